@@ -1,0 +1,80 @@
+"""Owns every exception that judge raises on purpose.
+
+    JudgeError
+    ├── InputError          a dataset, option or file is wrong             exit 2
+    │   └── SetupError      a key, an extra or a model name is missing     exit 2
+    ├── Incomplete          the run stopped before every pair was judged   exit 3
+    ├── StoreError          the verdict store cannot be read or written    exit 3
+    ├── Unreadable          a reply holds no verdict          -> one re-ask, then a failed judgment
+    └── CallError           one call to a model failed
+        ├── Transient       try the same request again        -> retried, then a failed judgment
+        ├── Declined        final for this pair               -> a failed judgment
+        └── AccountRefused  no call can succeed               -> the run stops, exit 3
+
+Adapters in `judge.models` translate every error of their library into a `CallError`; nothing
+else crosses that seam. Errors about one pair end as a `Judgment` with an `error`.
+"""
+
+from __future__ import annotations
+
+
+class JudgeError(Exception):
+    """Anything judge refuses or gives up on; its text is meant for the person at the terminal."""
+
+
+class InputError(JudgeError):
+    """A dataset, option or file is wrong; the text names the place, the value and what to do."""
+
+
+class SetupError(InputError):
+    """A key, an extra or a model is missing; the text says what to set or install."""
+
+
+class Incomplete(JudgeError):
+    """The run stopped before every pair was judged; what was paid for is kept."""
+
+
+class StoreError(JudgeError):
+    """The verdict store cannot be read or written."""
+
+
+class Unreadable(JudgeError):
+    """A reply holds no verdict that can be read without guessing.
+
+    `kind` is one of empty, refusal, truncated, malformed, missing_key, not_a_grade, not_integer,
+    ambiguous.
+    """
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(f"{kind}: {detail}")
+        self.kind = kind
+        self.detail = detail
+
+
+class CallError(JudgeError):
+    """One call to a model failed.
+
+    `kind` is the word that a judgment's `error` shows; `retry_after` is in seconds, None when the
+    server named none; `billed` is True when the server may have charged for the call.
+    """
+
+    def __init__(
+        self, kind: str, detail: str, *, retry_after: float | None = None, billed: bool = False
+    ) -> None:
+        super().__init__(f"{kind}: {detail}")
+        self.kind = kind
+        self.detail = detail
+        self.retry_after = retry_after
+        self.billed = billed
+
+
+class Transient(CallError):
+    """A fault that may pass: kinds rate_limit, server_error, transport."""
+
+
+class Declined(CallError):
+    """Final for this pair: kinds content_filter, refusal, too_long, bad_request."""
+
+
+class AccountRefused(CallError):
+    """No call can succeed: kinds auth, quota, model_not_found, bad_parameter."""

@@ -1,0 +1,207 @@
+"""Owns the records that flow through judge: frozen, with no behaviour beyond what they derive.
+
+    Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Lang = Literal["zh", "en"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What an assessor may answer: `grades` 0..top; relevant means grade >= `relevant_from`."""
+
+    name: Literal["binary", "graded"]
+    top: int
+    relevant_from: int
+
+
+BINARY = Scale("binary", top=1, relevant_from=1)
+#: Relevant from grade 2 is the rule of the TREC Deep Learning tracks.
+GRADED = Scale("graded", top=3, relevant_from=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What was asked.
+
+    `text` is what a prompt shows, `raw_text` what the dataset said; `reference` is a known answer;
+    `extra` holds the dataset's further columns, for slices.
+    """
+
+    id: str
+    text: str
+    raw_text: str
+    lang: Lang
+    reference: str | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """One result's text: `title`, `text` and `date` as the assessor sees them, `raw_*` as given.
+
+    `id` is a hash of exactly what a prompt may show (title, text, date). `docno` is the dataset's
+    own name for the document (TREC), `""` when it has none. `flags` say what cleaning noticed.
+    """
+
+    id: str
+    text: str
+    title: str
+    date: str
+    url: str
+    raw_text: str
+    raw_title: str
+    docno: str = ""
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One engine's snippets for one query, best first.
+
+    No snippets and no `error` means the engine answered with nothing (scores 0); an `error` means
+    it broke (the query is left out for this engine, and counted).
+    """
+
+    engine: str
+    query_id: str
+    snippets: tuple[Snippet, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Everything that was read: queries by id in reading order, one ranking per (engine, query)."""
+
+    queries: Mapping[str, Query]
+    rankings: tuple[Ranking, ...]
+    engines: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What is judged: a query and a snippet. Engine and rank are forgotten here on purpose."""
+
+    query: Query
+    snippet: Snippet
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The distinct pairs of all engines down to `depth`.
+
+    `documents[engine, query_id]` names, in rank order down to `depth`, the document that each
+    snippet shows: snippets with one canonical URL or one text are one document. `results` counts
+    the rows before pairs were merged.
+    """
+
+    depth: int
+    results: int
+    pairs: tuple[Pair, ...]
+    documents: Mapping[tuple[str, str], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a model is asked to answer: the parameters that every request carries.
+
+    None leaves a parameter out of the request; `thinking` False asks reasoning models not to.
+    """
+
+    temperature: float | None
+    max_tokens: int
+    top_p: float | None = None
+    seed: int | None = None
+    thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One request to a model: the texts, the JSON schema of the answer, the template's version."""
+
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that one call was billed for; `cached` and `reasoning` are parts of the other two."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered: the final text only, never its reasoning.
+
+    `model` is the name the server says it served, `params` the parameters as sent on the wire,
+    `usage` is None when the server did not say.
+    """
+
+    text: str
+    model: str
+    finish_reason: str | None
+    params: Mapping[str, Any]
+    usage: Usage | None = None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one reply says. `flags` tell of repairs and oddities (e.g. `reason_truncated`)."""
+
+    grade: int
+    reason: str
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The durable record of judging one pair once.
+
+    Exactly one of `grade` and `error` is None; a failed judgment keeps the unreadable `reply`.
+    """
+
+    query_id: str
+    snippet_id: str
+    repeat: int
+    grade: int | None
+    reason: str
+    error: str | None
+    assessor: str
+    prompt_version: str
+    params: Mapping[str, Any]
+    reply: str
+    usage: Usage | None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The value of one measure for one engine on one query in one repeat.
+
+    `value` is None where the measure is undefined (no relevant snippet in the pool) or the engine
+    broke. `low` and `high` bound it over all grades that unjudged snippets could have had;
+    `judged` is the share of the engine's snippets, down to the measure's cutoff, with a grade.
+    """
+
+    engine: str
+    query_id: str
+    repeat: int
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    judged: float | None
