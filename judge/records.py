@@ -124,12 +124,21 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One request to a model: the texts, the JSON schema of the answer, the template's version."""
+    """One request to a model.
+
+    A model that reads language sends `system` and `user`, and may hold the answer to `schema` (JSON
+    schema). A model that doesn't (the lexical floor) takes `query` and `snippet` as they were shown.
+    `version` names the template and its hash.
+    """
 
     system: str
     user: str
     schema: Mapping[str, Any]
     version: str
+    query: str
+    snippet: str
+    lang: Lang
+    scale: Scale
 
 
 @dataclass(frozen=True, slots=True)
