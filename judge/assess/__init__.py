@@ -1,1 +1,1 @@
-
+"""Owns judging: asking, reading replies, retrying, remembering."""

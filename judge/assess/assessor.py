@@ -1,0 +1,194 @@
+"""Owns judging one pair: ask, read, ask once more if unreadable, remember.
+
+Knows nothing of engines and ranks. Every way a pair can go wrong ends as a `Judgment` with an
+`error`; only trouble that concerns all pairs (account, budget, store) stops the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judge.assess.prompt import Prompts
+from judge.assess.schedule import Allowance, Gate, Limits, Stop, retrying
+from judge.assess.store import Call, Source, Stored
+from judge.assess.verdict import read
+from judge.errors import AccountRefused, CallError, Declined, Unreadable
+from judge.models import Model
+from judge.records import Completion, Judgment, Pair, Prompt, Scale, Verdict
+
+_ECHO = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One pair to be judged in one repeat; `key` is what the store remembers the verdict under."""
+
+    key: str
+    pair: Pair
+    repeat: int
+    prompt: Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a question: a verdict to store, or an error and the last reply."""
+
+    stored: Stored | None
+    error: str | None
+    reply: str
+
+
+class Assessor:
+    """A model, a prompt and a scale: what turns a pair into a judgment."""
+
+    def __init__(self, model: Model, prompts: Prompts, scale: Scale, as_of: str | None = None) -> None:
+        self.model = model
+        self.scale = scale
+        self.name = f"{model.name}/{scale.name}"
+        self._prompts = prompts
+        self._as_of = as_of
+        asked = json.dumps([model.name, model.endpoint, dict(model.params)], sort_keys=True, default=str)
+        self._key = hashlib.sha256(asked.encode())
+
+    def questions(self, pair: Pair, repeats: int) -> list[Question]:
+        """The questions about `pair`, one a repeat, rendered once."""
+        prompt = self._prompts.render(pair, self._as_of)
+        known = self._key.copy()
+        for text in (prompt.system, prompt.user):
+            known.update(f"\n{len(text)}\n{text}".encode())
+        return [Question(_numbered(known, repeat), pair, repeat, prompt) for repeat in range(1, repeats + 1)]
+
+    def source(self, question: Question) -> Source:
+        """What the store says of `question` in words."""
+        return Source(self.model.name, question.prompt.version, question.repeat)
+
+    async def ask(self, question: Question, desk: Desk, calls: list[Call]) -> Answer:
+        """Asks the model, and once more for the verdict alone when the reply can't be read.
+
+        Every request is added to `calls`. Raises AccountRefused, Incomplete and Stopped, which
+        concern all pairs.
+        """
+        reply = ""
+        flags: tuple[str, ...] = ()
+        error: Unreadable | CallError | None = None
+        for prompt in (question.prompt, self._prompts.again(question.pair, self._as_of)):
+            try:
+                completion = await desk.complete(prompt, calls)
+                reply = completion.text
+                verdict = read(completion.text, self.scale, completion.finish_reason)
+            except Unreadable as unreadable:
+                error, flags = unreadable, ("re_asked",)
+            except AccountRefused:
+                raise
+            except CallError as fault:
+                error = fault
+                break
+            else:
+                noticed = (*verdict.flags, *flags, *self._oddities(verdict, completion, prompt))
+                return Answer(_stored(verdict, completion, noticed), None, reply)
+        return Answer(None, error.kind if error else None, reply)
+
+    def _oddities(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
+        flags = []
+        asked = self.model.name.rpartition(":")[2]
+        if completion.model and asked not in completion.model and completion.model not in self.model.name:
+            flags.append(f"served_by:{completion.model}")
+        starts = range(len(verdict.reason) - _ECHO + 1)
+        if any(verdict.reason[start : start + _ECHO] in prompt.system for start in starts):
+            flags.append("prompt_echo")
+        return flags
+
+    def judgment(self, question: Question, answer: Stored | Answer) -> Judgment:
+        """The durable record of `question`: of a stored verdict, or of what became of asking."""
+        stored = answer if isinstance(answer, Stored) else answer.stored
+        error = None if isinstance(answer, Stored) else answer.error
+        return Judgment(
+            query_id=question.pair.query.id,
+            snippet_id=question.pair.snippet.id,
+            repeat=question.repeat,
+            grade=stored.grade if stored else None,
+            reason=stored.reason if stored else "",
+            error=error,
+            assessor=self.name,
+            prompt_version=question.prompt.version,
+            params=stored.params if stored else self.model.params,
+            reply=answer.reply,
+            usage=stored.usage if stored else None,
+            flags=(*question.pair.snippet.flags, *(stored.flags if stored else ())),
+        )
+
+    def nothing_to_read(self, question: Question) -> Judgment:
+        """The judgment of a snippet that shows nothing: grade 0, flagged, and no call."""
+        return Judgment(
+            query_id=question.pair.query.id,
+            snippet_id=question.pair.snippet.id,
+            repeat=question.repeat,
+            grade=0,
+            reason={
+                "zh": "摘要为空，没有可读的内容。",
+                "en": "The snippet is empty: there is nothing to read.",
+            }[question.prompt.lang],
+            error=None,
+            assessor="rule:empty_snippet",
+            prompt_version=question.prompt.version,
+            params={},
+            reply="",
+            usage=None,
+            flags=question.pair.snippet.flags,
+        )
+
+
+class Desk:
+    """Where requests leave from: retries, the gate and the allowance, shared by all pairs of a run."""
+
+    def __init__(self, model: Model, limits: Limits, stop: Stop) -> None:
+        self.allowance = Allowance(limits)
+        self.stop = stop
+        self._gate = Gate(limits.concurrency)
+        self._limits = limits
+        self._model = model
+
+    async def complete(self, prompt: Prompt, calls: list[Call]) -> Completion:
+        """The completion of `prompt`, retried where that can help; every request is added to `calls`."""
+        async for attempt in retrying(self._limits, self.stop.sleep):
+            with attempt:
+                async with self._gate:
+                    self.stop.check()
+                    self.allowance.take()
+                    return await self._request(prompt, calls)
+        raise Declined("no_attempt", "the retry policy allowed no attempt")
+
+    async def _request(self, prompt: Prompt, calls: list[Call]) -> Completion:
+        try:
+            completion = await self._model.complete(prompt)
+        except CallError as fault:
+            calls.append(Call(fault.kind))
+            if fault.kind in ("rate_limit", "server_error"):
+                self._gate.overloaded()
+            raise
+        calls.append(Call("answered", completion.usage))
+        self.allowance.spend(completion.usage)
+        self._gate.answered()
+        return completion
+
+
+def _numbered(known: hashlib._Hash, repeat: int) -> str:
+    key = known.copy()
+    key.update(f"\n{repeat}".encode())
+    return key.hexdigest()
+
+
+def _stored(verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> Stored:
+    return Stored(
+        grade=verdict.grade,
+        reason=verdict.reason,
+        flags=flags,
+        reply=completion.text,
+        params=completion.params,
+        usage=completion.usage,
+        served_model=completion.model,
+        request_id=completion.request_id,
+    )

@@ -1,0 +1,195 @@
+"""Owns judging a whole pool: what is known is taken from the store, the rest is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from judge.assess.assessor import Assessor, Desk, Question
+from judge.assess.schedule import Limits, Price, Stop, Stopped
+from judge.assess.store import Call, Store, Stored
+from judge.assess.watch import Watch
+from judge.errors import AccountRefused, Incomplete, JudgeError, StoreError
+from judge.records import Judgment, Pool
+
+#: Judgments that fail one after the other, none succeeding between, before the server is given up.
+HOPELESS = 30
+_SERVER_TROUBLE = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
+#: Seconds before another process that is paying for a pair is asked again.
+_PATIENCE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the judgments of a run cost since they were first asked for, failed calls included.
+
+    `usd` is None when no price was given; `uncounted` calls came back without a token count.
+    """
+
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    usd: float | None
+    uncounted: int
+    maybe_billed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What came of judging a pool. `stopped` is the reason when pairs were left unasked."""
+
+    judgments: tuple[Judgment, ...]
+    cost: Cost
+    calls_made: int
+    stopped: JudgeError | None
+
+
+@dataclass(slots=True)
+class _Session:
+    """The state of one execution: what is still to do and what came of it."""
+
+    desk: Desk
+    assessor: Assessor
+    store: Store
+    watch: Watch
+    judgments: list[Judgment] = field(default_factory=list)
+    failures_in_a_row: int = 0
+
+
+async def judge_pool(
+    pool: Pool, assessor: Assessor, store: Store, *, repeats: int, limits: Limits, stop: Stop, watch: Watch
+) -> Judging:
+    """Judges every pair of `pool` in every repeat, paying only for what `store` does not hold.
+
+    Requests that would be identical are made once. Judgments come back in pool order, repeat by
+    repeat. Never raises for trouble with the model: see `Judging.stopped`.
+    """
+    empty, asked = split(pool, assessor, repeats)
+    known = store.lookup(asked)
+    session = _Session(Desk(assessor.model, limits, stop), assessor, store, watch)
+    session.judgments += [assessor.nothing_to_read(question) for question in empty]
+    for key, stored in known.items():
+        session.judgments += [assessor.judgment(question, stored) for question in asked[key]]
+    watch.begin(len(empty) + sum(map(len, asked.values())), len(session.judgments))
+    try:
+        await _ask_all(session, [asked[key] for key in asked if key not in known], limits)
+    finally:
+        watch.end()
+    order = {pair: place for place, pair in enumerate(_places(pool))}
+    judgments = sorted(session.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
+    cost = total(store.calls(asked), limits.price)
+    return Judging(tuple(judgments), cost, session.desk.allowance.calls, stop.reason)
+
+
+def _places(pool: Pool) -> Iterator[tuple[str, str]]:
+    return ((pair.query.id, pair.snippet.id) for pair in pool.pairs)
+
+
+def split(
+    pool: Pool, assessor: Assessor, repeats: int
+) -> tuple[list[Question], Mapping[str, Sequence[Question]]]:
+    """Questions that need no call, and the others by store key, first repeats first."""
+    empty: list[Question] = []
+    asked: dict[str, list[Question]] = {}
+    rendered = [assessor.questions(pair, repeats) for pair in pool.pairs]
+    for repeat in range(repeats):
+        for questions in rendered:
+            question = questions[repeat]
+            if "empty_snippet" in question.pair.snippet.flags:
+                empty.append(question)
+            else:
+                asked.setdefault(question.key, []).append(question)
+    return empty, asked
+
+
+async def _ask_all(session: _Session, todo: Sequence[Sequence[Question]], limits: Limits) -> None:
+    if not todo:
+        return
+    queue = iter(todo)
+    # More workers than slots: the ones that wait before a retry must not keep a slot idle.
+    size = min(len(todo), 4 * limits.concurrency)
+    async with asyncio.TaskGroup() as group:
+        crew = [group.create_task(_work(session, queue)) for _ in range(size)]
+        closing = group.create_task(_close_down(session.desk.stop, crew, limits.grace))
+        await asyncio.wait(crew)
+        closing.cancel()
+
+
+async def _close_down(stop: Stop, crew: Sequence[asyncio.Task[None]], grace: float) -> None:
+    """Once a stop is requested, calls in flight get `grace` seconds to come home and be stored."""
+    await stop.wait()
+    await stop.wait_for_hurry(grace)
+    for worker in crew:
+        worker.cancel()
+
+
+async def _work(session: _Session, queue: Iterator[Sequence[Question]]) -> None:
+    stop = session.desk.stop
+    for questions in queue:
+        if stop.reason is not None:
+            return
+        try:
+            await _settle(session, questions)
+        except Stopped:
+            return
+        except (AccountRefused, Incomplete, StoreError) as reason:
+            stop.request(reason)
+            return
+
+
+async def _settle(session: _Session, questions: Sequence[Question]) -> None:
+    """Gets one verdict and writes it down for all questions that it answers."""
+    store, assessor, first = session.store, session.assessor, questions[0]
+    held = await store.claim(first.key)
+    while held == "taken":
+        await session.desk.stop.sleep(_PATIENCE)
+        held = await store.claim(first.key)
+    if isinstance(held, Stored):
+        _note(session, [assessor.judgment(question, held) for question in questions])
+        return
+    calls: list[Call] = []
+    try:
+        answer = await assessor.ask(first, session.desk, calls)
+    except JudgeError:
+        await store.give_up(first.key, calls)
+        raise
+    if answer.stored is not None:
+        await store.save(first.key, assessor.source(first), answer.stored, calls)
+    else:
+        await store.give_up(first.key, calls)
+    _note(session, [assessor.judgment(question, answer) for question in questions])
+    _despair(session, answer.error)
+
+
+def _note(session: _Session, judgments: list[Judgment]) -> None:
+    session.judgments += judgments
+    for judgment in judgments:
+        session.watch.judged(judgment, session.desk.allowance.usd)
+
+
+def _despair(session: _Session, error: str | None) -> None:
+    """Gives the server up when it fails pair after pair."""
+    session.failures_in_a_row = session.failures_in_a_row + 1 if error in _SERVER_TROUBLE else 0
+    if session.failures_in_a_row >= HOPELESS:
+        raise Incomplete(
+            f"{HOPELESS} pairs in a row failed with {error!r} at {session.assessor.model.endpoint or 'the model'};"
+            " check the server, then run the same command again: what was judged is kept"
+        )
+
+
+def total(calls: Sequence[Call], price: Price | None) -> Cost:
+    """The sum of `calls`."""
+    outcomes = Counter(call.outcome for call in calls)
+    usages = [call.usage for call in calls if call.usage is not None]
+    return Cost(
+        calls=len(calls),
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        cached_tokens=sum(usage.cached_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        usd=None if price is None else round(sum(map(price.usd, usages)), 6),
+        uncounted=outcomes["answered"] - len(usages),
+        maybe_billed=outcomes["maybe_billed"],
+    )

@@ -1,0 +1,44 @@
+"""Owns who is alive: each process that opens a store holds a lock file that dies with it.
+
+A kill -9 releases the lock, so claims of a dead process are told from claims of a slow one without
+process numbers, heartbeats or clocks.
+"""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+
+class Owner:
+    """This process's name in a store, alive until `release` or death."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.id = uuid.uuid4().hex[:12]
+        self._folder = folder
+        self._lock = FileLock(self._path(self.id), thread_local=False)
+        self._lock.acquire(timeout=0)
+
+    def _path(self, owner_id: str) -> Path:
+        return self._folder / f"{owner_id}.lock"
+
+    def is_dead(self, owner_id: str) -> bool:
+        """True when the process that called itself `owner_id` is gone; its lock file is removed."""
+        if owner_id == self.id:
+            return False
+        lock = FileLock(self._path(owner_id), thread_local=False)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            return False
+        lock.release()
+        self._path(owner_id).unlink(missing_ok=True)
+        return True
+
+    def release(self) -> None:
+        """Gives the name up; whatever it still claims is free for others."""
+        self._lock.release()
+        self._path(self.id).unlink(missing_ok=True)

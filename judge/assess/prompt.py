@@ -1,0 +1,239 @@
+"""Owns prompts: reads the templates of a scale and renders pairs into requests.
+
+A template file is one prompt in one language, in three blocks. `system` holds the instructions, the
+same bytes for every pair, so that a provider's prefix cache hits. `user` shows the pair. `again` is
+added to `user` when a reply could not be read.
+
+A snippet is untrusted: `user` holds it between the lines `<<<MARK` and `MARK>>>`. The mark is derived
+from what is shown and occurs nowhere in it, so no text can close its own fence, and one pair always
+gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import jinja2
+from jinja2 import meta, nodes
+
+from judge.errors import InputError
+from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
+
+#: What the `user` block may use; `reference`, `as_of`, `title` and `date` are empty when not given.
+VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
+_ALLOWED: Mapping[str, tuple[str, ...]] = {"system": (), "user": VARIABLES, "again": ()}
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One template file: its fixed texts, and `show`, which renders the `user` block.
+
+    `digest` is the SHA-256 of the file's text in hex.
+    """
+
+    lang: Lang
+    version: str
+    digest: str
+    system: str
+    again: str
+    show: Callable[[Mapping[str, str]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The prompts of one scale, one template a language; `schema` is the JSON schema of a reply."""
+
+    scale: Scale
+    schema: Mapping[str, Any]
+    templates: Mapping[Lang, Template]
+
+    def render(self, pair: Pair, as_of: str | None) -> Prompt:
+        """The request that asks for a verdict on `pair`, in the language of its query.
+
+        The same pair gives the same bytes every time. `as_of` is the date to call today; without it
+        no date of today is mentioned, so that verdicts stay usable on other days.
+        """
+        template = self.templates[pair.query.lang]
+        query, title = _one_line(pair.query.text), _one_line(pair.snippet.title)
+        shown = {
+            "query": query,
+            "reference": _one_line(pair.query.reference or ""),
+            "title": title,
+            "date": _one_line(pair.snippet.date),
+            "snippet": pair.snippet.text,
+        }
+        # Cleaned texts hold no NUL, so two different pairs never join to the same string.
+        shown["mark"] = mark(template.digest, "\0".join(shown.values()))
+        shown["as_of"] = as_of or ""
+        return Prompt(
+            system=template.system,
+            user=template.show(shown),
+            schema=self.schema,
+            version=template.version,
+            query=query,
+            snippet=f"{title}\n{pair.snippet.text}" if title else pair.snippet.text,
+            lang=template.lang,
+            scale=self.scale,
+        )
+
+    def again(self, pair: Pair, as_of: str | None) -> Prompt:
+        """The re-ask: a new request that repeats the pair and asks for the verdict alone."""
+        prompt = self.render(pair, as_of)
+        return replace(prompt, user=f"{prompt.user}\n\n{self.templates[prompt.lang].again}")
+
+    def version(self, lang: Lang) -> str:
+        """Names the template and its content, e.g. `zh-graded-` and 10 hex digits of its SHA-256."""
+        return self.templates[lang].version
+
+
+def mark(template: str, shown: str, length: int = 16) -> str:
+    """The mark of a fence round `shown`: `length` hex digits that occur nowhere in it.
+
+    `template` is the digest of the template. A text that contains its own mark would have to be a
+    fixed point of SHA-256; should one turn up, the next hash is taken.
+    """
+    seed = hashlib.sha256(f"{template}\0{shown}\0".encode("utf-8", "surrogatepass"))
+
+    def attempt(i: int) -> str:
+        copy = seed.copy()
+        copy.update(b"%d" % i)
+        return copy.hexdigest()[:length]
+
+    return next(candidate for candidate in map(attempt, itertools.count()) if candidate not in shown)
+
+
+def answer_schema(scale: Scale) -> dict[str, Any]:
+    """The JSON schema of a reply: the reason first, then `verdict` (binary) or `grade` (graded)."""
+    verdict: dict[str, dict[str, Any]] = {
+        "binary": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
+        "graded": {"grade": {"type": "integer", "enum": list(range(scale.top + 1))}},
+    }
+    properties = {"reason": {"type": "string"}} | verdict[scale.name]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def default_directory(package: Path = _PACKAGE) -> Path:
+    """The folder of the shipped prompts: inside the installed `package`, or beside it in a checkout.
+
+    Raises `InputError` when neither is there.
+    """
+    candidates = (package / "prompts", package.parent / "prompts")
+    for directory in candidates:
+        if (directory / "zh").is_dir() and (directory / "en").is_dir():
+            return directory
+    places = " nor ".join(map(str, candidates))
+    raise InputError(
+        f"no prompts found: neither {places} has folders zh and en; reinstall judge, or give --prompts DIR"
+    )
+
+
+def load(directory: Path, scale: Scale) -> Prompts:
+    """The prompts of `scale` in `directory`, proved by rendering each with and without options.
+
+    Raises `InputError` that names the file when one is missing, lacks a block, uses a variable it
+    can't have, or doesn't hold the snippet inside the fence.
+    """
+    schema = answer_schema(scale)
+    templates: dict[Lang, Template] = {}
+    for lang in get_args(Lang):
+        path = directory / lang / f"{scale.name}.jinja"
+        try:
+            templates[lang] = _compile(_source(path), lang, scale)
+            _prove(Prompts(scale, schema, templates), lang)
+        except jinja2.TemplateSyntaxError as error:
+            raise InputError(f"{path}:{error.lineno}: not a valid template: {error.message}") from error
+        except (jinja2.TemplateError, TypeError) as error:
+            raise InputError(f"{path}: does not render: {error}") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+    return Prompts(scale, schema, templates)
+
+
+def _source(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            "no such prompt; a prompts folder has zh and en, each with binary.jinja and graded.jinja"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"can't be read as UTF-8 text: {error}") from error
+
+
+def _compile(source: str, lang: Lang, scale: Scale) -> Template:
+    # Prompts are plain text: escaping would show the assessor `&lt;` where the page says `<`.
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    _check_blocks(environment, source)
+    compiled = environment.from_string(source)
+
+    def block(name: str, values: Mapping[str, str]) -> str:
+        return "".join(compiled.blocks[name](compiled.new_context(dict(values)))).strip()
+
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    return Template(
+        lang=lang,
+        version=f"{lang}-{scale.name}-{digest[:10]}",
+        digest=digest,
+        system=block("system", {}),
+        again=block("again", {}),
+        show=lambda values: block("user", values),
+    )
+
+
+def _check_blocks(environment: jinja2.Environment, source: str) -> None:
+    blocks = {block.name: block for block in environment.parse(source).find_all(nodes.Block)}
+    if blocks.keys() != _ALLOWED.keys():
+        raise InputError(f"has the blocks {_listed(blocks)}; a prompt has exactly {_listed(_ALLOWED)}")
+    for name, allowed in _ALLOWED.items():
+        body = nodes.Template(blocks[name].body, lineno=1, environment=environment)
+        unknown = meta.find_undeclared_variables(body) - set(allowed)
+        if unknown:
+            raise InputError(f"block {name!r} uses {_listed(unknown)}; it may use {_listed(allowed)}")
+
+
+def _prove(prompts: Prompts, lang: Lang) -> None:
+    """Renders a bare and a full pair, and refuses a template that doesn't fence the snippet."""
+    query = Query(id="", text="a query", raw_text="", lang=lang)
+    snippet = Snippet(id="", text="a snippet", title="", date="", url="", raw_text="", raw_title="")
+    full_query = replace(query, reference="a reference")
+    full_snippet = replace(snippet, title="a title", date="2000-01-01")
+    _check_fence(prompts.render(Pair(query, snippet), None).user)
+    _check_fence(prompts.render(Pair(full_query, full_snippet), "2000-01-02").user)
+
+
+def _check_fence(user: str) -> None:
+    opening = re.findall(r"^<<<([0-9a-f]{16})$", user, re.MULTILINE)
+    closing = re.findall(r"^([0-9a-f]{16})>>>$", user, re.MULTILINE)
+    if len(opening) != 1 or opening != closing or user.count(opening[0]) != 2:
+        raise InputError(
+            "block 'user' must have one line '<<<{{ mark }}' and one line '{{ mark }}>>>', and no other mark"
+        )
+    before, inside, _ = user.split(opening[0])
+    if "a query" not in before or "a snippet" not in inside:
+        raise InputError("block 'user' must show the query before the fence and the snippet inside it")
+
+
+def _one_line(text: str) -> str:
+    """`text` with every run of white space as one space, so that it can't start a line of its own."""
+    return " ".join(text.split())
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"

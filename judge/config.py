@@ -1,0 +1,169 @@
+"""Owns what a run was asked: the only defaults, the only place that reads the environment.
+
+A value comes from the command line or the Python call, else from the TOML file, else from here.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, Self, get_type_hints
+
+from judge.errors import InputError
+from judge.records import BINARY, GRADED, Sampling, Scale
+
+LangChoice = Literal["auto", "zh", "en"]
+
+#: Options that change neither what is asked nor how it is measured: free to differ on a resume.
+FREE = frozenset(
+    {"concurrency", "timeout", "attempts", "patience", "grace", "budget", "max_calls", "price", "out"}
+    | {"store", "measures", "min_coverage", "prompts"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What a run was asked.
+
+    `data` is a dataset file; TREC input is `topics` and `docs` (files) with `trec_runs` instead.
+    `depth` ranks are judged, in each of `repeats` rounds. `as_of` is the day that prompts call
+    today. `price` is US dollars per million tokens: input, output and, optionally, cached input.
+    `timeout` is seconds per call, `patience` seconds before a throttled pair is given up, `grace`
+    seconds that calls in flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a
+    snippet, `max_tokens` what a reply may cost.
+    """
+
+    data: str | None = None
+    topics: str | None = None
+    docs: str | None = None
+    trec_runs: tuple[str, ...] = ()
+    model: str = ""
+    base_url: str | None = None
+    scale: Literal["graded", "binary"] = "graded"
+    lang: LangChoice = "auto"
+    repeats: int = 1
+    depth: int = 10
+    relevant_from: int | None = None
+    as_of: str | None = None
+    temperature: float = 0.0
+    top_p: float | None = None
+    seed: int | None = None
+    max_tokens: int = 512
+    thinking: bool = False
+    max_chars: int = 4000
+    prompts: str | None = None
+    measures: tuple[str, ...] = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
+    min_coverage: float = 0.99
+    concurrency: int = 64
+    timeout: float = 60.0
+    attempts: int = 5
+    patience: float = 600.0
+    grace: float = 5.0
+    budget: float | None = None
+    max_calls: int | None = None
+    price: tuple[float, ...] | None = None
+    out: str | None = None
+    store: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise InputError(f"{name} is {value!r}; it must be at least {least}")
+        if self.scale not in ("graded", "binary"):
+            raise InputError(f"scale is {self.scale!r}; it is 'graded' (0-3) or 'binary' (yes/no)")
+        if self.lang not in ("auto", "zh", "en"):
+            raise InputError(f"lang is {self.lang!r}; it is 'auto', 'zh' or 'en'")
+        if self.min_coverage > 1:
+            raise InputError(f"min_coverage is {self.min_coverage!r}; it is a share from 0 to 1")
+        if self.price is not None and len(self.price) not in (2, 3):
+            raise InputError(f"price is {self.price!r}; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD")
+        if self.budget is not None and self.price is None and self.model != "lexical":
+            raise InputError("budget needs a price: add --price INPUT,OUTPUT (USD per million tokens)")
+        if not 1 <= self.grading.relevant_from <= self.grading.top:
+            raise InputError(f"relevant_from is {self.relevant_from!r}; it is 1 to {self.grading.top}")
+
+    @property
+    def grading(self) -> Scale:
+        """The scale, with `relevant_from` where one was asked for."""
+        scale = BINARY if self.scale == "binary" else GRADED
+        return scale if self.relevant_from is None else replace(scale, relevant_from=self.relevant_from)
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the model is asked to answer."""
+        return Sampling(self.temperature, self.max_tokens, self.top_p, self.seed, self.thinking)
+
+    @classmethod
+    def load(cls, toml: Path | None = None, **given: object) -> Self:
+        """The options of `toml`, overridden by those of `given` that are not None.
+
+        Raises InputError for unknown or ill-typed options, naming them.
+        """
+        options: dict[str, Any] = _read_toml(toml) if toml else {}
+        options |= {name: value for name, value in given.items() if value is not None}
+        hints = get_type_hints(cls)
+        known = {each.name for each in fields(cls)}
+        for name in options:
+            if name not in known:
+                hint = get_close_matches(name, known, n=1)
+                raise InputError(f"{toml or 'options'}: unknown option {name!r}" + _meant(hint))
+        typed: dict[str, Any] = {name: _typed(name, value, hints[name]) for name, value in options.items()}
+        return cls(**typed)
+
+
+_LEAST: Mapping[str, float] = {
+    "repeats": 1,
+    "depth": 1,
+    "max_tokens": 16,
+    "max_chars": 200,
+    "concurrency": 1,
+    "timeout": 0.1,
+    "attempts": 1,
+    "patience": 0,
+    "grace": 0,
+    "temperature": 0,
+    "budget": 0,
+    "max_calls": 0,
+    "min_coverage": 0,
+}
+
+
+def environment() -> Mapping[str, str]:
+    """The process's environment as it is now: keys and addresses of providers."""
+    return dict(os.environ)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not TOML: {error}") from error
+
+
+def _meant(hint: list[str]) -> str:
+    return f"; did you mean {hint[0]!r}?" if hint else ""
+
+
+def _typed(name: str, value: object, hint: object) -> object:
+    """`value` when it has the type that the option declares; whole numbers serve as fractions."""
+    text = str(hint)
+    if isinstance(value, bool):
+        fits = "bool" in text
+    elif isinstance(value, int | float):
+        fits = "float" in text or ("int" in text and isinstance(value, int))
+    elif isinstance(value, list | tuple):
+        fits = "tuple" in text
+        value = tuple(value)
+    else:
+        fits = isinstance(value, str) and ("str" in text or "Literal" in text) and "tuple" not in text
+    if not fits:
+        raise InputError(f"option {name!r} is {value!r}, which is not {text.replace('typing.', '')}")
+    return value

@@ -1,0 +1,62 @@
+"""Owns what makes two runs the same run: what was asked, of whom, about which data."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from judge.assess.prompt import Prompts
+from judge.config import FREE, Config
+from judge.models import Model
+from judge.records import Dataset
+
+# Named by the fingerprint of what they hold, so that a file may be moved between two runs.
+_PLACES = frozenset({"data", "topics", "docs", "trec_runs", "base_url"})
+_LIBRARIES = ("openai", "dashscope", "langchain", "numpy")
+
+
+def identity(config: Config, data: Dataset, model: Model, prompts: Prompts) -> dict[str, Any]:
+    """All that must be equal for a run to go on in a folder, as JSON values."""
+    options = {name: value for name, value in asdict(config).items() if name not in FREE | _PLACES}
+    return {
+        **options,
+        "dataset": fingerprint(data),
+        "endpoint": model.endpoint,
+        "prompts": {lang: template.version for lang, template in sorted(prompts.templates.items())},
+    }
+
+
+def fingerprint(data: Dataset) -> str:
+    """A hash of everything that was read: queries, rankings, snippets and errors."""
+    digest = hashlib.sha256()
+    for query in data.queries.values():
+        _feed(digest, ("query", query.id, query.raw_text, query.lang, query.reference, sorted(query.extra.items())))
+    for ranking in sorted(data.rankings, key=lambda ranking: (ranking.query_id, ranking.engine)):
+        shown = [(snippet.id, snippet.url, snippet.docno) for snippet in ranking.snippets]
+        _feed(digest, ("ranking", ranking.query_id, ranking.engine, ranking.error, shown))
+    return digest.hexdigest()[:16]
+
+
+def _feed(digest: hashlib._Hash, value: object) -> None:
+    digest.update(json.dumps(value).encode())
+
+
+def versions() -> Mapping[str, str]:
+    """The versions that a run was made with."""
+    found = {"judge": importlib.metadata.version("judge"), "python": platform.python_version()}
+    for library in _LIBRARIES:
+        try:
+            found[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def short_name(identity: Mapping[str, Any]) -> str:
+    """Eight letters that name a run which was given no name."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]

@@ -1,0 +1,152 @@
+"""The store keeps what was paid for, whoever dies and whoever else writes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from judge.assess.store import Call, Source, Store, Stored
+from judge.errors import StoreError
+from judge.records import Usage
+
+SOURCE = Source("openai:m", "en-graded-1", 1)
+
+
+def verdict(grade: int = 2, reason: str = "names the dose") -> Stored:
+    return Stored(grade, reason, ("re_asked",), '{"grade": 2}', {"temperature": 0}, Usage(10, 4, 5), "m", "r1")
+
+
+def save(store: Store, key: str, stored: Stored, calls: list[Call] | None = None) -> None:
+    async def go() -> None:
+        assert await store.claim(key) == "mine"
+        await store.save(key, SOURCE, stored, calls or [])
+
+    asyncio.run(go())
+
+
+def test_a_verdict_comes_back_as_it_was_stored(tmp_path: Path) -> None:
+    odd = verdict(reason="“说明”\ud83d \x00 \u2028 end")
+    with Store(tmp_path / "v.sqlite") as store:
+        save(store, "k", odd)
+    with Store(tmp_path / "v.sqlite") as store:
+        assert store.lookup(["k", "absent"]) == {"k": odd}
+
+
+def test_calls_are_kept_in_order_failed_ones_included(tmp_path: Path) -> None:
+    calls = [Call("rate_limit"), Call("answered", Usage(10, 0, 5))]
+    with Store(tmp_path / "v.sqlite") as store:
+        save(store, "a", verdict(), calls)
+        asyncio.run(store.give_up("b", [Call("content_filter")]))
+        assert store.calls(["a", "b"]) == [*calls, Call("content_filter")]
+        assert store.lookup(["b"]) == {}
+
+
+def test_a_living_process_keeps_its_claim_and_a_closed_one_loses_it(tmp_path: Path) -> None:
+    async def claims() -> None:
+        first = Store(tmp_path / "v.sqlite")
+        with Store(tmp_path / "v.sqlite") as second:
+            assert await first.claim("k") == "mine"
+            assert await second.claim("k") == "taken"
+            first.close()
+            assert await second.claim("k") == "mine"
+            assert second.calls(["k"]) == [Call("maybe_billed")]
+
+    asyncio.run(claims())
+
+
+def test_a_claim_finds_a_verdict_that_another_process_stored_meanwhile(tmp_path: Path) -> None:
+    async def claims() -> None:
+        with Store(tmp_path / "v.sqlite") as first, Store(tmp_path / "v.sqlite") as second:
+            assert await first.claim("k") == "mine"
+            await first.save("k", SOURCE, verdict(), [])
+            assert await second.claim("k") == verdict()
+
+    asyncio.run(claims())
+
+
+def test_a_killed_process_loses_no_acknowledged_verdict_and_no_claim_stays(tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import asyncio, sys
+        from pathlib import Path
+        from judge.assess.store import Source, Store, Stored
+        async def work(store):
+            number = 0
+            while True:
+                keys = [str(number + i) for i in range(8)]
+                number += 8
+                await asyncio.gather(*(store.claim(key) for key in keys))
+                async def one(key):
+                    stored = Stored(1, "r", (), "", {}, None, "m", None)
+                    await store.save(key, Source("m", "p", 1), stored, [])
+                    print(key, flush=True)
+                await asyncio.gather(*map(one, keys))
+        asyncio.run(work(Store(Path(sys.argv[1]))))
+    """)
+    path = tmp_path / "v.sqlite"
+    acknowledged: list[str] = []
+    for _ in range(3):
+        path.unlink(missing_ok=True)
+        for rest in tmp_path.glob("v.sqlite-*"):
+            rest.unlink()
+        process = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        acknowledged = [process.stdout.readline().strip() for _ in range(60)]
+        os.kill(process.pid, signal.SIGKILL)
+        acknowledged += process.stdout.read().split()
+        process.stdout.close()
+        process.wait()
+        with Store(path) as store:
+            assert set(store.lookup(acknowledged)) == set(acknowledged)
+            for key in ("in", "flight"):
+                assert asyncio.run(store.claim(key)) == "mine"
+        connection = sqlite3.connect(path)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        connection.close()
+
+
+def test_a_tampered_row_is_refused_and_listed(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with Store(path) as store:
+        save(store, "k", verdict(grade=0))
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE verdicts SET grade = 3")
+    connection.commit()
+    connection.close()
+    with Store(path) as store:
+        assert store.lookup(["k"]) == {}
+        assert store.tampered == ["k"]
+        save(store, "k", verdict(grade=0))
+        assert store.lookup(["k"]) == {"k": verdict(grade=0)}
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, just text" * 40, json.dumps({}).encode()])
+def test_a_file_that_is_not_a_store_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "v.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"v\.sqlite"):
+        Store(path)
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreError, match="another program"):
+        Store(path)
+
+
+def test_verdicts_are_synced_to_disk_before_they_count(tmp_path: Path) -> None:
+    with Store(tmp_path / "v.sqlite") as store:
+        modes = [store._reader.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+    assert modes == ["wal", 2]
