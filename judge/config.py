@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Self, get_type_hints
@@ -34,7 +34,7 @@ class Config:
     today. `price` is US dollars per million tokens: input, output and, optionally, cached input.
     `timeout` is seconds per call, `patience` seconds before a throttled pair is given up, `grace`
     seconds that calls in flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a
-    snippet, `max_tokens` what a reply may cost.
+    snippet, `max_tokens` what a reply may cost. `measures` None means the defaults at this depth.
     """
 
     data: str | None = None
@@ -56,7 +56,7 @@ class Config:
     thinking: bool = False
     max_chars: int = 4000
     prompts: str | None = None
-    measures: tuple[str, ...] = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
+    measures: tuple[str, ...] | None = None
     min_coverage: float = 0.99
     concurrency: int = 64
     timeout: float = 60.0
@@ -97,6 +97,12 @@ class Config:
     def sampling(self) -> Sampling:
         """How the model is asked to answer."""
         return Sampling(self.temperature, self.max_tokens, self.top_p, self.seed, self.thinking)
+
+    def options(self) -> dict[str, Any]:
+        """Every option as a JSON value."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
+        }
 
     @classmethod
     def load(cls, toml: Path | None = None, **given: object) -> Self:

@@ -4,6 +4,7 @@
     ├── InputError          a dataset, option or file is wrong             exit 2
     │   └── SetupError      a key, an extra or a model name is missing     exit 2
     ├── Incomplete          the run stopped before every pair was judged   exit 3
+    │   └── Interrupted     a person or a signal stopped it                exit 130
     ├── StoreError          the verdict store cannot be read or written    exit 3
     ├── Unreadable          a reply holds no verdict          -> one re-ask, then a failed judgment
     └── CallError           one call to a model failed
@@ -32,6 +33,10 @@ class SetupError(InputError):
 
 class Incomplete(JudgeError):
     """The run stopped before every pair was judged; what was paid for is kept."""
+
+
+class Interrupted(Incomplete):
+    """A person or a signal stopped the run; the same command goes on where it stopped."""
 
 
 class StoreError(JudgeError):

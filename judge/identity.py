@@ -7,12 +7,10 @@ import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-from judge.assess.prompt import Prompts
+from judge.assess.assessor import Assessor
 from judge.config import FREE, Config
-from judge.models import Model
 from judge.records import Dataset
 
 # Named by the fingerprint of what they hold, so that a file may be moved between two runs.
@@ -20,14 +18,14 @@ _PLACES = frozenset({"data", "topics", "docs", "trec_runs", "base_url"})
 _LIBRARIES = ("openai", "dashscope", "langchain", "numpy")
 
 
-def identity(config: Config, data: Dataset, model: Model, prompts: Prompts) -> dict[str, Any]:
+def identity(config: Config, data: Dataset, assessor: Assessor) -> dict[str, Any]:
     """All that must be equal for a run to go on in a folder, as JSON values."""
-    options = {name: value for name, value in asdict(config).items() if name not in FREE | _PLACES}
+    options = {name: value for name, value in config.options().items() if name not in FREE | _PLACES}
     return {
         **options,
         "dataset": fingerprint(data),
-        "endpoint": model.endpoint,
-        "prompts": {lang: template.version for lang, template in sorted(prompts.templates.items())},
+        "endpoint": assessor.model.endpoint,
+        "prompts": assessor.prompt_versions,
     }
 
 
@@ -35,7 +33,10 @@ def fingerprint(data: Dataset) -> str:
     """A hash of everything that was read: queries, rankings, snippets and errors."""
     digest = hashlib.sha256()
     for query in data.queries.values():
-        _feed(digest, ("query", query.id, query.raw_text, query.lang, query.reference, sorted(query.extra.items())))
+        _feed(
+            digest,
+            ("query", query.id, query.raw_text, query.lang, query.reference, sorted(query.extra.items())),
+        )
     for ranking in sorted(data.rankings, key=lambda ranking: (ranking.query_id, ranking.engine)):
         shown = [(snippet.id, snippet.url, snippet.docno) for snippet in ranking.snippets]
         _feed(digest, ("ranking", ranking.query_id, ranking.engine, ranking.error, shown))

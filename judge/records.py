@@ -1,6 +1,6 @@
 """Owns the records that flow through judge: frozen, with no behaviour beyond what they derive.
 
-    Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
+Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
 """
 
 from __future__ import annotations

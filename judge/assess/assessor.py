@@ -61,6 +61,11 @@ class Assessor:
             known.update(f"\n{len(text)}\n{text}".encode())
         return [Question(_numbered(known, repeat), pair, repeat, prompt) for repeat in range(1, repeats + 1)]
 
+    @property
+    def prompt_versions(self) -> dict[str, str]:
+        """The version of each language's prompt."""
+        return {lang: template.version for lang, template in sorted(self._prompts.templates.items())}
+
     def source(self, question: Question) -> Source:
         """What the store says of `question` in words."""
         return Source(self.model.name, question.prompt.version, question.repeat)
@@ -148,12 +153,12 @@ class Desk:
         self.allowance = Allowance(limits)
         self.stop = stop
         self._gate = Gate(limits.concurrency)
-        self._limits = limits
+        self.limits = limits
         self._model = model
 
     async def complete(self, prompt: Prompt, calls: list[Call]) -> Completion:
         """The completion of `prompt`, retried where that can help; every request is added to `calls`."""
-        async for attempt in retrying(self._limits, self.stop.sleep):
+        async for attempt in retrying(self.limits, self.stop.sleep):
             with attempt:
                 async with self._gate:
                     self.stop.check()

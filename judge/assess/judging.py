@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judge.assess.assessor import Assessor, Desk, Question
-from judge.assess.schedule import Limits, Price, Stop, Stopped
+from judge.assess.schedule import Price, Stop, Stopped
 from judge.assess.store import Call, Store, Stored
 from judge.assess.watch import Watch
 from judge.errors import AccountRefused, Incomplete, JudgeError, StoreError
@@ -60,7 +60,7 @@ class _Session:
 
 
 async def judge_pool(
-    pool: Pool, assessor: Assessor, store: Store, *, repeats: int, limits: Limits, stop: Stop, watch: Watch
+    pool: Pool, assessor: Assessor, store: Store, desk: Desk, repeats: int, watch: Watch
 ) -> Judging:
     """Judges every pair of `pool` in every repeat, paying only for what `store` does not hold.
 
@@ -69,19 +69,19 @@ async def judge_pool(
     """
     empty, asked = split(pool, assessor, repeats)
     known = store.lookup(asked)
-    session = _Session(Desk(assessor.model, limits, stop), assessor, store, watch)
+    session = _Session(desk, assessor, store, watch)
     session.judgments += [assessor.nothing_to_read(question) for question in empty]
     for key, stored in known.items():
         session.judgments += [assessor.judgment(question, stored) for question in asked[key]]
     watch.begin(len(empty) + sum(map(len, asked.values())), len(session.judgments))
     try:
-        await _ask_all(session, [asked[key] for key in asked if key not in known], limits)
+        await _ask_all(session, [asked[key] for key in asked if key not in known])
     finally:
         watch.end()
     order = {pair: place for place, pair in enumerate(_places(pool))}
     judgments = sorted(session.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
-    cost = total(store.calls(asked), limits.price)
-    return Judging(tuple(judgments), cost, session.desk.allowance.calls, stop.reason)
+    cost = total(store.calls(asked), desk.limits.price)
+    return Judging(tuple(judgments), cost, desk.allowance.calls, desk.stop.reason)
 
 
 def _places(pool: Pool) -> Iterator[tuple[str, str]]:
@@ -105,10 +105,10 @@ def split(
     return empty, asked
 
 
-async def _ask_all(session: _Session, todo: Sequence[Sequence[Question]], limits: Limits) -> None:
+async def _ask_all(session: _Session, todo: Sequence[Sequence[Question]]) -> None:
     if not todo:
         return
-    queue = iter(todo)
+    queue, limits = iter(todo), session.desk.limits
     # More workers than slots: the ones that wait before a retry must not keep a slot idle.
     size = min(len(todo), 4 * limits.concurrency)
     async with asyncio.TaskGroup() as group:
@@ -175,7 +175,7 @@ def _despair(session: _Session, error: str | None) -> None:
     session.failures_in_a_row = session.failures_in_a_row + 1 if error in _SERVER_TROUBLE else 0
     if session.failures_in_a_row >= HOPELESS:
         raise Incomplete(
-            f"{HOPELESS} pairs in a row failed with {error!r} at {session.assessor.model.endpoint or 'the model'};"
+            f"{HOPELESS} pairs in a row failed with {error!r} at {session.assessor.model.endpoint};"
             " check the server, then run the same command again: what was judged is kept"
         )
 

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 
 class Owner:
-    """This process's name in a store, alive until `release` or death."""
+    """The name of this process in a store, alive until `release` or death."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

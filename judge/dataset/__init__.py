@@ -1,1 +1,1 @@
-
+"""Owns what engines returned: reading it, cleaning it, pooling it."""

@@ -1,0 +1,60 @@
+"""Owns the Python calls: the same flow as the command line, from a script or a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from judge import pipeline
+from judge.config import Config
+from judge.report.outcome import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+
+
+def run(
+    data: str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame,
+    model: str,
+    *,
+    config: str | Path | None = None,
+    **options: object,
+) -> Outcome:
+    """Judges `data` with `model`, scores every engine and writes the run's folder.
+
+    `data` is a file, a DataFrame or an iterable of rows, one a result; `options` are those of
+    `judge.Config` (`scale="binary"`, `repeats=3`, `out="runs/mine"`, …), over those of the TOML file
+    `config`. Works where an event loop is running (notebooks). Raises InputError, StoreError and
+    Interrupted; an `Outcome` with `incomplete` set means that pairs stayed unjudged.
+    """
+    path, rows = _source(data)
+    asked = Config.load(Path(config) if config else None, data=path, model=model, **options)
+    return _now(pipeline.run(asked, rows=rows))
+
+
+def score(run: str | Path, measures: Iterable[str] | None = None) -> Outcome:
+    """Scores the run in folder `run` again from its judgments, with `measures` or the run's own."""
+    return pipeline.rescore(Path(run), list(measures) if measures is not None else None)
+
+
+def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
+    if isinstance(data, str | Path):
+        return str(data), None
+    if hasattr(data, "to_dict"):
+        return None, data.to_dict("records")
+    return None, data
+
+
+def _now(work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`; in a thread of its own where this one runs an event loop already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="judge") as aside:
+        return aside.submit(asyncio.run, work).result()

@@ -1,0 +1,220 @@
+"""Owns a tolerant JSON reader: it forgives how an object is written, never what it says.
+
+Forgiven are quote styles, full-width punctuation, raw line breaks in strings, trailing commas, bare
+words and missing closers at the end of the text. Every string must still end where the grammar
+wants it to end: an object in which a quote stands at the wrong place is not read here at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+#: Full-width ASCII to ASCII, one character for one, so that positions stay valid. The full-width
+#: quotes and backslash are left alone: inside a string they are plain text.
+_FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code not in (0xFF02, 0xFF07, 0xFF3C)}
+
+_SPACE = re.compile(r"[\s\u200b\ufeff]*")
+_STRING = re.compile(
+    r'"([^"\\]*(?:\\.[^"\\]*)*)"'
+    r"|'([^'\\]*(?:\\.[^'\\]*)*)'"
+    r"|[“”„＂]([^“”„＂\\]*(?:\\.[^“”„＂\\]*)*)[“”„＂]"
+    r"|[‘’＇]([^‘’＇\\]*(?:\\.[^‘’＇\\]*)*)[‘’＇]",
+    re.DOTALL,
+)
+_BARE = re.compile(r"[-+.]?[0-9][\w.+\-/%]*|[A-Za-z_]\w*|[\u4e00-\u9fff]{1,6}|<[^<>\"{}]{1,40}>")
+_END = re.compile(r"(?:```|~~~)?\s*\Z")
+#: Braces in prose, as in "the set {1, 2}" or "{query}".
+_PROSE_BRACES = re.compile(r"\{[^{}\"'“”„＂‘’＇:\\]{1,80}\}")
+#: A template's escape that a model copied: "{{" for "{".
+_DOUBLED_BRACE = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
+
+_MAX_DEPTH = 16
+_MAX_NODES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string, or a bare word or number as it was written."""
+
+    value: str
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """The members of an object in the order written, duplicates included.
+
+    `unended` is True when the text stopped right behind the last value, with no delimiter.
+    """
+
+    pairs: tuple[tuple[str, Node], ...]
+    unended: bool = False
+
+
+Node = Text | Object | list["Node"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object and where it stands in the text."""
+
+    object: Object
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A text taken apart: its readable objects, and where reading broke off (None: nowhere)."""
+
+    objects: tuple[Found, ...]
+    broken: int | None
+
+    def gaps(self, size: int) -> list[tuple[int, int]]:
+        """The stretches of a text of `size` characters before, between and after the objects."""
+        edges = [0, *(edge for found in self.objects for edge in (found.start, found.end)), size]
+        return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+class _Broken(Exception):
+    """The text leaves the grammar."""
+
+
+def flatten(text: str) -> str:
+    """The text with full-width ASCII as ASCII; as long as before, character by character."""
+    return text.translate(_FULLWIDTH)
+
+
+def unescape(text: str) -> str:
+    """The text with JSON's backslash escapes resolved; unknown escapes and lone surrogates stay."""
+    if "\\" not in text:
+        return text
+    plain = _ESCAPE.sub(_escaped, text)
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = match[1]
+    return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPED.get(code, match[0])
+
+
+def is_strict(text: str) -> bool:
+    """True when the standard's own grammar reads the text as it is."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def without_prose_braces(flat: str) -> str:
+    """The text less the braces that only group words, as in "the set {1, 2}"."""
+    return _PROSE_BRACES.sub(" ", flat)
+
+
+def scan(text: str) -> Scan:
+    """Every object of a text from left to right, up to the first one that cannot be read."""
+    reader = _Reader(text)
+    found: list[Found] = []
+    position = 0
+    while (brace := reader.flat.find("{", position)) >= 0:
+        if aside := _PROSE_BRACES.match(reader.flat, brace) or _DOUBLED_BRACE.match(reader.flat, brace):
+            position = aside.end()
+            reader.count()
+            continue
+        try:
+            node, position = reader.members(brace + 1, 0)
+        except _Broken:
+            return Scan(tuple(found), brace)
+        found.append(Found(node, brace, position))
+    return Scan(tuple(found), None)
+
+
+def rest_of_object(text: str, start: int) -> Found | None:
+    """The members from `start`, where a key stands, to the end of their object; None if unreadable."""
+    try:
+        node, end = _Reader(text).members(start, 0)
+    except _Broken:
+        return None
+    return Found(node, start, end)
+
+
+class _Reader:
+    """Reads one text; every method takes a position and gives what stands there and where it ends."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.flat = flatten(text)
+        self._nodes = 0
+
+    def skip(self, position: int) -> int:
+        match = _SPACE.match(self.flat, position)
+        return match.end() if match else position
+
+    def members(self, position: int, depth: int) -> tuple[Object, int]:
+        """The members of an object whose brace is already open."""
+        pairs: list[tuple[str, Node]] = []
+        while True:
+            position = self.skip(position)
+            if self.flat.startswith("}", position):
+                return Object(tuple(pairs)), position + 1
+            if pairs and _END.match(self.flat, position):
+                return Object(tuple(pairs)), len(self.flat)
+            key, position = self._text(position)
+            position = self.skip(position)
+            if not self.flat.startswith(":", position):
+                raise _Broken
+            value, position = self._value(self.skip(position + 1), depth)
+            pairs.append((key.value, value))
+            position, ended = self._delimiter(position, value, "}")
+            if ended:
+                return Object(tuple(pairs), unended=True), position
+
+    def _items(self, position: int, depth: int) -> tuple[list[Node], int]:
+        items: list[Node] = []
+        while True:
+            position = self.skip(position)
+            if self.flat.startswith("]", position):
+                return items, position + 1
+            if items and _END.match(self.flat, position):
+                return items, len(self.flat)
+            value, position = self._value(position, depth)
+            items.append(value)
+            position, ended = self._delimiter(position, value, "]")
+            if ended:
+                return items, position
+
+    def _delimiter(self, position: int, value: Node, closer: str) -> tuple[int, bool]:
+        """Behind a value: the position past a comma or at the closer, and whether the text ended."""
+        after = self.skip(position)
+        if self.flat.startswith(",", after):
+            return after + 1, False
+        if self.flat.startswith(closer, after):
+            return after, False
+        # A bare number that touches the end of the text may have been longer.
+        complete = not isinstance(value, Text) or value.quoted or self.flat.startswith(("```", "~~~"), after)
+        if complete and _END.match(self.flat, after):
+            return len(self.flat), True
+        raise _Broken
+
+    def _value(self, position: int, depth: int) -> tuple[Node, int]:
+        self._nodes += 1
+        if depth > _MAX_DEPTH or self._nodes > _MAX_NODES:
+            raise _Broken
+        if self.flat.startswith("{", position):
+            return self.members(position + 1, depth + 1)
+        if self.flat.startswith("[", position):
+            return self._items(position + 1, depth + 1)
+        return self._text(position)
+
+    def _text(self, position: int) -> tuple[Text, int]:
+        if match := _STRING.match(self.flat, position):
+            start, end = match.span(match.lastindex or 0)
+            return Text(unescape(self.text[start:end]), quoted=True), match.end()
+        if match := _BARE.match(self.flat, position):
+            return Text(match[0], quoted=False), match.end()
+        raise _Broken

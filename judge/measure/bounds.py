@@ -1,0 +1,156 @@
+"""Owns the bounds of measures that the pool divides: over all grades that unjudged snippets may have.
+
+There a grade pulls both ways: it adds to what the list earns and to what the list is divided by. Both
+sides split into levels, one for each grade that adds gain: a document reaches a level or doesn't. So a
+bound comes from counting how many of a list's own unjudged snippets reach each level.
+
+Highest: all other unjudged snippets are worth nothing, and documents that reach a level elsewhere anyway
+cost nothing. For any count a list earns most when the first of its unjudged snippets reach the level.
+Dinkelbach's iteration (1967) finds the counts with the best ratio of sums. They fall from level to level,
+because one more document adds less to a longer ideal, so that one set of grades attains them all.
+
+Lowest: all other unjudged snippets have the top grade. What a list earns is linear in a gain and its
+divisor convex, so the ratio is lowest where each of its own has grade 0 or the top grade; and for any
+count, where the last of them have it. Only where such a document has a grade between the two elsewhere
+can the bound be a little lower than what is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.measure.arrays import NO_GRADE, Lists
+from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, quotient
+from judge.measure.measures import Measure
+
+# (level, what reaching it adds to the gain)
+_Levels = Sequence[tuple[int, float]]
+
+
+def pooled_bounds(measure: Measure, lists: Lists, table: Floats) -> tuple[Floats, Floats]:
+    """(engines, topics) lowest and highest values of nDCG, AP or R that unjudged snippets leave possible.
+
+    `table` holds the gain of each grade. Where nothing can be relevant both are 0.
+    """
+    view = _View.of(lists, measure.looks_at(lists.grade.shape[-1]))
+    steps = np.diff(table)
+    levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
+    return _lowest(measure, view, levels), _highest(measure, view, levels)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a measure sees down to its cutoff, (engines, topics, ranks); and the pool, (topics, documents).
+
+    `elsewhere` is the best known grade in the pool of the document at a rank, `rival` says that it has
+    another unjudged snippet. `undecided` marks documents with any unjudged snippet.
+    """
+
+    grade: Ints
+    open: Bools
+    elsewhere: Ints
+    rival: Bools
+    best: Ints
+    undecided: Bools
+
+    @classmethod
+    def of(cls, lists: Lists, cutoff: int) -> _View:
+        undecided, rival = _rivals(lists)
+        seen = np.where(lists.first, lists.grade, NO_GRADE)
+        down_to = (..., slice(cutoff))
+        return cls(
+            grade=seen[down_to],
+            open=lists.open[down_to],
+            elsewhere=lists.best_here()[down_to],
+            rival=rival[down_to],
+            best=lists.best,
+            undecided=undecided,
+        )
+
+    @property
+    def most(self) -> int:
+        """The largest number of own unjudged snippets in a list."""
+        return int(self.open.sum(-1).max(initial=0))
+
+
+def _rivals(lists: Lists) -> tuple[Bools, Bools]:
+    """Which documents have an unjudged snippet; where one has another than the snippet that stands there."""
+    engine, topic, rank = np.nonzero(lists.unjudged)
+    at = topic, lists.document[engine, topic, rank]
+    number = lists.snippet[engine, topic, rank]
+    lowest = np.full(lists.best.shape, np.iinfo(np.int64).max)
+    highest = np.full(lists.best.shape, -1)
+    np.minimum.at(lowest, at, number)
+    np.maximum.at(highest, at, number)
+    topics = np.arange(lists.best.shape[0])[None, :, None]
+    here = topics, lists.document
+    rival = lists.open & ((lowest[here] != lists.snippet) | (highest[here] != lists.snippet))
+    return highest >= 0, rival
+
+
+def _highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    ratios = []
+    for level, worth in levels:
+        given = view.open & (view.elsewhere >= level)
+        free = view.open & ~given
+        order = np.where(free, free.cumsum(-1), 0)
+        sure = (view.grade >= level) | given
+        documents = np.broadcast_to((view.best >= level).sum(-1), free.shape[:2])
+        ratios.append(worth * _by_count(measure, sure, order, (documents, free.sum(-1)), view.most))
+    return _best_ratio(np.stack(ratios))
+
+
+def _lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    top = levels[-1][0]
+    free = view.open & ~view.rival & (view.elsewhere < top)
+    order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)
+    sides: list[Floats] = []
+    for level, worth in levels:
+        adds = (free & (view.elsewhere < level)).sum(-1)
+        documents = ((view.best >= level) | view.undecided).sum(-1) - adds
+        sides.append(worth * _by_count(measure, view.grade >= level, order, (documents, adds), view.most))
+    earnings, yardsticks = np.add.reduce(sides)
+    lowest: Floats = quotient(earnings, yardsticks, 0.0).min(0)
+    return lowest
+
+
+def _by_count(measure: Measure, sure: Bools, order: Ints, documents: tuple[Ints, Ints], most: int) -> Floats:
+    """(2, counts, engines, topics): what is earned, and its divisor, when 0, 1, … `most` are relevant too.
+
+    `sure` are relevant anyway, `order` numbers the others from 1 in the order of joining. `documents`
+    are those in the pool anyway, and how many more the others can add.
+    """
+    there, addable = documents
+    cutoff = sure.shape[-1]
+    ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, cutoff + 1)])
+    earnings, yardsticks = [], []
+    for count in range(most + 1):
+        relevant = sure | ((order > 0) & (order <= count))
+        earnings.append(earned(measure, relevant.astype(np.float64)))
+        total = there + np.minimum(count, addable)
+        yardsticks.append(
+            ideal[np.minimum(total, cutoff)] if measure.name == "nDCG" else total.astype(np.float64)
+        )
+    return np.stack([earnings, yardsticks])
+
+
+def _best_ratio(levels: Floats) -> Floats:
+    """(engines, topics): the best sum of earnings over sum of divisors, choosing a count at each level.
+
+    `levels` are (levels, 2, counts, engines, topics). Ends, because every round but the last raises a
+    ratio and there are finitely many.
+    """
+    earnings, yardsticks = levels[:, 0], levels[:, 1]
+    ratio = np.zeros(levels.shape[-2:])
+    while True:
+        choice = (earnings - ratio * yardsticks).argmax(1)[:, None]
+        earning, yardstick = (
+            np.take_along_axis(side, choice, 1).sum((0, 1)) for side in (earnings, yardsticks)
+        )
+        better = quotient(earning, yardstick, 0.0)
+        if not (better > ratio).any():
+            return ratio
+        ratio = np.maximum(ratio, better)

@@ -1,0 +1,100 @@
+"""Owns the formulas: what a list of gains earns.
+
+Gains lie along the last axis, best rank first; what comes out has the other axes. Every formula takes
+real gains, so that an unknown grade can enter as its expectation: for gains of 0 and 1 each is the
+textbook formula, and for probabilities of relevance P, RR, Success, ERR, RBP and the numerator of AP
+are exact expectations over independent results.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from judge.errors import InputError
+from judge.measure.measures import Measure
+from judge.records import Scale
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+def gains(measure: Measure, scale: Scale) -> Floats:
+    """The gain of each grade 0..top under `measure`: never falling, and 0 for grade 0.
+
+    Raises `InputError` when the measure counts grades as relevant that the scale doesn't have.
+    """
+    grade: Floats = np.arange(scale.top + 1, dtype=np.float64)
+    exponential: Floats = np.exp2(grade) - 1
+    if measure.name == "ERR":
+        return np.divide(exponential, np.exp2(scale.top))
+    if measure.name in ("nDCG", "DCG", "sDCG"):
+        return exponential if measure.dcg == "exp-log2" else grade
+    relevant_from = scale.relevant_from if measure.rel is None else measure.rel
+    if relevant_from > scale.top:
+        raise InputError(f"{measure}: rel={relevant_from} is above {scale.top}, the top grade ({scale.name})")
+    return (grade >= relevant_from).astype(np.float64)
+
+
+def earned(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
+    """What lists of `gain` earn under `measure`, before anything of the pool divides it.
+
+    `top_gain` is the gain of the top grade, which sDCG's ideal list consists of.
+    """
+    match measure.name:
+        case "nDCG" | "DCG":
+            return dcg(gain)
+        case "sDCG":
+            return np.divide(dcg(gain), dcg(np.full(gain.shape[-1], top_gain)))
+        case "AP":
+            return summed_precision(gain)
+        case "P":
+            return np.divide(_sum(gain), gain.shape[-1])
+        case "R" | "SetP":
+            return _sum(gain)
+        case "RR" | "ERR":
+            return _sum(first_stop(gain) / _ranks(gain))
+        case "Success":
+            return _sum(first_stop(gain))
+        case "RBP":
+            return _sum(gain * (1 - measure.p) * np.power(measure.p, _ranks(gain) - 1))
+    raise ValueError(f"{measure} has no formula over gains")
+
+
+def dcg(gain: Floats) -> Floats:
+    """Discounted cumulated gain: gain / log2(1 + rank), summed (Järvelin & Kekäläinen 2002)."""
+    return _sum(gain / np.log2(1 + _ranks(gain)))
+
+
+def summed_precision(relevance: Floats) -> Floats:
+    """The precision at each relevant rank, summed: AP before it is divided (trec_eval map_cut)."""
+    before = np.cumsum(relevance, -1) - relevance
+    return _sum(relevance * (1 + before) / _ranks(relevance))
+
+
+def first_stop(stop: Floats) -> Floats:
+    """The probability that a reader who stops at each rank with probability `stop` stops first there.
+
+    The cascade of Chapelle et al. 2009; with stops of 0 and 1 it marks the first relevant rank.
+    """
+    reached = np.ones_like(stop)
+    np.cumprod(1 - stop[..., :-1], -1, out=reached[..., 1:])
+    here: Floats = stop * reached
+    return here
+
+
+def quotient(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floats:
+    """`dividend / divisor`, and `otherwise` where the divisor is not above 0."""
+    shape = np.broadcast_shapes(np.shape(dividend), np.shape(divisor))
+    out = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), shape).copy()
+    return np.divide(dividend, divisor, out=out, where=np.broadcast_to(divisor > 0, shape))
+
+
+def _ranks(gain: Floats) -> Floats:
+    return np.arange(1, gain.shape[-1] + 1, dtype=np.float64)
+
+
+def _sum(values: Floats) -> Floats:
+    total: Floats = np.add.reduce(values, axis=-1)
+    return total

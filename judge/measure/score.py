@@ -1,0 +1,170 @@
+"""Owns scoring: rankings and judgments in, the value of every measure for every engine and query out.
+
+What is missing is treated in one place, here. A snippet without a grade enters with the mean gain of
+the judged snippets of its list, so that for measures of relevant or not it counts as relevant with the
+share of relevant ones as its probability; `low` and `high` say what any grades could have made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.errors import InputError
+from judge.measure.arrays import NO_GRADE, Coverage, Lists, build
+from judge.measure.bounds import pooled_bounds
+from judge.measure.formulas import Bools, Floats, dcg, earned, gains, quotient
+from judge.measure.measures import Measure
+from judge.records import Judgment, Ranking, Scale, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The values of all measures: arrays of shape (engines, queries, repeats, measures) and their axes.
+
+    NaN in `value`, `low` and `high` stands where the engine broke or has no ranking, where the measure
+    is undefined because the pool holds nothing relevant (nDCG, AP, R), and where not one snippet of
+    the pool has a grade. `low` and `high` equal `value` exactly where all is judged. `judged` is the
+    share of the snippets down to the cutoff that have a grade, NaN for empty lists.
+    """
+
+    engines: tuple[str, ...]
+    queries: tuple[str, ...]
+    repeats: tuple[int, ...]
+    measures: tuple[Measure, ...]
+    value: Floats
+    low: Floats
+    high: Floats
+    judged: Floats
+    coverage: Coverage
+
+    def rows(self) -> Iterator[Score]:
+        """One record per engine, query, repeat and measure, in that order; NaN becomes None."""
+        names = [str(measure) for measure in self.measures]
+        cells = (
+            (engine, query, repeat, name)
+            for engine in self.engines
+            for query in self.queries
+            for repeat in self.repeats
+            for name in names
+        )
+        columns = (
+            np.where(np.isnan(array), None, array).ravel().tolist()  # type: ignore[call-overload]
+            for array in (self.value, self.low, self.high, self.judged)
+        )
+        for cell, *numbers in zip(cells, *columns, strict=True):
+            yield Score(*cell, *numbers)
+
+    def by_query(self) -> tuple[Floats, Floats, Floats]:
+        """(engines, queries, measures) value, low and high, averaged over the repeats that have one."""
+        value, low, high = (mean_known(array, axis=2) for array in (self.value, self.low, self.high))
+        return value, low, high
+
+
+def score(
+    rankings: Sequence[Ranking],
+    documents: Mapping[tuple[str, str], tuple[str, ...]],
+    judgments: Iterable[Judgment],
+    measures: Sequence[Measure],
+    scale: Scale,
+    *,
+    depth: int,
+) -> Scores:
+    """The scores of every engine on every query in every repeat that the judgments have.
+
+    `documents` and `depth` are the pool's. Judgments of other queries and snippets are ignored. Raises
+    `InputError` when a measure looks deeper than the pool or asks for grades off the scale, and when
+    judgments or rankings contradict each other.
+    """
+    for measure in measures:
+        if measure.looks_at(depth) > depth:
+            raise InputError(
+                f"{measure} looks deeper than the pool, which was judged to depth {depth}; "
+                f"ask for @{depth} at most, or judge deeper"
+            )
+    arrays = build(rankings, documents, judgments, scale, depth=depth)
+    shape = len(arrays.engines), len(arrays.queries), len(arrays.repeats)
+    parts = [_measured(measure, arrays.lists, scale) for measure in measures]
+    stacked = np.stack(parts, axis=-1).reshape(4, *shape, len(measures))
+    stacked[:, arrays.coverage.missing] = np.nan
+    value, low, high, judged = stacked
+    return Scores(
+        arrays.engines,
+        arrays.queries,
+        arrays.repeats,
+        tuple(measures),
+        value,
+        low,
+        high,
+        judged,
+        arrays.coverage,
+    )
+
+
+def mean_known(array: Floats, axis: int) -> Floats:
+    """The mean along `axis` of what is not NaN; NaN where nothing is left."""
+    known = ~np.isnan(array)
+    total: Floats = np.where(known, array, 0.0).sum(axis)
+    return quotient(total, known.sum(axis).astype(np.float64), np.nan)
+
+
+def _measured(measure: Measure, lists: Lists, scale: Scale) -> Floats:
+    """(4, engines, topics): value, low, high, judged."""
+    judged = _judged(lists, measure.looks_at(lists.grade.shape[-1]))
+    if measure.name == "Judged":
+        return np.stack([judged] * 4)
+    table = gains(measure, scale)
+    if measure.own:
+        # A list is its own yardstick when it is all there is in the pool. AP counts what it shows down
+        # to the cutoff, the ideal list of nDCG chooses from all of it.
+        depth = lists.grade.shape[-1]
+        alone = lists.alone(measure.looks_at(depth) if measure.name == "AP" else depth)
+        bounded = _pooled(measure, alone, table).reshape(3, *judged.shape)
+    elif measure.pool_free:
+        bounded = _alone(measure, lists, table)
+    else:
+        bounded = _pooled(measure, lists, table)
+    return np.concatenate([bounded, judged[None]])
+
+
+def _alone(measure: Measure, lists: Lists, table: Floats) -> Floats:
+    """(3, engines, topics) value, low, high of measures that no pool divides: no gain ever lowers them."""
+    cutoff = measure.looks_at(lists.grade.shape[-1])
+    returned = (lists.origin >= 0).sum(-1).astype(np.float64)
+    imputed = lists.imputed(table)
+    top = float(table[-1])
+    values = [earned(measure, lists.gains(table, gain)[..., :cutoff], top) for gain in (imputed, 0.0, top)]
+    if measure.name == "SetP":
+        values = [quotient(value, returned, 0.0) for value in values]
+    bounded = np.stack(values)
+    bounded[:, np.isnan(bounded[0])] = np.nan
+    return bounded
+
+
+def _pooled(measure: Measure, lists: Lists, table: Floats) -> Floats:
+    """(3, engines, topics) value, low, high of nDCG, AP and R."""
+    cutoff = measure.looks_at(lists.grade.shape[-1])
+    gain = lists.gains(table, lists.imputed(table))
+    pool = lists.pool_gains(table, gain)
+    if measure.name == "nDCG":
+        divisor = dcg(-np.sort(-pool, axis=-1)[:, :cutoff])
+    else:
+        divisor = np.add.reduce(pool, axis=-1)
+    earnings = earned(measure, gain[..., :cutoff])
+    value = quotient(earnings, divisor, 0.0 if measure.own else np.nan)
+    value[np.isnan(earnings)] = np.nan
+    bounded = np.stack([value] * 3)
+    unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
+    if np.any(unsure):
+        low, high = pooled_bounds(measure, lists.of_topics(unsure), table)
+        possible = np.clip(value[:, unsure], low, high)
+        bounded[:, :, unsure] = np.where(np.isnan(possible), np.nan, [possible, low, high])
+    return bounded
+
+
+def _judged(lists: Lists, cutoff: int) -> Floats:
+    here = (lists.origin >= 0)[..., :cutoff]
+    graded = here & (lists.grade[..., :cutoff] != NO_GRADE)
+    return quotient(graded.sum(-1).astype(np.float64), here.sum(-1).astype(np.float64), np.nan)

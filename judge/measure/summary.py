@@ -1,0 +1,112 @@
+"""Owns means: what each engine scored over the queries, never without over how many.
+
+A mean is over the queries where the engine has a value, each query's repeats averaged first. An engine
+that broke on hard queries gains by that, so `paired` gives the mean over the queries where every engine
+has a value, too: engines are compared by that one, or query by query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.measure.formulas import Bools, Floats
+from judge.measure.score import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """One measure of one engine over the queries; None where it is over no query.
+
+    `mean`, `low` and `high` are over the same `n` queries. `undefined` counts queries whose pool holds
+    nothing relevant, or for Judged those with no result; `unknown` counts queries whose pool has not
+    one grade. `paired` is the mean over the `paired_n` queries where every engine has a value.
+    """
+
+    mean: float | None
+    n: int
+    low: float | None
+    high: float | None
+    undefined: int
+    unknown: int
+    paired: float | None
+    paired_n: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSummary:
+    """What one engine was asked, what came back and what it scored.
+
+    `queries` = `answered` + `empty` + `errors` + `absent` (no ranking at all); for every measure it is
+    also `n` + `undefined` + `unknown` + `errors` + `absent`. `judged` is the share of its snippets, over
+    all repeats, that have a grade, `duplicates` the share whose document the list had shown before; both
+    down to the pool's depth, and None for an engine that returned nothing. `measures` is keyed by name.
+    """
+
+    engine: str
+    queries: int
+    answered: int
+    empty: int
+    errors: int
+    absent: int
+    judged: float | None
+    duplicates: float | None
+    measures: Mapping[str, Mean]
+
+
+def summarise(scores: Scores) -> tuple[EngineSummary, ...]:
+    """One summary per engine, in the order of `scores.engines`."""
+    value, low, high = scores.by_query()
+    shared: Bools = np.all(~np.isnan(value), axis=0)
+    unknown: Bools = np.all(scores.coverage.unknown, axis=-1)
+    summaries = []
+    for at, engine in enumerate(scores.engines):
+        present = ~scores.coverage.missing[at]
+        means = {
+            str(measure): _mean(
+                (value[at, :, m], low[at, :, m], high[at, :, m]), shared[:, m], present, unknown
+            )
+            for m, measure in enumerate(scores.measures)
+        }
+        summaries.append(_engine(scores, at, engine, means))
+    return tuple(summaries)
+
+
+def _mean(bounded: tuple[Floats, Floats, Floats], shared: Bools, present: Bools, unknown: Bools) -> Mean:
+    value, low, high = bounded
+    has = ~np.isnan(value)
+    lacks = present & ~has
+    return Mean(
+        mean=_over(value, has),
+        n=int(has.sum()),
+        low=_over(low, has),
+        high=_over(high, has),
+        undefined=int((lacks & ~unknown).sum()),
+        unknown=int((lacks & unknown).sum()),
+        paired=_over(value, shared),
+        paired_n=int(shared.sum()),
+    )
+
+
+def _over(values: Floats, chosen: Bools) -> float | None:
+    return float(values[chosen].mean()) if chosen.any() else None
+
+
+def _engine(scores: Scores, at: int, engine: str, means: Mapping[str, Mean]) -> EngineSummary:
+    coverage = scores.coverage
+    returned, present = coverage.returned[at], ~coverage.missing[at]
+    snippets = int(returned.sum())
+    asked = snippets * len(scores.repeats)
+    return EngineSummary(
+        engine=engine,
+        queries=len(scores.queries),
+        answered=int((present & (returned > 0)).sum()),
+        empty=int((present & (returned == 0)).sum()),
+        errors=int(coverage.errors[at].sum()),
+        absent=int(coverage.absent[at].sum()),
+        judged=int(coverage.graded[at].sum()) / asked if asked else None,
+        duplicates=int(coverage.duplicates[at].sum()) / snippets if snippets else None,
+        measures=means,
+    )

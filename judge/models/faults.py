@@ -1,0 +1,249 @@
+"""Owns what a failed call means: from any provider's status, code and words to one `CallError`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+
+from judge.errors import AccountRefused, CallError, Declined, Transient
+
+DETAIL_LENGTH = 300
+
+#: The parameters that judge itself sends; naming one of them in a refusal is about us, not about a pair.
+PARAMETERS = (
+    r"(?:temperature|top_p|seed|max_tokens|max_completion_tokens|enable_thinking|thinking|reasoning_effort"
+    r"|chat_template\w*|response_format|json_schema|json_object|result_format|stream)"
+)
+REFUSING = (
+    r"(?:un(?:known|supported|recogni[sz]ed|expected|available)|invalid|not (?:supported|permitted|allowed)"
+    r"|(?:does not|doesn't|only) support|extra inputs|extra_forbidden"
+    r"|must be|should be|range of|please enable)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A failed call in the server's own words; `param` is the parameter that the server blames."""
+
+    status: int
+    code: str = ""
+    message: str = ""
+    param: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, status: int, body: object, headers: Mapping[str, str]) -> Fault:
+        """The fault that a response tells of, in any of the shapes that servers use.
+
+        `body` is the parsed JSON, or the text when it is none. A status inside the body counts when
+        the response itself claims success.
+        """
+        whole = body if isinstance(body, Mapping) else {"message": _words(body)}
+        error = whole.get("error") or whole
+        if not isinstance(error, Mapping):
+            error = {"message": str(error)}
+        inner = error.get("innererror")
+        codes = [
+            error.get("code"),
+            error.get("type"),
+            inner.get("code") if isinstance(inner, Mapping) else None,
+        ]
+        if status < 400:
+            status = next(filter(None, map(_status, (whole.get("status_code"), *codes))), status)
+        message = error.get("message") or error.get("msg") or error.get("detail") or ""
+        return cls(
+            status,
+            code=" ".join(dict.fromkeys(str(code) for code in codes if code)),
+            message=message if isinstance(message, str) else json.dumps(message, ensure_ascii=False),
+            param=str(error.get("param") or ""),
+            headers=headers,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the table: a fault with one of `statuses`, or that says so, is of this `kind`.
+
+    `code` is searched in the server's code, `says` in its code and message, both regular expressions
+    without regard to case. `hint` tells the person at the terminal what to do.
+    """
+
+    kind: str
+    error: type[CallError]
+    statuses: frozenset[int] = frozenset()
+    code: str = ""
+    says: str = ""
+    hint: str = ""
+
+    def fits(self, fault: Fault) -> bool:
+        """Whether `fault` is of this kind."""
+        return (
+            fault.status in self.statuses
+            or (bool(self.code) and re.search(self.code, fault.code, re.I) is not None)
+            or (bool(self.says) and re.search(self.says, f"{fault.code} {fault.message}", re.I) is not None)
+        )
+
+
+#: The first row that fits decides: what a server says outranks the status that it says it with.
+RULES = (
+    Rule(
+        "content_filter",
+        Declined,
+        says=r"content_?filter|data_?inspection|responsibleai|content management policy|inappropriate content"
+        r"|flagged (?:by|as|for)|risk control|sensitive (?:content|words)",
+    ),
+    Rule(
+        "quota",
+        AccountRefused,
+        statuses=frozenset({402}),
+        code=r"insufficient_quota|arrearage|billing|freetieronly",
+        says=r"exceeded your current quota|overdue|insufficient.{0,20}balance|credit balance"
+        r"|(?:free|hour|week|month) allocated quota|free tier",
+        hint="check the account's plan and balance",
+    ),
+    Rule(
+        "rate_limit",
+        Transient,
+        statuses=frozenset({429}),
+        code=r"throttling|rate_?limit|limit_requests|limit_burst|too_?many_?requests",
+    ),
+    Rule(
+        "too_long",
+        Declined,
+        statuses=frozenset({413}),
+        code=r"context_length_exceeded|string_above_max_length|toolarge",
+        says=r"maximum context|context (?:length|window)|range of input length"
+        r"|(?:prompt|input)[^.]{0,20} too long",
+    ),
+    Rule(
+        "model_not_found",
+        AccountRefused,
+        statuses=frozenset({405, 410}),
+        code=r"model_?not_?(?:found|exist|supported)|model\.notexist",
+        says=r"model.{0,80} (?:does not|doesn't|not) exist|model.{0,80} not found|url error",
+        hint="check the model's name and --base-url",
+    ),
+    Rule(
+        "auth",
+        AccountRefused,
+        statuses=frozenset({401, 403}),
+        code=r"invalid_?api_?key|access_?denied|authentication|unauthorized|permission",
+        says=r"incorrect api key|invalid api.?key",
+        hint="check the key and that it may use this model at this address",
+    ),
+    Rule(
+        "server_error",
+        Transient,
+        statuses=frozenset({408, 409, 425, *range(500, 600)}),
+        code=r"^internal_?error(?!\.algo\.invalid)|overloaded|service_?unavailable|server_error|requesttimeout",
+    ),
+    Rule(
+        "bad_parameter",
+        AccountRefused,
+        says=r"enable_thinking must be",
+        hint="this model thinks unless told not to: use dashscope:NAME, which tells it, or another model",
+    ),
+    Rule(
+        "bad_parameter",
+        AccountRefused,
+        says=rf"{REFUSING}.{{0,80}}\b{PARAMETERS}\b|\b{PARAMETERS}\b.{{0,80}}{REFUSING}|support http call",
+        hint="change that parameter, or use another model",
+    ),
+    Rule(
+        "model_not_found",
+        AccountRefused,
+        statuses=frozenset({404}),
+        hint="check the model's name and --base-url",
+    ),
+    Rule(
+        "bad_parameter",
+        AccountRefused,
+        statuses=frozenset(range(300, 400)),
+        hint="check --base-url: it redirects",
+    ),
+    # A success that holds an error nobody has a word for: the gateway's fault, not the pair's.
+    Rule("server_error", Transient, statuses=frozenset(range(200, 300))),
+)
+BAD_REQUEST = Rule("bad_request", Declined)
+
+
+def classify(fault: Fault, *secrets: str) -> CallError:
+    """The error that `fault` amounts to, with none of `secrets` in its words.
+
+    Kinds and classes are the rows of `RULES`; a fault that fits none is a `Declined` bad_request.
+    """
+    rule = next((rule for rule in RULES if rule.fits(fault)), BAD_REQUEST)
+    said = shorten(mask(fault.message, *secrets)) or "no message"
+    code = f" {mask(fault.code, *secrets)}" if fault.code else ""
+    hint = f" ({rule.hint})" if rule.hint else ""
+    wait = retry_after(fault.headers) if rule.error is Transient else None
+    return rule.error(rule.kind, f"HTTP {fault.status}{code}: {said}{hint}", retry_after=wait)
+
+
+def transport(detail: str, *secrets: str, billed: bool) -> Transient:
+    """The error for an answer that did not arrive whole; `billed` when the request may have."""
+    return Transient("transport", shorten(mask(detail, *secrets)), billed=billed)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait as the server asks, None when it doesn't or when it can't be read.
+
+    Reads `retry-after-ms`, then `retry-after` as seconds or as an HTTP date (RFC 9110, 10.2.3), which
+    is taken by the server's own clock. However far away, it is returned: capping is the caller's.
+    """
+    named = {name.lower(): value for name, value in headers.items()}
+    milliseconds = _number(named.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = named.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    moment = _date(value)
+    now = _date(named.get("date", "")) or datetime.now(UTC)
+    return None if moment is None else max(0.0, (moment - now).total_seconds())
+
+
+def mask(text: str, *secrets: str) -> str:
+    """`text` with `secrets` and everything shaped like a key replaced by `***`."""
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "***")
+    text = re.sub(r"(?i)\b(bearer\s+|api[-_]?key[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]+", r"\1***", text)
+    return re.sub(r"\b(?:(?:sk|rk|pk|ak|gsk|xai|hf)[-_]|AIza|LTAI)[\w*.-]{6,}", "***", text)
+
+
+def shorten(text: str) -> str:
+    """`text` in one line of at most `DETAIL_LENGTH` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= DETAIL_LENGTH else f"{line[: DETAIL_LENGTH - 1]}…"
+
+
+def _words(body: object) -> str:
+    text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or "")
+    return re.sub(r"<[^>]*>", " ", text) if text.lstrip().startswith("<") else text
+
+
+def _status(value: object) -> int | None:
+    number = _number(str(value))
+    return int(number) if number is not None and 400 <= number < 600 else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if isfinite(number) and number >= 0 else None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,143 @@
+"""Owns the wire of OpenAI's chat completions, as OpenAI and every compatible server speak it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import aiohttp
+import httpx2
+import openai
+
+from judge.errors import Declined, Transient
+from judge.models.access import Access, is_dashscope, public_part, thinking_switch
+from judge.models.faults import Fault, classify, transport
+from judge.models.replies import complete, parse
+from judge.models.terms import Negotiation, sampling_params
+from judge.records import Completion, Prompt, Sampling
+
+DEFAULT_URL = "https://api.openai.com/v1"
+#: The SDK insists on a key, servers on a private network don't.
+NO_KEY = "none"
+
+
+class OpenAI:
+    """A model behind an OpenAI-compatible server: OpenAI, vLLM, Ollama, DeepSeek, DashScope.
+
+    Every request carries the sampling parameters, thinking off in the way that this server reads
+    (`judge.models.access.thinking_switch`) and `extra`, which wins. The answer's format and a few
+    parameters are given up when the server refuses them (`judge.models.terms`): `Completion.params`
+    says what was really sent, `params` stays what was asked for. Raises `SetupError` without a key,
+    unless the server is on a private network.
+    """
+
+    def __init__(
+        self, model: str, access: Access, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        url = access.url("OPENAI_BASE_URL", default=DEFAULT_URL)
+        params = {**sampling_params(sampling), **thinking_switch(url, sampling.thinking), **extra}
+        self.name = f"openai:{model}"
+        self.endpoint = public_part(url)
+        self.params: Mapping[str, Any] = MappingProxyType(params)
+        self._model = model
+        self._timeout = access.timeout
+        self._key = access.key("OPENAI_API_KEY", url)
+        self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
+        self._client = _client(url, self._key or NO_KEY, access)
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """The model's final answer; raises `Transient`, `Declined` or `AccountRefused`."""
+        while True:
+            terms = self._negotiation.terms
+            sent = terms.with_format(prompt.schema)
+            answer = await self._post({"model": self._model, "messages": messages(prompt), **sent})
+            if not isinstance(answer, Fault):
+                return complete(
+                    answer.get("choices"),
+                    model=answer.get("model"),
+                    params=sent,
+                    usage=answer.get("usage"),
+                    request_id=answer.get("id"),
+                )
+            if not self._negotiation.step_down(terms, answer):
+                raise classify(self._own_words(answer), self._key)
+
+    async def aclose(self) -> None:
+        """Closes connections; the model can't be used afterwards."""
+        await self._client.close()
+
+    async def _post(self, body: Mapping[str, Any]) -> Mapping[str, Any] | Fault:
+        # The typed door walks the request against its type hints and builds response models that
+        # nobody reads: half of the CPU of a call. This is the same client's plain one.
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._client.post("/chat/completions", body=body, cast_to=httpx2.Response)
+        except openai.APIStatusError as error:
+            response = error.response
+        except TimeoutError:
+            raise transport(f"no answer within {self._timeout:g} s", billed=True) from None
+        except (openai.APIConnectionError, aiohttp.ClientError) as error:
+            raise self._unconnected(error) from None
+        except UnicodeEncodeError as error:
+            raise Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}") from None
+        return parse(response.status_code, response.content, response.headers)
+
+    def _unconnected(self, error: Exception) -> Transient:
+        # The SDK and its transport each wrap the error of aiohttp, which alone says what happened.
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        never_sent = isinstance(cause, aiohttp.ClientConnectorError)
+        detail = f"{self.endpoint}: {str(cause) or type(cause).__name__}"
+        return transport(detail, self._key, billed=not never_sent)
+
+    def _own_words(self, fault: Fault) -> Fault:
+        # DashScope's compatible mode says OpenAI's word for an empty account when it means tokens a minute.
+        if is_dashscope(self.endpoint) and "insufficient_quota" in fault.code:
+            return Fault(
+                fault.status, "Throttling.AllocationQuota", "too many tokens a minute", headers=fault.headers
+            )
+        return fault
+
+
+def messages(prompt: Prompt) -> list[dict[str, str]]:
+    """The chat messages of `prompt`, without a system message when there is none."""
+    turns = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+    return turns if prompt.system else turns[1:]
+
+
+class _Client(openai.AsyncOpenAI):
+    """The SDK's client, less the headers that describe this machine or come from the environment."""
+
+    @property
+    def default_headers(self) -> dict[str, str | openai.Omit]:
+        named = {"OpenAI-Organization": self.organization, "OpenAI-Project": self.project}
+        return {
+            "Accept": "application/json",
+            "Content-Type": "application/json",
+            "User-Agent": "judge",
+            **{name: value for name, value in named.items() if value},
+        }
+
+
+def _client(url: str, key: str, access: Access) -> openai.AsyncOpenAI:
+    connections = httpx2.Limits(
+        max_connections=access.concurrency, max_keepalive_connections=access.concurrency, keepalive_expiry=30
+    )
+    return _Client(
+        api_key=key,
+        base_url=url,
+        # Not "" but None would make the SDK look into the environment.
+        admin_api_key="",
+        organization=access.environ.get("OPENAI_ORG_ID", ""),
+        project=access.environ.get("OPENAI_PROJECT_ID", ""),
+        webhook_secret="",
+        max_retries=0,
+        timeout=access.timeout,
+        # A redirect would take the prompt to an address that nobody configured.
+        http_client=openai.DefaultAioHttpClient(
+            limits=connections, timeout=access.timeout, follow_redirects=False
+        ),
+    )

@@ -1,0 +1,100 @@
+"""Owns the shape of a chat answer: from a response's bytes to a `Completion`, on any provider's wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from judge.errors import Declined
+from judge.models.faults import Fault, shorten, transport
+from judge.records import Completion, Usage
+
+#: How providers say that a filter cut the answer; what did arrive is not the model's verdict.
+FILTERED = frozenset({"content_filter", "sensitive"})
+
+
+def parse(status: int, body: bytes, headers: Mapping[str, str]) -> Mapping[str, Any] | Fault:
+    """The answer's JSON, or the fault that it tells of, whatever its status claims.
+
+    A success whose body isn't a JSON object (empty, HTML, cut) raises `Transient`: it may be billed.
+    """
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    if status >= 300:
+        return Fault.of(status, answer or body, headers)
+    if not isinstance(answer, dict):
+        begin = shorten(body[:80].decode(errors="replace")) or "nothing"
+        raise transport(f"HTTP {status}, but the body is no whole JSON object: {begin!r}", billed=True)
+    unanswered = not (answer.get("choices") or answer.get("output"))
+    if answer.get("error") or (unanswered and answer.get("code")):
+        return Fault.of(status, answer, headers)
+    return answer
+
+
+def complete(
+    choices: object, *, model: object, params: Mapping[str, Any], usage: object, request_id: object
+) -> Completion:
+    """The completion that `choices` hold; no choice, or one without content, is the empty text.
+
+    Raises `Declined` when the model refused or a filter cut its answer.
+    """
+    choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    message = _mapping(choice.get("message"))
+    finish_reason = choice.get("finish_reason")
+    refuse(finish_reason, message.get("refusal"))
+    return Completion(
+        text=flatten(message.get("content")),
+        model=str(model or ""),
+        finish_reason=finish_reason,
+        params=params,
+        usage=read_usage(usage),
+        request_id=str(request_id) if request_id else None,
+    )
+
+
+def refuse(finish_reason: object, refusal: object) -> None:
+    """Raises `Declined` if the model refused, or a filter ended its answer."""
+    if finish_reason in FILTERED:
+        raise Declined(
+            "content_filter", f"the provider's filter cut the answer ({finish_reason})", billed=True
+        )
+    if refusal:
+        raise Declined("refusal", shorten(str(refusal)), billed=True)
+
+
+def flatten(content: object) -> str:
+    """The text of a message's content: a string, None, or a list of parts that are joined."""
+    if isinstance(content, list):
+        return "".join(flatten(part) for part in content)
+    if isinstance(content, Mapping):
+        return content["text"] if isinstance(content.get("text"), str) else ""
+    return content if isinstance(content, str) else ""
+
+
+def read_usage(raw: object) -> Usage | None:
+    """Tokens billed, by the names of OpenAI, DashScope, DeepSeek or LangChain; None if not said."""
+    if not isinstance(raw, Mapping) or not raw:
+        return None
+    asked = _mapping(raw.get("prompt_tokens_details") or raw.get("input_token_details"))
+    answered = _mapping(
+        raw.get("completion_tokens_details")
+        or raw.get("output_tokens_details")
+        or raw.get("output_token_details")
+    )
+    return Usage(
+        prompt_tokens=_count(raw, "prompt_tokens", "input_tokens"),
+        cached_tokens=_count(asked, "cached_tokens", "cache_read") or _count(raw, "prompt_cache_hit_tokens"),
+        completion_tokens=_count(raw, "completion_tokens", "output_tokens"),
+        reasoning_tokens=_count(answered, "reasoning_tokens", "reasoning"),
+    )
+
+
+def _count(raw: Mapping[str, Any], *names: str) -> int:
+    return next((value for name in names if isinstance(value := raw.get(name), int)), 0)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

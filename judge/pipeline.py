@@ -1,0 +1,114 @@
+"""The whole flow on one page: read, pool, assess, score, report. Data goes one way.
+
+dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─► score ─► report
+                                          │ above costs money; below is free and repeatable
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from judge import setup
+from judge.assess import estimate as estimating
+from judge.assess.assessor import Desk
+from judge.assess.judging import judge_pool
+from judge.assess.signals import stoppable
+from judge.assess.store import Store
+from judge.assess.watch import Unwatched, Watch
+from judge.config import Config
+from judge.dataset.pool import pool
+from judge.errors import Incomplete, Interrupted
+from judge.measure.score import score
+from judge.report import files, reload
+from judge.report.outcome import Outcome
+from judge.report.rundir import RunFolder
+from judge.report.summary import Asked, summary
+
+
+async def run(config: Config, *, rows: setup.Rows | None = None, watch: Watch | None = None) -> Outcome:
+    """Judges a dataset, scores its engines and writes the run's folder.
+
+    Raises InputError before anything is paid, StoreError when verdicts can't be kept, Interrupted
+    after Ctrl-C. An `Outcome` has `incomplete` set when the account, the budget or the server ended
+    the judging, or too few pairs could be judged.
+    """
+    measures = setup.measures(config.measures, config.depth)
+    data = setup.dataset(config, rows)
+    pooled = pool(data, config.depth)
+    async with aclosing(setup.model(config)) as model:
+        assessor = setup.assessor(config, model)
+        folder, who = setup.folder(config, data, assessor)
+        with folder.locked():
+            setup.claim(folder, config, who)
+            with Store(setup.store(config, folder)) as store, stoppable() as stop:
+                desk = Desk(model, setup.limits(config), stop)
+                judging = await judge_pool(
+                    pooled, assessor, store, desk, config.repeats, watch or Unwatched()
+                )
+            if isinstance(judging.stopped, Interrupted):
+                raise judging.stopped
+            asked = Asked(assessor.name, config.grading, config.repeats, asdict(judging.cost))
+            scores = score(
+                data.rankings, pooled.documents, judging.judgments, measures, asked.scale, depth=pooled.depth
+            )
+            totals = summary(data, pooled, judging.judgments, scores, asked)
+            outcome = Outcome(folder.path, data, pooled, judging.judgments, scores, asked.scale, totals)
+            files.write(folder, outcome)
+    return replace(
+        outcome,
+        warnings=data.warnings,
+        calls_made=judging.calls_made,
+        incomplete=_incomplete(totals, judging.stopped, config.min_coverage),
+    )
+
+
+def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
+    """Scores the run in folder `path` again from its judgments and rewrites its files, without a call.
+
+    `measures` None takes the run's own. Raises InputError when `path` is no finished run, or a
+    measure is unknown or deeper than the run was judged.
+    """
+    folder = RunFolder(path)
+    with folder.locked():
+        held = reload.load(folder)
+        chosen = setup.measures(measures or held.measures, held.pool.depth)
+        scores = score(
+            held.data.rankings,
+            held.pool.documents,
+            held.judgments,
+            chosen,
+            held.asked.scale,
+            depth=held.pool.depth,
+        )
+        totals = summary(held.data, held.pool, held.judgments, scores, held.asked)
+        outcome = Outcome(path, held.data, held.pool, held.judgments, scores, held.asked.scale, totals)
+        files.write(folder, outcome)
+    return outcome
+
+
+async def estimate(config: Config) -> Mapping[str, Any]:
+    """What `run` would ask and cost now, given what is known already: no call is made."""
+    data = setup.dataset(config)
+    pooled = pool(data, config.depth)
+    async with aclosing(setup.model(config)) as model:
+        assessor = setup.assessor(config, model)
+        folder, _ = setup.folder(config, data, assessor)
+        with Store(setup.store(config, folder)) as store:
+            found = estimating.estimate(pooled, assessor, store, config.repeats, setup.price(config))
+    return {"results": pooled.results, "pairs": len(pooled.pairs), "repeats": config.repeats, **asdict(found)}
+
+
+def _incomplete(totals: Mapping[str, Any], stopped: Exception | None, least: float) -> Incomplete | None:
+    missing = totals["judgments"] - totals["judged"]
+    if stopped is not None:
+        return Incomplete(f"stopped with {missing:,} of {totals['judgments']:,} unjudged: {stopped}")
+    if totals["coverage"] < least:
+        return Incomplete(
+            f"only {totals['coverage']:.2%} of the pairs were judged, less than --min-coverage {least:.0%};"
+            " the same command asks again for the rest"
+        )
+    return None

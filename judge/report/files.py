@@ -1,0 +1,61 @@
+"""Owns which files a run's folder holds and that equal runs give equal bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from judge.measure.score import Scores
+from judge.report import results, trec
+from judge.report.outcome import Outcome
+from judge.report.rundir import RunFolder, dump
+
+
+def write(folder: RunFolder, outcome: Outcome) -> None:
+    """Writes every file of the run; results.json last, so that whoever waits for it finds all."""
+    rankings, documents = outcome.data.rankings, outcome.pool.documents
+    folder.write("judgments.jsonl", (dump(asdict(judgment)) + "\n" for judgment in outcome.judgments))
+    folder.write("scores.csv", _scores(outcome.scores))
+    folder.write("qrels.txt", trec.qrels(rankings, documents, outcome.judgments))
+    for engine, name in trec.file_names(outcome.data.engines).items():
+        folder.write(name, trec.run(engine, rankings, documents))
+    folder.write("summary.json", [dump(outcome.summary, indent=2), "\n"])
+    entries = results.queries(
+        outcome.data, outcome.pool, outcome.judgments, _table(outcome.scores), outcome.scale
+    )
+    folder.write("results.json", results.chunks(folder.path.name, outcome.summary, entries))
+
+
+def _scores(scores: Scores) -> Iterator[str]:
+    yield _line(["engine", "query_id", "repeat", "measure", "value", "low", "high", "judged"])
+    for row in scores.rows():
+        names = (_inert(row.engine), _inert(row.query_id), row.repeat, row.measure)
+        numbers = (row.value, row.low, row.high, row.judged)
+        yield _line([*names, *("" if number is None else repr(number) for number in numbers)])
+
+
+def _line(cells: Iterable[object]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def _inert(text: str) -> str:
+    """`text` so that no spreadsheet takes it for a formula."""
+    return "'" + text if text.lstrip(" \t\ufeff")[:1] in tuple("=+-@＝＋－＠") else text
+
+
+def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, Any]]:
+    names = [str(measure) for measure in scores.measures]
+    value, _, _ = scores.by_query()
+    cells = np.where(np.isnan(value), None, value).tolist()  # type: ignore[call-overload]
+    return {
+        (engine, query): dict(zip(names, cells[row][column], strict=True))
+        for row, engine in enumerate(scores.engines)
+        for column, query in enumerate(scores.queries)
+    }

@@ -1,0 +1,86 @@
+"""Owns what a run comes to: the record that Python callers get and that every file is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judge.errors import Incomplete
+from judge.measure.score import Scores
+from judge.records import Dataset, Judgment, Pool, Scale
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything a finished run knows.
+
+    `summary` is what summary.json holds. `incomplete` says why and what to do when fewer pairs were
+    judged than asked for, else it is None. `calls_made` counts the calls of this execution alone.
+    """
+
+    folder: Path
+    data: Dataset
+    pool: Pool
+    judgments: tuple[Judgment, ...]
+    scores: Scores
+    scale: Scale
+    summary: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+    calls_made: int = 0
+    incomplete: Incomplete | None = None
+
+    @cached_property
+    def engines(self) -> pd.DataFrame:
+        """One row an engine: the mean of every measure, and what there was to measure."""
+        import pandas as pd
+
+        rows = {
+            engine: {
+                **{measure: cell["mean"] for measure, cell in row["measures"].items()},
+                **{name: value for name, value in row.items() if name != "measures"},
+            }
+            for engine, row in self.summary["engines"].items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("engine")
+
+    @cached_property
+    def queries(self) -> pd.DataFrame:
+        """One row a score: engine, query_id, repeat, measure, value, low, high, judged."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(score) for score in self.scores.rows()])
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """One row a judgment: query_id, query, snippet_id, title, snippet, repeat, grade, reason, error."""
+        import pandas as pd
+
+        shown = {(pair.query.id, pair.snippet.id): pair for pair in self.pool.pairs}
+        rows = []
+        for judgment in self.judgments:
+            pair = shown[judgment.query_id, judgment.snippet_id]
+            rows.append(
+                {
+                    "query_id": judgment.query_id,
+                    "query": pair.query.raw_text,
+                    "snippet_id": judgment.snippet_id,
+                    "title": pair.snippet.title,
+                    "snippet": pair.snippet.text,
+                    "repeat": judgment.repeat,
+                    "grade": judgment.grade,
+                    "reason": judgment.reason,
+                    "error": judgment.error,
+                    "flags": judgment.flags,
+                }
+            )
+        return pd.DataFrame(rows).astype({"grade": "Int64"}) if rows else pd.DataFrame()
+
+    def _repr_html_(self) -> str:
+        """The engines' table, as a notebook shows it."""
+        return str(self.engines.to_html())

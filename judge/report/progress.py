@@ -1,0 +1,109 @@
+"""Owns how judging looks while it goes on: a bar on a terminal, plain lines in a log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from judge.records import Judgment
+
+
+class Bar:
+    """A progress bar: judged of all, rate, failures, cost so far, time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("judging"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            _Rate(),
+            TextColumn("{task.fields[cost]}"),
+            TextColumn("{task.fields[failed]}", style="red"),
+            TimeRemainingColumn(),
+            console=console,
+            refresh_per_second=5,
+            transient=True,
+        )
+        self._failed = 0
+
+    def begin(self, asked: int, known: int) -> None:
+        """Draws the bar, with what is known already filled in."""
+        self._task = self._progress.add_task(
+            "", total=asked, completed=known, known=known, cost="", failed=""
+        )
+        self._progress.start()
+
+    def judged(self, judgment: Judgment, usd: float | None) -> None:
+        """Moves the bar on by one."""
+        self._failed += judgment.error is not None
+        self._progress.update(
+            self._task,
+            advance=1,
+            cost="" if usd is None else f"${usd:.4f}",
+            failed=f"{self._failed} failed" if self._failed else "",
+        )
+
+    def end(self) -> None:
+        """Takes the bar away."""
+        self._progress.stop()
+
+
+class _Rate(ProgressColumn):
+    """Judgments a second since the bar was drawn, without those that were known before."""
+
+    def render(self, task: Task) -> Text:
+        """The rate as `12.3/s`."""
+        done = task.completed - task.fields["known"]
+        return Text(f"{done / task.elapsed:.1f}/s" if task.elapsed and done else "", style="cyan")
+
+
+class Lines:
+    """A line every ten seconds, for logs and pipes."""
+
+    def __init__(
+        self, stream: TextIO, clock: Callable[[], float] = time.monotonic, every: float = 10.0
+    ) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._every = every
+
+    def begin(self, asked: int, known: int) -> None:
+        """Says how much there is to do."""
+        self._asked, self._known, self._done, self._failed = asked, known, known, 0
+        self._began = self._said = self._clock()
+        if known < asked:
+            self._say(f"judging {asked - known:,} of {asked:,}; {known:,} are known already")
+
+    def judged(self, judgment: Judgment, usd: float | None) -> None:
+        """Says where things stand when ten seconds have passed since the last time."""
+        self._done += 1
+        self._failed += judgment.error is not None
+        now = self._clock()
+        if now - self._said >= self._every:
+            self._said = now
+            rate = (self._done - self._known) / max(now - self._began, 1e-9)
+            cost = "" if usd is None else f", ${usd:.4f} so far"
+            left = (self._asked - self._done) / rate
+            self._say(
+                f"{self._done:,} of {self._asked:,} judged, {self._failed} failed, "
+                f"{rate:.1f}/s{cost}, about {left:.0f} s left"
+            )
+
+    def end(self) -> None:
+        """Says nothing: what came of it is printed by whoever asked."""
+
+    def _say(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)

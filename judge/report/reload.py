@@ -1,0 +1,63 @@
+"""Owns reading a run's folder back, with all that scoring needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from judge.errors import InputError
+from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
+from judge.report.results import load as load_results
+from judge.report.rundir import RunFolder
+from judge.report.summary import Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a run's folder holds."""
+
+    data: Dataset
+    pool: Pool
+    judgments: tuple[Judgment, ...]
+    asked: Asked
+    measures: tuple[str, ...]
+
+
+def load(folder: RunFolder) -> Held:
+    """The run in `folder`; raises InputError when a file is missing or from another format."""
+    found = folder.read("results.json")
+    try:
+        return _held(folder, found)
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{folder.path}: was written by another version of judge ({error!r}); run it again"
+        ) from error
+
+
+def _held(folder: RunFolder, found: dict[str, Any]) -> Held:
+    totals = found["summary"]
+    data, documents = load_results(found)
+    pool = Pool(totals["depth"], totals["results"], _pairs(data, documents), documents)
+    scale = Scale(
+        totals["scale"], (BINARY if totals["scale"] == "binary" else GRADED).top, totals["relevant_from"]
+    )
+    asked = Asked(totals["assessor"], scale, totals["repeats"], totals["cost"])
+    judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
+    return Held(data, pool, judgments, asked, tuple(totals["measures"]))
+
+
+def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> tuple[Pair, ...]:
+    """The pool's pairs: every snippet that has a document, each once a query."""
+    pairs = {}
+    for ranking in data.rankings:
+        judged = len(documents[ranking.engine, ranking.query_id])
+        for snippet in ranking.snippets[:judged]:
+            pairs[ranking.query_id, snippet.id] = Pair(data.queries[ranking.query_id], snippet)
+    place = {query_id: number for number, query_id in enumerate(data.queries)}
+    return tuple(pairs[key] for key in sorted(pairs, key=lambda key: (place[key[0]], key[1])))
+
+
+def _judgment(line: dict[str, Any]) -> Judgment:
+    usage = line.pop("usage")
+    flags = tuple(line.pop("flags"))
+    return Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)

@@ -1,0 +1,103 @@
+"""Owns a run's folder: who may write it, whether it is the same run, and that files appear whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from judge.errors import InputError
+
+# Control characters, separators that some readers take for line ends, and lone surrogates would
+# break files for others; they only occur inside JSON strings, where the escape means the same.
+_FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def dump(value: object, *, indent: int | None = None) -> str:
+    """`value` as JSON that is valid UTF-8 on one line (without `indent`) for every line reader."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return _FRAGILE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class RunFolder:
+    """The folder of one run.
+
+    Every file is written beside its place and renamed into it, so that a reader sees the old or the
+    new one, never a half.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the folder for this process; raises InputError when another process holds it."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.path / ".lock", thread_local=False)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError(
+                f"{self.path}: another judge is working on this run; wait for it or name another --out"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def claim(self, identity: Mapping[str, Any]) -> None:
+        """Makes the folder this run's; raises InputError when it holds a run that was asked otherwise."""
+        held = self.read("config.json").get("identity") if (self.path / "config.json").exists() else None
+        if held is None:
+            return
+        differing = [name for name in {**held, **identity} if held.get(name) != identity.get(name)]
+        if differing:
+            changes = "; ".join(
+                f"{name} was {held.get(name)!r}, now {identity.get(name)!r}" for name in differing
+            )
+            raise InputError(f"{self.path}: holds another run: {changes}. Name another --out")
+
+    def read(self, name: str) -> dict[str, Any]:
+        """The JSON object in file `name`; raises InputError when there is none."""
+        path = self.path / name
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(
+                f"{path}: not found; is {str(self.path)!r} the folder of a finished run?"
+            ) from None
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: is not JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise InputError(f"{path}: holds {type(value).__name__}, not an object")
+        return value
+
+    def lines(self, name: str) -> Iterator[dict[str, Any]]:
+        """The JSON objects of file `name`, one a line."""
+        path = self.path / name
+        try:
+            with path.open(encoding="utf-8", newline="\n") as file:
+                yield from map(json.loads, file)
+        except FileNotFoundError:
+            raise InputError(
+                f"{path}: not found; is {str(self.path)!r} the folder of a finished run?"
+            ) from None
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}: is not JSON lines: {error}") from error
+
+    def write(self, name: str, chunks: Iterable[str]) -> Path:
+        """Writes file `name` from `chunks` of text, whole or not at all, and gives its path."""
+        path = self.path / name
+        part = self.path / f".{name}.part"
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        return path

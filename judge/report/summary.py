@@ -1,0 +1,102 @@
+"""Owns summary.json: what a run comes to, in numbers, without the queries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judge.measure.score import Scores
+from judge.measure.summary import EngineSummary, Mean, summarise
+from judge.records import Dataset, Judgment, Pool, Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of a run and can't be told from its records; `cost` is JSON (see `Cost`)."""
+
+    assessor: str
+    scale: Scale
+    repeats: int
+    cost: Mapping[str, Any]
+
+
+def summary(
+    data: Dataset, pool: Pool, judgments: Sequence[Judgment], scores: Scores, asked: Asked
+) -> dict[str, Any]:
+    """The summary of a run, as JSON values."""
+    engines = summarise(scores)
+    judged = sum(judgment.grade is not None for judgment in judgments)
+    wanted = len(pool.pairs) * asked.repeats
+    return {
+        "assessor": asked.assessor,
+        "scale": asked.scale.name,
+        "relevant_from": asked.scale.relevant_from,
+        "depth": pool.depth,
+        "repeats": asked.repeats,
+        "queries": len(data.queries),
+        "results": pool.results,
+        "pairs": len(pool.pairs),
+        "saved": 1 - len(pool.pairs) / pool.results if pool.results else 0.0,
+        "judgments": wanted,
+        "judged": judged,
+        "coverage": judged / wanted if wanted else 1.0,
+        "failures": _count(judgment.error for judgment in judgments if judgment.error is not None),
+        "flagged": _flagged(data, pool, judgments),
+        "measures": [str(measure) for measure in scores.measures],
+        "notes": {str(measure): measure.note for measure in scores.measures if measure.note},
+        "undefined": _undefined(engines),
+        "engines": {engine.engine: _engine(engine) for engine in engines},
+        "comparisons": [],
+        "stability": {},
+        "cost": dict(asked.cost),
+    }
+
+
+def _engine(engine: EngineSummary) -> dict[str, Any]:
+    row = {name: getattr(engine, name) for name in ("queries", "answered", "empty", "errors", "absent")}
+    return {
+        **row,
+        "judged": engine.judged,
+        "duplicates": engine.duplicates,
+        "measures": {name: _mean(mean) for name, mean in engine.measures.items()},
+    }
+
+
+def _mean(mean: Mean) -> dict[str, Any]:
+    return {
+        "mean": mean.mean,
+        "n": mean.n,
+        "ci95": None,
+        "bounds": [mean.low, mean.high],
+        "undefined": mean.undefined,
+        "unknown": mean.unknown,
+        "paired": mean.paired,
+        "paired_n": mean.paired_n,
+    }
+
+
+def _undefined(engines: Iterable[EngineSummary]) -> dict[str, int]:
+    """For each measure, on how many queries it is undefined (the most of any engine), where any."""
+    most: Counter[str] = Counter()
+    for engine in engines:
+        for name, mean in engine.measures.items():
+            most[name] = max(most[name], mean.undefined)
+    return {name: count for name, count in most.items() if count}
+
+
+def _flagged(data: Dataset, pool: Pool, judgments: Iterable[Judgment]) -> dict[str, int]:
+    """How many of each engine's snippets, down to the depth, carry a flag."""
+    flagged = {(judgment.query_id, judgment.snippet_id) for judgment in judgments if judgment.flags}
+    counts = Counter(
+        ranking.engine
+        for ranking in data.rankings
+        for snippet in ranking.snippets[: pool.depth]
+        if (ranking.query_id, snippet.id) in flagged
+    )
+    return dict(sorted(counts.items()))
+
+
+def _count(words: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(words).items()))

@@ -1,0 +1,106 @@
+"""Owns the words and the table that a run ends with on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from judge.report.outcome import Outcome
+
+_TITLES = {"AP": "MAP"}
+
+
+def outcome(result: Outcome, console: Console) -> None:
+    """Prints the saving, the engines best first, what to mind, and where the files are."""
+    summary = result.summary
+    for line in _before(result):
+        console.print(Text(line))
+    console.print(_engines(summary))
+    for line in _after(summary):
+        console.print(Text(line))
+    console.print(Text(f"results: {result.folder / 'results.json'}"))
+
+
+def _before(result: Outcome) -> Iterator[str]:
+    summary = result.summary
+    cost = summary["cost"]
+    yield (
+        f"{summary['queries']:,} queries, {len(summary['engines'])} engines; {summary['results']:,} results,"
+        f" {summary['pairs']:,} pairs to judge ({summary['saved']:.0%} saved by judging a pair once)"
+    )
+    price = "" if cost["usd"] is None else f", ${cost['usd']:.4f}"
+    yield (
+        f"{summary['judged']:,} of {summary['judgments']:,} judged by {summary['assessor']}"
+        f" ({summary['coverage']:.1%}); {result.calls_made:,} calls now,"
+        f" {cost['prompt_tokens'] + cost['completion_tokens']:,} tokens in all{price}"
+    )
+    yield from result.warnings
+
+
+def _engines(summary: Mapping[str, Any]) -> Table:
+    measures = summary["measures"]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("engine", overflow="fold")
+    for measure in measures:
+        name, _, cutoff = measure.partition("@")
+        table.add_column(_TITLES.get(name, name) + ("@" + cutoff if cutoff else ""), justify="right")
+    for title in ("queries", "judged", "empty", "broke", "repeated"):
+        table.add_column(title, justify="right")
+    for engine, row in sorted(summary["engines"].items(), key=lambda item: _standing(item, measures[0])):
+        cells = [_mean(row["measures"][measure]) for measure in measures]
+        shares = [f"{row['judged']:.1%}" if row["judged"] is not None else "-"]
+        counts = [str(row["queries"]), *shares, str(row["empty"]), str(row["errors"])]
+        table.add_row(engine, *cells, *counts, f"{row['duplicates']:.1%}")
+    return table
+
+
+def _standing(item: tuple[str, Mapping[str, Any]], measure: str) -> tuple[float, str]:
+    mean = item[1]["measures"][measure]["mean"]
+    return (-mean if mean is not None else 1.0, item[0])
+
+
+def _mean(cell: Mapping[str, Any]) -> str:
+    if cell["mean"] is None:
+        return "-"
+    low, high = cell["bounds"]
+    spread = f" [{low:.3f}, {high:.3f}]" if high - low >= 0.0005 else ""
+    return f"{cell['mean']:.4f}{spread}"
+
+
+def _after(summary: Mapping[str, Any]) -> Iterator[str]:
+    for measure, note in summary["notes"].items():
+        yield f"{measure}: {note}"
+    for measure, count in summary["undefined"].items():
+        yield f"{measure}: {count} of {summary['queries']} queries have no relevant snippet in the pool; left out"
+    if any(cell["bounds"] != [cell["mean"]] * 2 for cell in _cells(summary) if cell["mean"] is not None):
+        yield "[low, high]: what the mean could be, whatever the unjudged snippets are"
+    if summary["failures"]:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
+        yield f"failed: {kinds}. The same command asks again for these alone."
+    if summary["flagged"]:
+        shares = ", ".join(f"{engine} {count}" for engine, count in summary["flagged"].items())
+        yield f"flagged as suspicious (never re-graded for it): {shares}"
+
+
+def _cells(summary: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for row in summary["engines"].values():
+        yield from row["measures"].values()
+
+
+def estimate(asked: Mapping[str, Any], console: Console) -> None:
+    """Prints what a run would ask and cost."""
+    console.print(
+        Text(f"{asked['results']:,} results, {asked['pairs']:,} pairs, {asked['repeats']} repeat(s)")
+    )
+    console.print(
+        Text(f"{asked['judgments']:,} judgments: {asked['known']:,} known, {asked['calls']:,} calls to pay")
+    )
+    tokens = f"about {asked['prompt_tokens']:,} tokens in, {asked['completion_tokens']:,} out"
+    price = (
+        "price unknown: add --price INPUT,OUTPUT" if asked["usd"] is None else f"about ${asked['usd']:.2f}"
+    )
+    console.print(Text(f"{tokens}; {price}"))

@@ -1,0 +1,111 @@
+"""Owns turning what was asked into the things a run works with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from judge.assess.assessor import Assessor
+from judge.assess.prompt import default_directory, load
+from judge.assess.schedule import Limits, Price
+from judge.config import Config, environment
+from judge.dataset.read import read, read_trec
+from judge.errors import InputError
+from judge.identity import identity, short_name, versions
+from judge.measure.measures import Measure, defaults, parse_all
+from judge.models import Model, open_model
+from judge.records import Dataset
+from judge.report.rundir import RunFolder, dump
+
+#: A dataset in this process instead of a file: one mapping a result.
+Rows = Iterable[Mapping[str, Any]]
+
+
+def dataset(config: Config, rows: Rows | None = None) -> Dataset:
+    """The dataset that was asked for; raises InputError when it is missing or bad."""
+    if rows is not None:
+        return read(rows, lang=config.lang, max_chars=config.max_chars)
+    if config.trec_runs:
+        if not (config.topics and config.docs) or config.data:
+            raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
+        runs = [Path(path) for path in config.trec_runs]
+        topics, docs = Path(config.topics), Path(config.docs)
+        return read_trec(topics, docs, runs, lang=config.lang, max_chars=config.max_chars)
+    if not config.data:
+        raise InputError("no dataset was named; give a .jsonl, .csv or .parquet file (see judge run --help)")
+    return read(Path(config.data), lang=config.lang, max_chars=config.max_chars)
+
+
+def measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
+    """The measures called `names`, or the defaults; raises InputError for unknown or too deep ones."""
+    chosen = defaults(depth) if names is None else parse_all(names)
+    for measure in chosen:
+        if measure.looks_at(depth) > depth:
+            raise InputError(f"{measure} looks deeper than --depth {depth}; judge deeper or ask for @{depth}")
+    return chosen
+
+
+def model(config: Config) -> Model:
+    """The model that was asked for; raises SetupError when a key, an extra or the name is missing."""
+    if not config.model:
+        raise InputError("no model was named; add -m openai:NAME, dashscope:NAME, langchain:… or lexical")
+    return open_model(
+        config.model,
+        base_url=config.base_url,
+        environ=environment(),
+        sampling=config.sampling,
+        timeout=config.timeout,
+        concurrency=config.concurrency,
+    )
+
+
+def assessor(config: Config, model: Model) -> Assessor:
+    """The assessor: `model` with the prompts of the scale."""
+    directory = Path(config.prompts) if config.prompts else default_directory()
+    return Assessor(model, load(directory, config.grading), config.grading, config.as_of)
+
+
+def price(config: Config) -> Price | None:
+    """The price of tokens, where one was given; cached input costs like fresh input unless said."""
+    if config.price is None:
+        return Price(0.0, 0.0, 0.0) if config.model == "lexical" else None
+    fresh, output, *cached = config.price
+    return Price(fresh, output, cached[0] if cached else fresh)
+
+
+def limits(config: Config) -> Limits:
+    """How hard the run may try."""
+    return Limits(
+        concurrency=config.concurrency,
+        attempts=config.attempts,
+        patience=config.patience,
+        grace=config.grace,
+        max_calls=config.max_calls,
+        budget=config.budget,
+        price=price(config),
+    )
+
+
+def folder(config: Config, data: Dataset, assessor: Assessor) -> tuple[RunFolder, Mapping[str, Any]]:
+    """The run's folder, named after what was asked unless `--out` names one, and the run's identity."""
+    who = identity(config, data, assessor)
+    if config.out:
+        return RunFolder(Path(config.out)), who
+    stem = Path(config.data or config.topics or "rows").name.split(".")[0]
+    words = (stem, config.model.rpartition(":")[2], short_name(who))
+    return RunFolder(Path("runs") / "-".join(re.sub(r"[^\w.]+", "_", word) for word in words)), who
+
+
+def claim(folder: RunFolder, config: Config, who: Mapping[str, Any]) -> None:
+    """Makes `folder` this run's and writes config.json; raises InputError when it is another run's."""
+    folder.claim(who)
+    options = {name: value for name, value in config.options().items() if name != "out"}
+    content = {"identity": who, "options": options, "versions": versions()}
+    folder.write("config.json", [dump(content, indent=2), "\n"])
+
+
+def store(config: Config, folder: RunFolder) -> Path:
+    """Where verdicts are kept: beside the run's folder, so that all runs there share them."""
+    return Path(config.store) if config.store else folder.path.parent / "verdicts.sqlite"

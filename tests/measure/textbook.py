@@ -1,0 +1,75 @@
+"""Owns an independent oracle: the measures in plain Python, rank by rank, for fully judged worlds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from judge.measure.measures import Measure
+from judge.records import Scale
+
+
+def textbook(
+    measure: Measure, scale: Scale, lists: Sequence[Sequence[str]], grades: Mapping[str, int], at: int, depth: int
+) -> float | None:
+    """The value for list `at` of one query's `lists`; results are written document/wording."""
+    cutoff = measure.cutoff or depth
+    own = [name for name in lists[at]]
+    rel = measure.rel or scale.relevant_from
+
+    def gain(grade: int) -> float:
+        if measure.name in ("nDCG", "DCG", "sDCG"):
+            return 2**grade - 1 if measure.dcg == "exp-log2" else grade
+        return (2**grade - 1) / 2**scale.top if measure.name == "ERR" else float(grade >= rel)
+
+    gained = []
+    for rank, name in enumerate(own):
+        repeated = name.split("/")[0] in [other.split("/")[0] for other in own[:rank]]
+        gained.append(0.0 if repeated else gain(grades[name]))
+    top = gained[:cutoff]
+    if not (measure.own or measure.name in ("nDCG", "AP", "R")):
+        return _of_list(measure, top, cutoff, gain(scale.top), len(own))
+    pool = [own[:cutoff] if measure.name == "AP" else own] if measure.own else lists
+    best: dict[str, float] = {}
+    for name in (name for names in pool for name in names):
+        document = name.split("/")[0]
+        best[document] = max(best.get(document, 0.0), gain(grades[name]))
+    ideal = sorted(best.values(), reverse=True)
+    divisor = _dcg(ideal[:cutoff]) if measure.name == "nDCG" else sum(ideal)
+    if divisor == 0:
+        return 0.0 if measure.own else None
+    return _of_list(measure, top, cutoff, gain(scale.top), len(own)) / divisor
+
+
+def _of_list(measure: Measure, top: Sequence[float], cutoff: int, best: float, returned: int) -> float:
+    hits = [rank for rank, gain in enumerate(top, start=1) if gain > 0]
+    match measure.name:
+        case "nDCG" | "DCG":
+            return _dcg(top)
+        case "sDCG":
+            return _dcg(top) / _dcg([best] * cutoff)
+        case "AP":
+            return sum((found + 1) / rank for found, rank in enumerate(hits))
+        case "P":
+            return len(hits) / cutoff
+        case "R":
+            return len(hits)
+        case "RR":
+            return 1 / hits[0] if hits else 0.0
+        case "Success":
+            return float(bool(hits))
+        case "SetP":
+            return len(hits) / returned if returned else 0.0
+        case "RBP":
+            return (1 - measure.p) * sum(measure.p ** (rank - 1) for rank in hits)
+        case "ERR":
+            still, total = 1.0, 0.0
+            for rank, stop in enumerate(top, start=1):
+                total += still * stop / rank
+                still *= 1 - stop
+            return total
+    raise AssertionError(measure)
+
+
+def _dcg(gains: Sequence[float]) -> float:
+    return sum(gain / math.log2(1 + rank) for rank, gain in enumerate(gains, start=1))
