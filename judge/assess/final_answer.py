@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from judge.assess.lenient_json import Scan, scan
+from judge.assess.lenient_json import Scan, flatten, scan
 from judge.errors import Unreadable
 
 _TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
@@ -22,9 +22,11 @@ _CLOSER = re.compile(
     r"|assistantfinal",
     re.IGNORECASE,
 )
-_TOKEN = r"(?:<\|[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>|</?answer>|[\s\u200b\u200c\u200d\u2060\ufeff\x00])"
-_LEADING = re.compile(rf"{_TOKEN}*")
-_TRAILING = re.compile(rf"{_TOKEN}*\Z")
+_BLANKS = " \t\r\n\f\v\x00\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
+_TOKEN = r"(?:<\|[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"  # noqa: S105
+_LEADING = re.compile(rf"{_TOKEN}+", re.IGNORECASE)
+_TRAILING = re.compile(rf"{_TOKEN}+\Z", re.IGNORECASE)
+_JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[{｛]")
 #: Far above what any token limit lets through; reading must stay fast on garbage.
 _MAX_CHARS = 300_000
 
@@ -32,17 +34,68 @@ _MAX_CHARS = 300_000
 def final_answer(text: str, *, cut: bool) -> str:
     """The part of a reply behind its thinking, without blanks and control tokens around it.
 
-    Raises Unreadable: `empty` when nothing is left, `truncated` when the thinking never ends,
-    `malformed` when a mark of thinking stands where it makes the answer's place uncertain.
+    Raises Unreadable: `empty` when nothing is left, `truncated` when the thinking never ends or a
+    `cut` reply has no more, `malformed` when marks of thinking leave the answer's place uncertain.
     """
-    rest = _skip_thinking_blocks(_bare(text))
+    rest = _behind_thinking_blocks(_bare(text))
     if len(rest) > _MAX_CHARS:
-        raise Unreadable("malformed", f"the answer has {len(rest)} characters; a verdict needs a few hundred")
+        raise Unreadable("malformed", f"an answer of {len(rest)} characters is no verdict")
     found = scan(rest)
     answer = rest[_thinking_end(rest, found) :]
-    if _in_gaps(_OPENER, answer, scan(answer)):
+    if _marks(_OPENER, answer, scan(answer), len(answer)):
         raise Unreadable("truncated", "the reply starts thinking and never stops")
     answer = _bare(answer)
     if not answer:
         raise Unreadable("truncated" if cut else "empty", "the reply holds no answer")
     return answer
+
+
+def _bare(text: str) -> str:
+    """The text without blanks and control tokens at its ends."""
+    text = text.strip(_BLANKS)
+    for _ in range(4):
+        before = len(text)
+        if leading := _LEADING.match(text):
+            text = text[leading.end() :]
+        if trailing := _TRAILING.search(text, max(0, len(text) - 200)):
+            text = text[: trailing.start()]
+        text = text.strip(_BLANKS)
+        if len(text) == before:
+            break
+    return text
+
+
+def _behind_thinking_blocks(text: str) -> str:
+    """The text behind the thinking blocks that it begins with."""
+    position = 0
+    while opener := _OPENER.match(text, position):
+        closer = _CLOSER.search(text, opener.end())
+        if not closer:
+            raise Unreadable("truncated", "the reply starts thinking and never stops")
+        position = closer.end()
+        while position < len(text) and text[position] in _BLANKS:
+            position += 1
+    return text[position:]
+
+
+def _thinking_end(text: str, found: Scan) -> int:
+    """Where the answer begins: behind the last closing mark that is no part of an object's string."""
+    end = len(text) if found.broken is None else found.broken
+    closers = _marks(_CLOSER, text, found, end)
+    openers = _marks(_OPENER, text, found, end)
+    in_block = bool(openers) and (not closers or openers[-1].start() > closers[-1].start())
+    if closers and not openers and _JSON_FIRST.match(text):
+        # Thinking whose opening mark was in the prompt does not begin with the answer's own object.
+        raise Unreadable("malformed", "a closing mark of thinking follows an object")
+    last = list(_CLOSER.finditer(text, end))[-1:]
+    if not last:
+        return closers[-1].end() if closers else 0
+    flat = flatten(text[end : last[0].start()])
+    if not in_block and flat.count("{") > flat.count("}"):
+        raise Unreadable("malformed", "a closing mark of thinking stands inside a damaged object")
+    return last[0].end()
+
+
+def _marks(mark: re.Pattern[str], text: str, found: Scan, end: int) -> list[re.Match[str]]:
+    """The marks outside the objects, up to `end`."""
+    return [match for start, stop in found.gaps(end) for match in mark.finditer(text, start, stop)]

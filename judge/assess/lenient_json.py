@@ -23,12 +23,12 @@ _STRING = re.compile(
     r"|[‘’＇]([^‘’＇\\]*(?:\\.[^‘’＇\\]*)*)[‘’＇]",
     re.DOTALL,
 )
-_BARE = re.compile(r"[-+.]?[0-9][\w.+\-/%]*|[A-Za-z_]\w*|[\u4e00-\u9fff]{1,6}|<[^<>\"{}]{1,40}>")
+_BARE = re.compile(r"[-+.]?[0-9][\w.+\-/%]*|[A-Za-z_]\w*|[\u4e00-\u9fff]{1,6}|<[^<>\"{}/]{1,40}>")
 _END = re.compile(r"(?:```|~~~)?\s*\Z")
 #: Braces in prose, as in "the set {1, 2}" or "{query}".
 _PROSE_BRACES = re.compile(r"\{[^{}\"'“”„＂‘’＇:\\]{1,80}\}")
 #: A template's escape that a model copied: "{{" for "{".
-_DOUBLED_BRACE = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
+_DOUBLED = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 
@@ -122,11 +122,11 @@ def scan(text: str) -> Scan:
     found: list[Found] = []
     position = 0
     while (brace := reader.flat.find("{", position)) >= 0:
-        if aside := _PROSE_BRACES.match(reader.flat, brace) or _DOUBLED_BRACE.match(reader.flat, brace):
-            position = aside.end()
-            reader.count()
-            continue
         try:
+            reader.count()
+            if aside := _PROSE_BRACES.match(reader.flat, brace) or _DOUBLED.match(reader.flat, brace):
+                position = aside.end()
+                continue
             node, position = reader.members(brace + 1, 0)
         except _Broken:
             return Scan(tuple(found), brace)
@@ -150,6 +150,12 @@ class _Reader:
         self.text = text
         self.flat = flatten(text)
         self._nodes = 0
+
+    def count(self) -> None:
+        """Counts one thing read; breaks off when a text holds more than any reply would."""
+        self._nodes += 1
+        if self._nodes > _MAX_NODES:
+            raise _Broken
 
     def skip(self, position: int) -> int:
         match = _SPACE.match(self.flat, position)
@@ -202,8 +208,8 @@ class _Reader:
         raise _Broken
 
     def _value(self, position: int, depth: int) -> tuple[Node, int]:
-        self._nodes += 1
-        if depth > _MAX_DEPTH or self._nodes > _MAX_NODES:
+        self.count()
+        if depth > _MAX_DEPTH:
             raise _Broken
         if self.flat.startswith("{", position):
             return self.members(position + 1, depth + 1)

@@ -10,7 +10,12 @@ from judge.records import Scale
 
 
 def textbook(
-    measure: Measure, scale: Scale, lists: Sequence[Sequence[str]], grades: Mapping[str, int], at: int, depth: int
+    measure: Measure,
+    scale: Scale,
+    lists: Sequence[Sequence[str]],
+    grades: Mapping[str, int],
+    at: int,
+    depth: int,
 ) -> float | None:
     """The value for list `at` of one query's `lists`; results are written document/wording."""
     cutoff = measure.cutoff or depth

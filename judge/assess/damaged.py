@@ -1,0 +1,168 @@
+"""Owns reading a verdict from a damaged object: only when its place in the text leaves no doubt.
+
+The trap is a reason that quotes a verdict: {"reason": "it says "grade": 3 here", "grade": 0}. So every
+mention of the key must agree, and one of them must stand where no reason can be: as the first
+member, or as the last ones up to the end of the object.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from judge.assess import wording
+from judge.assess.lenient_json import Scan, flatten, rest_of_object, unescape, without_prose_braces
+from judge.errors import Unreadable
+from judge.records import Scale, Verdict
+
+_QUOTES = "\"'“”„‘’＂＇"
+_ALL_KEYS = (*wording.KEYS["binary"], *wording.KEYS["graded"], *wording.REASON_KEYS)
+_QUOTED_KEY = re.compile(
+    rf"[{_QUOTES}]\s{{0,4}}(?:{'|'.join(_ALL_KEYS)})\s{{0,4}}[{_QUOTES}]\s{{0,4}}:", re.IGNORECASE
+)
+_VALUE = rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[“”„‘’＂＇][^“”„‘’＂＇]{{0,40}}[“”„‘’＂＇]|[^\s,{{}}\[\]{_QUOTES}]{{0,40}}"
+#: What may follow a complete value: a closer, a comma that is no decimal comma, or the next key.
+_DELIMITER = re.compile(
+    rf"\s{{0,64}}(?:,(?!\s{{0,8}}[0-9])|\}}|[{_QUOTES}](?:{'|'.join(_ALL_KEYS)})[{_QUOTES}])"
+)
+_REASON = re.compile(
+    rf"[{_QUOTES}]?(?:{'|'.join(wording.REASON_KEYS)})[{_QUOTES}]?\s{{0,8}}:\s{{0,8}}[{_QUOTES}]?",
+    re.IGNORECASE,
+)
+#: In front of the first key: prose without an object, a fence, the brace, at most one wrapper.
+_HEAD = re.compile(
+    rf"(?P<prose>[^{{}}\"]*)\{{\s*(?:\{{\s*|[{_QUOTES}]?(?!reason)[A-Za-z_]{{1,20}}[{_QUOTES}]?\s*:\s*\{{\s*)?"
+)
+_HEAD_WITHOUT_BRACE = re.compile(r"\s*(?:(?:```|~~~)\w{0,10}\s*)?")
+#: In front of a later key: a string's closing quote or a bracket, then a comma, which may be missing.
+_BEHIND_MEMBER = re.compile(rf"(?:[{_QUOTES}\]}}]\s*,\s*|[{_QUOTES}]\s+)\Z")
+_OPENING = re.compile(rf"(?P<prose>[^{{}}]*)\{{\s*(?:[{_QUOTES}]?[A-Za-z_]{{1,20}}[{_QUOTES}]?\s*:\s*\{{)?")
+_OPENING_QUOTE = re.compile(rf":\s*[{_QUOTES}]\s*,?\s*\Z")
+_NEW_OBJECT = re.compile(rf"\{{\s{{0,64}}[{_QUOTES}]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """One place where the scale's key is followed by a value; `complete`: the value can't go on."""
+
+    start: int
+    end: int
+    quoted: bool
+    value: str
+    complete: bool
+
+
+def is_damaged(answer: str, found: Scan) -> bool:
+    """True when an answer holds JSON, or remains of it, outside the objects that could be read."""
+    if found.broken is not None:
+        return True
+    gaps = [without_prose_braces(flatten(answer[start:end])) for start, end in found.gaps(len(answer))]
+    if found.objects:
+        # A brace too many right at the object changes nothing.
+        gaps[-1] = gaps[-1].lstrip("}] \r\n")
+        gaps[0] = gaps[0].rstrip().removesuffix("{")
+    return any("{" in gap or "}" in gap or _QUOTED_KEY.search(gap) for gap in gaps)
+
+
+def read(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
+    """The verdict of a damaged answer; raises Unreadable when the value or its place is not certain."""
+    flat = flatten(answer)
+    mentions = _mentions(flat, scale)
+    unclosed = cut or flat.count("{") > flat.count("}")
+    if not mentions:
+        raise Unreadable("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
+    grade = _agreed(mentions, scale)
+    if found.objects:
+        raise Unreadable("truncated" if unclosed else "ambiguous", "an object and the remains of another")
+    for mention in mentions:
+        if mention.complete and _is_first(flat, mention, grade, scale):
+            return _verdict(answer, flat, mention, grade)
+        if mention.complete and not cut and _is_last(answer, flat, mention, grade, scale):
+            return _verdict(answer, flat, mention, grade)
+    raise Unreadable("truncated" if unclosed else "malformed", "the value may be part of the reason")
+
+
+def _mentions(flat: str, scale: Scale) -> list[_Mention]:
+    pattern = re.compile(
+        rf"(?P<open>[{_QUOTES}]\s?)?(?<![A-Za-z_])(?:{'|'.join(wording.KEYS[scale.name])})"
+        rf"\s{{0,4}}(?P<close>\\{{0,3}}[{_QUOTES}*`]{{0,3}})\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})",
+        re.IGNORECASE,
+    )
+    return [
+        _Mention(
+            match.start(),
+            match.end(),
+            quoted=bool(match["open"] and match["close"]),
+            value=match["value"],
+            complete=_DELIMITER.match(flat, match.end()) is not None,
+        )
+        for match in pattern.finditer(flat)
+    ]
+
+
+def _agreed(mentions: list[_Mention], scale: Scale) -> int:
+    """The one grade that all mentions state; words behind an unquoted key may be plain prose."""
+    grades = {grade for mention in mentions if (grade := wording.says(mention.value, scale)) is not None}
+    unreadable = [mention for mention in mentions if wording.says(mention.value, scale) is None]
+    if not grades:
+        wording.read_value(unreadable[0].value, scale)
+    if len(grades) > 1 or any(mention.quoted for mention in unreadable):
+        raise Unreadable("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
+    return grades.pop()
+
+
+def _is_first(flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:
+    """True when the value is the first member of the only object, whatever follows."""
+    before, after = flat[: mention.start], flat[mention.end :]
+    head = _HEAD.fullmatch(before)
+    if not head and not (mention.quoted and _HEAD_WITHOUT_BRACE.fullmatch(before)):
+        return False
+    prose = head["prose"] if head else ""
+    behind = after.rpartition("}")[2] if "}" in after else ""
+    return not _NEW_OBJECT.search(after) and _stands_alone(prose, behind, grade, scale)
+
+
+def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:
+    """True when the value ends the only object: a closed string before it, clean members behind it."""
+    before = flat[: mention.start]
+    rest = rest_of_object(answer, mention.start)
+    opening = _OPENING.match(before)
+    if rest is None or opening is None or not flat.endswith("}", 0, rest.end):
+        return False
+    if flat.count("{") != flat.count("}") or _NEW_OBJECT.search(before, opening.end()):
+        return False
+    if not _BEHIND_MEMBER.search(before, max(0, len(before) - 80)) or _OPENING_QUOTE.search(
+        before, max(0, len(before) - 80)
+    ):
+        return False
+    behind = flat[rest.end :]
+    return not any(quote in behind for quote in _QUOTES) and _stands_alone(
+        opening["prose"], behind, grade, scale
+    )
+
+
+def _stands_alone(before: str, behind: str, grade: int, scale: Scale) -> bool:
+    """True when the prose around the object neither contradicts nor takes back its value."""
+    return not (
+        wording.is_example(before)
+        or wording.is_refusal(before)
+        or wording.prose_says(before, scale) - {grade}
+        or wording.takes_back(behind, grade, scale)
+    )
+
+
+def _verdict(answer: str, flat: str, mention: _Mention, grade: int) -> Verdict:
+    """The verdict with what can be told of its reason."""
+    found = _REASON.search(flat)
+    if not found:
+        return Verdict(grade, "", ("repaired", "no_reason"))
+    if found.start() < mention.start:
+        raw, closed = answer[found.end() : mention.start], True
+    else:
+        end = flat.rfind("}")
+        closed = end > found.end()
+        raw = answer[found.end() : end if closed else None]
+    raw = raw.rstrip(" \t\r\n,，")
+    if raw[-1:] in tuple(_QUOTES):
+        raw, closed = raw[:-1], True
+    return Verdict(grade, unescape(raw), ("repaired",) if closed else ("repaired", "reason_truncated"))

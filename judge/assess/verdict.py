@@ -1,0 +1,168 @@
+"""Owns what a reply says: `read` gives its verdict, or refuses; it never guesses.
+
+    reply ─► final answer ─┬─ objects ──────────► every value they and the prose state agrees ─► Verdict
+                           ├─ a damaged object ─► the value's place is certain all the same  ─► Verdict
+                           └─ no object ────────► the answer is a value and nothing else     ─► Verdict
+
+An unreadable reply costs one re-ask, a wrong value costs the result: when in doubt, refuse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from judge.assess import damaged, wording
+from judge.assess.final_answer import final_answer
+from judge.assess.lenient_json import Node, Object, Scan, Text, flatten, is_strict, scan, unescape
+from judge.errors import Unreadable
+from judge.records import Scale, Verdict
+
+#: Longer reasons are capped: a report has to stay readable.
+MAX_REASON = 4_000
+
+_CUT = ("length", "max_tokens", "content_filter")
+_ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
+_SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """One value that an object states for the scale's key; `depth` counts the wrappers around it."""
+
+    value: Node
+    owner: Object
+    depth: int
+
+
+def read(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict:
+    """The verdict of a reply; `finish_reason` is the server's ("length": the reply was cut off).
+
+    Only the final answer counts, never thinking: one object with the scale's key, or several that
+    agree, or the bare value. Flags: `repaired` (the JSON was damaged), `reason_truncated`,
+    `reason_capped`, `no_reason`. Raises Unreadable when the value is not certain.
+    """
+    cut = finish_reason in _CUT
+    answer, unwrapped = _unwrapped(final_answer(text, cut=cut))
+    verdict = _read_answer(answer, scan(answer), scale, cut=cut)
+    flags = [*verdict.flags, *(["repaired"] if unwrapped else [])]
+    if len(verdict.reason) > MAX_REASON:
+        flags.append("reason_capped")
+    return Verdict(verdict.grade, verdict.reason[:MAX_REASON], tuple(dict.fromkeys(flags)))
+
+
+def _unwrapped(answer: str) -> tuple[str, bool]:
+    """An answer that was encoded as a JSON string once too often, decoded; and whether it was."""
+    if _ESCAPED_OBJECT.match(answer):
+        return unescape(answer), True
+    if _ESCAPED_OBJECT.match(answer, 1) and answer[0] == '"' and is_strict(answer):
+        return unescape(answer[1:-1]), True
+    return answer, False
+
+
+def _read_answer(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
+    if damaged.is_damaged(answer, found):
+        return damaged.read(answer, found, scale, cut=cut)
+    if found.objects:
+        return _read_objects(answer, found, scale, cut=cut)
+    if cut:
+        raise Unreadable("truncated", f"the reply was cut off: {answer[-80:]!r}")
+    return Verdict(wording.read_bare(answer, scale), "", ("no_reason",))
+
+
+def _read_objects(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
+    """The verdict of an answer whose objects could all be read."""
+    claims = _claims_of_answer(answer, found, scale)
+    grade = _agreed(claims, scale)
+    if cut and any(claim.owner.unended and claim.value is claim.owner.pairs[-1][1] for claim in claims):
+        raise Unreadable("truncated", "the reply was cut off right behind the value")
+    if min(claim.depth for claim in claims) > 1:
+        raise Unreadable("missing_key", "the verdict lies too deep inside other objects")
+    _check_prose(answer, found, grade, scale, cut=cut)
+    reason, flags = _reason(claims)
+    strict = all(is_strict(answer[each.start : each.end]) for each in found.objects)
+    return Verdict(grade, reason, flags if strict else (*flags, "repaired"))
+
+
+def _claims_of_answer(answer: str, found: Scan, scale: Scale) -> list[_Claim]:
+    """What the objects state, less echoes of the asked format; raises Unreadable when there is none."""
+    for before, after in zip(found.objects, found.objects[1:], strict=False):
+        if flatten(answer[before.end : after.start]).strip() == ",":
+            raise Unreadable("ambiguous", "a list of several verdicts answers for one snippet")
+    per_object = [list(_claims(each.object, scale)) for each in found.objects]
+    claims = [claim for group in per_object for claim in group]
+    real = [claim for claim in claims if not _is_echo(claim)]
+    if not claims or not real and not any(isinstance(claim.value, Text) for claim in claims):
+        raise Unreadable("missing_key", f"no object has the key {wording.KEYS[scale.name][0]!r}")
+    for each, group in zip(found.objects, per_object, strict=True):
+        if not group and _value(each.object, wording.REASON_KEYS) is not None:
+            raise Unreadable("ambiguous", "one object has a verdict, another only a reason")
+    return real or claims
+
+
+def _claims(node: Node, scale: Scale, depth: int = 0) -> Iterator[_Claim]:
+    """Every value stated for the scale's key at any depth; the reader bounds how deep objects go."""
+    if isinstance(node, list):
+        claims = [claim for item in node for claim in _claims(item, scale, depth)]
+        if claims and len(node) > 1:
+            raise Unreadable("ambiguous", "a list of several verdicts answers for one snippet")
+        yield from claims
+    elif isinstance(node, Object):
+        for key, value in node.pairs:
+            if _plain(key) in wording.KEYS[scale.name]:
+                yield _Claim(value, node, depth)
+            else:
+                yield from _claims(value, scale, depth + 1)
+
+
+def _is_echo(claim: _Claim) -> bool:
+    """True for a placeholder or a schema where the value should be."""
+    if isinstance(claim.value, Object):
+        return any(key in _SCHEMA_KEYS for key, _ in claim.value.pairs)
+    return isinstance(claim.value, Text) and wording.is_placeholder(claim.value.value)
+
+
+def _agreed(claims: list[_Claim], scale: Scale) -> int:
+    """The one grade that all claims state."""
+    grades: set[int] = set()
+    failures: list[Unreadable] = []
+    for claim in claims:
+        try:
+            grades.add(wording.read_value(claim.value.value if isinstance(claim.value, Text) else "", scale))
+        except Unreadable as failure:
+            failures.append(failure)
+    if failures and not grades:
+        raise failures[0]
+    if failures or len(grades) > 1:
+        raise Unreadable("ambiguous", f"{len(claims)} values that do not agree")
+    return grades.pop()
+
+
+def _check_prose(answer: str, found: Scan, grade: int, scale: Scale, *, cut: bool) -> None:
+    """Refuses an object whose surroundings say something else, or announce something else."""
+    gaps = [answer[start:end] for start, end in found.gaps(len(answer))]
+    if wording.is_refusal(gaps[0]):
+        raise Unreadable("refusal", f"the reply declines before it answers: {gaps[0][:80]!r}")
+    if any(wording.prose_says(gap, scale) - {grade} for gap in gaps) or wording.takes_back(
+        gaps[-1], grade, scale
+    ):
+        raise Unreadable("ambiguous", "the prose around the object says something else")
+    if len(found.objects) == 1 and wording.is_example(gaps[0]):
+        raise Unreadable("ambiguous", "the object is announced as an example")
+    if cut and any(character.isalnum() for character in gaps[-1]):
+        raise Unreadable("truncated", "the reply was cut off while it went on")
+
+
+def _reason(claims: list[_Claim]) -> tuple[str, tuple[str, ...]]:
+    reasons = [_value(claim.owner, wording.REASON_KEYS) for claim in claims]
+    texts = [reason.value for reason in reasons if isinstance(reason, Text) and reason.quoted]
+    return (texts[0], ()) if texts else ("", ("no_reason",))
+
+
+def _value(node: Object, keys: tuple[str, ...]) -> Node | None:
+    return next((value for key, value in node.pairs if _plain(key) in keys), None)
+
+
+def _plain(key: str) -> str:
+    return flatten(key).strip().casefold()

@@ -1,0 +1,226 @@
+"""Owns the file formats: each turns into the same rows, one a result, with the place they came from."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from judge.errors import InputError, SetupError
+
+FORMS = ".jsonl, .json, .csv or .parquet"
+_FIELDS = frozenset(
+    {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One result as it was given: values untyped, `place` is `file:line` for messages.
+
+    Without a `snippet` key in `values` the row only says that the engine was asked: with an `error`
+    it broke, without one it returned nothing.
+    """
+
+    place: str
+    values: Mapping[str, Any]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """The rows of a dataset file; the form is told from its ending and its first record."""
+    readers = {".jsonl": _jsonl, ".ndjson": _jsonl, ".json": _json, ".csv": _csv, ".parquet": _parquet}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path}: unknown file type {path.suffix!r}; a dataset is {FORMS}, or TREC files")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file" if not path.exists() else f"{path}: is not a file")
+    return readers[path.suffix.lower()](path)
+
+
+def from_mappings(given: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+    """The rows of a dataset that is in memory already."""
+    for number, record in enumerate(given, start=1):
+        yield from _expand(f"row {number}", record)
+
+
+def lines(path: Path) -> Iterator[tuple[str, str]]:
+    """`(path:line, text)` of every line that isn't blank; `.gz` files are unpacked.
+
+    Lines end at line feeds alone: other separators may stand inside a JSON string.
+    """
+    try:
+        with opened(path) as file:
+            for number, raw in enumerate(file, start=1):
+                place = f"{path}:{number}"
+                try:
+                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip(" \t\r\n")
+                except UnicodeDecodeError as error:
+                    raise InputError(
+                        f"{place}: is not UTF-8 at byte {error.start + 1}; convert the file"
+                    ) from None
+                if text:
+                    yield place, text
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked where it is a `.gz`."""
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def parse_object(place: str, text: str) -> dict[str, Any]:
+    """The JSON object in `text`; raises InputError when it is none, or names a key twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise InputError(f"{place}: field {twice!r} is given twice in one object")
+        return found
+
+    try:
+        value = json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{place}: is not JSON: {error.msg} at column {error.colno}: {text[:60]!r}"
+        ) from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"{place}: is not JSON that can be read: {error}") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: is {type(value).__name__} {text[:60]!r}, not an object {{…}}")
+    return value
+
+
+def _jsonl(path: Path) -> Iterator[Row]:
+    for place, text in lines(path):
+        yield from _expand(place, parse_object(place, text))
+
+
+def _json(path: Path) -> Iterator[Row]:
+    """A JSON array of records, as test frameworks write it."""
+    text = "\n".join(text for _, text in lines(path))
+    try:
+        records = json.loads(text) if text else []
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
+    if isinstance(records, dict):
+        records = records.get("test_cases", records.get("testCases", [records]))
+    if not isinstance(records, list):
+        raise InputError(f"{path}: holds {type(records).__name__}, not a list of records")
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, dict):
+            raise InputError(f"{path}: record {number} is {record!r}, not an object")
+        yield from _expand(f"{path}: record {number}", record)
+
+
+def _csv(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(1 << 30)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            for record in reader:
+                place = f"{path}:{reader.line_num}"
+                if None in record:
+                    raise InputError(f"{place}: has more cells than the header has columns: {record[None]!r}")
+                yield _flat(place, {name: cell for name, cell in record.items() if cell or name == "snippet"})
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not CSV in UTF-8: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+
+
+def _parquet(path: Path) -> Iterator[Row]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise SetupError(f"{path}: Parquet needs pyarrow: pip install 'judge[parquet]'") from None
+    try:
+        source = parquet.ParquetFile(path)
+        number = 0
+        for batch in source.iter_batches():
+            for record in batch.to_pylist():
+                number += 1
+                given = {
+                    name: value for name, value in record.items() if value is not None or name == "snippet"
+                }
+                yield _flat(f"{path}: row {number}", given)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path}: is not Parquet: {error}") from error
+
+
+def _expand(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
+    if "engines" in record:
+        return _nested(place, record)
+    if "retrieval_context" in record:
+        return _test_case(place, record)
+    return iter([_flat(place, record)])
+
+
+def _flat(place: str, record: Mapping[str, Any]) -> Row:
+    values = {name: value for name, value in record.items() if name in _FIELDS}
+    if values.get("error") in (None, ""):
+        values.pop("error", None)
+        if "snippet" not in values:
+            raise InputError(f"{place}: field 'snippet' is missing; a row needs 'query' and 'snippet'")
+    elif not values.get("snippet"):
+        values.pop("snippet", None)
+    return Row(place, values, {name: value for name, value in record.items() if name not in _FIELDS})
+
+
+def _nested(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
+    """One query with the answers of several engines."""
+    engines = record["engines"]
+    if not isinstance(engines, dict) or not engines:
+        raise InputError(f"{place}: field 'engines' is {engines!r:.80}; it maps each engine to its results")
+    asked = {name: record[name] for name in ("query", "query_id", "reference") if name in record}
+    extra = {name: value for name, value in record.items() if name not in {*_FIELDS, "engines"}}
+    for engine, answer in engines.items():
+        here = f"{place}: engine {engine!r}"
+        if isinstance(answer, dict) and isinstance(answer.get("error"), str) and answer["error"]:
+            yield Row(here, {**asked, "engine": engine, "error": answer["error"]}, extra)
+        elif not isinstance(answer, list):
+            raise InputError(f'{here}: is {answer!r:.80}; write a list of results, or {{"error": "why"}}')
+        else:
+            yield Row(here, {**asked, "engine": engine}, extra)
+            yield from _results(here, {**asked, "engine": engine}, answer, extra)
+
+
+def _results(
+    place: str, asked: Mapping[str, Any], answer: list[Any], extra: Mapping[str, Any]
+) -> Iterator[Row]:
+    for rank, result in enumerate(answer, start=1):
+        here = f"{place}: result {rank}"
+        given = {"snippet": result} if isinstance(result, str) else result
+        if not isinstance(given, dict) or "snippet" not in given:
+            raise InputError(f"{here}: is {result!r:.80}; a result is an object with a 'snippet'")
+        kept = {name: given[name] for name in ("snippet", "title", "url", "date", "docno") if name in given}
+        yield Row(here, {**kept, **asked, "rank": given.get("rank", rank)}, extra)
+
+
+def _test_case(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
+    """A DeepEval test case: `input` is the query, `retrieval_context` one engine's snippets."""
+    context = record["retrieval_context"]
+    if context is not None and not isinstance(context, list):
+        raise InputError(f"{place}: field 'retrieval_context' is {context!r:.80}, not a list of texts")
+    if "input" not in record:
+        raise InputError(
+            f"{place}: field 'input' is missing; a test case needs 'input' and 'retrieval_context'"
+        )
+    metadata = record.get("metadata") or record.get("additional_metadata") or {}
+    known = metadata if isinstance(metadata, dict) else {}
+    asked: dict[str, Any] = {"query": record["input"]}
+    for name in ("query_id", "engine"):
+        value = record.get(name, known.get(name))
+        if value is not None:
+            asked[name] = value
+    if record.get("expected_output"):
+        asked["reference"] = record["expected_output"]
+    yield Row(place, asked)
+    yield from _results(place, asked, context or [], {})

@@ -1,0 +1,113 @@
+"""Owns the pool: which pairs are judged, each once, and which snippets show one document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from judge.dataset.identifiers import short_hash
+from judge.records import Dataset, Pair, Pool, Ranking, Snippet
+
+# Parameters that say where a reader came from and never which page it is.
+_TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
+_PORTS = {"http": 80, "https": 443}
+
+
+def pool(dataset: Dataset, depth: int) -> Pool:
+    """The union of all engines' snippets down to `depth`: one pair per query and shown text.
+
+    Pairs come in the reading order of their queries, then by snippet id, so that neither engines nor
+    their order leave a trace.
+    """
+    by_query: dict[str, list[Ranking]] = {query_id: [] for query_id in dataset.queries}
+    for ranking in dataset.rankings:
+        by_query[ranking.query_id].append(ranking)
+    pairs: list[Pair] = []
+    documents: dict[tuple[str, str], tuple[str, ...]] = {}
+    for query_id, rankings in by_query.items():
+        shown = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
+        everything = sorted(chain.from_iterable(shown.values()), key=_order)
+        distinct = {snippet.id: snippet for snippet in everything}
+        pairs += [Pair(dataset.queries[query_id], snippet) for snippet in distinct.values()]
+        names = _documents(everything)
+        for engine, snippets in shown.items():
+            documents[engine, query_id] = tuple(names[_place(snippet)] for snippet in snippets)
+    return Pool(depth, sum(map(len, documents.values())), tuple(pairs), documents)
+
+
+def canonical_url(url: str) -> str:
+    """What is left of a URL when everything that doesn't choose the page is gone; `""` if it is none.
+
+    Scheme, `www.`, default port, fragment, tracking parameters, a trailing slash and the order of
+    parameters don't count. Applying it twice changes nothing.
+    """
+    url = url.strip()
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        host = (parts.hostname or "").rstrip(".")
+        port = parts.port
+    except ValueError:
+        return ""
+    if "." not in host and host != "localhost" and ":" not in host:
+        return ""
+    while host.startswith("www."):
+        host = host.removeprefix("www.")
+    if port is not None and port != _PORTS.get(parts.scheme.lower()):
+        host = f"{host}:{port}"
+    path = quote(
+        unquote(parts.path, errors="surrogateescape"), safe="/~:@!$&'()*+,;=", errors="surrogateescape"
+    )
+    kept = sorted(
+        (name, value)
+        for name, value in parse_qsl(parts.query, keep_blank_values=True)
+        if name.lower() not in _TRACKING and not name.lower().startswith("utm_")
+    )
+    query = f"?{urlencode(kept)}" if kept else ""
+    return f"{host}{path.rstrip('/')}{query}"
+
+
+def _order(snippet: Snippet) -> tuple[str, ...]:
+    """By id; snippets that show the same stand in an order that doesn't depend on engines."""
+    return (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
+
+
+def _place(snippet: Snippet) -> tuple[str, str, str]:
+    """What a snippet's document depends on."""
+    return (snippet.id, snippet.url, snippet.docno)
+
+
+def _documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
+    """The document's name for each `_place`: connected through a docno, a canonical URL or a text."""
+    links = {_place(snippet): tuple(_links(snippet)) for snippet in snippets}
+    parent: dict[str, str] = {link: link for chain in links.values() for link in chain}
+
+    def root(link: str) -> str:
+        while parent[link] != link:
+            parent[link] = parent[parent[link]]
+            link = parent[link]
+        return link
+
+    for chain in links.values():
+        for link in chain[1:]:
+            low, high = sorted((root(chain[0]), root(link)))
+            # The smallest link of a group names it, whatever came first.
+            parent[high] = low
+    return {place: _name(root(chain[0])) for place, chain in links.items()}
+
+
+def _links(snippet: Snippet) -> Iterator[str]:
+    """What ties a snippet to its document; the prefixes sort docnos first, then URLs, then texts."""
+    if snippet.docno:
+        yield f"1 {snippet.docno}"
+    address = canonical_url(snippet.url) if snippet.url else ""
+    if address:
+        yield f"2 {address}"
+    if snippet.text:
+        yield f"3 {snippet.text}"
+    if not (snippet.docno or address or snippet.text):
+        yield f"4 {snippet.id}"
+
+
+def _name(link: str) -> str:
+    return link[2:] if link.startswith("1 ") else f"d-{short_hash([link], 12)}"

@@ -1,0 +1,252 @@
+"""Owns reading a dataset: rows of any form become queries and rankings, or one clear refusal.
+
+What is wrong with the data ends the run before anything is paid. What is wrong with one snippet's
+text never does: that is cleaned and flagged.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+from judge.dataset import clean, trec
+from judge.dataset.forms import Row, from_mappings, rows
+from judge.dataset.identifiers import short_hash
+from judge.errors import InputError
+from judge.records import Dataset, Lang, Query, Ranking, Snippet
+
+LangChoice = Literal["auto", "zh", "en"]
+#: A rank beyond this is a slip of the keyboard, not a result.
+DEEPEST = 1_000_000
+_HAN = re.compile("[㐀-䶿一-鿿豈-﫿]")
+_KANA = re.compile("[぀-ヿ]")
+_UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One query as the rows describe it so far."""
+
+    query: Query
+    place: str
+    extra: dict[str, str]
+    answers: dict[str, _Answer] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Answer:
+    """One engine's answer to one query so far; `ranked` tells whether its rows carry ranks."""
+
+    place: str
+    error: str | None = None
+    ranked: bool | None = None
+    results: dict[int, tuple[str, Snippet]] = field(default_factory=dict)
+
+
+def read(source: Path | Iterable[Mapping[str, Any]], *, lang: LangChoice, max_chars: int) -> Dataset:
+    """The dataset in a file, or in an iterable of rows.
+
+    `lang` is the language of the prompts, `auto` by each query's script; `max_chars` bounds what a
+    prompt may show of one snippet. Raises InputError naming file, line, field and value.
+    """
+    found = rows(source) if isinstance(source, Path) else from_mappings(source)
+    return _gather(found, str(source) if isinstance(source, Path) else "the dataset", lang, max_chars)
+
+
+def read_trec(topics: Path, docs: Path, runs: Sequence[Path], *, lang: LangChoice, max_chars: int) -> Dataset:
+    """The dataset in TREC files: a topics file, a documents file and a run file for each engine.
+
+    A result whose document has no text in `docs` shows nothing, like an empty snippet; how many there
+    are is among the warnings.
+    """
+    found, warnings = trec.rows(topics, docs, runs)
+    dataset = _gather(found, ", ".join(map(str, runs)), lang, max_chars)
+    return Dataset(dataset.queries, dataset.rankings, dataset.engines, (*dataset.warnings, *warnings))
+
+
+def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int) -> Dataset:
+    asked: dict[str, _Asked] = {}
+    for row in found:
+        _add(row, asked, lang, max_chars)
+    if not asked:
+        raise InputError(f"{source}: holds no rows")
+    rankings = tuple(
+        Ranking(engine, query_id, _in_order(answer), answer.error)
+        for query_id, each in asked.items()
+        for engine, answer in each.answers.items()
+    )
+    engines = tuple(sorted({ranking.engine for ranking in rankings}))
+    queries = {query_id: _with_extra(each) for query_id, each in asked.items()}
+    return Dataset(queries, rankings, engines, tuple(_warnings(asked, engines)))
+
+
+def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -> None:
+    each = _query(row, asked, lang)
+    engine = _identifier(row, "engine", "engine")
+    answer = each.answers.setdefault(engine, _Answer(row.place))
+    if row.values.get("error"):
+        if answer.results:
+            raise InputError(
+                f"{row.place}: field 'error' is {row.values['error']!r:.80}, but engine {engine!r}"
+                f" has results for query {each.query.id!r} at {answer.place}"
+            )
+        answer.error = str(row.values["error"])
+    if "snippet" not in row.values:
+        return
+    if answer.error is not None:
+        raise InputError(
+            f"{row.place}: engine {engine!r} has a result and the error {answer.error!r} at {answer.place}"
+        )
+    rank = _rank(row, answer)
+    if rank in answer.results:
+        raise InputError(
+            f"{row.place}: field 'rank': engine {engine!r} has rank {rank} for query {each.query.id!r} twice,"
+            f" first at {answer.results[rank][0]}; every rank of a list is given once"
+        )
+    answer.results[rank] = (row.place, _snippet(row, each.query.text, max_chars))
+
+
+def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
+    raw = row.values.get("query")
+    if not isinstance(raw, str):
+        wrong = "is missing" if raw is None else f"is {raw!r:.80}, not text"
+        raise InputError(f"{row.place}: field 'query' {wrong}; every row needs the query's text")
+    text = clean.query(raw)
+    if not text:
+        raise InputError(f"{row.place}: field 'query' is {raw!r:.80}, in which nothing is to be read")
+    query_id = _identifier(row, "query_id", "q-" + short_hash([unicodedata.normalize("NFC", raw.strip())], 8))
+    reference = _text(row, "reference") or None
+    extra = {
+        name: str(value) for name, value in row.extra.items() if isinstance(value, str | int | float | bool)
+    }
+    each = asked.get(query_id)
+    if each is None:
+        language: Lang = ("zh" if _is_chinese(text) else "en") if lang == "auto" else lang
+        each = _Asked(Query(query_id, text, raw, language, reference), row.place, extra)
+        asked[query_id] = each
+        return each
+    _same(row, each, raw, reference)
+    if extra != each.extra:
+        each.extra = {name: value for name, value in each.extra.items() if extra.get(name) == value}
+    if reference is not None and each.query.reference is None:
+        each.query = Query(query_id, each.query.text, each.query.raw_text, each.query.lang, reference)
+    return each
+
+
+def _same(row: Row, each: _Asked, raw: str, reference: str | None) -> None:
+    """Raises InputError when the row says other things of its query than an earlier row did."""
+    known = each.query
+    if raw is not known.raw_text and _folded(raw) != _folded(known.raw_text):
+        raise InputError(
+            f"{row.place}: field 'query_id': {known.id!r} is {raw!r:.80} here and {known.raw_text!r:.80} at"
+            f" {each.place}; give every query its own id"
+        )
+    if reference is not None and known.reference is not None and reference != known.reference:
+        raise InputError(
+            f"{row.place}: field 'reference' of query {known.id!r} is {reference!r:.80} here and"
+            f" {known.reference!r:.80} at {each.place}; a query has one reference"
+        )
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text.strip())
+
+
+def _identifier(row: Row, name: str, otherwise: str) -> str:
+    """The id in field `name`, fit to name a file and to stand in a column of a TREC file."""
+    value = row.values.get(name)
+    if value is None:
+        return otherwise
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f"{row.place}: field {name!r} is {value!r:.80}; an id is text or a whole number")
+    text = unicodedata.normalize("NFC", str(value).strip())
+    if not text or text in (".", "..") or len(text) > 200 or _UNSAFE.search(text):
+        raise InputError(
+            f"{row.place}: field {name!r} is {value!r:.240}; an id has 1 to 200 characters, no slash, no"
+            " backslash or control character, and is not '.' or '..'"
+        )
+    return text
+
+
+def _rank(row: Row, answer: _Answer) -> int:
+    value = row.values.get("rank")
+    ranked = value is not None
+    if answer.ranked is not None and answer.ranked != ranked:
+        raise InputError(
+            f"{row.place}: field 'rank' is given for some results of a list only (see {answer.place})"
+        )
+    answer.ranked = ranked
+    return _whole(row.place, value) if ranked else len(answer.results) + 1
+
+
+def _whole(place: str, value: object) -> int:
+    rank = value
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
+        rank = int(float(value))
+    elif isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
+        rank = int(value)
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= DEEPEST:
+        shown = f"{value!r:.40}"
+        raise InputError(
+            f"{place}: field 'rank' is {shown}, not a whole number from 1 to {DEEPEST:,}; 1 is best"
+        )
+    return rank
+
+
+def _snippet(row: Row, query: str, max_chars: int) -> Snippet:
+    value = row.values["snippet"]
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{row.place}: field 'snippet' is {value!r:.80}, not text")
+    return clean.snippet(
+        value or "",
+        title=_text(row, "title"),
+        url=_text(row, "url"),
+        date=_text(row, "date"),
+        docno=_text(row, "docno"),
+        max_chars=max_chars,
+        query=query,
+    )
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.values.get(name)
+    if value is None or value != value:  # a NaN is how data frames write "absent"
+        return ""
+    return value if isinstance(value, str) else str(value)
+
+
+def _is_chinese(text: str) -> bool:
+    return _HAN.search(text) is not None and _KANA.search(text) is None
+
+
+def _in_order(answer: _Answer) -> tuple[Snippet, ...]:
+    return tuple(snippet for _, (_, snippet) in sorted(answer.results.items(), key=lambda item: item[0]))
+
+
+def _with_extra(each: _Asked) -> Query:
+    query = each.query
+    return Query(query.id, query.text, query.raw_text, query.lang, query.reference, each.extra)
+
+
+def _warnings(asked: Mapping[str, _Asked], engines: Sequence[str]) -> Iterable[str]:
+    for engine in engines:
+        answers = [each.answers[engine] for each in asked.values() if engine in each.answers]
+        unasked = len(asked) - len(answers)
+        if unasked:
+            yield (
+                f"engine {engine!r} has no row for {unasked} of {len(asked)} queries, left out for it."
+                " If it returned nothing there, say so: see the nested form"
+            )
+        gaps = [answer for answer in answers if max(answer.results, default=0) > len(answer.results)]
+        if gaps:
+            where = f"{len(gaps)} lists, first at {gaps[0].place}"
+            yield f"engine {engine!r}: ranks skip numbers in {where}; read as an order"
+    dated = chain.from_iterable(each.answers.values() for each in asked.values())
+    empty = sum("empty_snippet" in shown.flags for answer in dated for _, shown in answer.results.values())
+    if empty:
+        yield f"{empty} results show no text at all; they get grade 0 without a call (flag empty_snippet)"

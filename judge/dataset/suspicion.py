@@ -1,0 +1,140 @@
+"""Owns noticing text that seems to speak to the grader instead of the reader, in Chinese and English.
+
+A flag never changes a grade: an article about prompt injection is flagged and still relevant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_NEAR = r"[^\n]{0,40}?"
+_GRADERS = r"(?:grader|judge|evaluator|assessor|rater|reviewer|scorer|ai|llm|model|assistant)s?"
+_TOP = r"[\"'“‘]?(?:3|three|yes|relevant|maximum|full marks|highest)\b"
+_FILLING = (
+    "only just with it this them a an the as single character word grade score rating of is be simply always me"
+    " passage snippet result document item verdict"
+).replace(" ", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class _Trick:
+    """A way to speak to the grader: `pattern` is tried where one of `triggers` occurs (lower case)."""
+
+    triggers: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _trick(triggers: str, *patterns: str) -> _Trick:
+    """Triggers are separated by blanks; `%` stands for a blank inside one."""
+    words = tuple(word.replace("%", " ") for word in triggers.split())
+    return _Trick(words, re.compile("|".join(patterns)))
+
+
+_TRICKS: Mapping[str, _Trick] = {
+    "instruction": _trick(
+        "ignore disregard forget overrid bypass",
+        rf"\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}\b(?:instruction|rule|rubric|prompt"
+        r"|guideline|criteria|above|previous|prior|earlier|scale|task)",
+    ),
+    "instruction:answer": _trick(
+        "output print reply respond answer return say write type assign award grade score rate mark give",
+        r"\b(?:output|print|reply|respond|answer|return|say|write|type|assign|award|grade|score|rate|mark|give)\b"
+        rf"(?: (?:{_FILLING}))*:? {_TOP}(?=[\s.,;!?\"'”’)]|$)",
+    ),
+    "instruction:role": _trick(
+        "note message attention notice memo instruction you%are from%now pre-scored pre-graded pre-rated already%been",
+        rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for|:)(?: [\w-]+){{0,2}} {_GRADERS}\b",
+        r"\byou are (?:no longer|now) (?:an?|the|in|judg|grad)|\bfrom now on,? you\b",
+        r"\bpre-(?:scored|graded|rated|approved)\b|\balready been (?:graded|scored|rated)\b",
+    ),
+    "instruction:忽略": _trick(
+        "忽略 无视 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管",
+        r"(?:忽略|无视|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?"
+        r"(?:要求|规则|指令|指示|提示词|说明|标准|评分|任务)",
+    ),
+    "instruction:回答": _trick(
+        "输出 回复 回答 打 给 评 判 写 返回",
+        r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
+        r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分|[“\"']?[3３](?![\d.]))",
+        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.])",
+    ),
+    "instruction:角色": _trick(
+        "从现在 现在开始 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明",
+        r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai|模型)[^\n。]{0,6}(?:的话|说明|注意|提示|须知|声明)",
+        r"(?:从现在起|现在开始|从现在开始)[^\n。]{0,6}你|你现在(?:是一|必须|要给)|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
+    ),
+    "fake_verdict": _trick(
+        "verdict grade score relevance rating 判定 等级 评分 得分 结论",
+        r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
+        r"[\"'“]?(?:yes|no|是|否|相关|不相关|[0-3])",
+        r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes|no|[0-3])\b",
+        r"(?:判定|结论) ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|final (?:score|grade|verdict) ?(?:is|:|=)",
+    ),
+    "fake_turn": _trick(
+        "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统： 助手： 用户：",
+        r"< ?[|｜]|[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
+        r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：]",
+    ),
+    "fence": _trick(
+        "</ <instruction <rule <system> <grading> <指令 <规则 ``` \"\"\" ''' --- === ### ~~~ *** [/",
+        r"</ ?(?:passage|document|context|snippet|text|data|input|result|content|search_result|item|doc|摘要|文档|内容|段落) ?>",
+        r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
+        r"(?:^|\n) ?(?:```|\"\"\"|'''|-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,400}?"
+        r"(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
+        r"(?:-{3,}|={3,}|#{3,}|\*{3,}) ?(?:end of|结束)",
+    ),
+    "overthink": _trick(
+        "solve decoy prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
+        r"\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b|\bdecoy\b|\bsolve this\b",
+        r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
+        r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
+    ),
+    "overthink:先": _trick(
+        "先 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
+        r"(?:先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明|推导|解出|验证|枚举)",
+        r"(?:在|请)?(?:判断|回答|打分|评分|作答)之?前[,，]?(?:请|必须|务必)?先",
+    ),
+    "secrets": _trick(
+        "environ process.env api_key api%key authorization bearer system%prompt access%token .env",
+        r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n]{0,40}"
+        r"(?:os\.environ|process\.env|api[ _-]?key|authorization header|bearer|environment variable|system prompt"
+        r"|access token|\.env\b)",
+    ),
+    "secrets:密钥": _trick(
+        "环境变量 密钥 系统提示 令牌 api%key api_key",
+        r"(?:输出|打印|写出|告诉|贴出|附上|泄露|给出)[^\n。]{0,12}(?:环境变量|密钥|系统提示|令牌|api[ _]?key)",
+        r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:写进|写在|输出|打印|贴出|告诉我|附在)",
+    ),
+}
+_WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
+_LOOK_AT = 8000
+
+
+def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
+    """The names of the tricks that `raw` or its `cleaned` form seems to try, sorted.
+
+    Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, stuffing. Only the first
+    8,000 characters are looked at.
+    """
+    texts = {text[:_LOOK_AT].lower() for text in (raw, cleaned)}
+    found = {
+        name.partition(":")[0]
+        for name, trick in _TRICKS.items()
+        for text in texts
+        if any(trigger in text for trigger in trick.triggers) and trick.pattern.search(text)
+    }
+    if query and _is_stuffed(query, cleaned[:_LOOK_AT].lower()):
+        found.add("stuffing")
+    return tuple(sorted(found))
+
+
+def _is_stuffed(query: str, text: str) -> bool:
+    """Whether the query's words come again and again and make up most of the text."""
+    wanted = set(_WORD.findall(query.lower()))
+    if len(wanted) < 2 or any(text.count(word) < 2 for word in wanted):
+        return False
+    words = _WORD.findall(text)
+    hits = sum(word in wanted for word in words)
+    return len(words) >= 2 * len(wanted) and hits / len(words) > 0.6

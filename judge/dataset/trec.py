@@ -1,0 +1,135 @@
+"""Owns TREC files: topics, documents and runs become rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from judge.dataset.forms import Row, lines, parse_object
+from judge.errors import InputError
+
+
+def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> tuple[Iterator[Row], list[str]]:
+    """The rows of all runs, best first in each list, and what to mind.
+
+    As in trec_eval, a run's order is by score, highest first; ties go by the rank column, then by
+    the order of the file. Raises InputError for unknown topics and malformed lines.
+    """
+    queries = _topics(topics)
+    lists = _lists(runs, queries)
+    wanted = {docno for results in lists.values() for _, docno, _ in results}
+    texts = _documents(docs, wanted)
+    missing = sum(docno not in texts for results in lists.values() for _, docno, _ in results)
+    warnings = [f"{missing} results name documents that are not in {docs}"] if missing else []
+    return _rows(lists, queries, texts), warnings
+
+
+def _rows(
+    lists: Mapping[tuple[str, str], Sequence[tuple[str, str, Any]]],
+    queries: Mapping[str, str],
+    texts: Mapping[str, Mapping[str, Any]],
+) -> Iterator[Row]:
+    for (query_id, engine), results in lists.items():
+        asked = {"query": queries[query_id], "query_id": query_id, "engine": engine}
+        for place, docno, _ in results:
+            shown = texts.get(docno, {"snippet": None})
+            yield Row(place, {**asked, **shown, "docno": docno})
+
+
+def _topics(path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for place, line in _lines(path):
+        query_id, separator, text = line.partition("\t")
+        if not separator:
+            query_id, separator, text = line.partition(":")
+        if not separator or not text.strip():
+            raise InputError(f"{place}: is {line[:60]!r}; a topic is an id, a tab, and the query's text")
+        if query_id.strip() in found:
+            raise InputError(f"{place}: topic {query_id.strip()!r} is given twice")
+        found[query_id.strip()] = text.strip()
+    return found
+
+
+def _lists(
+    runs: Sequence[Path], queries: Mapping[str, str]
+) -> dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]]:
+    """(place, docno, sort key) of every list, best first, by (topic, engine)."""
+    lists: dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]] = {}
+    names = _engine_names(runs)
+    for path in runs:
+        seen: dict[tuple[str, str], str] = {}
+        for place, line in _lines(path):
+            query_id, docno, order, tag = _run_line(place, line, queries)
+            if (query_id, docno) in seen:
+                raise InputError(
+                    f"{place}: document {docno!r} of topic {query_id!r} is also at {seen[query_id, docno]}"
+                )
+            seen[query_id, docno] = place
+            lists.setdefault((query_id, names[path] or tag), []).append((place, docno, order))
+    place_of = {query_id: number for number, query_id in enumerate(queries)}
+    return {
+        key: sorted(lists[key], key=lambda result: result[2])
+        for key in sorted(lists, key=lambda key: (place_of[key[0]], key[1]))
+    }
+
+
+def _run_line(place: str, line: str, queries: Mapping[str, str]) -> tuple[str, str, tuple[float, int], str]:
+    parts = line.split()
+    if len(parts) != 6:
+        raise InputError(f"{place}: has {len(parts)} columns; a run has six: topic Q0 docno rank score tag")
+    query_id, _, docno, rank, score, tag = parts
+    if query_id not in queries:
+        raise InputError(f"{place}: topic {query_id!r} is not in the topics file")
+    try:
+        order = (-float(score), int(float(rank)))
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"{place}: field 'rank' is {rank!r} and 'score' {score!r}; both are numbers"
+        ) from None
+    if order[0] != order[0]:  # a NaN has no place in an order
+        raise InputError(f"{place}: field 'score' is {score!r}, not a number")
+    return query_id, docno, order, tag
+
+
+def _engine_names(runs: Sequence[Path]) -> dict[Path, str]:
+    """The file's own name for files that share a tag with another one, else nothing."""
+    tags: dict[Path, str] = {}
+    for path in runs:
+        first = next(iter(_lines(path)), None)
+        if first is None:
+            raise InputError(f"{path}: holds no results")
+        tags[path] = first[1].split()[-1]
+    shared = {tag for tag in tags.values() if list(tags.values()).count(tag) > 1}
+    return {path: path.name.split(".")[0] if tag in shared else "" for path, tag in tags.items()}
+
+
+def _documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
+    """Title, text and url of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
+    found: dict[str, dict[str, Any]] = {}
+    for place, line in _lines(path):
+        docno, shown = _document(place, line)
+        if docno in wanted:
+            found[docno] = shown
+    return found
+
+
+def _document(place: str, line: str) -> tuple[str, dict[str, Any]]:
+    if not line.startswith("{"):
+        docno, separator, text = line.partition("\t")
+        if not separator:
+            raise InputError(f"{place}: is {line[:60]!r}; a document is an id, a tab and its text, or JSON")
+        return docno.strip(), {"snippet": text}
+    record = parse_object(place, line)
+    named = [record[name] for name in ("docid", "docno", "doc_id", "id", "_id") if name in record]
+    texts = [record[name] for name in ("text", "snippet", "contents", "passage", "body") if name in record]
+    if not (named and texts):
+        raise InputError(f"{place}: needs 'docid' and 'text'; it has {', '.join(record)}")
+    shown: dict[str, Any] = {name: record[name] for name in ("title", "url", "date") if name in record}
+    return str(named[0]), {"snippet": texts[0], **shown}
+
+
+def _lines(path: Path) -> Iterable[tuple[str, str]]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    return lines(path)

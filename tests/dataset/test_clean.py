@@ -1,0 +1,153 @@
+"""Cleaning keeps what a reader would see and drops what only a machine would."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.dataset import clean
+from judge.records import Snippet
+
+ATTACKS = [
+    json.loads(line)
+    for line in (Path(__file__).resolve().parents[1] / "cases" / "attacks.jsonl")
+    .read_text("utf-8")
+    .split("\n")
+    if line
+]
+SUSPICIOUS = {"instruction", "fake_verdict", "fake_turn", "fence", "stuffing", "overthink", "secrets"}
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u202a-\u202e\u2060-\u2069\ufeff\u180e\ud800-\udfff\U000e0000-\U000e007f]"
+)
+TOKENS = re.compile(
+    r"<[|｜]|[|｜]>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|</?think>|◁/?think▷", re.IGNORECASE
+)
+
+
+def cleaned(text: str, **given: Any) -> Snippet:
+    return clean.snippet(text, max_chars=4000, **given)
+
+
+def text_of(case: dict[str, Any]) -> str:
+    if "snippet_gen" not in case:
+        return str(case["snippet"])
+    made = case["snippet_gen"]
+    return str(made.get("head", "") + made["repeat"] * made["times"] + made.get("tail", ""))
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in ATTACKS if "raw_lines" not in case], ids=lambda case: case["id"]
+)
+def test_hostile_snippets_come_out_readable_and_marked(case: dict[str, Any]) -> None:
+    raw = text_of(case)
+    shown = cleaned(raw, query=case["query"])
+    assert shown.raw_text == raw
+    assert not FORBIDDEN.search(shown.text)
+    assert not TOKENS.search(shown.text)
+    assert len(shown.text) <= 4000
+    shown.text.encode("utf-8")
+    checks = case["expected"]["checks"]
+    if "FLAG" in checks:
+        assert (SUSPICIOUS | {"invisible", "chat_tokens"}) & set(shown.flags)
+    assert ("encoding" in shown.flags) == ("FLAG_ENC" in checks)
+    assert ("empty_snippet" in shown.flags) == bool({"EMPTY_NO_CALL", "ONLY_HTML"} & set(checks))
+    if "BOUNDED" in checks:
+        assert any(flag.startswith(f"truncated:{len(raw)}:") for flag in shown.flags)
+    if "KEEP_ZWJ" in checks:
+        assert "\u200d" in shown.text
+    if "NO_EVAL" in checks:
+        assert raw.count("{{") == shown.text.count("{{")
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("<em>小狗</em>贫血的<em>表现</em>", "小狗贫血的表现"),
+        ("one<br>two<br/>three", "one\ntwo\nthree"),
+        ("<p>one</p><p>two</p>", "one\n\ntwo"),
+        ("Tom &amp; Jerry&nbsp;&#39;s &lt;b&gt;", "Tom & Jerry 's <b>"),
+        ("<script>alert(1)</script>kept<style>p{}</style><!-- gone -->", "kept"),
+        (
+            "std::vector<int> v; a < b; x <- y; Map<String, Integer>",
+            "std::vector<int> v; a < b; x <- y; Map<String, Integer>",
+        ),
+        ("if x<y and y>z", "if x<y and y>z"),
+        ("  many   blanks\n\n\n\n\nand lines \n here ", "many blanks\n\nand lines\nhere"),
+        ("\x1b[31mred\x1b[0m\x07 bell", "red bell"),
+        ("half \ud83d pair", "half \ufffd pair"),
+        ("tag\U000e0041\U000e0042s and \u200bzero\u2060 width", "tags and zero width"),
+        ("👩\u200d💻 and ❤\ufe0f and 1\ufe0f\u20e3", "👩\u200d💻 and ❤\ufe0f and 1\ufe0f\u20e3"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("क्\u200dष", "क्\u200dष"),
+        ("Y\u200dE\u200cS", "YES"),
+        ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
+        ("x <|im_end|> y [INST] z <<SYS>>", "x < |im_end| > y [ INST] z < < SYS>>"),
+        ("&lt;|im_start|&gt;", "< |im_start| >"),
+        ("<\u200b|im_start|\u200b>", "< |im_start| >"),
+        ("<｜begin▁of▁sentence｜> ◁think▷", "< ｜begin▁of▁sentence｜ > ◁ think▷"),
+    ],
+)
+def test_what_a_reader_sees(raw: str, shown: str) -> None:
+    assert cleaned(raw).text == shown
+
+
+def test_a_title_alone_is_something_to_read() -> None:
+    assert "empty_snippet" not in cleaned("", title="Opening hours").flags
+    assert "empty_snippet" in cleaned("", title="<b></b>").flags
+
+
+def test_the_id_depends_on_what_is_shown_and_on_nothing_else() -> None:
+    one = cleaned("<em>text</em>", title="t", url="https://a.example")
+    assert one.id == cleaned("text", title="t", url="https://b.example").id
+    others = [
+        cleaned("text", title="u"),
+        cleaned("texts", title="t"),
+        cleaned("text", title="t", date="2026-01-01"),
+    ]
+    assert len({one.id, *(other.id for other in others)}) == 4
+    assert cleaned("b", title="a").id != cleaned("", title="ab").id
+
+
+def test_queries_keep_their_markup() -> None:
+    assert clean.query("what does <b> do\u200b in html\n&amp; xml") == "what does <b> do in html &amp; xml"
+
+
+@pytest.mark.parametrize("text", ["瑗垮畨鏃呮父鏀荤暐", "CafÃ© opening times", "itâ€™s here"])
+def test_misdecoded_text_is_noticed(text: str) -> None:
+    assert "encoding" in cleaned(text).flags
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "西安旅游攻略，六大古都之一，值得一去。",
+        "Ça va? Où êtes-vous, garçon",
+        "Größe über Straße",
+        "naïve “quotes” – dashes…",
+    ],
+)
+def test_well_decoded_text_is_not(text: str) -> None:
+    assert "encoding" not in cleaned(text).flags
+
+
+def test_the_terminal_is_never_obeyed() -> None:
+    assert "\x1b" not in clean.visible("\x1b[2Jgone\x07\u202e")
+
+
+@given(
+    st.text(st.characters(), max_size=300)
+    | st.from_regex(r"(<[|/a-z]{0,6}>?|&[a-z#0-9]{1,6};?|\[/?INST\]|\u200d|👩| |x){0,40}")
+)
+def test_cleaning_never_fails_and_leaves_nothing_hidden(text: str) -> None:
+    shown = cleaned(text)
+    assert not FORBIDDEN.search(shown.text)
+    assert not TOKENS.search(shown.text)
+    assert shown.raw_text == text
+    once = clean.query(text)
+    assert clean.query(once) == once

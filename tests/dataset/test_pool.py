@@ -1,0 +1,102 @@
+"""The pool holds every pair once, and knows which snippets show one document."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.dataset.pool import canonical_url, pool
+from judge.dataset.read import read
+from judge.records import Dataset, Pool
+
+
+def pooled(rows: list[dict[str, object]], depth: int = 10) -> Pool:
+    return pool(read(rows, lang="en", max_chars=400), depth)
+
+
+def row(engine: str, snippet: str, url: str = "", **more: object) -> dict[str, object]:
+    return {"query_id": "q", "query": "q", "engine": engine, "snippet": snippet, "url": url, **more}
+
+
+def test_equal_texts_are_one_pair_and_depth_cuts() -> None:
+    rows = [row("a", "one"), row("a", "two"), row("b", "two"), row("b", "three"), row("b", "four")]
+    assert len(pooled(rows).pairs) == 4
+    assert pooled(rows).results == 5
+    assert sorted(pair.snippet.text for pair in pooled(rows, depth=1).pairs) == ["one", "two"]
+    assert pooled(rows, depth=1).results == 2
+
+
+def test_the_same_text_for_two_queries_is_two_pairs() -> None:
+    rows = [row("a", "one"), {**row("a", "one"), "query_id": "p", "query": "p"}]
+    assert len(pooled(rows).pairs) == 2
+
+
+def test_documents_are_connected_through_url_text_and_docno() -> None:
+    rows = [
+        row("a", "text of the page", "https://www.site.example/p?utm_source=x"),
+        row("b", "another excerpt", "http://site.example/p/"),
+        row("b", "text of the page", "https://mirror.example/copy"),
+        row("c", "elsewhere", "https://mirror.example/copy#top"),
+        row("c", "unrelated", "https://other.example/"),
+    ]
+    documents = pooled(rows).documents
+    assert (
+        documents["a", "q"][0] == documents["b", "q"][0] == documents["b", "q"][1] == documents["c", "q"][0]
+    )
+    assert documents["c", "q"][1] != documents["c", "q"][0]
+
+
+def test_a_document_is_named_after_its_docno() -> None:
+    rows = [row("a", "x", docno="D7"), row("b", "x", docno="D3"), row("c", "y", docno="D9")]
+    documents = pooled(rows).documents
+    assert documents == {("a", "q"): ("D3",), ("b", "q"): ("D3",), ("c", "q"): ("D9",)}
+
+
+@pytest.mark.parametrize(
+    ("url", "canonical"),
+    [
+        ("HTTPS://WWW.Example.COM:443/Path/?b=2&a=1&utm_medium=x#frag", "example.com/Path?a=1&b=2"),
+        ("http://example.com", "example.com"),
+        ("example.com/a%7Eb", "example.com/a~b"),
+        ("https://example.com:8080/", "example.com:8080"),
+        ("https://例子.example/搜索?q=狗", "例子.example/%E6%90%9C%E7%B4%A2?q=%E7%8B%97"),
+        ("https://example.com/?id=1", "example.com?id=1"),
+        ("not a url", ""),
+        ("http://[::1", ""),
+        ("", ""),
+    ],
+)
+def test_canonical_urls(url: str, canonical: str) -> None:
+    assert canonical_url(url) == canonical
+
+
+@given(
+    st.from_regex(
+        r"(https?://)?(www\.)?[a-z]{1,5}\.[a-z]{2,3}(:[0-9]{1,4})?(/[a-zA-Z%0-9~.+]{0,6}){0,3}(\?[a-z&=%+0-9]{0,12})?",
+        fullmatch=True,
+    )
+)
+def test_a_canonical_url_is_canonical(url: str) -> None:
+    once = canonical_url(url)
+    assert canonical_url(once) == once
+
+
+@given(st.integers(0, 10_000))
+def test_engines_and_their_order_leave_no_trace(seed: int) -> None:
+    generator = random.Random(seed)
+    rows = [
+        row(
+            engine, f"text {generator.randrange(6)}", f"https://s.example/{generator.randrange(4)}", rank=rank
+        )
+        for engine in "abc"
+        for rank in range(1, 5)
+    ]
+    data = read(rows, lang="en", max_chars=400)
+    shuffled = list(data.rankings)
+    generator.shuffle(shuffled)
+    other = pool(Dataset(data.queries, tuple(shuffled), data.engines), 10)
+    assert other.pairs == pool(data, 10).pairs
+    assert other.documents == pool(data, 10).documents

@@ -1,0 +1,348 @@
+"""`judge run` end to end: the real command, the real SDK, a real server on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.loopback.server import Asked, LoopbackServer, Reply
+from tests.worlds import (
+    command,
+    numbered,
+    puppy,
+    puppy_model,
+    results,
+    says_its_grade,
+    slowly,
+    write_rows,
+)
+
+SURE = ("--attempts", "1", "--concurrency", "8")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a run's folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def test_the_puppy_with_anaemia_comes_out_as_people_worked_it_out(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "dog"
+    with LoopbackServer(puppy_model) as server:
+        done = command(
+            "run", puppy(tmp_path / "dog.jsonl"), "-m", "openai:fake", "--base-url", server.openai_url,
+            "--scale", "binary", "--measures", "AP(own)@10 SetP AP@10", "--out", out,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 6
+    query = results(out)["queries"][0]
+    engine = query["engines"]["seed"]
+    # (1/1 + 2/3 + 3/4 + 4/6) / 4 and 4/6
+    assert engine["scores"]["AP(own)@10"] == pytest.approx(0.7708333333, abs=1e-10)
+    assert engine["scores"]["SetP"] == pytest.approx(2 / 3)
+    judgments = [snippet["judgments"][0] for snippet in engine["snippets"]]
+    assert [judgment["verdict"] for judgment in judgments] == ["yes", "no", "yes", "yes", "no", "yes"]
+    assert [judgment["grade"] for judgment in judgments] == [1, 0, 1, 1, 0, 1]
+    assert all(re.search("[一-鿿]", judgment["reason"]) for judgment in judgments)
+    assert query["lang"] == "zh"
+    assert engine["snippets"][0]["snippet"].startswith("<em>狗狗贫血</em>")
+    assert "not for comparing engines" in done.stdout
+
+
+def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 5))
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
+        first = command(*words)
+        assert first.returncode == 0, first.stderr
+        files = contents(out)
+        assert len(server.asked) == 40
+        second = command(*words)
+        assert second.returncode == 0, second.stderr
+        assert len(server.asked) == 40
+        assert contents(out) == files
+        elsewhere = command(*words[:-1], tmp_path / "runs" / "two")
+        assert elsewhere.returncode == 0
+        assert len(server.asked) == 40  # runs side by side share what was paid
+    assert set(files) == {
+        "config.json", "results.json", "summary.json", "scores.csv", "judgments.jsonl", "qrels.txt",
+        "run.engine0.trec", "run.engine1.trec",
+    }  # fmt: skip
+    assert "0 calls now" in second.stdout
+
+
+def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
+        assert command(*words).returncode == 0
+        files = contents(out)
+        other = command(*words, "--temperature", "0.5", "--repeats", "2")
+        assert other.returncode == 2
+        assert "temperature was 0.0, now 0.5" in other.stderr
+        assert "repeats was 1, now 2" in other.stderr
+        assert len(server.asked) == 2
+        assert contents(out) == files
+
+
+def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 3))
+
+    def wavering(asked: Asked) -> Reply:
+        return Reply(text=json.dumps({"reason": "r", "grade": asked.attempt}))
+
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(wavering) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--repeats", 3, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 9
+    for snippet in results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
+        assert [judgment["repeat"] for judgment in snippet["judgments"]] == [1, 2, 3]
+        assert sorted(judgment["grade"] for judgment in snippet["judgments"]) == [1, 2, 3]
+
+
+def test_a_snippet_at_three_engines_is_judged_once(tmp_path: Path) -> None:
+    rows = [
+        {"query": "q", "engine": engine, "snippet": "the same text grade=2", "url": url}
+        for engine, url in (("a", "https://x.example/p"), ("b", "http://www.x.example/p/"), ("c", ""))
+    ]
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
+                       server.openai_url, "--out", out)  # fmt: skip
+        assert len(server.asked) == 1
+    assert "3 results, 1 pairs to judge" in done.stdout
+    engines = results(out)["queries"][0]["engines"]
+    assert len({engine["snippets"][0]["document"] for engine in engines.values()}) == 1
+    assert {engine["scores"]["nDCG@10"] for engine in engines.values()} == {1.0}
+
+
+def test_missing_is_never_no(tmp_path: Path) -> None:
+    """Refused, unreadable and broken replies end as null with an error, and the exit code says so."""
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 5))
+    kinds = {1: "content_filter", 2: "malformed", 3: "server_error"}
+
+    def troubled(asked: Asked) -> Reply:
+        rank = int(re.search(r"text 0\.0\.(\d)", asked.prompt)[1])  # type: ignore[index]
+        if rank == 1:
+            return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
+        if rank == 2:
+            return Reply(text="It is rather good, I would say.")
+        if rank == 3:
+            return Reply(status=503, body="Error 503")
+        return says_its_grade(asked)
+
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(troubled) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, *SURE)
+        assert done.returncode == 3
+        assert len(server.asked) == 6  # one re-ask, for the unreadable reply alone
+        again = [asked.prompt for asked in server.asked if "text 0.0.2" in asked.prompt]
+        assert again[1] != again[0]
+        found = results(out)
+        for snippet in found["queries"][0]["engines"]["engine0"]["snippets"]:
+            judgment = snippet["judgments"][0]
+            assert judgment["error"] == kinds.get(snippet["rank"])
+            assert (judgment["grade"] is None) == (snippet["rank"] in kinds)
+            assert (judgment["verdict"] is None) == (snippet["rank"] in kinds)
+        engine = found["summary"]["engines"]["engine0"]
+        assert engine["judged"] == pytest.approx(0.4)
+        low, high = engine["measures"]["nDCG@10"]["bounds"]
+        assert low < engine["measures"]["nDCG@10"]["mean"] < high
+        assert found["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
+        assert "40.00%" in done.stderr
+        # Failures are asked again, verdicts are not.
+        command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, *SURE)
+        assert len(server.asked) == 10
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "advice"),
+    [
+        (401, '{"error": {"code": "invalid_api_key", "message": "Incorrect API key"}}', "key"),
+        (429, '{"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}', "quota"),
+        (404, '{"error": {"code": "model_not_found", "message": "no such model"}}', "model"),
+    ],
+)
+def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
+    tmp_path: Path, status: int, body: str, advice: str
+) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
+    with LoopbackServer(lambda asked: Reply(status=status, body=body, delay=0.05)) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+                       tmp_path / "r" / "x", "--concurrency", 8)  # fmt: skip
+        assert len(server.asked) <= 8
+    assert done.returncode == 3
+    assert advice in done.stderr
+
+
+def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
+    with LoopbackServer(lambda asked: Reply(status=500, body="{}")) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+                       tmp_path / "r" / "x", *SURE)  # fmt: skip
+        assert len(server.asked) < 80
+    assert done.returncode == 3
+    assert "in a row failed" in done.stderr
+
+
+def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
+    with LoopbackServer(says_its_grade) as server:
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "r" / "x")
+        done = command(*words, "--max-calls", 15)
+        assert done.returncode == 3
+        assert "--max-calls 15" in done.stderr
+        assert len(server.asked) == 15
+        done = command(*words)
+        assert done.returncode == 0
+        assert len(server.asked) == 40
+
+
+def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
+    with LoopbackServer(says_its_grade) as server:  # 120 tokens in, 30 out a call
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "r" / "x")
+        refused = command(*words, "--budget", 1)
+        assert refused.returncode == 2
+        assert "--price" in refused.stderr
+        priced = (*words, "--price", "1,2", "--concurrency", 4)  # 0.00018 USD a call
+        done = command(*priced, "--budget", "0.0018")
+        assert done.returncode == 3
+        assert 10 <= len(server.asked) <= 14
+        done = command(*priced)
+        assert done.returncode == 0, done.stderr
+        cost = results(tmp_path / "r" / "x")["summary"]["cost"]
+        assert cost["calls"] == len(server.asked) == 40
+        assert cost["prompt_tokens"] == 4800
+        assert cost["completion_tokens"] == 1200
+        assert cost["usd"] == pytest.approx(0.0072)
+
+
+def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
+    rows = [
+        {"query": "q", "engine": "a", "snippet": snippet}
+        for snippet in ("", None, "<div><br/><!-- x --></div>", "text grade=3")
+    ]
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
+                       server.openai_url, "--out", out)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 1
+    snippets = results(out)["queries"][0]["engines"]["a"]["snippets"]
+    assert [snippet["judgments"][0]["grade"] for snippet in snippets] == [0, 0, 0, 3]
+    assert all("empty_snippet" in snippet["judgments"][0]["flags"] for snippet in snippets[:3])
+
+
+def start(*words: object) -> subprocess.Popen[str]:
+    """`judge` in the background."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "judge", *map(str, words)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "OPENAI_API_KEY": "sk-canary-5b1d9f"},
+    )  # fmt: skip
+
+
+def wait_until(server: LoopbackServer, requests: int) -> None:
+    """Returns when the server has got `requests` requests."""
+    deadline = time.monotonic() + 30
+    while len(server.asked) < requests:
+        assert time.monotonic() < deadline, f"only {len(server.asked)} requests came"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, number: int) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(slowly(says_its_grade, 0.1)) as server:
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, "--concurrency", 4)
+        process = start(*words)
+        wait_until(server, 20)
+        began = time.monotonic()
+        process.send_signal(number)
+        _, said = process.communicate(timeout=10)
+        assert time.monotonic() - began < 3
+        assert process.returncode == 130
+        assert "kept" in said
+        paid = len(server.asked)
+        assert paid <= 26
+        assert not (out / "results.json").exists()
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 100  # the calls in flight came home and were kept
+        assert results(out)["summary"]["cost"]["calls"] == 100
+        assert paid < 100
+
+
+def test_killed_again_and_again_a_run_pays_again_only_for_calls_in_flight(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
+    out = tmp_path / "runs" / "one"
+    in_flight = 8
+    with LoopbackServer(slowly(says_its_grade, 0.03)) as server:
+        words = (
+            "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, "--concurrency", in_flight,
+        )  # fmt: skip
+        kills = 3
+        for _ in range(kills):
+            process = start(*words)
+            wait_until(server, len(server.asked) + 35)
+            process.kill()
+            process.communicate()
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) <= 200 + kills * in_flight
+        found = results(out)
+        assert found["summary"]["coverage"] == 1.0
+        assert found["summary"]["cost"]["maybe_billed"] <= kills * in_flight
+        assert len(server.asked) - 200 <= found["summary"]["cost"]["maybe_billed"]
+
+
+def test_two_processes_on_one_store_pay_once_for_each_pair(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
+    with LoopbackServer(slowly(says_its_grade, 0.02)) as server:
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--concurrency", 4, "--out")
+        both = [start(*words, tmp_path / "runs" / name) for name in ("one", "two")]
+        for process in both:
+            _, said = process.communicate(timeout=60)
+            assert process.returncode == 0, said
+        assert len(server.asked) == 100
+    one, two = ((tmp_path / "runs" / name / "judgments.jsonl").read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
+def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(5, 1, 10))
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(slowly(says_its_grade, 0.2)) as server:
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, "--concurrency", 4)
+        first = start(*words)
+        wait_until(server, 2)
+        second = command(*words)
+        assert second.returncode == 2
+        assert "another judge" in second.stderr
+        assert first.communicate(timeout=60) is not None
+        assert first.returncode == 0
+
+
+def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    echo = '{"error": {"code": "bad", "message": "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"}}'
+    for status in (400, 401, 500):
+        with LoopbackServer(lambda asked, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
+            done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+                           tmp_path / "runs" / str(status), *SURE)  # fmt: skip
+        assert "canary" not in done.stdout + done.stderr
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert b"canary" not in path.read_bytes(), path
