@@ -80,7 +80,7 @@ def _place(snippet: Snippet) -> tuple[str, str, str]:
 def _documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
     """The document's name for each `_place`: connected through a docno, a canonical URL or a text."""
     links = {_place(snippet): tuple(_links(snippet)) for snippet in snippets}
-    parent: dict[str, str] = {link: link for chain in links.values() for link in chain}
+    parent: dict[str, str] = {link: link for tied in links.values() for link in tied}
 
     def root(link: str) -> str:
         while parent[link] != link:
@@ -88,12 +88,12 @@ def _documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
             link = parent[link]
         return link
 
-    for chain in links.values():
-        for link in chain[1:]:
-            low, high = sorted((root(chain[0]), root(link)))
+    for tied in links.values():
+        for link in tied[1:]:
+            low, high = sorted((root(tied[0]), root(link)))
             # The smallest link of a group names it, whatever came first.
             parent[high] = low
-    return {place: _name(root(chain[0])) for place, chain in links.items()}
+    return {place: _name(root(tied[0])) for place, tied in links.items()}
 
 
 def _links(snippet: Snippet) -> Iterator[str]:

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from judge.records import Completion, Prompt
+from judge.errors import SetupError
+from judge.records import Completion, Prompt, Sampling
+
+#: What a user may write after -m.
+FORMS = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"
 
 
 class Model(Protocol):
@@ -37,3 +41,40 @@ class Model(Protocol):
     async def aclose(self) -> None:
         """Closes connections; the model can't be used afterwards."""
         ...
+
+
+def open_model(
+    spec: str,
+    *,
+    base_url: str | None,
+    environ: Mapping[str, str],
+    sampling: Sampling,
+    timeout: float,
+    concurrency: int,
+) -> Model:
+    """The model called `spec`, ready to be asked; its library is imported here and not before.
+
+    `timeout` is in seconds per call. Raises SetupError when the form of `spec` is unknown, or a key or
+    an extra is missing.
+    """
+    from judge.models.access import Access
+
+    kind, _, name = spec.partition(":")
+    access = Access(base_url, environ, timeout, concurrency)
+    if spec == "lexical":
+        from judge.models.lexical import Lexical
+
+        return Lexical()
+    if kind == "openai" and name:
+        from judge.models.openai import OpenAI
+
+        return OpenAI(name, access, sampling)
+    if kind == "dashscope" and name:
+        from judge.models.dashscope import DashScope
+
+        return DashScope(name, access, sampling)
+    if kind == "langchain" and ":" in name:
+        from judge.models.langchain import open_chat_model
+
+        return open_chat_model(name, access, sampling)
+    raise SetupError(f"there is no model {spec!r}; write {FORMS}")

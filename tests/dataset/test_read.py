@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ CASES = Path(__file__).resolve().parents[1] / "cases" / "attacks.jsonl"
 ATTACKS = [json.loads(line) for line in CASES.read_text("utf-8").split("\n") if line]
 
 
-def load(source: Path | list[Mapping[str, Any]]) -> Dataset:
+def load(source: Path | Sequence[Mapping[str, Any]]) -> Dataset:
     return read(source, lang="auto", max_chars=4000)
 
 
@@ -39,7 +39,7 @@ def texts(data: Dataset, engine: str, query_id: str) -> list[str]:
 
 
 def test_flat_rows_are_put_in_rank_order(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"query_id": "1", "query": "q", "engine": "a", "rank": 2, "snippet": "second"},
         {"query_id": "1", "query": "q", "engine": "a", "rank": "1", "snippet": "first"},
         {"query_id": "1", "query": "q", "engine": "a", "rank": 3.0, "snippet": "third"},
@@ -148,7 +148,7 @@ def test_bad_rows_of_the_attack_cases_are_refused_with_line_field_and_value(
     assert f"'{field}'" in said or "../../" in said
 
 
-ROW = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, "snippet": "s"}
+ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, "snippet": "s"}
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_one_bad_snippet_never_ends_a_run(tmp_path: Path) -> None:
 
 
 def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"query": "p", "engine": "a", "snippet": "x"},
         {"query": "q", "engine": "a", "rank": 2, "snippet": "y"},
         {"query": "q", "engine": "b", "rank": 1, "snippet": ""},
@@ -257,7 +257,7 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_languages_and_further_columns() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"query": query, "snippet": "s", "topic": "pets", "row": number}
         for number, query in enumerate(["小狗贫血", "dog anaemia", "Python 读取大文件", "犬の貧血とは"])
     ]
@@ -271,7 +271,7 @@ def test_languages_and_further_columns() -> None:
 
 @given(st.permutations(range(12)))
 def test_the_order_of_ranked_rows_does_not_matter(order: list[int]) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"query_id": "1", "query": "q", "engine": "ab"[n % 2], "rank": n // 2 + 1, "snippet": f"text {n}"}
         for n in range(12)
     ]
