@@ -14,7 +14,7 @@ from typing import Any
 
 from judge import setup
 from judge.assess import estimate as estimating
-from judge.assess.assessor import Desk
+from judge.assess.desk import Desk
 from judge.assess.judging import judge_pool
 from judge.assess.signals import stoppable
 from judge.assess.store import Store

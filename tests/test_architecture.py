@@ -39,7 +39,9 @@ def imports(path: Path) -> set[str]:
     return rooms
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "judge").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "judge").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_imports_go_one_way(path: Path) -> None:
     room = path.relative_to(ROOT / "judge").parts[0].removesuffix(".py")
     if room in ROOMS:
@@ -58,5 +60,9 @@ def test_nobody_imports_the_integrations_and_only_config_reads_the_environment()
 
 def test_nothing_unpickles_or_evaluates() -> None:
     for path in (ROOT / "judge").rglob("*.py"):
-        names = {node.id for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Name)}
+        names = {
+            node.id
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Name)
+        }
         assert not names & {"eval", "exec", "pickle", "marshal", "shelve", "dill"}, path

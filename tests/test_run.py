@@ -102,7 +102,9 @@ def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(wavering) as server:
-        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--repeats", 3, "--out", out)
+        done = command(
+            "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--repeats", 3, "--out", out
+        )
         assert done.returncode == 0, done.stderr
         assert len(server.asked) == 9
     for snippet in results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
@@ -198,7 +200,16 @@ def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: 
 def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
     with LoopbackServer(says_its_grade) as server:
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "r" / "x")
+        words = (
+            "run",
+            data,
+            "-m",
+            "openai:fake",
+            "--base-url",
+            server.openai_url,
+            "--out",
+            tmp_path / "r" / "x",
+        )
         done = command(*words, "--max-calls", 15)
         assert done.returncode == 3
         assert "--max-calls 15" in done.stderr
@@ -211,7 +222,16 @@ def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> No
 def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
     with LoopbackServer(says_its_grade) as server:  # 120 tokens in, 30 out a call
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "r" / "x")
+        words = (
+            "run",
+            data,
+            "-m",
+            "openai:fake",
+            "--base-url",
+            server.openai_url,
+            "--out",
+            tmp_path / "r" / "x",
+        )
         refused = command(*words, "--budget", 1)
         assert refused.returncode == 2
         assert "--price" in refused.stderr
@@ -266,7 +286,18 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
     data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
     out = tmp_path / "runs" / "one"
     with LoopbackServer(slowly(says_its_grade, 0.1)) as server:
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, "--concurrency", 4)
+        words = (
+            "run",
+            data,
+            "-m",
+            "openai:fake",
+            "--base-url",
+            server.openai_url,
+            "--out",
+            out,
+            "--concurrency",
+            4,
+        )
         process = start(*words)
         wait_until(server, 20)
         began = time.monotonic()
@@ -311,7 +342,17 @@ def test_killed_again_and_again_a_run_pays_again_only_for_calls_in_flight(tmp_pa
 def test_two_processes_on_one_store_pay_once_for_each_pair(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
     with LoopbackServer(slowly(says_its_grade, 0.02)) as server:
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--concurrency", 4, "--out")
+        words = (
+            "run",
+            data,
+            "-m",
+            "openai:fake",
+            "--base-url",
+            server.openai_url,
+            "--concurrency",
+            4,
+            "--out",
+        )
         both = [start(*words, tmp_path / "runs" / name) for name in ("one", "two")]
         for process in both:
             _, said = process.communicate(timeout=60)
@@ -325,7 +366,18 @@ def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(5, 1, 10))
     out = tmp_path / "runs" / "one"
     with LoopbackServer(slowly(says_its_grade, 0.2)) as server:
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, "--concurrency", 4)
+        words = (
+            "run",
+            data,
+            "-m",
+            "openai:fake",
+            "--base-url",
+            server.openai_url,
+            "--out",
+            out,
+            "--concurrency",
+            4,
+        )
         first = start(*words)
         wait_until(server, 2)
         second = command(*words)

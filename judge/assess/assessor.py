@@ -11,11 +11,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from judge.assess.desk import Seat
 from judge.assess.prompt import Prompts
-from judge.assess.schedule import Allowance, Gate, Limits, Stop, retrying
-from judge.assess.store import Call, Source, Stored
+from judge.assess.store import Source, Stored, plain
 from judge.assess.verdict import read
-from judge.errors import AccountRefused, CallError, Declined, Unreadable
+from judge.errors import AccountRefused, CallError, Unreadable
 from judge.models import Model
 from judge.records import Completion, Judgment, Pair, Prompt, Scale, Verdict
 
@@ -70,18 +70,17 @@ class Assessor:
         """What the store says of `question` in words."""
         return Source(self.model.name, question.prompt.version, question.repeat)
 
-    async def ask(self, question: Question, desk: Desk, calls: list[Call]) -> Answer:
+    async def ask(self, question: Question, seat: Seat) -> Answer:
         """Asks the model, and once more for the verdict alone when the reply can't be read.
 
-        Every request is added to `calls`. Raises AccountRefused, Incomplete and Stopped, which
-        concern all pairs.
+        Raises AccountRefused, Incomplete and Stopped, which concern all pairs.
         """
         reply = ""
         flags: tuple[str, ...] = ()
         error: Unreadable | CallError | None = None
         for prompt in (question.prompt, self._prompts.again(question.pair, self._as_of)):
             try:
-                completion = await desk.complete(prompt, calls)
+                completion = await seat.complete(prompt)
                 reply = completion.text
                 verdict = read(completion.text, self.scale, completion.finish_reason)
             except Unreadable as unreadable:
@@ -119,7 +118,7 @@ class Assessor:
             error=error,
             assessor=self.name,
             prompt_version=question.prompt.version,
-            params=stored.params if stored else self.model.params,
+            params=stored.params if stored else plain(self.model.params),
             reply=answer.reply,
             usage=stored.usage if stored else None,
             flags=(*question.pair.snippet.flags, *(stored.flags if stored else ())),
@@ -146,40 +145,6 @@ class Assessor:
         )
 
 
-class Desk:
-    """Where requests leave from: retries, the gate and the allowance, shared by all pairs of a run."""
-
-    def __init__(self, model: Model, limits: Limits, stop: Stop) -> None:
-        self.allowance = Allowance(limits)
-        self.stop = stop
-        self._gate = Gate(limits.concurrency)
-        self.limits = limits
-        self._model = model
-
-    async def complete(self, prompt: Prompt, calls: list[Call]) -> Completion:
-        """The completion of `prompt`, retried where that can help; every request is added to `calls`."""
-        async for attempt in retrying(self.limits, self.stop.sleep):
-            with attempt:
-                async with self._gate:
-                    self.stop.check()
-                    self.allowance.take()
-                    return await self._request(prompt, calls)
-        raise Declined("no_attempt", "the retry policy allowed no attempt")
-
-    async def _request(self, prompt: Prompt, calls: list[Call]) -> Completion:
-        try:
-            completion = await self._model.complete(prompt)
-        except CallError as fault:
-            calls.append(Call(fault.kind))
-            if fault.kind in ("rate_limit", "server_error"):
-                self._gate.overloaded()
-            raise
-        calls.append(Call("answered", completion.usage))
-        self.allowance.spend(completion.usage)
-        self._gate.answered()
-        return completion
-
-
 def _numbered(known: hashlib._Hash, repeat: int) -> str:
     key = known.copy()
     key.update(f"\n{repeat}".encode())
@@ -192,7 +157,7 @@ def _stored(verdict: Verdict, completion: Completion, flags: tuple[str, ...]) ->
         reason=verdict.reason,
         flags=flags,
         reply=completion.text,
-        params=completion.params,
+        params=plain(completion.params),
         usage=completion.usage,
         served_model=completion.model,
         request_id=completion.request_id,

@@ -15,12 +15,16 @@ from judge.assess.lenient_json import Scan, flatten, rest_of_object, unescape, w
 from judge.errors import Unreadable
 from judge.records import Scale, Verdict
 
-_QUOTES = "\"'“”„‘’＂＇"
+_CURLY = "“”„‘’＂＇"
+_QUOTES = "\"'" + _CURLY
 _ALL_KEYS = (*wording.KEYS["binary"], *wording.KEYS["graded"], *wording.REASON_KEYS)
 _QUOTED_KEY = re.compile(
     rf"[{_QUOTES}]\s{{0,4}}(?:{'|'.join(_ALL_KEYS)})\s{{0,4}}[{_QUOTES}]\s{{0,4}}:", re.IGNORECASE
 )
-_VALUE = rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[“”„‘’＂＇][^“”„‘’＂＇]{{0,40}}[“”„‘’＂＇]|[^\s,{{}}\[\]{_QUOTES}]{{0,40}}"
+_VALUE = (
+    rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]"
+    rf"|[^\s,{{}}\[\]{_QUOTES}]{{0,40}}"
+)
 #: What may follow a complete value: a closer, a comma that is no decimal comma, or the next key.
 _DELIMITER = re.compile(
     rf"\s{{0,64}}(?:,(?!\s{{0,8}}[0-9])|\}}|[{_QUOTES}](?:{'|'.join(_ALL_KEYS)})[{_QUOTES}])"
@@ -94,7 +98,7 @@ def _mentions(flat: str, scale: Scale) -> list[_Mention]:
             match.end(),
             quoted=bool(match["open"] and match["close"]),
             value=match["value"],
-            complete=_DELIMITER.match(flat, match.end()) is not None,
+            complete=not match["value"].endswith(".") and _DELIMITER.match(flat, match.end()) is not None,
         )
         for match in pattern.finditer(flat)
     ]

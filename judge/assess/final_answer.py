@@ -28,7 +28,7 @@ _LEADING = re.compile(rf"{_TOKEN}+", re.IGNORECASE)
 _TRAILING = re.compile(rf"{_TOKEN}+\Z", re.IGNORECASE)
 _JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[{｛]")
 #: Far above what any token limit lets through; reading must stay fast on garbage.
-_MAX_CHARS = 300_000
+_MAX_CHARS = 200_000
 
 
 def final_answer(text: str, *, cut: bool) -> str:
@@ -41,8 +41,9 @@ def final_answer(text: str, *, cut: bool) -> str:
     if len(rest) > _MAX_CHARS:
         raise Unreadable("malformed", f"an answer of {len(rest)} characters is no verdict")
     found = scan(rest)
-    answer = rest[_thinking_end(rest, found) :]
-    if _marks(_OPENER, answer, scan(answer), len(answer)):
+    start = _thinking_end(rest, found)
+    answer = rest[start:]
+    if _marks(_OPENER, answer, scan(answer) if start else found, len(answer)):
         raise Unreadable("truncated", "the reply starts thinking and never stops")
     answer = _bare(answer)
     if not answer:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from judge.assess.assessor import Assessor, Desk, Question
+from judge.assess.assessor import Assessor, Question
+from judge.assess.desk import Desk
 from judge.assess.schedule import Price, Stop, Stopped
 from judge.assess.store import Call, Store, Stored
 from judge.assess.watch import Watch
@@ -143,23 +144,24 @@ async def _work(session: _Session, queue: Iterator[Sequence[Question]]) -> None:
 async def _settle(session: _Session, questions: Sequence[Question]) -> None:
     """Gets one verdict and writes it down for all questions that it answers."""
     store, assessor, first = session.store, session.assessor, questions[0]
-    held = await store.claim(first.key)
-    while held == "taken":
-        await session.desk.stop.sleep(_PATIENCE)
+    async with session.desk.seat() as seat:
+        session.desk.stop.check()
         held = await store.claim(first.key)
-    if isinstance(held, Stored):
-        _note(session, [assessor.judgment(question, held) for question in questions])
-        return
-    calls: list[Call] = []
-    try:
-        answer = await assessor.ask(first, session.desk, calls)
-    except JudgeError:
-        await store.give_up(first.key, calls)
-        raise
+        while held == "taken":
+            await seat.rest(_PATIENCE)
+            held = await store.claim(first.key)
+        if isinstance(held, Stored):
+            _note(session, [assessor.judgment(question, held) for question in questions])
+            return
+        try:
+            answer = await assessor.ask(first, seat)
+        except JudgeError:
+            await store.give_up(first.key, seat.calls)
+            raise
     if answer.stored is not None:
-        await store.save(first.key, assessor.source(first), answer.stored, calls)
+        await store.save(first.key, assessor.source(first), answer.stored, seat.calls)
     else:
-        await store.give_up(first.key, calls)
+        await store.give_up(first.key, seat.calls)
     _note(session, [assessor.judgment(question, answer) for question in questions])
     _despair(session, answer.error)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 #: Full-width ASCII to ASCII, one character for one, so that positions stay valid. The full-width
 #: quotes and backslash are left alone: inside a string they are plain text.
 _FULLWIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code not in (0xFF02, 0xFF07, 0xFF3C)}
+_ANY_FULLWIDTH = re.compile(r"[\uff01-\uff5e]")
 
 _SPACE = re.compile(r"[\s\u200b\ufeff]*")
 _STRING = re.compile(
@@ -33,7 +34,7 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 
 _MAX_DEPTH = 16
-_MAX_NODES = 20_000
+_MAX_NODES = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class _Broken(Exception):
 
 def flatten(text: str) -> str:
     """The text with full-width ASCII as ASCII; as long as before, character by character."""
-    return text.translate(_FULLWIDTH)
+    return text.translate(_FULLWIDTH) if _ANY_FULLWIDTH.search(text) else text
 
 
 def unescape(text: str) -> str:
@@ -221,6 +222,7 @@ class _Reader:
         if match := _STRING.match(self.flat, position):
             start, end = match.span(match.lastindex or 0)
             return Text(unescape(self.text[start:end]), quoted=True), match.end()
-        if match := _BARE.match(self.flat, position):
+        match = _BARE.match(self.flat, position)
+        if match and not match[0].endswith("."):  # no number ends with its point: digits may be missing
             return Text(match[0], quoted=False), match.end()
         raise _Broken

@@ -121,7 +121,8 @@ class Gate:
         self._shrunk_at = float("-inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def __aenter__(self) -> None:
+    async def enter(self) -> None:
+        """Takes a slot, waiting for one in the order of asking."""
         if self.in_flight < int(self.limit) and not self._waiting:
             self.in_flight += 1
             return
@@ -131,13 +132,11 @@ class Gate:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._leave()
+                self.leave()
             raise
 
-    async def __aexit__(self, *_: object) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Gives a slot back, to whoever waits longest."""
         self.in_flight -= 1
         self._admit()
 

@@ -223,9 +223,14 @@ def _pack(verdict: Stored) -> str:
 def _unpack(grade: int, body: str) -> Stored:
     fields = json.loads(body)
     usage = fields.pop("usage")
-    fields["params"] = _shared(json.dumps(fields["params"], sort_keys=True))
+    fields["params"] = plain(fields["params"])
     fields["flags"] = tuple(fields["flags"])
     return Stored(grade=grade, usage=Usage(**usage) if usage else None, **fields)
+
+
+def plain(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`params` as JSON gives them back, so that a verdict reads the same before and after storing."""
+    return _shared(json.dumps(dict(params), sort_keys=True))
 
 
 @lru_cache(maxsize=64)

@@ -68,7 +68,8 @@ def _read_answer(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdic
         return _read_objects(answer, found, scale, cut=cut)
     if cut:
         raise Unreadable("truncated", f"the reply was cut off: {answer[-80:]!r}")
-    return Verdict(wording.read_bare(answer, scale), "", ("no_reason",))
+    grade, reason = wording.read_bare(answer, scale)
+    return Verdict(grade, reason, () if reason else ("no_reason",))
 
 
 def _read_objects(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
@@ -93,7 +94,7 @@ def _claims_of_answer(answer: str, found: Scan, scale: Scale) -> list[_Claim]:
     per_object = [list(_claims(each.object, scale)) for each in found.objects]
     claims = [claim for group in per_object for claim in group]
     real = [claim for claim in claims if not _is_echo(claim)]
-    if not claims or not real and not any(isinstance(claim.value, Text) for claim in claims):
+    if not claims or not (real or any(isinstance(claim.value, Text) for claim in claims)):
         raise Unreadable("missing_key", f"no object has the key {wording.KEYS[scale.name][0]!r}")
     for each, group in zip(found.objects, per_object, strict=True):
         if not group and _value(each.object, wording.REASON_KEYS) is not None:

@@ -31,9 +31,10 @@ _PLACEHOLDER = re.compile(
 )
 _REFUSAL = re.compile(
     r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b"
-    r"|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not|won['’]?t|will not|must decline|am unable|['’]?m unable)"
+    r"|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not|won['’]?t|will not|must decline|am unable)"
     r"|i['’]m unable|i decline|as an? (?:ai|language model)|i apologi[sz]e|my apologies"
-    r"|(?:很|非常)?(?:抱歉|对不起|不好意思)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)",
+    r"|(?:很|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)"
+    r"|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)",
     re.IGNORECASE,
 )
 _REVISION = re.compile(
@@ -41,6 +42,10 @@ _REVISION = re.compile(
     r"|更正|修正|纠正|应为|应该是|应当是|改为|改成|不对|其实",
     re.IGNORECASE,
 )
+_REASON_LABEL = re.compile(
+    r"\s*[\n.。,;]\s*[*_\"]{0,3}(?:reason(?:ing)?|explanation|理由|原因|解释)[*_\"]{0,3}\s?:", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w")
 _EXAMPLE = re.compile(r"example|sample|e\.g\.|for instance|示例|例如|样例|例子|比如", re.IGNORECASE)
 _GRADE_TOKEN = re.compile(r"(?<![0-9A-Za-z.])[0-9](?![0-9A-Za-z]|\.[0-9])")
 _WORD_TOKEN = re.compile(
@@ -82,24 +87,33 @@ def is_placeholder(text: str) -> bool:
     return _PLACEHOLDER.fullmatch(text.strip(_AROUND)) is not None
 
 
-def read_bare(text: str, scale: Scale) -> int:
-    """The grade of an answer that is a value and nothing else, but for a fence and one label.
+def read_bare(text: str, scale: Scale) -> tuple[int, str]:
+    """Grade and reason of an answer that is a value and nothing else.
 
-    Raises Unreadable: `refusal`, `malformed` for prose, `not_integer` or `not_a_grade` for a value
-    that is not on the scale.
+    A fence, one label in front ("Grade: 2") and a labelled reason behind may be there too. Raises
+    Unreadable: `refusal`, `malformed` for prose, `not_integer` or `not_a_grade` for a value that is
+    not on the scale.
     """
-    if _REFUSAL.match(text.lstrip(_AROUND)):
+    if is_refusal(text):
         raise Unreadable("refusal", f"the reply declines: {text[:80]!r}")
-    fenced = _FENCE.match(text)
-    words = flatten(fenced[1] if fenced else text).strip()
-    if len(words) > 200:
+    fenced = _FENCE.match(text) if len(text) < 2_000 else None
+    answer = fenced[1] if fenced else text
+    head = flatten(answer[:300])
+    mark = _REASON_LABEL.search(head)
+    if not mark and len(answer) > 300:
         raise Unreadable("malformed", f"prose without a verdict: {text[:80]!r}")
+    words = head[: mark.start()] if mark else head
+    reason = answer[mark.end() :].strip() if mark else ""
     words = words.translate({ord("*"): "", ord("`"): ""}).strip().lstrip("#").strip()
     if label := _label(scale).match(words):
         words = words[label.end() :]
-    if says(words, scale) is None and (len(words) > 24 or len(words.split()) > 2):
+    grade = says(words, scale)
+    if grade is None and (len(words) > 24 or _SENTENCE.search(words)):
         raise Unreadable("malformed", f"prose without a verdict: {text[:80]!r}")
-    return read_value(words, scale)
+    grade = read_value(words, scale)
+    if prose_says(reason, scale) - {grade} or _REVISION.search(reason):
+        raise Unreadable("ambiguous", "the reason behind the value says something else")
+    return grade, reason
 
 
 def _label(scale: Scale) -> re.Pattern[str]:

@@ -11,13 +11,14 @@ from typing import Any
 from judge.errors import Declined, SetupError
 from judge.models.access import Access, public_part
 from judge.models.faults import Fault, classify, transport
-from judge.models.replies import complete, parse
-from judge.models.terms import Negotiation, Terms, sampling_params
+from judge.models.replies import complete, messages, parse
+from judge.models.terms import Negotiation, sampling_params
 from judge.records import Completion, Prompt, Sampling
 
 try:
     import dashscope
-    from dashscope.v2.errors import DashScopeError
+    import httpx
+    from dashscope.v2.errors import APIConnectionError
 except ImportError as error:
     raise SetupError(
         "dashscope: models need an extra: pip install 'judge[dashscope]' (in a checkout: uv sync --extra dashscope)"
@@ -27,11 +28,11 @@ DEFAULT_URL = "https://dashscope.aliyuncs.com/api/v1"
 
 
 class DashScope:
-    """A model on DashScope's native wire, e.g. `DashScope("qwen-plus", …)`.
+    """A model on DashScope's native wire.
 
-    Thinking is off unless asked for, and answers are asked for as JSON objects as long as the model
-    supports that. `Completion.params` says what was sent. Raises `SetupError` without a key, unless
-    the server is on a private network.
+    Thinking is off unless asked for, and the answer is asked for as a JSON object as long as the
+    model supports that: `Completion.params` says what was really sent, `params` stays what was asked
+    for. Raises `SetupError` without a key, unless the server is on a private network.
     """
 
     def __init__(self, model: str, access: Access, sampling: Sampling) -> None:
@@ -44,13 +45,18 @@ class DashScope:
         self._timeout = access.timeout
         self._key = access.key("DASHSCOPE_API_KEY", url)
         self._negotiation = Negotiation(params, ("json_object", "text"))
+        # The SDK's own pool keeps 20 connections: above that, each call would shake hands anew.
+        limits = httpx.Limits(
+            max_connections=access.concurrency, max_keepalive_connections=access.concurrency
+        )
+        self._http = httpx.AsyncClient(base_url=url, timeout=access.timeout, limits=limits)
         self._client = dashscope.AsyncClient(
             api_key=self._key,
             base_url=url,
             protocol="native",
-            timeout=access.timeout,
             max_retries=0,
-            # Whatever a file in the home directory says would not be in the run's config.
+            http_client=self._http,
+            # What a file in the home directory says would not be in the run's config.
             config_path=os.devnull,
         )
 
@@ -64,3 +70,48 @@ class DashScope:
                 return self._read(answer, sent)
             if not self._negotiation.step_down(terms, answer):
                 raise classify(answer, self._key)
+
+    async def aclose(self) -> None:
+        """Closes connections; the model can't be used afterwards."""
+        await self._client.aclose()
+        await self._http.aclose()
+
+    async def _post(self, prompt: Prompt, params: Mapping[str, Any]) -> Mapping[str, Any] | Fault:
+        # `chat.completions.create` sends the same, but drops the error that a gateway puts into a
+        # success, and builds every request in a thread.
+        request = self._client.protocol.build_chat_request(
+            model=self._model, messages=messages(prompt), **params
+        )
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._client.transport.request(
+                    "POST",
+                    request.path.lstrip("/"),
+                    json=request.body,
+                    api_key=self._key or None,
+                    sdk_module="aigc",
+                )
+        except TimeoutError:
+            raise transport(f"no answer within {self._timeout:g} s", billed=True) from None
+        except APIConnectionError as error:
+            never_sent = isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
+            detail = f"{self.endpoint}: {error.message}"
+            raise transport(detail, self._key, billed=not never_sent) from None
+        except UnicodeEncodeError as error:
+            raise Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}") from None
+        return parse(response.status_code, response.content, response.headers)
+
+    def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
+        output = answer.get("output") or {}
+        choices = output.get("choices")
+        if choices is None:
+            text = {"content": output.get("text")}
+            choices = [{"message": text, "finish_reason": output.get("finish_reason")}]
+        return complete(
+            choices,
+            # The native wire doesn't always say which model it served.
+            model=answer.get("model") or self._model,
+            params=sent,
+            usage=answer.get("usage"),
+            request_id=answer.get("request_id"),
+        )

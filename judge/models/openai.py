@@ -14,7 +14,7 @@ import openai
 from judge.errors import Declined, Transient
 from judge.models.access import Access, is_dashscope, public_part, thinking_switch
 from judge.models.faults import Fault, classify, transport
-from judge.models.replies import complete, parse
+from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
 from judge.records import Completion, Prompt, Sampling
 
@@ -100,12 +100,6 @@ class OpenAI:
                 fault.status, "Throttling.AllocationQuota", "too many tokens a minute", headers=fault.headers
             )
         return fault
-
-
-def messages(prompt: Prompt) -> list[dict[str, str]]:
-    """The chat messages of `prompt`, without a system message when there is none."""
-    turns = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
-    return turns if prompt.system else turns[1:]
 
 
 class _Client(openai.AsyncOpenAI):

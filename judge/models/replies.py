@@ -1,4 +1,4 @@
-"""Owns the shape of a chat answer: from a response's bytes to a `Completion`, on any provider's wire."""
+"""Owns the shape of a chat: from a `Prompt` to messages, from a response's bytes to a `Completion`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from typing import Any
 
 from judge.errors import Declined
 from judge.models.faults import Fault, shorten, transport
-from judge.records import Completion, Usage
+from judge.records import Completion, Prompt, Usage
 
 #: How providers say that a filter cut the answer; what did arrive is not the model's verdict.
 FILTERED = frozenset({"content_filter", "sensitive"})
+
+
+def messages(prompt: Prompt) -> list[dict[str, str]]:
+    """The chat messages of `prompt`, without a system message when there is none."""
+    turns = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+    return turns if prompt.system else turns[1:]
 
 
 def parse(status: int, body: bytes, headers: Mapping[str, str]) -> Mapping[str, Any] | Fault:

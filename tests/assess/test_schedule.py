@@ -41,7 +41,9 @@ def test_a_fault_that_passes_is_retried_after_a_growing_wait() -> None:
 
 
 def test_retry_after_is_never_undercut_and_an_absurd_one_is_cut() -> None:
-    waits, _ = slept([Transient("rate_limit", "x", retry_after=7.0), Transient("rate_limit", "x", retry_after=1e9)])
+    waits, _ = slept(
+        [Transient("rate_limit", "x", retry_after=7.0), Transient("rate_limit", "x", retry_after=1e9)]
+    )
     assert 7.0 <= waits[0] < 7.5
     assert LONGEST_WAIT <= waits[1] < LONGEST_WAIT + 1
 
@@ -71,10 +73,11 @@ def test_the_gate_never_lets_more_in_than_its_limit_and_shrinks_once_an_episode(
 
         async def call() -> None:
             nonlocal peak
-            async with gate:
-                peak = max(peak, gate.in_flight)
-                assert gate.in_flight <= 10
-                await asyncio.sleep(0)
+            await gate.enter()
+            peak = max(peak, gate.in_flight)
+            assert gate.in_flight <= 10
+            await asyncio.sleep(0)
+            gate.leave()
 
         await asyncio.gather(*(call() for _ in range(50)))
         assert gate.in_flight == 0
@@ -97,8 +100,9 @@ def test_a_cancelled_waiter_gives_its_turn_back() -> None:
         gate = Gate(1)
 
         async def hold(seconds: float) -> None:
-            async with gate:
-                await asyncio.sleep(seconds)
+            await gate.enter()
+            await asyncio.sleep(seconds)
+            gate.leave()
 
         holder = asyncio.create_task(hold(0.02))
         await asyncio.sleep(0)

@@ -22,7 +22,9 @@ SOURCE = Source("openai:m", "en-graded-1", 1)
 
 
 def verdict(grade: int = 2, reason: str = "names the dose") -> Stored:
-    return Stored(grade, reason, ("re_asked",), '{"grade": 2}', {"temperature": 0}, Usage(10, 4, 5), "m", "r1")
+    return Stored(
+        grade, reason, ("re_asked",), '{"grade": 2}', {"temperature": 0}, Usage(10, 4, 5), "m", "r1"
+    )
 
 
 def save(store: Store, key: str, stored: Stored, calls: list[Call] | None = None) -> None:
@@ -97,7 +99,9 @@ def test_a_killed_process_loses_no_acknowledged_verdict_and_no_claim_stays(tmp_p
         path.unlink(missing_ok=True)
         for rest in tmp_path.glob("v.sqlite-*"):
             rest.unlink()
-        process = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True
+        )
         assert process.stdout is not None
         acknowledged = [process.stdout.readline().strip() for _ in range(60)]
         os.kill(process.pid, signal.SIGKILL)
@@ -148,5 +152,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
 
 def test_verdicts_are_synced_to_disk_before_they_count(tmp_path: Path) -> None:
     with Store(tmp_path / "v.sqlite") as store:
-        modes = [store._reader.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+        modes = [
+            store._reader.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
+        ]
     assert modes == ["wal", 2]

@@ -1,0 +1,210 @@
+"""Owns LangChain's chat models: any `init_chat_model` string, the community's Tongyi, or a ready object."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import warnings
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from judge.errors import CallError, Declined, SetupError
+from judge.models.access import Access, public_part, thinking_switch
+from judge.models.faults import Fault, classify, transport
+from judge.models.replies import complete, messages
+from judge.models.terms import sampling_params
+from judge.records import Completion, Prompt, Sampling
+
+try:
+    from langchain.chat_models import init_chat_model
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage
+    from langsmith import tracing_context
+    from pydantic import SecretStr
+except ImportError as error:
+    raise SetupError(
+        "langchain: models need an extra: pip install 'judge[langchain]' (in a checkout: uv sync --extra langchain)"
+    ) from error
+
+if TYPE_CHECKING:
+    import httpx2
+
+OPENAI_URL = "https://api.openai.com/v1"
+DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
+#: A private server may do without a key, LangChain's classes don't.
+NO_KEY = "none"
+#: How the community's Tongyi words a refusal of the server.
+TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is known about a chat model besides its name.
+
+    `params` are what it sends, `timeout` is in seconds for a whole call, `threads` says how many
+    calls block a thread each (0: the model is asynchronous), `http` is closed with the model.
+    """
+
+    endpoint: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float = 60.0
+    threads: int = 0
+    http: httpx2.AsyncClient | None = None
+
+
+class LangChain:
+    """A LangChain chat model: `LangChain(ChatAnthropic(…), "anthropic:claude")`.
+
+    Nothing but the model's own endpoint hears of a call: tracing to LangSmith is off and LangChain's
+    cache is not asked (it would answer every repeat alike). A ready object keeps its own retries.
+    """
+
+    def __init__(self, model: BaseChatModel, name: str, setup: Setup | None = None) -> None:
+        setup = setup or Setup()
+        self.name = f"langchain:{name}"
+        self.endpoint = setup.endpoint
+        self.params = setup.params
+        self._model = model.model_copy(update={"cache": False})
+        self._timeout = setup.timeout
+        self._http = setup.http
+        self._pool = ThreadPoolExecutor(setup.threads, "langchain") if setup.threads else None
+        self._secrets = [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """The model's final answer; raises `Transient`, `Declined` or `AccountRefused`."""
+        # What a call may raise is known to the provider's package only: an outcome, not an except clause.
+        [outcome] = await asyncio.gather(self._invoke(messages(prompt)), return_exceptions=True)
+        if isinstance(outcome, Exception):
+            raise self._translate(outcome)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        said = outcome.response_metadata
+        message = {"content": outcome.content, "refusal": outcome.additional_kwargs.get("refusal")}
+        return complete(
+            [{"message": message, "finish_reason": said.get("finish_reason")}],
+            model=said.get("model_name") or said.get("model"),
+            params=self.params,
+            usage=outcome.usage_metadata or said.get("token_usage"),
+            request_id=said.get("request_id") or said.get("id"),
+        )
+
+    async def aclose(self) -> None:
+        """Closes what `open_chat_model` opened; a ready object stays its owner's."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        if self._http is not None:
+            await self._http.aclose()
+
+    async def _invoke(self, turns: list[dict[str, str]]) -> AIMessage:
+        with tracing_context(enabled=False):
+            async with asyncio.timeout(self._timeout):
+                if self._pool is None:
+                    return await self._model.ainvoke(turns)
+                blocking = copy_context().run
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._pool, blocking, self._model.invoke, turns
+                )
+
+    def _translate(self, error: Exception) -> CallError:
+        fault = _fault(error)
+        if fault is not None:
+            return classify(fault, *self._secrets)
+        if isinstance(error, UnicodeEncodeError):
+            return Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
+        if isinstance(error, TimeoutError):
+            return transport(f"no answer within {self._timeout:g} s", billed=True)
+        # Neither an answer nor a refusal: the connection broke, or the reply was none that the package reads.
+        return transport(f"{type(error).__name__}: {error}", *self._secrets, billed=True)
+
+
+def open_chat_model(spec: str, access: Access, sampling: Sampling) -> LangChain:
+    """The chat model that `spec`, PROVIDER:NAME, names; raises SetupError with what is missing."""
+    provider, _, name = spec.partition(":")
+    opened = {"tongyi": _tongyi, "openai": _openai}
+    try:
+        if provider in opened:
+            return opened[provider](name, access, sampling)
+        return _any(provider, name, access, sampling)
+    except (ImportError, ValueError, TypeError) as error:
+        raise SetupError(f"langchain:{spec} cannot be opened: {error}") from None
+
+
+def _openai(name: str, access: Access, sampling: Sampling) -> LangChain:
+    import httpx2
+    import openai
+
+    url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
+    params = sampling_params(sampling)
+    # ChatOpenAI sends it under this name, whatever it is given.
+    params["max_completion_tokens"] = params.pop("max_tokens")
+    thinking = thinking_switch(url, sampling.thinking)
+    limits = httpx2.Limits(max_connections=access.concurrency, max_keepalive_connections=access.concurrency)
+    http = openai.DefaultAioHttpClient(limits=limits, timeout=access.timeout, follow_redirects=False)
+    model = init_chat_model(
+        name,
+        model_provider="openai",
+        base_url=url,
+        api_key=access.key("OPENAI_API_KEY", url) or NO_KEY,
+        max_retries=0,
+        timeout=access.timeout,
+        http_async_client=http,
+        extra_body=thinking or None,
+        **params,
+    )
+    setup = Setup(public_part(url), {**params, **thinking}, access.timeout, http=http)
+    return LangChain(model, f"openai:{name}", setup)
+
+
+def _any(provider: str, name: str, access: Access, sampling: Sampling) -> LangChain:
+    params = sampling_params(sampling)
+    key = access.environ.get(f"{provider.upper()}_API_KEY")
+    known = {"base_url": access.base_url, "api_key": key}
+    model = init_chat_model(
+        name,
+        model_provider=provider,
+        max_retries=0,
+        timeout=access.timeout,
+        **{option: value for option, value in known.items() if value},
+        **params,
+    )
+    return LangChain(model, f"{provider}:{name}", Setup(public_part(access.base_url or ""), params, access.timeout))
+
+
+def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
+    with warnings.catch_warnings():
+        # The package says on import that it is no longer maintained; whoever names tongyi chose it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from langchain_community.chat_models import ChatTongyi
+
+        url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+        params = {**sampling_params(sampling), "enable_thinking": sampling.thinking}
+        # Only these reach the wire. The class has a top_p of its own, which None keeps off it.
+        wire = {"top_p": None, **params, "base_address": url, "request_timeout": access.timeout}
+        key = access.key("DASHSCOPE_API_KEY", url) or NO_KEY
+        model = ChatTongyi(model=name, api_key=key, max_retries=1, model_kwargs=wire)
+    setup = Setup(public_part(url), params, access.timeout, threads=access.concurrency)
+    return LangChain(model, f"tongyi:{name}", setup)
+
+
+class _Refusal(Protocol):
+    """What HTTP errors of most packages have in common."""
+
+    status_code: int
+
+
+def _fault(error: Exception) -> Fault | None:
+    """The server's own words in `error`, None when no server spoke."""
+    worded = TONGYI_REFUSAL.search(str(error))
+    if worded:
+        return Fault(int(worded[1]), worded[2], worded[3])
+    if error.args and isinstance(error.args[0], Mapping):
+        return Fault.of(200, error.args[0], {})
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
+    if not isinstance(status, int):
+        return None
+    body = getattr(error, "body", None) or str(error)
+    return Fault.of(status, body, getattr(response, "headers", None) or {})
