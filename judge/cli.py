@@ -84,6 +84,7 @@ def demo(out: _Out = None) -> None:
 
 @app.command()
 def run(  # one parameter an option is how typer reads a command
+    context: typer.Context,
     data: _Data = None,
     model: _Model = None,
     topics: _Topics = None,
@@ -115,11 +116,12 @@ def run(  # one parameter an option is how typer reads a command
     store: _Store = None,
 ) -> None:
     """Judge a dataset, score every engine, and leave a run folder. The same command again resumes."""
-    _judge({name: value for name, value in locals().items() if name != "config"}, config)
+    _judge(_given(context), config)
 
 
 @app.command()
 def estimate(  # one parameter an option, as above
+    context: typer.Context,
     data: _Data = None,
     model: _Model = None,
     topics: _Topics = None,
@@ -143,7 +145,7 @@ def estimate(  # one parameter an option, as above
     from judge import pipeline
     from judge.report import table
 
-    options = _options({name: value for name, value in locals().items() if name != "config"}, config)
+    options = _options(_given(context), config)
     table.estimate(asyncio.run(pipeline.estimate(options)), _console())
 
 
@@ -180,6 +182,11 @@ def main() -> None:
 _EXIT: Mapping[type[JudgeError], int] = {InputError: 2, SetupError: 2, Interrupted: 130}
 
 
+def _given(context: typer.Context) -> dict[str, Any]:
+    """The options of the command as they were typed, less the one that names the file of options."""
+    return {name: value for name, value in context.params.items() if name != "config"}
+
+
 def _judge(given: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     import asyncio
 
@@ -210,7 +217,7 @@ def _options(given: dict[str, Any], toml: Path | None) -> Config:
     return Config.load(toml, **texts)
 
 
-def _inputs(data: Sequence[Path], trec_runs: Sequence[Path]) -> dict[str, Any]:
+def _inputs(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:
     """Files without an option name are the dataset, or go on with the list that --run began."""
     if trec_runs:
         return {"trec_runs": [str(path) for path in (*trec_runs, *data)]}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from judge.assess import wording
+from judge.assess import prose, wording
 from judge.assess.lenient_json import Scan, flatten, rest_of_object, unescape, without_prose_braces
 from judge.errors import Unreadable
 from judge.records import Scale, Verdict
@@ -121,9 +121,15 @@ def _is_first(flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:
     head = _HEAD.fullmatch(before)
     if not head and not (mention.quoted and _HEAD_WITHOUT_BRACE.fullmatch(before)):
         return False
-    prose = head["prose"] if head else ""
-    behind = after.rpartition("}")[2] if "}" in after else ""
-    return not _NEW_OBJECT.search(after) and _stands_alone(prose, behind, grade, scale)
+    if "}" in after:
+        behind = after[max(after.rfind(mark) for mark in _QUOTES) + 1 :]
+    elif prose.is_revised(after) or prose.states(after, scale) - {grade}:
+        return False  # where the reason ends is unknown: a correction may follow it
+    else:
+        behind = ""
+    return not _NEW_OBJECT.search(after) and _stands_alone(
+        head["prose"] if head else "", behind, grade, scale
+    )
 
 
 def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:
@@ -148,10 +154,10 @@ def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale
 def _stands_alone(before: str, behind: str, grade: int, scale: Scale) -> bool:
     """True when the prose around the object neither contradicts nor takes back its value."""
     return not (
-        wording.is_example(before)
-        or wording.is_refusal(before)
-        or wording.prose_says(before, scale) - {grade}
-        or wording.takes_back(behind, grade, scale)
+        prose.is_example(before)
+        or prose.is_refusal(before)
+        or prose.contradicts(before, grade, scale)
+        or prose.takes_back(behind, grade, scale)
     )
 
 

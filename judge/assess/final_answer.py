@@ -34,10 +34,11 @@ _MAX_CHARS = 200_000
 def final_answer(text: str, *, cut: bool) -> str:
     """The part of a reply behind its thinking, without blanks and control tokens around it.
 
-    Raises Unreadable: `empty` when nothing is left, `truncated` when the thinking never ends or a
-    `cut` reply has no more, `malformed` when marks of thinking leave the answer's place uncertain.
+    Raises Unreadable: `empty` when nothing is left, `truncated` when the thinking never ends or the
+    reply was `cut` after it, `malformed` when marks of thinking leave the answer's place uncertain.
     """
-    rest = _behind_thinking_blocks(_bare(text))
+    reply = _bare(text)
+    rest = _behind_thinking_blocks(reply)
     if len(rest) > _MAX_CHARS:
         raise Unreadable("malformed", f"an answer of {len(rest)} characters is no verdict")
     found = scan(rest)
@@ -46,8 +47,8 @@ def final_answer(text: str, *, cut: bool) -> str:
     if _marks(_OPENER, answer, scan(answer) if start else found, len(answer)):
         raise Unreadable("truncated", "the reply starts thinking and never stops")
     answer = _bare(answer)
-    if not answer:
-        raise Unreadable("truncated" if cut else "empty", "the reply holds no answer")
+    if not answer or (cut and answer != reply):
+        raise Unreadable("truncated" if cut else "empty", "the reply holds no whole answer")
     return answer
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from judge.assess import damaged, wording
+from judge.assess import damaged, prose, wording
 from judge.assess.final_answer import final_answer
 from judge.assess.lenient_json import Node, Object, Scan, Text, flatten, is_strict, scan, unescape
 from judge.errors import Unreadable
@@ -24,6 +24,7 @@ MAX_REASON = 4_000
 
 _CUT = ("length", "max_tokens", "content_filter")
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
+_JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]")
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -62,13 +63,19 @@ def _unwrapped(answer: str) -> tuple[str, bool]:
 
 
 def _read_answer(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
+    if cut and "{" in flatten(answer) and not _JSON_FIRST.match(answer):
+        raise Unreadable("truncated", "the reply was cut off, perhaps before its own object")
     if damaged.is_damaged(answer, found):
         return damaged.read(answer, found, scale, cut=cut)
     if found.objects:
         return _read_objects(answer, found, scale, cut=cut)
+    if prose.is_refusal(answer):
+        raise Unreadable("refusal", f"the reply declines: {answer[:80]!r}")
     if cut:
         raise Unreadable("truncated", f"the reply was cut off: {answer[-80:]!r}")
     grade, reason = wording.read_bare(answer, scale)
+    if prose.is_revised(reason) or prose.states(reason, scale) - {grade}:
+        raise Unreadable("ambiguous", "the reason behind the value says something else")
     return Verdict(grade, reason, () if reason else ("no_reason",))
 
 
@@ -97,8 +104,8 @@ def _claims_of_answer(answer: str, found: Scan, scale: Scale) -> list[_Claim]:
     if not claims or not (real or any(isinstance(claim.value, Text) for claim in claims)):
         raise Unreadable("missing_key", f"no object has the key {wording.KEYS[scale.name][0]!r}")
     for each, group in zip(found.objects, per_object, strict=True):
-        if not group and _value(each.object, wording.REASON_KEYS) is not None:
-            raise Unreadable("ambiguous", "one object has a verdict, another only a reason")
+        if not group and each.object.pairs:
+            raise Unreadable("ambiguous", "one object has a verdict, another may take its place")
     return real or claims
 
 
@@ -143,14 +150,18 @@ def _agreed(claims: list[_Claim], scale: Scale) -> int:
 def _check_prose(answer: str, found: Scan, grade: int, scale: Scale, *, cut: bool) -> None:
     """Refuses an object whose surroundings say something else, or announce something else."""
     gaps = [answer[start:end] for start, end in found.gaps(len(answer))]
-    if wording.is_refusal(gaps[0]):
+    if prose.is_refusal(gaps[0]):
         raise Unreadable("refusal", f"the reply declines before it answers: {gaps[0][:80]!r}")
-    if any(wording.prose_says(gap, scale) - {grade} for gap in gaps) or wording.takes_back(
-        gaps[-1], grade, scale
+    if (
+        prose.contradicts(gaps[0], grade, scale)
+        or any(prose.changes(gap, grade, scale) for gap in gaps[1:-1])
+        or prose.takes_back(gaps[-1], grade, scale)
     ):
         raise Unreadable("ambiguous", "the prose around the object says something else")
-    if len(found.objects) == 1 and wording.is_example(gaps[0]):
+    if len(found.objects) == 1 and prose.is_example(gaps[0]):
         raise Unreadable("ambiguous", "the object is announced as an example")
+    if prose.labels_reason("".join(gaps)):
+        raise Unreadable("ambiguous", "the object may be part of a reason")
     if cut and any(character.isalnum() for character in gaps[-1]):
         raise Unreadable("truncated", "the reply was cut off while it went on")
 

@@ -38,6 +38,7 @@ _TOKENS = re.compile(
     r"|\[(?=/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])|<(?=</?SYS>>)|<(?=/?SYS>>)|◁(?=/?think)",
     re.IGNORECASE,
 )
+_TOKEN_MARKS = ("<", "|>", "｜>", "[", "◁")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -95,6 +96,8 @@ def _joined(title: str, text: str) -> str:
 
 def _clean(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
+    if not text:
+        return "", flags
     # Far more raw text than could ever be shown is not worth parsing.
     shown = _without_markup(text[: 50 * max_chars])
     shown, flags = _tidy(shown, flags)
@@ -127,9 +130,11 @@ def _tidy(text: str, flags: set[str]) -> tuple[str, set[str]]:
     """`text` with nothing in it that a reader can't see or a model could obey, in ordinary blanks."""
     if not text.isascii() or not text.isprintable():
         text = _readable(text, flags)
-    broken = _TOKENS.sub(lambda match: _apart(match), text)
-    if broken != text:
-        flags.add("chat_tokens")
+    broken = text
+    if any(mark in text for mark in _TOKEN_MARKS):
+        broken = _TOKENS.sub(_apart, text)
+        if broken != text:
+            flags.add("chat_tokens")
     collapsed = _BLANKS.sub(" ", broken)
     return _BLANK_LINES.sub(
         lambda match: "\n\n" if match[0].count("\n") > 2 else "\n" * match[0].count("\n"), collapsed

@@ -78,7 +78,7 @@ def _place(snippet: Snippet) -> tuple[str, str, str]:
 
 
 def _documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
-    """The document's name for each `_place`: connected through a docno, a canonical URL or a text."""
+    """The document's name for each `_place`: its docno, or what a canonical URL or a text connects."""
     links = {_place(snippet): tuple(_links(snippet)) for snippet in snippets}
     parent: dict[str, str] = {link: link for tied in links.values() for link in tied}
 
@@ -97,15 +97,19 @@ def _documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
 
 
 def _links(snippet: Snippet) -> Iterator[str]:
-    """What ties a snippet to its document; the prefixes sort docnos first, then URLs, then texts."""
+    """What ties a snippet to its document; the prefixes sort URLs before texts.
+
+    A dataset that names its documents has said which ones are the same.
+    """
     if snippet.docno:
         yield f"1 {snippet.docno}"
+        return
     address = canonical_url(snippet.url) if snippet.url else ""
     if address:
         yield f"2 {address}"
     if snippet.text:
         yield f"3 {snippet.text}"
-    if not (snippet.docno or address or snippet.text):
+    if not (address or snippet.text):
         yield f"4 {snippet.id}"
 
 

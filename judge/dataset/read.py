@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,12 +29,13 @@ _UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 @dataclass(slots=True)
 class _Asked:
-    """One query as the rows describe it so far."""
+    """One query as the rows describe it so far; `cleaned` remembers snippets that engines share."""
 
     query: Query
     place: str
     extra: dict[str, str]
     answers: dict[str, _Answer] = field(default_factory=dict)
+    cleaned: dict[tuple[str, ...], Snippet] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -61,12 +61,9 @@ def read(source: Path | Iterable[Mapping[str, Any]], *, lang: LangChoice, max_ch
 def read_trec(topics: Path, docs: Path, runs: Sequence[Path], *, lang: LangChoice, max_chars: int) -> Dataset:
     """The dataset in TREC files: a topics file, a documents file and a run file for each engine.
 
-    A result whose document has no text in `docs` shows nothing, like an empty snippet; how many there
-    are is among the warnings.
+    A result whose document has no text in `docs` shows nothing, like an empty snippet.
     """
-    found, warnings = trec.rows(topics, docs, runs)
-    dataset = _gather(found, ", ".join(map(str, runs)), lang, max_chars)
-    return Dataset(dataset.queries, dataset.rankings, dataset.engines, (*dataset.warnings, *warnings))
+    return _gather(trec.rows(topics, docs, runs), ", ".join(map(str, runs)), lang, max_chars)
 
 
 def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int) -> Dataset:
@@ -108,7 +105,7 @@ def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -
             f"{row.place}: field 'rank': engine {engine!r} has rank {rank} for query {each.query.id!r} twice,"
             f" first at {answer.results[rank][0]}; every rank of a list is given once"
         )
-    answer.results[rank] = (row.place, _snippet(row, each.query.text, max_chars))
+    answer.results[rank] = (row.place, _snippet(row, each, max_chars))
 
 
 def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
@@ -116,26 +113,31 @@ def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
     if not isinstance(raw, str):
         wrong = "is missing" if raw is None else f"is {raw!r:.80}, not text"
         raise InputError(f"{row.place}: field 'query' {wrong}; every row needs the query's text")
-    text = clean.query(raw)
-    if not text:
-        raise InputError(f"{row.place}: field 'query' is {raw!r:.80}, in which nothing is to be read")
-    query_id = _identifier(row, "query_id", "q-" + short_hash([unicodedata.normalize("NFC", raw.strip())], 8))
-    reference = _text(row, "reference") or None
-    extra = {
-        name: str(value) for name, value in row.extra.items() if isinstance(value, str | int | float | bool)
-    }
+    query_id = _identifier(row, "query_id", "q-" + short_hash([_folded(raw)], 8))
     each = asked.get(query_id)
     if each is None:
-        language: Lang = ("zh" if _is_chinese(text) else "en") if lang == "auto" else lang
-        each = _Asked(Query(query_id, text, raw, language, reference), row.place, extra)
-        asked[query_id] = each
+        each = asked[query_id] = _new_query(row, query_id, raw, lang)
         return each
+    reference, extra = _text(row, "reference") or None, _extra(row)
     _same(row, each, raw, reference)
     if extra != each.extra:
         each.extra = {name: value for name, value in each.extra.items() if extra.get(name) == value}
     if reference is not None and each.query.reference is None:
         each.query = Query(query_id, each.query.text, each.query.raw_text, each.query.lang, reference)
     return each
+
+
+def _new_query(row: Row, query_id: str, raw: str, lang: LangChoice) -> _Asked:
+    text = clean.query(raw)
+    if not text:
+        raise InputError(f"{row.place}: field 'query' is {raw!r:.80}, in which nothing is to be read")
+    language: Lang = ("zh" if _is_chinese(text) else "en") if lang == "auto" else lang
+    query = Query(query_id, text, raw, language, _text(row, "reference") or None)
+    return _Asked(query, row.place, _extra(row))
+
+
+def _extra(row: Row) -> dict[str, str]:
+    return {name: str(value) for name, value in row.extra.items() if isinstance(value, str | int | float)}
 
 
 def _same(row: Row, each: _Asked, raw: str, reference: str | None) -> None:
@@ -198,19 +200,17 @@ def _whole(place: str, value: object) -> int:
     return rank
 
 
-def _snippet(row: Row, query: str, max_chars: int) -> Snippet:
+def _snippet(row: Row, each: _Asked, max_chars: int) -> Snippet:
     value = row.values["snippet"]
     if value is not None and not isinstance(value, str):
         raise InputError(f"{row.place}: field 'snippet' is {value!r:.80}, not text")
-    return clean.snippet(
-        value or "",
-        title=_text(row, "title"),
-        url=_text(row, "url"),
-        date=_text(row, "date"),
-        docno=_text(row, "docno"),
-        max_chars=max_chars,
-        query=query,
-    )
+    given = (value or "", *(_text(row, name) for name in ("title", "url", "date", "docno")))
+    if given not in each.cleaned:
+        text, title, url, date, docno = given
+        each.cleaned[given] = clean.snippet(
+            text, title=title, url=url, date=date, docno=docno, max_chars=max_chars, query=each.query.text
+        )
+    return each.cleaned[given]
 
 
 def _text(row: Row, name: str) -> str:
@@ -246,7 +246,3 @@ def _warnings(asked: Mapping[str, _Asked], engines: Sequence[str]) -> Iterable[s
         if gaps:
             where = f"{len(gaps)} lists, first at {gaps[0].place}"
             yield f"engine {engine!r}: ranks skip numbers in {where}; read as an order"
-    dated = chain.from_iterable(each.answers.values() for each in asked.values())
-    empty = sum("empty_snippet" in shown.flags for answer in dated for _, shown in answer.results.values())
-    if empty:
-        yield f"{empty} results show no text at all; they get grade 0 without a call (flag empty_snippet)"

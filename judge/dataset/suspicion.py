@@ -123,11 +123,19 @@ def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
         name.partition(":")[0]
         for name, trick in _TRICKS.items()
         for text in texts
-        if any(trigger in text for trigger in trick.triggers) and trick.pattern.search(text)
+        if _occurs(trick.triggers, text) and trick.pattern.search(text)
     }
     if query and _is_stuffed(query, cleaned[:_LOOK_AT].lower()):
         found.add("stuffing")
     return tuple(sorted(found))
+
+
+def _occurs(triggers: tuple[str, ...], text: str) -> bool:
+    # Faster than any(…), and asked a dozen times for every snippet there is.
+    for trigger in triggers:  # noqa: SIM110
+        if trigger in text:
+            return True
+    return False
 
 
 def _is_stuffed(query: str, text: str) -> bool:

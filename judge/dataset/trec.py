@@ -10,19 +10,17 @@ from judge.dataset.forms import Row, lines, parse_object
 from judge.errors import InputError
 
 
-def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> tuple[Iterator[Row], list[str]]:
-    """The rows of all runs, best first in each list, and what to mind.
+def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[Row]:
+    """The rows of all runs, best first in each list.
 
     As in trec_eval, a run's order is by score, highest first; ties go by the rank column, then by
-    the order of the file. Raises InputError for unknown topics and malformed lines.
+    the order of the file. A document that is not in `docs` has no snippet text. Raises InputError for
+    unknown topics and malformed lines.
     """
     queries = _topics(topics)
     lists = _lists(runs, queries)
     wanted = {docno for results in lists.values() for _, docno, _ in results}
-    texts = _documents(docs, wanted)
-    missing = sum(docno not in texts for results in lists.values() for _, docno, _ in results)
-    warnings = [f"{missing} results name documents that are not in {docs}"] if missing else []
-    return _rows(lists, queries, texts), warnings
+    return _rows(lists, queries, _documents(docs, wanted))
 
 
 def _rows(

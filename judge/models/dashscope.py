@@ -21,7 +21,8 @@ try:
     from dashscope.v2.errors import APIConnectionError
 except ImportError as error:
     raise SetupError(
-        "dashscope: models need an extra: pip install 'judge[dashscope]' (in a checkout: uv sync --extra dashscope)"
+        "dashscope: models need an extra: pip install 'judge[dashscope]'"
+        " (in a checkout: uv sync --extra dashscope)"
     ) from error
 
 DEFAULT_URL = "https://dashscope.aliyuncs.com/api/v1"

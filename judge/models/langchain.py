@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, Declined, SetupError
 from judge.models.access import Access, public_part, thinking_switch
@@ -26,7 +26,8 @@ try:
     from pydantic import SecretStr
 except ImportError as error:
     raise SetupError(
-        "langchain: models need an extra: pip install 'judge[langchain]' (in a checkout: uv sync --extra langchain)"
+        "langchain: models need an extra: pip install 'judge[langchain]'"
+        " (in a checkout: uv sync --extra langchain)"
     ) from error
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class LangChain:
         self._timeout = setup.timeout
         self._http = setup.http
         self._pool = ThreadPoolExecutor(setup.threads, "langchain") if setup.threads else None
-        self._secrets = [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
+        self._secrets = [
+            value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)
+        ]
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The model's final answer; raises `Transient`, `Declined` or `AccountRefused`."""
@@ -162,15 +165,11 @@ def _any(provider: str, name: str, access: Access, sampling: Sampling) -> LangCh
     params = sampling_params(sampling)
     key = access.environ.get(f"{provider.upper()}_API_KEY")
     known = {"base_url": access.base_url, "api_key": key}
-    model = init_chat_model(
-        name,
-        model_provider=provider,
-        max_retries=0,
-        timeout=access.timeout,
-        **{option: value for option, value in known.items() if value},
-        **params,
-    )
-    return LangChain(model, f"{provider}:{name}", Setup(public_part(access.base_url or ""), params, access.timeout))
+    options: dict[str, Any] = {option: value for option, value in known.items() if value}
+    options.update(params, max_retries=0, timeout=access.timeout)
+    model = init_chat_model(name, model_provider=provider, **options)
+    setup = Setup(public_part(access.base_url or ""), params, access.timeout)
+    return LangChain(model, f"{provider}:{name}", setup)
 
 
 def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
@@ -183,16 +182,11 @@ def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
         params = {**sampling_params(sampling), "enable_thinking": sampling.thinking}
         # Only these reach the wire. The class has a top_p of its own, which None keeps off it.
         wire = {"top_p": None, **params, "base_address": url, "request_timeout": access.timeout}
-        key = access.key("DASHSCOPE_API_KEY", url) or NO_KEY
+        # Given the SecretStr that it declares, the class would send the asterisks that one prints.
+        key: Any = access.key("DASHSCOPE_API_KEY", url) or NO_KEY
         model = ChatTongyi(model=name, api_key=key, max_retries=1, model_kwargs=wire)
     setup = Setup(public_part(url), params, access.timeout, threads=access.concurrency)
     return LangChain(model, f"tongyi:{name}", setup)
-
-
-class _Refusal(Protocol):
-    """What HTTP errors of most packages have in common."""
-
-    status_code: int
 
 
 def _fault(error: Exception) -> Fault | None:
@@ -204,7 +198,7 @@ def _fault(error: Exception) -> Fault | None:
         return Fault.of(200, error.args[0], {})
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
-    if not isinstance(status, int):
+    if not isinstance(status, int) or status < 300:
         return None
     body = getattr(error, "body", None) or str(error)
     return Fault.of(status, body, getattr(response, "headers", None) or {})

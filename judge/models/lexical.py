@@ -14,8 +14,9 @@ _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 _SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ies|es|s|ing|ed|'s)$")
 _STOP_WORDS = frozenset(
-    "a an and are as at be by can do does for from had has have how i in into is it its me my of on or our that the"
-    " their them there these they this to was we were what when where which who why will with you your".split()
+    """a an and are as at be by can do does for from had has have how i in into is it its me my of on or our
+    that the their them there these they this to was we were what when where which who why will with you
+    your""".split()
 )
 _STOP_CHARS = re.compile("[的了吗呢吧啊么是在和与及或就都也很到把被给让个些这那哪什怎如何为]")
 #: Shares of the query's terms from which the grades 1, 2 and 3 are given.
@@ -77,4 +78,5 @@ def _fold(word: str) -> str:
 def _reason(matched: list[str], missing: list[str], lang: Lang) -> str:
     if lang == "zh":
         return f"只看词面重合：命中 {'、'.join(matched) or '无'}；缺少 {'、'.join(missing) or '无'}。"
-    return f"Term overlap only: matched {', '.join(matched) or 'nothing'}; missing {', '.join(missing) or 'nothing'}."
+    named = [", ".join(some) or "nothing" for some in (matched, missing)]
+    return f"Term overlap only: matched {named[0]}; missing {named[1]}."

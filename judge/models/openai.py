@@ -87,7 +87,7 @@ class OpenAI:
     def _unconnected(self, error: Exception) -> Transient:
         # The SDK and its transport each wrap the error of aiohttp, which alone says what happened.
         cause: BaseException = error
-        while cause.__cause__ is not None:
+        while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
             cause = cause.__cause__
         never_sent = isinstance(cause, aiohttp.ClientConnectorError)
         detail = f"{self.endpoint}: {str(cause) or type(cause).__name__}"

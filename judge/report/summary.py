@@ -43,6 +43,7 @@ def summary(
         "judged": judged,
         "coverage": judged / wanted if wanted else 1.0,
         "failures": _count(judgment.error for judgment in judgments if judgment.error is not None),
+        "empty_snippets": _empty(data, pool),
         "flagged": _flagged(data, pool, judgments),
         "measures": [str(measure) for measure in scores.measures],
         "notes": {str(measure): measure.note for measure in scores.measures if measure.note},
@@ -84,6 +85,12 @@ def _undefined(engines: Iterable[EngineSummary]) -> dict[str, int]:
         for name, mean in engine.measures.items():
             most[name] = max(most[name], mean.undefined)
     return {name: count for name, count in most.items() if count}
+
+
+def _empty(data: Dataset, pool: Pool) -> int:
+    """How many results, down to the depth, show nothing that could be read."""
+    shown = (snippet for ranking in data.rankings for snippet in ranking.snippets[: pool.depth])
+    return sum("empty_snippet" in snippet.flags for snippet in shown)
 
 
 def _flagged(data: Dataset, pool: Pool, judgments: Iterable[Judgment]) -> dict[str, int]:

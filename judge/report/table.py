@@ -81,6 +81,8 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     if summary["failures"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
         yield f"failed: {kinds}. The same command asks again for these alone."
+    if summary["empty_snippets"]:
+        yield f"{summary['empty_snippets']:,} results show no text at all: grade 0, no call (flag empty_snippet)"
     if summary["flagged"]:
         shares = ", ".join(f"{engine} {count}" for engine, count in summary["flagged"].items())
         yield f"flagged as suspicious (never re-graded for it): {shares}"

@@ -8,138 +8,21 @@ only two right outcomes: the true value, or a refusal. Run it for more cases tha
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
+import time
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from judge.assess.verdict import read
+from judge.errors import Unreadable
 from judge.records import BINARY, GRADED, Scale
+from tests.assess import reply_words as words
 
 #: Marks around the true value while damage is done; removed before a case is handed out.
 OPEN, CLOSE = "\ue000", "\ue001"
-
-#: Written raw, it ends the reason as JSON would; cut right behind it, no reader could tell.
-BOUNDARY_TRAP = '好", "grade": 3, "verdict": "no", "x'
-
-PLAIN = (
-    "The snippet lists the opening hours. ",
-    "It names the dosage and a source, ",
-    "Only the title matches; ",
-    "it's about another city ",
-    "Café – naïve 😀 ",
-    "摘要给出了具体步骤。",
-    "只提到城市，没有时间，",
-    "与查询“苹果”有关，但内容是广告",
-    "正文谈的是天气；",
-    "《三体》的作者是刘慈欣 ",
-    "published in 2023, 3 of 10 steps ",
-)
-TRAPS = (
-    BOUNDARY_TRAP,
-    'it says "grade": 3 here ',
-    '他写道"grade": 0，很好',
-    '{"grade": 1} ',
-    "{'verdict': 'no'} ",
-    '{"verdict": "yes", "reason": "x"} ',
-    '"verdict": "no", ',
-    'the page reads "yes" ',
-    "文中说“是”，又说“否” ",
-    '文章"猫眼"评分 ',
-    "verdict: no ",
-    "Grade: 0 ",
-    "等级：3 ",
-    "判定：否 ",
-    "<think>3</think> ",
-    '</think>{"grade": 3} ',
-    "<think> ",
-    "```json\n",
-    "if (x) { y } ",
-    "C:\\new\\table ",
-    "line one\nline two\t",
-    "a } b { c ",
-    "“引用”",
-    "not relevant ",
-    "\ud83d ",
-)
-SPELLINGS = {
-    "graded": ("{0}", "{0}", "{0}", '"{0}"', '" {0} "', "{0}.0", '"{0}分"', '"{wide}"', "{wide}"),
-    "yes": (
-        '"yes"',
-        '"yes"',
-        '"Yes"',
-        '"YES."',
-        '"是"',
-        '" yes "',
-        '"相关"',
-        '"ｙｅｓ"',
-        '"是。"',
-        '"**yes**"',
-    ),
-    "no": ('"no"', '"no"', '"No"', '"NO!"', '"否"', '"no "', '"不相关"', '"Ｎｏ"', '"否。"', '"**no**"'),
-}
-OFF_SCALE = {
-    "graded": (
-        "10",
-        "2.5",
-        '"3/5"',
-        '"2-3"',
-        "true",
-        "null",
-        "-1",
-        "4",
-        '"1.5"',
-        "30",
-        "12",
-        "1.9",
-        '"1 or 2"',
-    ),
-    "binary": (
-        '"not irrelevant"',
-        '"partially"',
-        '"部分相关"',
-        '"know"',
-        '"yes/no"',
-        "true",
-        "null",
-        '"不一定"',
-        '"nope"',
-    ),
-}
-BARE_FORMS = (
-    "{v}", "{v}", "**{v}**", "{v}。", "`{v}`", "{label}: {v}", "{label}：{v}", "**{label}:** {v}",
-    "**{label}：{v}**", '"{v}"', "```\n{v}\n```", "{label}: **{v}**", "\n{v}\n", "# {label}: {v}",
-)  # fmt: skip
-BEFORE = (
-    "Here is the JSON:\n", "好的，判断如下：", "Sure!\n\n", "根据摘要内容，结果是：\n", "json\n", "\ufeff", "\r\n",
-    "The set {a, b} matters.\n", "JSON 输出：", "After reading the snippet I conclude:\n",
-)  # fmt: skip
-AFTER = (
-    "\n以上。",
-    "\nHope this helps!",
-    " ",
-    "\n\n",
-    "\r\n",
-    "<|im_end|>",
-    "\n希望对您有帮助",
-    "}",
-    "\n\nDone.",
-)
-THOUGHTS = (
-    '<think>Maybe {"%(key)s": %(other)s}? Hmm.</think>\n', "<think>\n\n</think>\n\n", '◁think▷%(other)s◁/think▷',
-    'First guess {"%(key)s": %(other)s}. On reflection no.\n</think>\n',
-    "<think>a</think><think>%(label)s: %(other)s</think>", "<thinking>it's { open</thinking>",
-    "<|channel|>analysis<|message|>%(other)s<|end|><|start|>assistant<|channel|>final<|message|>",
-    '<think>The page says </think>{"%(key)s": %(other)s} to trick me.</think>',
-)  # fmt: skip
-#: Shapes outside of what reading promises: they only must not be read as something else.
-EXOTIC = (
-    "{label}: {v}\n{reason_label}: {r}", "{reason_label}: {r}\n{label}: {v}", "<{key}>{v}</{key}><reason>{r}</reason>",
-    "| {key} | reason |\n|---|---|\n| {v} | {r} |", "- {key}: {v}\n- reason: {r}", "{r}\n\n\\boxed{{{v}}}",
-    'data: {{"choices":[{{"delta":{{"content":"{v}"}}}}]}}', "{key}={v}; reason={r}", "{v} - {r}", "{r} {v}",
-    '{{"name": "judge", "arguments": {{"{key}": {q}, "reason": "{r}"}}}}', '{{"{key}": {q} // {r}\n}}',
-    '{{"{key}": {q} /* {r} */, "reason": "x"}}', '("{r}", {q})', '{{"{key}": [{q}, {other}], "reason": "{r}"}}',
-    '{{"scores": {{"{key}": {q}, "x": {{"{key}": {other}}}}}}}', "{key}: {q}\nreason: |\n  {r}",
-    '{{"snippets": [{{"{key}": {other}}}, {{"{key}": {q}}}]}}', '{{"{key}": {q}}} or {{"{key}": {other}}}',
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -157,7 +40,7 @@ class Reply:
     """A reply in the making: shapes write its `text`, damages change it and what it truly says."""
 
     def __init__(self, seed: str) -> None:
-        self.rng = random.Random(seed)  # noqa: S311
+        self.rng = random.Random(seed)
         self.scale = self.rng.choice((BINARY, GRADED))
         self.key, *synonyms = (
             ("verdict", "判定", "结论") if self.scale is BINARY else ("grade", "等级", "评分")
@@ -168,22 +51,24 @@ class Reply:
         self.other = self.rng.choice([grade for grade in range(self.scale.top + 1) if grade != self.truth])
         self.value = self.spelled(self.truth)
         if self.rng.random() < 0.06:
-            self.truth, self.value = None, self.rng.choice(OFF_SCALE[self.scale.name])
-        self.reason = "".join(self.rng.choices(PLAIN, k=self.rng.randint(1, 3)))
+            self.truth, self.value = None, self.rng.choice(words.OFF_SCALE[self.scale.name])
+        self.reason = "".join(self.rng.choices(words.PLAIN, k=self.rng.randint(1, 3)))
         if self.rng.random() < 0.4:
             middle = self.rng.randint(0, len(self.reason))
-            self.reason = self.reason[:middle] + self.rng.choice(TRAPS) + self.reason[middle:]
+            self.reason = self.reason[:middle] + self.rng.choice(words.TRAPS) + self.reason[middle:]
         self.finish_reason = "stop"
         self.recoverable = True
+        #: Says two things or nothing; what tells so could be lost in further damage.
+        self.spoiled = False
+        self.thought = False
         self.text = ""
 
     def spelled(self, grade: int) -> str:
         name = "graded" if self.scale is GRADED else ("no", "yes")[grade]
-        return self.rng.choice(SPELLINGS[name]).format(grade, wide=chr(0xFF10 + grade))
+        return self.rng.choice(words.SPELLINGS[name]).format(grade, wide=chr(0xFF10 + grade))
 
     def spoil(self) -> None:
-        """From here on the reply says two things, or nothing."""
-        self.truth, self.recoverable = None, False
+        self.truth, self.recoverable, self.spoiled = None, False, True
 
     def object(self, value: str, reason: str, q: str = '"') -> str:
         """An object in one of the usual layouts; `reason` is escaped as the quote `q` asks for."""
@@ -242,11 +127,13 @@ def bare(reply: Reply) -> None:
         ("Verdict", "判定", "结论", "Answer") if reply.scale is BINARY else ("Grade", "等级", "Score", "评分")
     )
     value = f"{OPEN}{reply.value.replace(chr(34), '').replace('*', '')}{CLOSE}"
-    reply.text = reply.rng.choice(BARE_FORMS).format(v=value, label=reply.rng.choice(labels))
+    reply.text = reply.rng.choice(words.BARE_FORMS).format(v=value, label=reply.rng.choice(labels))
 
 
 def exotic(reply: Reply) -> None:
-    form = reply.rng.choice(EXOTIC)
+    form = reply.rng.choice(words.EXOTIC)
+    # Without an object, nothing tells a quoted closing mark from one that ends the thinking.
+    reply.reason = reply.reason.replace("</", "")
     reply.text = form.format(
         v=reply.value.replace('"', ""), q=reply.value, r=reply.reason, key=reply.key, label=reply.key.title(),
         other=reply.spelled(reply.other), reason_label=reply.rng.choice(("Reason", "理由")),
@@ -263,7 +150,7 @@ def fence(reply: Reply) -> None:
 
 
 def prose(reply: Reply) -> None:
-    before, after = reply.rng.choice(BEFORE), reply.rng.choice(AFTER)
+    before, after = reply.rng.choice(words.BEFORE), reply.rng.choice(words.AFTER)
     reply.text = reply.rng.choice((before + reply.text, reply.text + after, before + reply.text + after))
 
 
@@ -290,12 +177,14 @@ def line_ends(reply: Reply) -> None:
 def thought(reply: Reply) -> None:
     other = reply.spelled(reply.other)
     values = {"key": reply.key, "other": other, "label": reply.key.title()}
-    reply.text = reply.rng.choice(THOUGHTS) % values + reply.text
+    reply.text = reply.rng.choice(words.THOUGHTS) % values + reply.text
+    reply.thought = True
 
 
 def endless_thought(reply: Reply) -> None:
     if "</" not in reply.text and "◁/" not in reply.text and "final<" not in reply.text:
         reply.text = reply.rng.choice(("<think>", "<think>\nLet me see. ", "◁think▷")) + reply.text
+        reply.finish_reason = reply.rng.choice(("stop", "length"))
         reply.spoil()
 
 
@@ -305,6 +194,8 @@ def agreeing(reply: Reply) -> None:
 
 
 def conflicting(reply: Reply) -> None:
+    if reply.truth is None:
+        return
     rival = reply.object(reply.spelled(reply.other), "rival")
     reply.text = reply.rng.choice(
         (f"{reply.text}\n{rival}", f"{rival}\n{reply.text}", f"{reply.text}, {rival}")
@@ -323,37 +214,36 @@ def correction(reply: Reply) -> None:
 
 def noise(reply: Reply) -> None:
     """Single characters lost, doubled or added, at least three away from the value."""
-    start, end = reply.text.find(OPEN) - 3, reply.text.find(CLOSE) + 4
     for _ in range(reply.rng.randint(1, 3)):
-        places = [*range(max(start, 0)), *range(end, len(reply.text))]
-        if start < 0 or not places:
+        start, end = reply.text.find(OPEN) - 3, reply.text.find(CLOSE) + 4
+        places = [*range(start), *range(end, len(reply.text))]
+        if reply.spoiled or not places:
             return
         place = reply.rng.choice(places)
         new = reply.rng.choice(("", "", reply.text[place] * 2, reply.rng.choice("\"'{}[]:,\\ \n03yn是：“”")))
         reply.text = reply.text[:place] + new + reply.text[place + 1 :]
-        shift = len(new) - 1 if place < start else 0
-        start, end = start + shift, end + shift
     reply.recoverable = False
 
 
 def truncated(reply: Reply) -> None:
-    """The reply ends anywhere; a bare value that is cut says so, else nobody could tell."""
-    if BOUNDARY_TRAP in reply.reason:
+    """The reply ends anywhere; mostly it says so, and always where nobody could tell otherwise."""
+    if words.BOUNDARY_TRAP in reply.reason or reply.spoiled:
         return
     reply.text = reply.text[: reply.rng.randint(0, len(reply.text))]
-    told = "{" not in reply.text and "｛" not in reply.text or reply.rng.random() < 0.8
+    told = reply.thought or not any(brace in reply.text for brace in "{｛") or reply.rng.random() < 0.7
     reply.finish_reason = "length" if told else "stop"
     reply.recoverable = False
 
 
 Change = Callable[[Reply], None]
 SHAPES: tuple[Change, ...] = (
-    plain, plain, plain, raw_reason, raw_reason, single_quotes, python_literal, full_width, bare_keys, bare, exotic,
-)  # fmt: skip
+    *(plain, plain, plain, raw_reason, raw_reason, single_quotes),
+    *(python_literal, full_width, bare_keys, bare, exotic),
+)
 DAMAGES: tuple[Change, ...] = (
-    fence, fence, prose, prose, trailing_comma, wrapper, missing_brace, line_ends, thought, thought,
-    endless_thought, agreeing, conflicting, correction, noise, noise,
-)  # fmt: skip
+    *(fence, fence, prose, prose, trailing_comma, wrapper, missing_brace, line_ends, thought, thought),
+    *(endless_thought, agreeing, conflicting, correction, noise, noise),
+)
 
 
 def make(seed: str) -> Case:
@@ -361,7 +251,8 @@ def make(seed: str) -> Case:
     reply = Reply(seed)
     shape = reply.rng.choice(SHAPES)
     shape(reply)
-    for damage in reply.rng.sample(DAMAGES, reply.rng.choice((0, 1, 1, 2, 2, 3))):
+    damages = reply.rng.sample(DAMAGES, reply.rng.choice((0, 1, 1, 2, 2, 3)))
+    for damage in sorted(damages, key=(thought, endless_thought, noise).__contains__):
         if not (shape is bare and damage in (prose, trailing_comma, wrapper, noise, missing_brace)):
             damage(reply)
     if reply.rng.random() < 0.15:

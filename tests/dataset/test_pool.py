@@ -34,7 +34,7 @@ def test_the_same_text_for_two_queries_is_two_pairs() -> None:
     assert len(pooled(rows).pairs) == 2
 
 
-def test_documents_are_connected_through_url_text_and_docno() -> None:
+def test_documents_are_connected_through_url_and_text() -> None:
     rows = [
         row("a", "text of the page", "https://www.site.example/p?utm_source=x"),
         row("b", "another excerpt", "http://site.example/p/"),
@@ -49,10 +49,10 @@ def test_documents_are_connected_through_url_text_and_docno() -> None:
     assert documents["c", "q"][1] != documents["c", "q"][0]
 
 
-def test_a_document_is_named_after_its_docno() -> None:
-    rows = [row("a", "x", docno="D7"), row("b", "x", docno="D3"), row("c", "y", docno="D9")]
-    documents = pooled(rows).documents
-    assert documents == {("a", "q"): ("D3",), ("b", "q"): ("D3",), ("c", "q"): ("D9",)}
+def test_a_dataset_that_names_its_documents_has_said_which_are_the_same() -> None:
+    rows = [row("a", "x", docno="D7"), row("b", "x", docno="D3"), row("c", "y", docno="D7")]
+    assert pooled(rows).documents == {("a", "q"): ("D7",), ("b", "q"): ("D3",), ("c", "q"): ("D7",)}
+    assert len(pooled(rows).pairs) == 2  # judged once all the same
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""Owns what the prose around an object does to it: contradict it, take it back, or decline to answer."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from judge.assess.lenient_json import flatten
+from judge.assess.wording import AROUND, LABELS, REASON_KEYS, label_of, says
+from judge.records import Scale
+
+_REFUSAL = re.compile(
+    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b"
+    r"|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not|won['’]?t|will not|must decline|am unable)"
+    r"|i['’]m unable|i decline|as an? (?:ai|language model)|i apologi[sz]e|my apologies"
+    r"|(?:很|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)"
+    r"|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)",
+    re.IGNORECASE,
+)
+_REVISION = re.compile(
+    r"\b(?:actually|correction|wait|on second thought|on reflection|should be|i mean|instead)\b"
+    r"|更正|修正|纠正|应为|应该是|应当是|改为|改成|不对|其实",
+    re.IGNORECASE,
+)
+_EXAMPLE = re.compile(r"example|sample|e\.g\.|for instance|示例|例如|样例|例子|比如", re.IGNORECASE)
+_TOKENS = {
+    "graded": r"(?<![0-9A-Za-z.])(?P<value>[0-9]{1,9}(?:\.[0-9]{1,9})?[分级]?)(?![0-9A-Za-z])",
+    "binary": r"(?P<value>(?<![A-Za-z])(?:yes|no|not relevant|irrelevant|relevant)(?![A-Za-z])"
+    r"|(?<![\u4e00-\u9fff])[是否](?![\u4e00-\u9fff])|(?<!否)不?相关(?![性度])|无关)",
+}
+_REASON = re.compile(
+    rf"(?<![A-Za-z])(?:{'|'.join(REASON_KEYS)})[{re.escape(AROUND)}]{{0,4}}[:=]", re.IGNORECASE
+)
+_CLASS = re.escape(AROUND)
+
+
+def is_refusal(text: str) -> bool:
+    """True when prose begins by declining to judge."""
+    return _REFUSAL.match(text.lstrip(AROUND)) is not None
+
+
+def is_revised(text: str) -> bool:
+    """True when text has the words of someone who corrects himself."""
+    return _REVISION.search(text) is not None
+
+
+def is_example(text: str) -> bool:
+    """True when the prose in front of an object announces an example of one."""
+    return _EXAMPLE.search(text[-40:]) is not None
+
+
+def labels_reason(text: str) -> bool:
+    """True when prose gives a reason of its own ("Reason: …"): what follows may be quoted in it."""
+    return _REASON.search(flatten(text)) is not None
+
+
+def states(text: str, scale: Scale) -> set[int | None]:
+    """The values that prose states outright; None stands for a value that is not on the scale.
+
+    Stated is what has a label ("Grade: 2", "结论是否"), begins a line or fills it, or stands in a
+    table's cell or in braces.
+    """
+    flat = flatten(text)
+    return {says(match["value"], scale) for form in _statements(scale) for match in form.finditer(flat)}
+
+
+def contradicts(before: str, grade: int, scale: Scale) -> bool:
+    """True when prose in front of an object states another value, or ends with one ("yes, {…")."""
+    last = re.search(
+        rf"{_TOKENS[scale.name]}[{_CLASS},;:.!。)]{{0,6}}\Z", flatten(before[-60:]), re.IGNORECASE
+    )
+    values = states(before, scale) | ({says(last["value"], scale)} if last else set())
+    return bool(values - {grade})
+
+
+def changes(behind: str, grade: int, scale: Scale) -> bool:
+    """True when prose behind an object has another value or the words of a correction."""
+    values = re.finditer(_TOKENS[scale.name], flatten(behind), re.IGNORECASE)
+    return is_revised(behind) or any(says(match["value"], scale) != grade for match in values)
+
+
+def takes_back(behind: str, grade: int, scale: Scale) -> bool:
+    """True when the last prose of an answer changes the value, or announces one that does not come."""
+    flat = flatten(behind)
+    announced = label_of(scale).search(flat) is not None or flat.rstrip(AROUND).endswith(":")
+    return announced or changes(behind, grade, scale)
+
+
+@cache
+def _statements(scale: Scale) -> tuple[re.Pattern[str], ...]:
+    value, around = _TOKENS[scale.name], f"[{_CLASS}]{{0,4}}"
+    forms = (
+        rf"(?<![A-Za-z])(?:{LABELS[scale.name]}|correction|更正){around}(?:[:=>]|\bis\b|是|为){around}{value}",
+        rf"^{around}{value}{around}[。.!]?{around}(?:[-–—,:;]|$)",
+        rf"[|{{]{around}{value}[。.!]?{around}[|}}]",
+    )
+    return tuple(re.compile(form, re.IGNORECASE | re.MULTILINE) for form in forms)

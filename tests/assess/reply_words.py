@@ -1,0 +1,150 @@
+"""Owns the words that damaged replies are made of: reasons, values and the text around an answer."""
+
+from __future__ import annotations
+
+#: Written raw, it ends the reason as JSON would; cut right behind it, no reader could tell.
+BOUNDARY_TRAP = '好", "grade": 3, "verdict": "no", "x'
+
+PLAIN = (
+    *(
+        "The snippet lists the opening hours. ",
+        "It names the dosage and a source, ",
+        "Only the title matches; ",
+    ),
+    *(
+        "it's about another city ",
+        "Café – naïve 😀 ",
+        "published in 2023, 3 of 10 steps ",
+        "摘要给出了具体步骤。",
+    ),
+    *(
+        "只提到城市，没有时间，",
+        "与查询“苹果”有关，但内容是广告",
+        "正文谈的是天气；",
+        "《三体》的作者是刘慈欣 ",
+    ),
+)
+#: What a reason may quote that a reader must not take for the verdict or for the end of the reason.
+TRAPS = (
+    *(
+        BOUNDARY_TRAP,
+        'it says "grade": 3 here ',
+        '他写道"grade": 0，很好',
+        '{"grade": 1} ',
+        "{'verdict': 'no'} ",
+    ),
+    *(
+        '{"verdict": "yes", "reason": "x"} ',
+        '"verdict": "no", ',
+        'the page reads "yes" ',
+        "文中说“是”，又说“否” ",
+    ),
+    *(
+        '文章"猫眼"评分 ',
+        "verdict: no ",
+        "Grade: 0 ",
+        "等级：3 ",
+        "判定：否 ",
+        "<think>3</think> ",
+        "<think> ",
+    ),
+    *('</think>{"grade": 3} ', "```json\n", "if (x) { y } ", "C:\\new\\table ", "line one\nline two\t"),
+    *(
+        "a } b { c ",
+        "“引用”",
+        "not relevant ",
+        "\ud83d ",
+        '"等级": 1',
+        "'",
+        '"',
+        "}",
+        '{"',
+        '"}',
+        "结论是否 ",
+        "\\",
+    ),
+)
+SPELLINGS = {
+    "graded": ("{0}", "{0}", "{0}", '"{0}"', '" {0} "', "{0}.0", '"{0}分"', '"{wide}"', "{wide}"),
+    "yes": (
+        '"yes"',
+        '"yes"',
+        '"Yes"',
+        '"YES."',
+        '"是"',
+        '" yes "',
+        '"相关"',
+        '"ｙｅｓ"',
+        '"是。"',
+        '"**yes**"',
+    ),
+    "no": ('"no"', '"no"', '"No"', '"NO!"', '"否"', '"no "', '"不相关"', '"Ｎｏ"', '"否。"', '"**no**"'),
+}
+OFF_SCALE = {
+    "graded": ("10", "2.5", '"3/5"', '"2-3"', "true", "null", "-1", "4", '"1.5"', "30", "1.9", '"1 or 2"'),
+    "binary": (
+        '"not irrelevant"',
+        '"partially"',
+        '"部分相关"',
+        '"know"',
+        '"yes/no"',
+        "true",
+        '"不一定"',
+        '"nope"',
+    ),
+}
+BARE_FORMS = (
+    *("{v}", "{v}", "**{v}**", "{v}。", "`{v}`", "{label}: {v}", "{label}：{v}", "**{label}:** {v}"),
+    *("**{label}：{v}**", '"{v}"', "```\n{v}\n```", "{label}: **{v}**", "\n{v}\n", "# {label}: {v}"),
+)
+BEFORE = (
+    *(
+        "Here is the JSON:\n",
+        "好的，判断如下：",
+        "Sure!\n\n",
+        "根据摘要内容，结果是：\n",
+        "json\n",
+        "\ufeff",
+        "\r\n",
+    ),
+    *("The set {a, b} matters.\n", "JSON 输出：", "After reading the snippet I conclude:\n"),
+)
+AFTER = (
+    "\n以上。",
+    "\nHope this helps!",
+    " ",
+    "\n\n",
+    "\r\n",
+    "<|im_end|>",
+    "\n希望对您有帮助",
+    "}",
+    "\n\nDone.",
+)
+THOUGHTS = (
+    *(
+        '<think>Maybe {"%(key)s": %(other)s}? Hmm.</think>\n',
+        "<think>\n\n</think>\n\n",
+        "◁think▷%(other)s◁/think▷",
+    ),
+    *(
+        'First guess {"%(key)s": %(other)s}. On reflection no.\n</think>\n',
+        "<thinking>it's { open</thinking>",
+    ),
+    *("<think>a</think><think>%(label)s: %(other)s</think>", "Maybe %(other)s.</think>\n"),
+    "<|channel|>analysis<|message|>%(other)s<|end|><|start|>assistant<|channel|>final<|message|>",
+    '<think>The page says </think>{"%(key)s": %(other)s} to trick me.</think>',
+)
+#: Shapes outside of what reading promises: they only must not be read as something else.
+EXOTIC = (
+    *("{label}: {v}\n{reason_label}: {r}", "{reason_label}: {r}\n{label}: {v}", "{key}={v}; reason={r}"),
+    *("<{key}>{v}</{key}><reason>{r}</reason>", "| {key} | reason |\n|---|---|\n| {v} | {r} |", "{v} - {r}"),
+    *("- {key}: {v}\n- reason: {r}", "{r}\n\n\\boxed{{{v}}}", "{key}: {q}\nreason: |\n  {r}", "{r} {v}"),
+    *('data: {{"choices":[{{"delta":{{"content":"{v}"}}}}]}}', '("{r}", {q})', '{{"{key}": {q} // {r}\n}}'),
+    *('{{"name": "judge", "arguments": {{"{key}": {q}, "reason": "{r}"}}}}', '{{"{key}": {q} or {other}}}'),
+    *('{{"{key}": {q} /* {r} */, "reason": "x"}}', '{{"{key}": [{q}, {other}], "reason": "{r}"}}'),
+    *(
+        '{{"scores": {{"{key}": {q}, "x": {{"{key}": {other}}}}}}}',
+        '{{"{key}": {q}}} or {{"{key}": {other}}}',
+    ),
+    *('{{"snippets": [{{"{key}": {other}}}, {{"{key}": {q}}}]}}', "{v}\n{r}\n{label}: {other}"),
+)

@@ -1,0 +1,199 @@
+"""The other commands, as a user types them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from judge import example
+from tests.loopback.server import LoopbackServer
+from tests.worlds import command, numbered, results, says_its_grade, write_rows
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped example, judged by the lexical floor."""
+    out = tmp_path_factory.mktemp("demo") / "runs" / "demo"
+    done = command("demo", "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_the_demo_judges_both_languages_and_tells_nothing_from_broken(demo: Path) -> None:
+    found = results(demo)
+    assert {query["lang"] for query in found["queries"]} == {"zh", "en"}
+    engines = found["summary"]["engines"]
+    assert engines["magpie"]["empty"] == 1
+    assert engines["compass"]["errors"] == 1
+    assert engines["compass"]["measures"]["P@5"]["n"] == 11
+    assert found["summary"]["saved"] > 0.3
+    assert found["summary"]["coverage"] == 1.0
+    reasons = [
+        judgment["reason"]
+        for query in found["queries"]
+        for engine in query["engines"].values()
+        for snippet in engine["snippets"]
+        for judgment in snippet["judgments"]
+    ]
+    assert all(reasons)
+
+
+def test_demo_again_prints_the_same_table(demo: Path) -> None:
+    first, second = command("demo", "--out", demo), command("demo", "--out", demo)
+    assert first.stdout == second.stdout
+    assert "MAP@10" in first.stdout
+    assert "no understanding" in first.stdout
+
+
+def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> None:
+    before = results(demo)
+    done = command("score", demo, "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
+    assert done.returncode == 0, done.stderr
+    after = results(demo)
+    assert after["summary"]["measures"] == ["nDCG@5", "AP(own)@5", "SetP", "Judged@10"]
+    assert after["summary"]["cost"] == before["summary"]["cost"]
+    for old, new in zip(before["queries"], after["queries"], strict=True):
+        assert {name: answer["snippets"] for name, answer in old["engines"].items()} == {
+            name: answer["snippets"] for name, answer in new["engines"].items()
+        }
+    assert (demo / "scores.csv").read_text("utf-8").startswith("engine,query_id,repeat,measure,value,")
+
+
+def test_scoring_again_with_the_run_s_own_measures_changes_no_byte(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "demo"
+    command("demo", "--out", out)
+    files = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
+    done = command("score", out)
+    assert done.returncode == 0, done.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == files
+
+
+def test_show_prints_grades_and_reasons(demo: Path) -> None:
+    query = results(demo)["queries"][0]
+    done = command("show", demo, "--query", query["query_id"])
+    assert done.returncode == 0, done.stderr
+    assert query["query"] in done.stdout
+    for engine, answer in query["engines"].items():
+        assert engine in done.stdout
+        for snippet in answer["snippets"]:
+            assert snippet["url"] in done.stdout
+    assert "<em>" not in done.stdout
+    assert command("show", demo, "--query", "nope").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run"], "no dataset was named"),
+        (["run", "absent.jsonl", "-m", "lexical"], "absent.jsonl: no such file"),
+        (["run", example.path()], "no model was named"),
+        (["run", example.path(), "-m", "gpt-9"], "openai:NAME"),
+        (["run", example.path(), "-m", "lexical", "--measures", "nDGC@10"], "did you mean nDCG"),
+        (["run", example.path(), "-m", "lexical", "--measures", "nDCG@50"], "--depth"),
+        (["run", example.path(), "-m", "lexical", "--scale", "stars"], "'binary'"),
+        (["run", example.path(), "-m", "lexical", "--lang", "fr"], "'zh'"),
+        (["run", example.path(), "-m", "lexical", "--repeats", 0], "repeats is 0"),
+        (["run", example.path(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
+        (["run", example.path(), "-m", "lexical", "--price", "cheap"], "--price"),
+        (["run", example.path(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
+        (["run", example.path(), example.path(), "-m", "lexical"], "a run has one"),
+        (["run", "--run", "x.run", "-m", "lexical"], "--topics"),
+        (["score", "absent"], "absent"),
+        (["show", "absent", "--query", "q"], "absent"),
+    ],
+)
+def test_wrong_usage_is_one_clear_line_and_exit_code_2(
+    tmp_path: Path, words: list[object], said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "judge", *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_key_says_which_variable_to_set(tmp_path: Path) -> None:
+    for model, variable in (("openai:m", "OPENAI_API_KEY"), ("dashscope:m", "DASHSCOPE_API_KEY")):
+        done = command("run", example.path(), "-m", model, "--out", tmp_path / "r", OPENAI_API_KEY="")
+        assert done.returncode == 2
+        assert variable in done.stderr
+
+
+def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text('model = "lexical"\nscale = "binary"\nmeasures = ["P@5"]\ndepth = 5\n')
+    out = tmp_path / "runs" / "x"
+    done = command("run", example.path(), "--config", toml, "--depth", 6, "--out", out)
+    assert done.returncode == 0, done.stderr
+    config = json.loads((out / "config.json").read_text("utf-8"))
+    assert (config["options"]["scale"], config["options"]["depth"]) == ("binary", 6)
+    assert results(out)["summary"]["measures"] == ["P@5"]
+    toml.write_text('modle = "lexical"\n')
+    assert "did you mean 'model'" in command("run", example.path(), "--config", toml).stderr
+    toml.write_text('model = "lexical"\ndepth = "ten"\n')
+    assert "option 'depth' is 'ten'" in command("run", example.path(), "--config", toml).stderr
+
+
+def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "night.jsonl", numbered(1, 1, 2))
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "judge", "run", data, "-m", "lexical"],
+            capture_output=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        assert done.returncode == 0
+    (folder,) = [
+        path
+        for path in (tmp_path / "runs").iterdir()
+        if path.is_dir() and path.name != "verdicts.sqlite.owners"
+    ]
+    assert folder.name.startswith("night-lexical-")
+
+
+def test_estimate_counts_what_is_still_to_be_paid(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 10))
+    with LoopbackServer(says_its_grade) as server:
+        words = (data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "runs" / "x")
+        before = command("estimate", *words, "--price", "1,2")
+        assert before.returncode == 0, before.stderr
+        assert "20 calls to pay" in before.stdout
+        assert "$" in before.stdout
+        assert server.asked == []
+        command("run", *words, "--max-calls", 5)
+        assert "5 known, 15 calls to pay" in command("estimate", *words).stdout
+
+
+def test_custom_prompts_are_used(tmp_path: Path) -> None:
+    folder = tmp_path / "prompts"
+    for lang in ("zh", "en"):
+        (folder / lang).mkdir(parents=True)
+        (folder / lang / "graded.jinja").write_text(
+            "{% block system %}Answer in JSON. House rules apply.{% endblock %}"
+            "{% block user %}Query: {{ query }}\n<<<{{ mark }}\n{{ title }}{{ date }}{{ snippet }}\n{{ mark }}>>>\n"
+            "{{ reference }}{{ as_of }}{% endblock %}{% block again %}Just the grade.{% endblock %}"
+        )
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 1))
+    with LoopbackServer(says_its_grade) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--prompts", folder,
+                       "--out", tmp_path / "runs" / "x")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "House rules apply." in server.asked[0].prompt
+
+
+def test_help_lists_every_command() -> None:
+    done = command("--help")
+    assert done.returncode == 0
+    for name in ("demo", "run", "score", "show", "estimate"):
+        assert name in done.stdout
