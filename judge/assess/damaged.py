@@ -18,8 +18,9 @@ from judge.records import Scale, Verdict
 _CURLY = "“”„‘’＂＇"
 _QUOTES = "\"'" + _CURLY
 _ALL_KEYS = (*wording.KEYS["binary"], *wording.KEYS["graded"], *wording.REASON_KEYS)
-_QUOTED_KEY = re.compile(
-    rf"[{_QUOTES}]\s{{0,4}}(?:{'|'.join(_ALL_KEYS)})\s{{0,4}}[{_QUOTES}]\s{{0,4}}:", re.IGNORECASE
+#: A key that prompts ask for, in quotes of any kind, with its colon.
+QUOTED_KEY = re.compile(
+    rf"[{_QUOTES}]\s{{0,4}}(?:{'|'.join(_ALL_KEYS)})\s{{0,4}}[{_QUOTES}]\s{{0,4}}[:：]", re.IGNORECASE
 )
 _VALUE = (
     rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]"
@@ -37,9 +38,8 @@ _REASON = re.compile(
 _HEAD = re.compile(
     rf"(?P<prose>[^{{}}\"]*)\{{\s*(?:\{{\s*|[{_QUOTES}]?(?!reason)[A-Za-z_]{{1,20}}[{_QUOTES}]?\s*:\s*\{{\s*)?"
 )
-_HEAD_WITHOUT_BRACE = re.compile(r"\s*(?:(?:```|~~~)\w{0,10}\s*)?")
 #: In front of a later key: a string's closing quote or a bracket, then a comma, which may be missing.
-_BEHIND_MEMBER = re.compile(rf"(?:[{_QUOTES}\]}}]\s*,\s*|[{_QUOTES}]\s+)\Z")
+_BEHIND_MEMBER = re.compile(rf"(?:[{_QUOTES}\]}}]\s*,\s*|[{_QUOTES}]\s+(?P<no_comma>))\Z")
 _OPENING = re.compile(rf"(?P<prose>[^{{}}]*)\{{\s*(?:[{_QUOTES}]?[A-Za-z_]{{1,20}}[{_QUOTES}]?\s*:\s*\{{)?")
 _OPENING_QUOTE = re.compile(rf":\s*[{_QUOTES}]\s*,?\s*\Z")
 _NEW_OBJECT = re.compile(rf"\{{\s{{0,64}}[{_QUOTES}]")
@@ -65,7 +65,7 @@ def is_damaged(answer: str, found: Scan) -> bool:
         # A brace too many right at the object changes nothing.
         gaps[-1] = gaps[-1].lstrip("}] \r\n")
         gaps[0] = gaps[0].rstrip().removesuffix("{")
-    return any("{" in gap or "}" in gap or _QUOTED_KEY.search(gap) for gap in gaps)
+    return any("{" in gap or "}" in gap or QUOTED_KEY.search(gap) for gap in gaps)
 
 
 def read(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
@@ -105,12 +105,12 @@ def _mentions(flat: str, scale: Scale) -> list[_Mention]:
 
 
 def _agreed(mentions: list[_Mention], scale: Scale) -> int:
-    """The one grade that all mentions state; words behind an unquoted key may be plain prose."""
+    """The one grade that all mentions state; bare words behind a bare key may be plain prose."""
     grades = {grade for mention in mentions if (grade := wording.says(mention.value, scale)) is not None}
     unreadable = [mention for mention in mentions if wording.says(mention.value, scale) is None]
     if not grades:
         wording.read_value(unreadable[0].value, scale)
-    if len(grades) > 1 or any(mention.quoted for mention in unreadable):
+    if len(grades) > 1 or any(mention.quoted or not mention.value.isalpha() for mention in unreadable):
         raise Unreadable("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
     return grades.pop()
 
@@ -119,14 +119,11 @@ def _is_first(flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:
     """True when the value is the first member of the only object, whatever follows."""
     before, after = flat[: mention.start], flat[mention.end :]
     head = _HEAD.fullmatch(before)
-    if not head and not (mention.quoted and _HEAD_WITHOUT_BRACE.fullmatch(before)):
+    if head is None:
         return False
-    if "}" in after:
-        behind = after[max(after.rfind(mark) for mark in _QUOTES) + 1 :]
-    elif prose.is_revised(after) or prose.states(after, scale) - {grade}:
+    if prose.is_revised(after) or prose.states(after, scale) - {grade}:
         return False  # where the reason ends is unknown: a correction may follow it
-    else:
-        behind = ""
+    behind = after[max(after.rfind(mark) for mark in _QUOTES) + 1 :] if "}" in after else ""
     return not _NEW_OBJECT.search(after) and _stands_alone(
         head["prose"] if head else "", behind, grade, scale
     )
@@ -141,9 +138,10 @@ def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale
         return False
     if flat.count("{") != flat.count("}") or _NEW_OBJECT.search(before, opening.end()):
         return False
-    if not _BEHIND_MEMBER.search(before, max(0, len(before) - 80)) or _OPENING_QUOTE.search(
-        before, max(0, len(before) - 80)
-    ):
+    member = _BEHIND_MEMBER.search(before, max(0, len(before) - 80))
+    if member is None or _OPENING_QUOTE.search(before, max(0, len(before) - 80)):
+        return False
+    if member["no_comma"] is not None and not mention.quoted:
         return False
     behind = flat[rest.end :]
     return not any(quote in behind for quote in _QUOTES) and _stands_alone(
@@ -155,6 +153,8 @@ def _stands_alone(before: str, behind: str, grade: int, scale: Scale) -> bool:
     """True when the prose around the object neither contradicts nor takes back its value."""
     return not (
         prose.is_example(before)
+        or prose.is_structured(before)
+        or prose.runs_into(before)
         or prose.is_refusal(before)
         or prose.contradicts(before, grade, scale)
         or prose.takes_back(behind, grade, scale)

@@ -26,7 +26,7 @@ _BLANKS = " \t\r\n\f\v\x00\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufe
 _TOKEN = r"(?:<\|[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"  # noqa: S105
 _LEADING = re.compile(rf"{_TOKEN}+", re.IGNORECASE)
 _TRAILING = re.compile(rf"{_TOKEN}+\Z", re.IGNORECASE)
-_JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[{｛]")
+_JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?(?:[{｛]|[\"'“]\w{1,12}[\"'”]\s?[:：])")
 #: Far above what any token limit lets through; reading must stay fast on garbage.
 _MAX_CHARS = 200_000
 

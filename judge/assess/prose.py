@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from judge.assess.lenient_json import flatten
-from judge.assess.wording import AROUND, LABELS, REASON_KEYS, label_of, says
+from judge.assess.wording import AROUND, KEYS, LABELS, REASON_KEYS, label_of, says
 from judge.records import Scale
 
 _REFUSAL = re.compile(
@@ -24,13 +24,17 @@ _REVISION = re.compile(
 )
 _EXAMPLE = re.compile(r"example|sample|e\.g\.|for instance|示例|例如|样例|例子|比如", re.IGNORECASE)
 _TOKENS = {
-    "graded": r"(?<![0-9A-Za-z.])(?P<value>[0-9]{1,9}(?:\.[0-9]{1,9})?[分级]?)(?![0-9A-Za-z])",
+    "graded": r"(?<![0-9A-Za-z.])(?P<value>[-+]?[0-9]{1,9}(?:\.[0-9]{1,9})?[分级]?)(?![0-9A-Za-z])",
     "binary": r"(?P<value>(?<![A-Za-z])(?:yes|no|not relevant|irrelevant|relevant)(?![A-Za-z])"
     r"|(?<![\u4e00-\u9fff])[是否](?![\u4e00-\u9fff])|(?<!否)不?相关(?![性度])|无关)",
 }
-_REASON = re.compile(
-    rf"(?<![A-Za-z])(?:{'|'.join(REASON_KEYS)})[{re.escape(AROUND)}]{{0,4}}[:=]", re.IGNORECASE
+_STRUCTURE = re.compile(
+    rf"(?<![A-Za-z])(?:{'|'.join(REASON_KEYS)})[{re.escape(AROUND)}]{{0,4}}[:=]|^[ \t]{{0,8}}\|"
+    rf"|</?(?:{'|'.join((*REASON_KEYS, *KEYS['binary'], *KEYS['graded']))})>",
+    re.IGNORECASE | re.MULTILINE,
 )
+_OTHERWISE = re.compile(r"^\s*(?:or\b|或)", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]{1,30}>")
 _CLASS = re.escape(AROUND)
 
 
@@ -49,9 +53,19 @@ def is_example(text: str) -> bool:
     return _EXAMPLE.search(text[-40:]) is not None
 
 
-def labels_reason(text: str) -> bool:
-    """True when prose gives a reason of its own ("Reason: …"): what follows may be quoted in it."""
-    return _REASON.search(flatten(text)) is not None
+def is_structured(text: str) -> bool:
+    """True when prose has a form of its own ("Reason: …", a table): an object may be a quotation in it."""
+    return _STRUCTURE.search(flatten(text)) is not None
+
+
+def runs_into(before: str) -> bool:
+    """True when a word touches the object behind it, as in a quotation without quotes."""
+    return before[-1:].isalnum() and not before.lower().endswith("json")
+
+
+def is_inside_sentence(before: str, behind: str) -> bool:
+    """True when an object stands between words of one line."""
+    return before.rstrip(" ")[-1:].isalnum() and behind.lstrip(" ")[:1].isalnum()
 
 
 def states(text: str, scale: Scale) -> set[int | None]:
@@ -65,18 +79,20 @@ def states(text: str, scale: Scale) -> set[int | None]:
 
 
 def contradicts(before: str, grade: int, scale: Scale) -> bool:
-    """True when prose in front of an object states another value, or ends with one ("yes, {…")."""
-    last = re.search(
-        rf"{_TOKENS[scale.name]}[{_CLASS},;:.!。)]{{0,6}}\Z", flatten(before[-60:]), re.IGNORECASE
-    )
-    values = states(before, scale) | ({says(last["value"], scale)} if last else set())
-    return bool(values - {grade})
+    """True when prose in front of an object states another value, or ends a line with one."""
+    flat = _TAG.sub("\n", flatten(before))
+    ends = {says(match["value"], scale) for match in _line_end(scale).finditer(flat)}
+    return bool((states(before, scale) | ends) - {grade})
 
 
 def changes(behind: str, grade: int, scale: Scale) -> bool:
-    """True when prose behind an object has another value or the words of a correction."""
+    """True when prose behind an object has another value, a correction, or an alternative ("or")."""
     values = re.finditer(_TOKENS[scale.name], flatten(behind), re.IGNORECASE)
-    return is_revised(behind) or any(says(match["value"], scale) != grade for match in values)
+    return (
+        bool(_OTHERWISE.search(behind))
+        or is_revised(behind)
+        or any(says(match["value"], scale) != grade for match in values)
+    )
 
 
 def takes_back(behind: str, grade: int, scale: Scale) -> bool:
@@ -91,7 +107,12 @@ def _statements(scale: Scale) -> tuple[re.Pattern[str], ...]:
     value, around = _TOKENS[scale.name], f"[{_CLASS}]{{0,4}}"
     forms = (
         rf"(?<![A-Za-z])(?:{LABELS[scale.name]}|correction|更正){around}(?:[:=>]|\bis\b|是|为){around}{value}",
-        rf"^{around}{value}{around}[。.!]?{around}(?:[-–—,:;]|$)",
+        rf"(?:^|[:=]){around}{value}{around}[。.!]{{0,3}}{around}(?:[-–—,:;]|[)\]}}]?$)",
         rf"[|{{]{around}{value}[。.!]?{around}[|}}]",
     )
     return tuple(re.compile(form, re.IGNORECASE | re.MULTILINE) for form in forms)
+
+
+@cache
+def _line_end(scale: Scale) -> re.Pattern[str]:
+    return re.compile(rf"{_TOKENS[scale.name]}[{_CLASS},;:.!。)\]]{{0,6}}$", re.IGNORECASE | re.MULTILINE)

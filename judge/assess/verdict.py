@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 
 from judge.assess import damaged, prose, wording
 from judge.assess.final_answer import final_answer
@@ -24,6 +25,10 @@ MAX_REASON = 4_000
 
 _CUT = ("length", "max_tokens", "content_filter")
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
+#: The place where the opening brace is missing: a known key begins the answer.
+_BRACELESS = re.compile(
+    rf"\A((?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?)(?={damaged.QUOTED_KEY.pattern})", re.IGNORECASE
+)
 _JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]")
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
@@ -45,21 +50,22 @@ def read(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict
     `reason_capped`, `no_reason`. Raises Unreadable when the value is not certain.
     """
     cut = finish_reason in _CUT
-    answer, unwrapped = _unwrapped(final_answer(text, cut=cut))
+    whole = final_answer(text, cut=cut)
+    answer = _BRACELESS.sub(r"\1{", _unwrapped(whole))
     verdict = _read_answer(answer, scan(answer), scale, cut=cut)
-    flags = [*verdict.flags, *(["repaired"] if unwrapped else [])]
+    flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
     if len(verdict.reason) > MAX_REASON:
         flags.append("reason_capped")
     return Verdict(verdict.grade, verdict.reason[:MAX_REASON], tuple(dict.fromkeys(flags)))
 
 
-def _unwrapped(answer: str) -> tuple[str, bool]:
-    """An answer that was encoded as a JSON string once too often, decoded; and whether it was."""
+def _unwrapped(answer: str) -> str:
+    """An answer that was encoded as a JSON string once too often, decoded; any other as it is."""
     if _ESCAPED_OBJECT.match(answer):
-        return unescape(answer), True
+        return unescape(answer)
     if _ESCAPED_OBJECT.match(answer, 1) and answer[0] == '"' and is_strict(answer):
-        return unescape(answer[1:-1]), True
-    return answer, False
+        return unescape(answer[1:-1])
+    return answer
 
 
 def _read_answer(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
@@ -95,12 +101,13 @@ def _read_objects(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdi
 
 def _claims_of_answer(answer: str, found: Scan, scale: Scale) -> list[_Claim]:
     """What the objects state, less echoes of the asked format; raises Unreadable when there is none."""
-    for before, after in zip(found.objects, found.objects[1:], strict=False):
+    for before, after in pairwise(found.objects):
         if flatten(answer[before.end : after.start]).strip() == ",":
             raise Unreadable("ambiguous", "a list of several verdicts answers for one snippet")
     per_object = [list(_claims(each.object, scale)) for each in found.objects]
     claims = [claim for group in per_object for claim in group]
-    real = [claim for claim in claims if not _is_echo(claim)]
+    echoes = list(takewhile(lambda group: group and all(map(_is_echo, group)), per_object))
+    real = [claim for group in per_object[len(echoes) :] for claim in group]
     if not claims or not (real or any(isinstance(claim.value, Text) for claim in claims)):
         raise Unreadable("missing_key", f"no object has the key {wording.KEYS[scale.name][0]!r}")
     for each, group in zip(found.objects, per_object, strict=True):
@@ -160,8 +167,9 @@ def _check_prose(answer: str, found: Scan, grade: int, scale: Scale, *, cut: boo
         raise Unreadable("ambiguous", "the prose around the object says something else")
     if len(found.objects) == 1 and prose.is_example(gaps[0]):
         raise Unreadable("ambiguous", "the object is announced as an example")
-    if prose.labels_reason("".join(gaps)):
-        raise Unreadable("ambiguous", "the object may be part of a reason")
+    inside = any(prose.is_inside_sentence(*pair) for pair in pairwise(gaps))
+    if inside or any(prose.runs_into(gap) for gap in gaps[:-1]) or any(map(prose.is_structured, gaps)):
+        raise Unreadable("ambiguous", "the object may be quoted in a reason")
     if cut and any(character.isalnum() for character in gaps[-1]):
         raise Unreadable("truncated", "the reply was cut off while it went on")
 

@@ -94,7 +94,7 @@ def read_bare(text: str, scale: Scale) -> tuple[int, str]:
 def label_of(scale: Scale) -> re.Pattern[str]:
     """Matches a label with its colon, as in "Final grade (0-3): 2" or "最终判定：是"."""
     return re.compile(
-        rf"[\"'“”]?(?:(?:my|the|final|relevance|overall|最终|我的|相关性|相关)\s?){{0,3}}(?:{LABELS[scale.name]})"
+        rf"[\"'“”]?(?:(?:my|the|final|relevance|overall|最终|我的|相关性?) ?){{0,3}}(?:{LABELS[scale.name]})"
         rf"\s?(?:\(0\s?[-~–]\s?3\))?[\"'“”]?\s{{0,4}}(?:is|是|为)?\s{{0,4}}[:=]\s{{0,8}}",
         re.IGNORECASE,
     )

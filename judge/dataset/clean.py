@@ -29,7 +29,10 @@ _TAG_NAMES = (
 ).split()
 # `vector<int>`, `a < b` and `<- here` are text, so only the names of real elements open markup.
 _NOT_MARKUP = re.compile(rf"<(?!/?(?:{'|'.join(_TAG_NAMES)})(?=[\s/>])|!--)", re.IGNORECASE)
-_BLOCKS = "p,div,li,tr,h1,h2,h3,h4,h5,h6,td,th,dd,dt,ul,ol,table,section,article,hr,blockquote,pre,option"
+_OPENED = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)")
+_BREAKING = frozenset(
+    "br p div li tr h1 h2 h3 h4 h5 h6 td th dd dt ul ol table section article hr blockquote pre option".split()
+)
 _SILENT = ["script", "style", "template", "noscript", "iframe", "object", "svg", "head", "title"]
 
 # Control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, gpt-oss, and thinking marks.
@@ -117,12 +120,15 @@ def _without_markup(text: str) -> str:
     body = parser.body
     if body is None:
         return ""
-    body.strip_tags(_SILENT, recursive=True)
-    for line_break in body.css("br"):
-        line_break.insert_after("\n")
-    for block in body.css(_BLOCKS):
-        block.insert_before("\n")
-        block.insert_after("\n")
+    # Walking the tree costs more than parsing it, so only for elements that are there.
+    present = {name.lower() for name in _OPENED.findall(text)}
+    if not present.isdisjoint(_SILENT) or "<!--" in text:
+        body.strip_tags(_SILENT, recursive=True)
+    for name in present & _BREAKING:
+        for element in body.css(name):
+            if name != "br":
+                element.insert_before("\n")
+            element.insert_after("\n")
     return body.text(deep=True)
 
 
@@ -135,10 +141,14 @@ def _tidy(text: str, flags: set[str]) -> tuple[str, set[str]]:
         broken = _TOKENS.sub(_apart, text)
         if broken != text:
             flags.add("chat_tokens")
+    if "\n" not in broken:
+        return " ".join(broken.split()), flags
     collapsed = _BLANKS.sub(" ", broken)
-    return _BLANK_LINES.sub(
-        lambda match: "\n\n" if match[0].count("\n") > 2 else "\n" * match[0].count("\n"), collapsed
-    ).strip(), flags
+    return _BLANK_LINES.sub(_line_breaks, collapsed).strip(), flags
+
+
+def _line_breaks(match: re.Match[str]) -> str:
+    return "\n" * min(match[0].count("\n"), 2)
 
 
 def _apart(match: re.Match[str]) -> str:

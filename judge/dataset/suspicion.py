@@ -20,16 +20,21 @@ _FILLING = (
 
 @dataclass(frozen=True, slots=True)
 class _Trick:
-    """A way to speak to the grader: `pattern` is tried where one of `triggers` occurs (lower case)."""
+    """A way to speak to the grader: `pattern` is tried where one of `triggers` occurs (lower case).
+
+    `raw` tricks are made of marks that cleaning takes away, so they are looked for in the raw text.
+    """
 
     triggers: tuple[str, ...]
     pattern: re.Pattern[str]
+    raw: bool
+    ascii: bool
 
 
-def _trick(triggers: str, *patterns: str) -> _Trick:
+def _trick(triggers: str, *patterns: str, raw: bool = False) -> _Trick:
     """Triggers are separated by blanks; `%` stands for a blank inside one."""
     words = tuple(word.replace("%", " ") for word in triggers.split())
-    return _Trick(words, re.compile("|".join(patterns)))
+    return _Trick(words, re.compile("|".join(patterns)), raw, any(map(str.isascii, words)))
 
 
 _TRICKS: Mapping[str, _Trick] = {
@@ -76,14 +81,17 @@ _TRICKS: Mapping[str, _Trick] = {
         "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统： 助手： 用户：",
         r"< ?[|｜]|[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：]",
+        raw=True,
     ),
     "fence": _trick(
-        "</ <instruction <rule <system> <grading> <指令 <规则 ``` \"\"\" ''' --- === ### ~~~ *** [/",
+        "</passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要"
+        " </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 ``` \"\"\" ''' --- === ### ~~~ *** [/",
         r"</ ?(?:passage|document|context|snippet|text|data|input|result|content|search_result|item|doc|摘要|文档|内容|段落) ?>",
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
         r"(?:^|\n) ?(?:```|\"\"\"|'''|-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,400}?"
         r"(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
         r"(?:-{3,}|={3,}|#{3,}|\*{3,}) ?(?:end of|结束)",
+        raw=True,
     ),
     "overthink": _trick(
         "solve decoy prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
@@ -118,23 +126,23 @@ def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, stuffing. Only the first
     8,000 characters are looked at.
     """
-    texts = {text[:_LOOK_AT].lower() for text in (raw, cleaned)}
+    shown, given = cleaned[:_LOOK_AT].lower(), raw[:_LOOK_AT].lower()
+    ascii_only = shown.isascii()
     found = {
         name.partition(":")[0]
         for name, trick in _TRICKS.items()
-        for text in texts
-        if _occurs(trick.triggers, text) and trick.pattern.search(text)
+        if (trick.ascii or not ascii_only) and _tries(trick, given if trick.raw else shown)
     }
-    if query and _is_stuffed(query, cleaned[:_LOOK_AT].lower()):
+    if query and _is_stuffed(query, shown):
         found.add("stuffing")
     return tuple(sorted(found))
 
 
-def _occurs(triggers: tuple[str, ...], text: str) -> bool:
-    # Faster than any(…), and asked a dozen times for every snippet there is.
-    for trigger in triggers:  # noqa: SIM110
+def _tries(trick: _Trick, text: str) -> bool:
+    # A loop is faster than any(…), and this is asked a dozen times for every snippet there is.
+    for trigger in trick.triggers:
         if trigger in text:
-            return True
+            return trick.pattern.search(text) is not None
     return False
 
 

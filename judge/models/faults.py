@@ -213,7 +213,7 @@ def mask(text: str, *secrets: str) -> str:
     """`text` with `secrets` and everything shaped like a key replaced by `***`."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
-    text = re.sub(r"(?i)\b(bearer\s+|api[-_]?key[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]+", r"\1***", text)
+    text = re.sub(r"(?i)(\bbearer\s+|api[-_]?key[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]{6,}", r"\1***", text)
     return re.sub(r"\b(?:(?:sk|rk|pk|ak|gsk|xai|hf)[-_]|AIza|LTAI)[\w*.-]{6,}", "***", text)
 
 

@@ -10,6 +10,8 @@ from judge.errors import Declined
 from judge.models.faults import Fault, shorten, transport
 from judge.records import Completion, Prompt, Usage
 
+#: Types of content parts that are not the final answer.
+REASONING = frozenset({"reasoning", "thinking"})
 #: How providers say that a filter cut the answer; what did arrive is not the model's verdict.
 FILTERED = frozenset({"content_filter", "sensitive"})
 
@@ -72,11 +74,12 @@ def refuse(finish_reason: object, refusal: object) -> None:
 
 
 def flatten(content: object) -> str:
-    """The text of a message's content: a string, None, or a list of parts that are joined."""
+    """The text of a message's content: a string, None, or a list of parts; reasoning is left out."""
     if isinstance(content, list):
         return "".join(flatten(part) for part in content)
     if isinstance(content, Mapping):
-        return content["text"] if isinstance(content.get("text"), str) else ""
+        final = content.get("type", "text") not in REASONING
+        return content["text"] if final and isinstance(content.get("text"), str) else ""
     return content if isinstance(content, str) else ""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from judge.measure.score import Scores
+from judge.records import Judgment
 from judge.report import results, trec
 from judge.report.outcome import Outcome
 from judge.report.rundir import RunFolder, dump
@@ -19,7 +20,7 @@ from judge.report.rundir import RunFolder, dump
 def write(folder: RunFolder, outcome: Outcome) -> None:
     """Writes every file of the run; results.json last, so that whoever waits for it finds all."""
     rankings, documents = outcome.data.rankings, outcome.pool.documents
-    folder.write("judgments.jsonl", (dump(asdict(judgment)) + "\n" for judgment in outcome.judgments))
+    folder.write("judgments.jsonl", (dump(_plain(judgment)) + "\n" for judgment in outcome.judgments))
     folder.write("scores.csv", _scores(outcome.scores))
     folder.write("qrels.txt", trec.qrels(rankings, documents, outcome.judgments))
     for engine, name in trec.file_names(outcome.data.engines).items():
@@ -29,6 +30,12 @@ def write(folder: RunFolder, outcome: Outcome) -> None:
         outcome.data, outcome.pool, outcome.judgments, _table(outcome.scores), outcome.scale
     )
     folder.write("results.json", results.chunks(folder.path.name, outcome.summary, entries))
+
+
+def _plain(judgment: Judgment) -> dict[str, Any]:
+    """The judgment as JSON values (`dataclasses.asdict` would copy its parameters for each)."""
+    fields: dict[str, Any] = {name: getattr(judgment, name) for name in Judgment.__slots__}
+    return {**fields, "usage": asdict(judgment.usage) if judgment.usage else None}
 
 
 def _scores(scores: Scores) -> Iterator[str]:

@@ -60,7 +60,7 @@ class Reply:
         self.recoverable = True
         #: Says two things or nothing; what tells so could be lost in further damage.
         self.spoiled = False
-        self.thought = False
+        self.thought = self.exotic = False
         self.text = ""
 
     def spelled(self, grade: int) -> str:
@@ -138,7 +138,7 @@ def exotic(reply: Reply) -> None:
         v=reply.value.replace('"', ""), q=reply.value, r=reply.reason, key=reply.key, label=reply.key.title(),
         other=reply.spelled(reply.other), reason_label=reply.rng.choice(("Reason", "理由")),
     )  # fmt: skip
-    reply.recoverable = False
+    reply.exotic, reply.recoverable = True, False
     if "{other}" in form:
         reply.spoil()
 
@@ -194,7 +194,7 @@ def agreeing(reply: Reply) -> None:
 
 
 def conflicting(reply: Reply) -> None:
-    if reply.truth is None:
+    if reply.truth is None or reply.exotic:
         return
     rival = reply.object(reply.spelled(reply.other), "rival")
     reply.text = reply.rng.choice(

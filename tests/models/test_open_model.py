@@ -1,0 +1,33 @@
+"""Models are opened by name, and a library is imported by the one model that needs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from judge.errors import SetupError
+from judge.models import open_model
+from tests.models.asking import KEYS, SAMPLING
+
+
+@pytest.mark.parametrize(
+    "spec", ["gpt-4o", "openai:", "langchain:openai", "lexical:x", "", "anthropic:claude"]
+)
+def test_an_unknown_form_lists_the_forms(spec: str) -> None:
+    with pytest.raises(SetupError, match="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"):
+        open_model(spec, base_url=None, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
+
+
+def test_the_seam_imports_no_provider() -> None:
+    code = (
+        "import sys\n"
+        "from judge.models import open_model\n"
+        "from judge.records import Sampling\n"
+        "how = {'base_url': None, 'environ': {}, 'timeout': 1, 'concurrency': 1}\n"
+        "open_model('lexical', sampling=Sampling(0.0, 1), **how)\n"
+        "print(sorted({'openai', 'dashscope', 'langchain', 'aiohttp', 'httpx2'} & set(sys.modules)))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "[]"
