@@ -79,9 +79,12 @@ def read(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
     if found.objects:
         raise Unreadable("truncated" if unclosed else "ambiguous", "an object and the remains of another")
     for mention in mentions:
-        if mention.complete and _is_first(flat, mention, grade, scale):
-            return _verdict(answer, flat, mention, grade)
-        if mention.complete and not cut and _is_last(answer, flat, mention, grade, scale):
+        # A mention that states nothing may stand where the verdict should be: it vouches for no other.
+        if not mention.complete or wording.says(mention.value, scale) != grade:
+            continue
+        if _is_first(flat, mention, grade, scale) or (
+            not cut and _is_last(answer, flat, mention, grade, scale)
+        ):
             return _verdict(answer, flat, mention, grade)
     raise Unreadable("truncated" if unclosed else "malformed", "the value may be part of the reason")
 
@@ -119,14 +122,12 @@ def _is_first(flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:
     """True when the value is the first member of the only object, whatever follows."""
     before, after = flat[: mention.start], flat[mention.end :]
     head = _HEAD.fullmatch(before)
-    if head is None:
+    if not head:
         return False
     if prose.is_revised(after) or prose.states(after, scale) - {grade}:
         return False  # where the reason ends is unknown: a correction may follow it
     behind = after[max(after.rfind(mark) for mark in _QUOTES) + 1 :] if "}" in after else ""
-    return not _NEW_OBJECT.search(after) and _stands_alone(
-        head["prose"] if head else "", behind, grade, scale
-    )
+    return not _NEW_OBJECT.search(after) and _stands_alone(head["prose"], behind, grade, scale)
 
 
 def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:

@@ -29,7 +29,7 @@ _TOKENS = {
     r"|(?<![\u4e00-\u9fff])[是否](?![\u4e00-\u9fff])|(?<!否)不?相关(?![性度])|无关)",
 }
 _STRUCTURE = re.compile(
-    rf"(?<![A-Za-z])(?:{'|'.join(REASON_KEYS)})[{re.escape(AROUND)}]{{0,4}}[:=]|^[ \t]{{0,8}}\|"
+    rf"(?<![A-Za-z])(?:{'|'.join(REASON_KEYS)})[{re.escape(AROUND)}]{{0,4}}[:=]|^[ \t]{{0,8}}\||\\boxed"
     rf"|</?(?:{'|'.join((*REASON_KEYS, *KEYS['binary'], *KEYS['graded']))})>",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -54,7 +54,7 @@ def is_example(text: str) -> bool:
 
 
 def is_structured(text: str) -> bool:
-    """True when prose has a form of its own ("Reason: …", a table): an object may be a quotation in it."""
+    """True when prose has a form of its own ("Reason: …", a table, a box): an object may be a quotation in it."""
     return _STRUCTURE.search(flatten(text)) is not None
 
 
@@ -63,9 +63,10 @@ def runs_into(before: str) -> bool:
     return before[-1:].isalnum() and not before.lower().endswith("json")
 
 
-def is_inside_sentence(before: str, behind: str) -> bool:
-    """True when an object stands between words of one line."""
-    return before.rstrip(" ")[-1:].isalnum() and behind.lstrip(" ")[:1].isalnum()
+def is_inside_line(before: str, behind: str) -> bool:
+    """True when words follow an object on its line and no colon or line break led to it."""
+    lead = before.rstrip(" ")
+    return bool(lead) and lead[-1] not in ":：\n>" and behind.lstrip(" ")[:1].isalnum()
 
 
 def states(text: str, scale: Scale) -> set[int | None]:

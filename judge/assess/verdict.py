@@ -167,7 +167,7 @@ def _check_prose(answer: str, found: Scan, grade: int, scale: Scale, *, cut: boo
         raise Unreadable("ambiguous", "the prose around the object says something else")
     if len(found.objects) == 1 and prose.is_example(gaps[0]):
         raise Unreadable("ambiguous", "the object is announced as an example")
-    inside = any(prose.is_inside_sentence(*pair) for pair in pairwise(gaps))
+    inside = any(prose.is_inside_line(*pair) for pair in pairwise(gaps))
     if inside or any(prose.runs_into(gap) for gap in gaps[:-1]) or any(map(prose.is_structured, gaps)):
         raise Unreadable("ambiguous", "the object may be quoted in a reason")
     if cut and any(character.isalnum() for character in gaps[-1]):

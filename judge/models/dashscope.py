@@ -103,7 +103,8 @@ class DashScope:
         return parse(response.status_code, response.content, response.headers)
 
     def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
-        output = answer.get("output") or {}
+        said = answer.get("output")
+        output = said if isinstance(said, dict) else {}
         choices = output.get("choices")
         if choices is None:
             text = {"content": output.get("text")}

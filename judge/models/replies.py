@@ -29,7 +29,7 @@ def parse(status: int, body: bytes, headers: Mapping[str, str]) -> Mapping[str, 
     """
     try:
         answer = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if status >= 300:
         return Fault.of(status, answer or body, headers)
@@ -51,7 +51,8 @@ def complete(
     """
     choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = _mapping(choice.get("message"))
-    finish_reason = choice.get("finish_reason")
+    finish = choice.get("finish_reason")
+    finish_reason = finish if isinstance(finish, str) else None
     refuse(finish_reason, message.get("refusal"))
     return Completion(
         text=flatten(message.get("content")),
@@ -63,7 +64,7 @@ def complete(
     )
 
 
-def refuse(finish_reason: object, refusal: object) -> None:
+def refuse(finish_reason: str | None, refusal: object) -> None:
     """Raises `Declined` if the model refused, or a filter ended its answer."""
     if finish_reason in FILTERED:
         raise Declined(

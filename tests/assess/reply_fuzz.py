@@ -217,7 +217,7 @@ def noise(reply: Reply) -> None:
     for _ in range(reply.rng.randint(1, 3)):
         start, end = reply.text.find(OPEN) - 3, reply.text.find(CLOSE) + 4
         places = [*range(start), *range(end, len(reply.text))]
-        if reply.spoiled or not places:
+        if reply.spoiled or start < -3 or not places:
             return
         place = reply.rng.choice(places)
         new = reply.rng.choice(("", "", reply.text[place] * 2, reply.rng.choice("\"'{}[]:,\\ \n03yn是：“”")))

@@ -1,0 +1,103 @@
+"""Whatever a server sends with status 200, an adapter answers with text or with a failed call."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.errors import CallError, Transient
+from judge.models.faults import Fault, classify
+from judge.models.replies import complete, flatten, parse, read_usage
+from judge.records import Usage
+from tests.loopback.server import Reply
+from tests.models.asking import always, ask, open_at
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+NAMES = st.sampled_from(
+    [
+        "choices",
+        "message",
+        "content",
+        "finish_reason",
+        "refusal",
+        "usage",
+        "error",
+        "code",
+        "output",
+        "text",
+        "type",
+    ]
+) | st.text(max_size=4)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.dictionaries(NAMES, VALUES, max_size=4))
+def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
+    answer = parse(200, json.dumps(body).encode(), {})
+    if isinstance(answer, Fault):
+        assert isinstance(classify(answer), CallError)
+        return
+    try:
+        completion = complete(
+            answer.get("choices"), model="m", params={}, usage=answer.get("usage"), request_id=None
+        )
+    except CallError:
+        return
+    assert isinstance(completion.text, str)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_an_answer_or_a_failed_call(body: bytes) -> None:
+    try:
+        assert isinstance(parse(200, body, {}), dict | Fault)
+    except Transient as error:
+        assert (error.kind, error.billed) == ("transport", True)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>502</html>", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"]
+)
+def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> None:
+    with pytest.raises(Transient, match="no whole JSON object"):
+        parse(200, body, {})
+
+
+@pytest.mark.parametrize("adapter", ["openai", "dashscope"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{}",
+        '{"choices": null, "output": null}',
+        '{"choices": [null], "output": {"choices": [null]}}',
+        '{"output": "x"}',
+    ],
+)
+def test_an_answer_of_no_known_shape_is_empty(adapter: str, body: str) -> None:
+    with always(Reply(body=body)) as server:
+        [answer] = ask(open_at(adapter, server))
+    assert answer.text == ""
+
+
+def test_usage_is_read_by_every_providers_names() -> None:
+    deepseek = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 4}
+    assert read_usage(deepseek) == Usage(9, 4, 2, 0)
+    langchain = {
+        "input_tokens": 9,
+        "output_tokens": 2,
+        "input_token_details": {"cache_read": 4},
+        "output_token_details": {"reasoning": 1},
+    }
+    assert read_usage(langchain) == Usage(9, 4, 2, 1)
+    assert read_usage(None) is None
+
+
+def test_content_parts_are_joined_without_reasoning() -> None:
+    assert flatten([{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None]) == "ab"

@@ -1,0 +1,91 @@
+"""Every command and every snippet in the READMEs runs, and the table they show is the one it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.loopback.server import LoopbackServer
+from tests.worlds import numbered, says_its_grade, write_rows
+
+ROOT = Path(__file__).resolve().parents[1]
+READMES = ("README.md", "README.zh-CN.md")
+
+
+def blocks(readme: str, language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / readme).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def run(command: str, folder: Path, **environment: str) -> str:
+    """Runs a shell line where `judge` is this checkout's, and gives what it printed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euc", command], cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "PATH": path, **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_the_first_screen_shows_what_the_demo_prints(readme: str, tmp_path: Path) -> None:
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    shown = re.search(r"<!-- demo -->\n```\n(.*?)```\n<!-- /demo -->", text, re.DOTALL)
+    assert shown is not None
+    assert text[: shown.end()].count("\n") < 40
+    table = run("judge demo", tmp_path).partition("\nThis was the lexical floor")[0]
+    assert [line.rstrip() for line in shown[1].splitlines()] == [line.rstrip() for line in table.splitlines()]
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_every_command_runs(readme: str, tmp_path: Path) -> None:
+    write_rows(
+        tmp_path / "results.jsonl", [{**row, "query_id": "q1", "query": "q"} for row in numbered(1, 2, 3)]
+    )
+    lines = [line.split("  #")[0].strip() for block in blocks(readme, "sh") for line in block.splitlines()]
+    commands = [line for line in lines if line.startswith("judge ")]
+    assert commands
+    run("judge demo", tmp_path)
+    with LoopbackServer(says_its_grade) as server:
+        for command in commands:
+            model = command.replace("openai:NAME", "openai:m").replace("dashscope:NAME", "dashscope:m")
+            run(
+                model, tmp_path, OPENAI_BASE_URL=server.openai_url, DASHSCOPE_BASE_URL=server.dashscope_url,
+                OPENAI_API_KEY="k", DASHSCOPE_API_KEY="k",
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_every_python_snippet_runs(readme: str, tmp_path: Path) -> None:
+    snippets = blocks(readme, "python")
+    assert snippets
+    for snippet in snippets:
+        (tmp_path / "snippet.py").write_text(snippet, encoding="utf-8")
+        assert "nDCG@10" in run("python snippet.py", tmp_path, PYTHONPATH=str(ROOT), COLUMNS="200")
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_the_example_rows_are_rows(readme: str, tmp_path: Path) -> None:
+    for block in blocks(readme, "json"):
+        (tmp_path / "d.jsonl").write_text(block, encoding="utf-8")
+        run("judge run d.jsonl -m lexical", tmp_path)
+
+
+def test_every_module_named_as_a_command_is_there() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for module in re.findall(r"python -m (tests\.[\w.]+)", text):
+        assert (ROOT / (module.replace(".", "/") + ".py")).is_file(), module
+
+
+def test_both_readmes_promise_the_two_commands_of_a_fresh_machine() -> None:
+    assert "pip install uv && uv run judge demo" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "pip install uv && uv run --all-extras pytest" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "uv run --all-extras pytest" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert shutil.which("bash")
