@@ -39,5 +39,5 @@ def _only_loopback() -> Iterator[None]:
 def _no_keys() -> None:
     """A key that happens to lie in the shell must neither be used nor change what a test sees."""
     for name in list(os.environ):
-        if name.endswith("_API_KEY") or name.endswith("_BASE_URL"):
+        if name.endswith(("_API_KEY", "_BASE_URL")):
             del os.environ[name]

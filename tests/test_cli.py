@@ -181,7 +181,8 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
         (folder / lang).mkdir(parents=True)
         (folder / lang / "graded.jinja").write_text(
             "{% block system %}Answer in JSON. House rules apply.{% endblock %}"
-            "{% block user %}Query: {{ query }}\n<<<{{ mark }}\n{{ title }}{{ date }}{{ snippet }}\n{{ mark }}>>>\n"
+            "{% block user %}Query: {{ query }}\n<<<{{ mark }}\n"
+            "{{ title }}{{ date }}{{ snippet }}\n{{ mark }}>>>\n"
             "{{ reference }}{{ as_of }}{% endblock %}{% block again %}Just the grade.{% endblock %}"
         )
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 1))

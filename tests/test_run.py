@@ -44,7 +44,7 @@ def test_the_puppy_with_anaemia_comes_out_as_people_worked_it_out(tmp_path: Path
         assert len(server.asked) == 6
     query = results(out)["queries"][0]
     engine = query["engines"]["seed"]
-    # (1/1 + 2/3 + 3/4 + 4/6) / 4 and 4/6
+    # The mean of the precisions 1, 2/3, 3/4 and 4/6; four of six are relevant.
     assert engine["scores"]["AP(own)@10"] == pytest.approx(0.7708333333, abs=1e-10)
     assert engine["scores"]["SetP"] == pytest.approx(2 / 3)
     judgments = [snippet["judgments"][0] for snippet in engine["snippets"]]
@@ -322,7 +322,8 @@ def test_killed_again_and_again_a_run_pays_again_only_for_calls_in_flight(tmp_pa
     in_flight = 8
     with LoopbackServer(slowly(says_its_grade, 0.03)) as server:
         words = (
-            "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, "--concurrency", in_flight,
+            "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out,
+            "--concurrency", in_flight,
         )  # fmt: skip
         kills = 3
         for _ in range(kills):
@@ -389,7 +390,8 @@ def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
-    echo = '{"error": {"code": "bad", "message": "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"}}'
+    told = "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"
+    echo = json.dumps({"error": {"code": "bad", "message": told}})
     for status in (400, 401, 500):
         with LoopbackServer(lambda asked, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
             done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",

@@ -75,6 +75,8 @@ def read(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
     unclosed = cut or flat.count("{") > flat.count("}")
     if not mentions:
         raise Unreadable("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
+    if unclosed and not any(mention.complete for mention in mentions):
+        raise Unreadable("truncated", f"the reply ends within the value: {answer[-80:]!r}")
     grade = _agreed(mentions, scale)
     if found.objects:
         raise Unreadable("truncated" if unclosed else "ambiguous", "an object and the remains of another")

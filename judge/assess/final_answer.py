@@ -23,7 +23,7 @@ _CLOSER = re.compile(
     re.IGNORECASE,
 )
 _BLANKS = " \t\r\n\f\v\x00\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
-_TOKEN = r"(?:<\|[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"  # noqa: S105
+_TOKEN = r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"  # noqa: S105
 _LEADING = re.compile(rf"{_TOKEN}+", re.IGNORECASE)
 _TRAILING = re.compile(rf"{_TOKEN}+\Z", re.IGNORECASE)
 _JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?(?:[{｛]|[\"'“]\w{1,12}[\"'”]\s?[:：])")

@@ -54,7 +54,7 @@ def is_example(text: str) -> bool:
 
 
 def is_structured(text: str) -> bool:
-    """True when prose has a form of its own ("Reason: …", a table, a box): an object may be a quotation in it."""
+    """True when prose has a form of its own ("Reason: …", a table): it may quote the object."""
     return _STRUCTURE.search(flatten(text)) is not None
 
 
@@ -65,8 +65,8 @@ def runs_into(before: str) -> bool:
 
 def is_inside_line(before: str, behind: str) -> bool:
     """True when words follow an object on its line and no colon or line break led to it."""
-    lead = before.rstrip(" ")
-    return bool(lead) and lead[-1] not in ":：\n>" and behind.lstrip(" ")[:1].isalnum()
+    lead = _TAG.sub("\n", before[-80:].rstrip(" "))
+    return bool(lead) and lead[-1] not in ":：\n" and behind.lstrip(" ")[:1].isalnum()
 
 
 def states(text: str, scale: Scale) -> set[int | None]:

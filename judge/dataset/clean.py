@@ -31,7 +31,7 @@ _TAG_NAMES = (
 _NOT_MARKUP = re.compile(rf"<(?!/?(?:{'|'.join(_TAG_NAMES)})(?=[\s/>])|!--)", re.IGNORECASE)
 _OPENED = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)")
 _BREAKING = frozenset(
-    "br p div li tr h1 h2 h3 h4 h5 h6 td th dd dt ul ol table section article hr blockquote pre option".split()
+    "br p div li tr h1 h2 h3 h4 h5 h6 td th dd dt ul ol table section article hr blockquote pre".split()
 )
 _SILENT = ["script", "style", "template", "noscript", "iframe", "object", "svg", "head", "title"]
 

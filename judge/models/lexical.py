@@ -18,7 +18,7 @@ _STOP_WORDS = frozenset(
     that the their them there these they this to was we were what when where which who why will with you
     your""".split()
 )
-_STOP_CHARS = re.compile("[的了吗呢吧啊么是在和与及或就都也很到把被给让个些这那哪什怎如何为]")
+_STOP_CHARS = re.compile("[的了吗呢吧啊么]")
 #: Shares of the query's terms from which the grades 1, 2 and 3 are given.
 _THRESHOLDS = (0.2, 0.5, 0.8)
 

@@ -75,14 +75,16 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     for measure, note in summary["notes"].items():
         yield f"{measure}: {note}"
     for measure, count in summary["undefined"].items():
-        yield f"{measure}: {count} of {summary['queries']} queries have no relevant snippet in the pool; left out"
+        queries = f"{count} of {summary['queries']} queries"
+        yield f"{measure}: {queries} have no relevant snippet in the pool; left out"
     if any(cell["bounds"] != [cell["mean"]] * 2 for cell in _cells(summary) if cell["mean"] is not None):
         yield "[low, high]: what the mean could be, whatever the unjudged snippets are"
     if summary["failures"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
         yield f"failed: {kinds}. The same command asks again for these alone."
     if summary["empty_snippets"]:
-        yield f"{summary['empty_snippets']:,} results show no text at all: grade 0, no call (flag empty_snippet)"
+        count = f"{summary['empty_snippets']:,} results"
+        yield f"{count} show no text at all: grade 0 without a call (flag empty_snippet)"
     if summary["flagged"]:
         shares = ", ".join(f"{engine} {count}" for engine, count in summary["flagged"].items())
         yield f"flagged as suspicious (never re-graded for it): {shares}"

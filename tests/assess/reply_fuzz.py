@@ -182,7 +182,7 @@ def thought(reply: Reply) -> None:
 
 
 def endless_thought(reply: Reply) -> None:
-    if "</" not in reply.text and "◁/" not in reply.text and "final<" not in reply.text:
+    if "</" not in reply.text and not reply.thought:
         reply.text = reply.rng.choice(("<think>", "<think>\nLet me see. ", "◁think▷")) + reply.text
         reply.finish_reason = reply.rng.choice(("stop", "length"))
         reply.spoil()

@@ -1,4 +1,4 @@
-"""How close to the ideal the model adapters come, and what CPU a pair costs.
+"""How close to the ideal a whole run and the model adapters come, and what CPU a pair costs.
 
     python -m tests.bench.throughput [--pairs 2000] [--concurrency 64] [--latency 0.5] [NAME…]
 
@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +20,10 @@ from dataclasses import dataclass
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
 
+from judge import pipeline
+from judge.config import Config
 from judge.models import open_model
-from judge.records import GRADED, Prompt, Sampling
+from judge.records import GRADED, Judgment, Prompt, Sampling
 from tests.loopback.server import Asked, LoopbackServer, Reply
 
 SCHEMA = {
@@ -89,6 +92,7 @@ def adapter(kind: str) -> Callable[[str, Load], tuple[Call, Close]]:
     return opened
 
 
+RUN = "judge run"
 KINDS = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
 CLIENTS = {"AsyncOpenAI loop": bare} | {kind: adapter(kind) for kind in KINDS}
 
@@ -132,12 +136,39 @@ async def drive(call: Call, close: Close, load: Load) -> tuple[float, float]:
     return spent
 
 
+class Stopwatch:
+    """Takes the time from the first question to the last durable judgment."""
+
+    def begin(self, asked: int, known: int) -> None:
+        self.wall, self.cpu = time.perf_counter(), time.process_time()
+
+    def judged(self, judgment: Judgment, usd: float | None) -> None:
+        pass
+
+    def end(self) -> None:
+        self.wall, self.cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
+
+
+def whole_run(url: str, load: Load) -> tuple[float, float]:
+    """Wall and CPU seconds of judging in `judge run`: prompts, retries, reading replies, the store."""
+    rows = [
+        {"query_id": f"q{n // 10}", "query": f"茶 {n // 10}", "engine": "a", "snippet": str(n) + "绿茶" * 300}
+        for n in range(load.pairs)
+    ]
+    stopwatch = Stopwatch()
+    with tempfile.TemporaryDirectory() as folder:
+        config = Config(model="openai:m", base_url=url, concurrency=load.concurrency, out=f"{folder}/runs/x")
+        asyncio.run(pipeline.run(config, rows=rows, watch=stopwatch))
+    return stopwatch.wall, stopwatch.cpu
+
+
 def main() -> None:
     """Runs the clients one after the other and prints a line for each."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("clients", nargs="*", metavar="NAME", help=f"of {', '.join(CLIENTS)}; all by default")
+    names = ", ".join((RUN, *CLIENTS))
+    parser.add_argument("clients", nargs="*", metavar="NAME", help=f"of {names}; all by default")
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--latency", type=float, default=0.5)
@@ -147,8 +178,11 @@ def main() -> None:
         f"{load.pairs} pairs, {load.concurrency} at once, {load.latency:g} s each: ideal {load.ideal:.2f} s"
     )
     with server_process(load.latency) as url:
-        for name in asked.clients or CLIENTS:
-            wall, cpu = asyncio.run(drive(*CLIENTS[name](url, load), load))
+        for name in asked.clients or (RUN, *CLIENTS):
+            if name == RUN:
+                wall, cpu = whole_run(url, load)
+            else:
+                wall, cpu = asyncio.run(drive(*CLIENTS[name](url, load), load))
             rate, each = load.pairs / wall, 1000 * cpu / load.pairs
             share = rate / load.ideal
             print(f"{name:18} {rate:7.1f} pairs/s   {share:.3f} of ideal   {each:.2f} CPU ms a pair")
