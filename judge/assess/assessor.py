@@ -97,8 +97,8 @@ class Assessor:
 
     def _oddities(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
         flags = []
-        asked = self.model.name.rpartition(":")[2]
-        if completion.model and asked not in completion.model and completion.model not in self.model.name:
+        asked, served = self.model.name, completion.model
+        if served and not (asked.endswith(served) or served.startswith(asked.rpartition(":")[2])):
             flags.append(f"served_by:{completion.model}")
         starts = range(len(verdict.reason) - _ECHO + 1)
         if any(verdict.reason[start : start + _ECHO] in prompt.system for start in starts):

@@ -17,19 +17,12 @@ from judge.records import Scale, Verdict
 
 _CURLY = "“”„‘’＂＇"
 _QUOTES = "\"'" + _CURLY
-_ALL_KEYS = (*wording.KEYS["binary"], *wording.KEYS["graded"], *wording.REASON_KEYS)
-#: A key that prompts ask for, in quotes of any kind, with its colon.
-QUOTED_KEY = re.compile(
-    rf"[{_QUOTES}]\s{{0,4}}(?:{'|'.join(_ALL_KEYS)})\s{{0,4}}[{_QUOTES}]\s{{0,4}}[:：]", re.IGNORECASE
-)
 _VALUE = (
     rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]"
     rf"|[^\s,{{}}\[\]{_QUOTES}]{{0,40}}"
 )
 #: What may follow a complete value: a closer, a comma that is no decimal comma, or the next key.
-_DELIMITER = re.compile(
-    rf"\s{{0,64}}(?:,(?!\s{{0,8}}[0-9])|\}}|[{_QUOTES}](?:{'|'.join(_ALL_KEYS)})[{_QUOTES}])"
-)
+_DELIMITER = re.compile(rf"\s{{0,64}}(?:,(?!\s{{0,8}}[0-9])|\}}|[{_QUOTES}](?:{wording.ANY_KEY})[{_QUOTES}])")
 _REASON = re.compile(
     rf"[{_QUOTES}]?(?:{'|'.join(wording.REASON_KEYS)})[{_QUOTES}]?\s{{0,8}}:\s{{0,8}}[{_QUOTES}]?",
     re.IGNORECASE,
@@ -65,7 +58,7 @@ def is_damaged(answer: str, found: Scan) -> bool:
         # A brace too many right at the object changes nothing.
         gaps[-1] = gaps[-1].lstrip("}] \r\n")
         gaps[0] = gaps[0].rstrip().removesuffix("{")
-    return any("{" in gap or "}" in gap or QUOTED_KEY.search(gap) for gap in gaps)
+    return any("{" in gap or "}" in gap or wording.QUOTED_KEY.search(gap) for gap in gaps)
 
 
 def read(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from judge.assess.lenient_json import Scan, flatten, scan
+from judge.assess.wording import ANY_KEY, QUOTED_KEY
 from judge.errors import Unreadable
 
 _TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
@@ -23,10 +24,15 @@ _CLOSER = re.compile(
     re.IGNORECASE,
 )
 _BLANKS = " \t\r\n\f\v\x00\x85\xa0\u2028\u2029\u3000\u200b\u200c\u200d\u2060\ufeff"
-_TOKEN = r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"  # noqa: S105
-_LEADING = re.compile(rf"{_TOKEN}+", re.IGNORECASE)
-_TRAILING = re.compile(rf"{_TOKEN}+\Z", re.IGNORECASE)
-_JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?(?:[{｛]|[\"'“]\w{1,12}[\"'”]\s?[:：])")
+_CONTROL = (
+    r"(?:<\|(?!channel|message|think|begin_of_th|end_of_th)[a-z_]{1,30}\|>|<｜[^<>｜]{1,30}｜>"
+    r"|</?s>|<eos>|<end_of_turn>|</?answer>|\s)"
+)
+_LEADING = re.compile(rf"{_CONTROL}+", re.IGNORECASE)
+_TRAILING = re.compile(rf"{_CONTROL}+\Z", re.IGNORECASE)
+_JSON_FIRST = re.compile(
+    rf"(?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?(?:[{{｛]|(?:{ANY_KEY})\s?[:：=])", re.IGNORECASE
+)
 #: Far above what any token limit lets through; reading must stay fast on garbage.
 _MAX_CHARS = 200_000
 
@@ -83,19 +89,26 @@ def _behind_thinking_blocks(text: str) -> str:
 def _thinking_end(text: str, found: Scan) -> int:
     """Where the answer begins: behind the last closing mark that is no part of an object's string."""
     end = len(text) if found.broken is None else found.broken
-    closers = _marks(_CLOSER, text, found, end)
-    openers = _marks(_OPENER, text, found, end)
-    in_block = bool(openers) and (not closers or openers[-1].start() > closers[-1].start())
-    if closers and not openers and _JSON_FIRST.match(text):
-        # Thinking whose opening mark was in the prompt does not begin with the answer's own object.
+    closers, openers = _marks(_CLOSER, text, found, end), _marks(_OPENER, text, found, end)
+    closers += list(_CLOSER.finditer(text, end))
+    if not closers:
+        return 0
+    last = closers[-1]
+    thought = text[: last.start()]
+    in_block = any(opener.start() < last.start() for opener in openers)
+    # Thinking whose opening mark was in the prompt holds no answer of its own, nor begins with one.
+    if not in_block and (_JSON_FIRST.match(text) or _marks(QUOTED_KEY, text, found, min(end, last.start()))):
         raise Unreadable("malformed", "a closing mark of thinking follows an object")
-    last = list(_CLOSER.finditer(text, end))[-1:]
-    if not last:
-        return closers[-1].end() if closers else 0
-    flat = flatten(text[end : last[0].start()])
-    if not in_block and flat.count("{") > flat.count("}"):
+    broken = flatten(thought[end:])
+    if broken.count("{") > broken.count("}") and not _still_open(openers, closers, end):
         raise Unreadable("malformed", "a closing mark of thinking stands inside a damaged object")
-    return last[0].end()
+    return last.end()
+
+
+def _still_open(openers: list[re.Match[str]], closers: list[re.Match[str]], position: int) -> bool:
+    """True when a position lies inside a block of thinking."""
+    last_opener = max((mark.start() for mark in openers if mark.start() < position), default=-1)
+    return last_opener > max((mark.start() for mark in closers if mark.start() < position), default=-1)
 
 
 def _marks(mark: re.Pattern[str], text: str, found: Scan, end: int) -> list[re.Match[str]]:

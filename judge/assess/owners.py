@@ -6,10 +6,15 @@ process numbers, heartbeats or clocks.
 
 from __future__ import annotations
 
+import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+#: Seconds after which a lock file that nobody holds belongs to a dead process.
+_YOUNG = 60.0
 
 
 class Owner:
@@ -19,16 +24,22 @@ class Owner:
         folder.mkdir(parents=True, exist_ok=True)
         self.id = uuid.uuid4().hex[:12]
         self._folder = folder
+        for path in folder.glob("*.lock"):
+            self._sweep(path)
         self._lock = FileLock(self._path(self.id), thread_local=False)
         self._lock.acquire(timeout=0)
+
+    def _sweep(self, path: Path) -> None:
+        """Removes what a dead process left; a young file may be one that is just being locked."""
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _YOUNG:
+                self.is_dead(path.stem)
 
     def _path(self, owner_id: str) -> Path:
         return self._folder / f"{owner_id}.lock"
 
     def is_dead(self, owner_id: str) -> bool:
         """True when the process that called itself `owner_id` is gone; its lock file is removed."""
-        if owner_id == self.id:
-            return False
         lock = FileLock(self._path(owner_id), thread_local=False)
         try:
             lock.acquire(timeout=0)

@@ -34,6 +34,7 @@ _STRUCTURE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHERWISE = re.compile(r"^\s*(?:or\b|或)", re.IGNORECASE)
+_COUNT = re.compile(r"[0-9]{2}")
 _TAG = re.compile(r"<[^<>]{1,30}>")
 _CLASS = re.escape(AROUND)
 
@@ -64,9 +65,10 @@ def runs_into(before: str) -> bool:
 
 
 def is_inside_line(before: str, behind: str) -> bool:
-    """True when words follow an object on its line and no colon or line break led to it."""
+    """True when an object stands within a sentence: behind a comma, or between words with no colon."""
     lead = _TAG.sub("\n", before[-80:].rstrip(" "))
-    return bool(lead) and lead[-1] not in ":：\n" and behind.lstrip(" ")[:1].isalnum()
+    within = lead[-1:] not in ("", ":", "：", "\n") and behind.lstrip(" ")[:1].isalnum()
+    return within or lead[-1:] in (",", "，", "、", ";", "；")
 
 
 def states(text: str, scale: Scale) -> set[int | None]:
@@ -88,12 +90,10 @@ def contradicts(before: str, grade: int, scale: Scale) -> bool:
 
 def changes(behind: str, grade: int, scale: Scale) -> bool:
     """True when prose behind an object has another value, a correction, or an alternative ("or")."""
-    values = re.finditer(_TOKENS[scale.name], flatten(behind), re.IGNORECASE)
-    return (
-        bool(_OTHERWISE.search(behind))
-        or is_revised(behind)
-        or any(says(match["value"], scale) != grade for match in values)
-    )
+    found = (match["value"] for match in re.finditer(_TOKENS[scale.name], flatten(behind), re.IGNORECASE))
+    # Years and counts are on no scale.
+    values = {says(value, scale) for value in found if not _COUNT.match(value)}
+    return bool(values - {grade} or _OTHERWISE.search(behind)) or is_revised(behind)
 
 
 def takes_back(behind: str, grade: int, scale: Scale) -> bool:

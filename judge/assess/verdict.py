@@ -27,7 +27,7 @@ _CUT = ("length", "max_tokens", "content_filter")
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
 _BRACELESS = re.compile(
-    rf"\A((?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?)(?={damaged.QUOTED_KEY.pattern})", re.IGNORECASE
+    rf"\A((?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?)(?={wording.QUOTED_KEY.pattern})", re.IGNORECASE
 )
 _JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]")
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
@@ -51,7 +51,7 @@ def read(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict
     """
     cut = finish_reason in _CUT
     whole = final_answer(text, cut=cut)
-    answer = _BRACELESS.sub(r"\1{", _unwrapped(whole))
+    answer = _with_brace(_unwrapped(whole))
     verdict = _read_answer(answer, scan(answer), scale, cut=cut)
     flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
     if len(verdict.reason) > MAX_REASON:
@@ -61,11 +61,17 @@ def read(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict
 
 def _unwrapped(answer: str) -> str:
     """An answer that was encoded as a JSON string once too often, decoded; any other as it is."""
-    if _ESCAPED_OBJECT.match(answer):
+    if _ESCAPED_OBJECT.match(answer) and answer.endswith("}"):
         return unescape(answer)
     if _ESCAPED_OBJECT.match(answer, 1) and answer[0] == '"' and is_strict(answer):
         return unescape(answer[1:-1])
     return answer
+
+
+def _with_brace(answer: str) -> str:
+    """An answer that lacks no more than its first brace, with it; any other as it is."""
+    completed = _BRACELESS.sub(r"\1{", answer)
+    return completed if scan(completed).broken is None else answer
 
 
 def _read_answer(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:

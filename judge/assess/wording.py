@@ -12,6 +12,11 @@ from judge.records import Scale
 #: Keys of the verdict in an object, by scale; the first is what the prompts ask for.
 KEYS = {"binary": ("verdict", "判定", "结论"), "graded": ("grade", "等级", "评分", "分数")}
 REASON_KEYS = ("reason", "理由", "原因")
+ANY_KEY = "|".join((*KEYS["binary"], *KEYS["graded"], *REASON_KEYS))
+#: A known key in quotes of any kind, with its colon.
+QUOTED_KEY = re.compile(
+    rf"[\"'“”„‘’＂＇]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[\"'“”„‘’＂＇]\s{{0,4}}[:：]", re.IGNORECASE
+)
 
 #: Words that announce a value in prose, by scale, as alternatives of a regular expression.
 LABELS = {

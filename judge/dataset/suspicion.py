@@ -116,6 +116,10 @@ _TRICKS: Mapping[str, _Trick] = {
         r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:写进|写在|输出|打印|贴出|告诉我|附在)",
     ),
 }
+#: What `Snippet.flags` call text that tries to sway whoever grades it, here and in cleaning.
+SUSPICIOUS = frozenset(
+    {"chat_tokens", "invisible", "stuffing", *(name.partition(":")[0] for name in _TRICKS)}
+)
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _LOOK_AT = 8000
 

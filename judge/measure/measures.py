@@ -128,7 +128,7 @@ KINDS = MappingProxyType(
                 ("rel", "p"),
                 True,
                 "expected rate of relevant results for a reader who goes on with probability p",
-                "Moffat & Zobel 2008",
+                "Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)",
             ),
             Kind(
                 "ERR",

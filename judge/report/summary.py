@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judge.dataset.suspicion import SUSPICIOUS
 from judge.measure.score import Scores
 from judge.measure.summary import EngineSummary, Mean, summarise
 from judge.records import Dataset, Judgment, Pool, Scale
@@ -44,7 +45,7 @@ def summary(
         "coverage": judged / wanted if wanted else 1.0,
         "failures": _count(judgment.error for judgment in judgments if judgment.error is not None),
         "empty_snippets": _empty(data, pool),
-        "flagged": _flagged(data, pool, judgments),
+        "flagged": _flagged(data, pool),
         "measures": [str(measure) for measure in scores.measures],
         "notes": {str(measure): measure.note for measure in scores.measures if measure.note},
         "undefined": _undefined(engines),
@@ -93,14 +94,13 @@ def _empty(data: Dataset, pool: Pool) -> int:
     return sum("empty_snippet" in snippet.flags for snippet in shown)
 
 
-def _flagged(data: Dataset, pool: Pool, judgments: Iterable[Judgment]) -> dict[str, int]:
-    """How many of each engine's snippets, down to the depth, carry a flag."""
-    flagged = {(judgment.query_id, judgment.snippet_id) for judgment in judgments if judgment.flags}
+def _flagged(data: Dataset, pool: Pool) -> dict[str, int]:
+    """How many of each engine's snippets, down to the depth, try to sway the grader."""
     counts = Counter(
         ranking.engine
         for ranking in data.rankings
         for snippet in ranking.snippets[: pool.depth]
-        if (ranking.query_id, snippet.id) in flagged
+        if not SUSPICIOUS.isdisjoint(snippet.flags)
     )
     return dict(sorted(counts.items()))
 

@@ -19,7 +19,7 @@ def textbook(
 ) -> float | None:
     """The value for list `at` of one query's `lists`; results are written document/wording."""
     cutoff = measure.cutoff or depth
-    own = [name for name in lists[at]]
+    own = list(lists[at])
     rel = measure.rel or scale.relevant_from
 
     def gain(grade: int) -> float:
@@ -48,32 +48,28 @@ def textbook(
 
 def _of_list(measure: Measure, top: Sequence[float], cutoff: int, best: float, returned: int) -> float:
     hits = [rank for rank, gain in enumerate(top, start=1) if gain > 0]
-    match measure.name:
-        case "nDCG" | "DCG":
-            return _dcg(top)
-        case "sDCG":
-            return _dcg(top) / _dcg([best] * cutoff)
-        case "AP":
-            return sum((found + 1) / rank for found, rank in enumerate(hits))
-        case "P":
-            return len(hits) / cutoff
-        case "R":
-            return len(hits)
-        case "RR":
-            return 1 / hits[0] if hits else 0.0
-        case "Success":
-            return float(bool(hits))
-        case "SetP":
-            return len(hits) / returned if returned else 0.0
-        case "RBP":
-            return (1 - measure.p) * sum(measure.p ** (rank - 1) for rank in hits)
-        case "ERR":
-            still, total = 1.0, 0.0
-            for rank, stop in enumerate(top, start=1):
-                total += still * stop / rank
-                still *= 1 - stop
-            return total
-    raise AssertionError(measure)
+    values = {
+        "nDCG": _dcg(top),
+        "DCG": _dcg(top),
+        "sDCG": _dcg(top) / _dcg([best] * cutoff),
+        "AP": sum((found + 1) / rank for found, rank in enumerate(hits)),
+        "P": len(hits) / cutoff,
+        "R": len(hits),
+        "RR": 1 / hits[0] if hits else 0.0,
+        "Success": float(bool(hits)),
+        "SetP": len(hits) / returned if returned else 0.0,
+        "RBP": (1 - measure.p) * sum(measure.p ** (rank - 1) for rank in hits),
+        "ERR": _err(top),
+    }
+    return values[measure.name]
+
+
+def _err(stops: Sequence[float]) -> float:
+    still, total = 1.0, 0.0
+    for rank, stop in enumerate(stops, start=1):
+        total += still * stop / rank
+        still *= 1 - stop
+    return total
 
 
 def _dcg(gains: Sequence[float]) -> float:

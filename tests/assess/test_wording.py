@@ -1,0 +1,146 @@
+"""Only words and numbers of the scale are values, in an object or alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.assess.verdict import read
+from judge.errors import Unreadable
+from judge.records import BINARY, GRADED, Scale
+
+
+def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
+    """The kind of error that reading ends with."""
+    with pytest.raises(Unreadable) as caught:
+        read(text, scale, finish_reason)
+    return caught.value.kind
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("yes", "Yes", "YES.", " yes ", "Ｙｅｓ", "yes\\n", "**yes**", "'yes'", "`Yes`"),
+        *(
+            "\\u662f",
+            "是",
+            "是。",
+            "是！",
+            "“是”",
+            "「是」",
+            "相关",
+            "相关。",
+            "是的",
+            "ＹＥＳ。",
+            "yes\\u200b",
+        ),
+    ],
+)
+def test_words_for_yes(word: str) -> None:
+    assert read(f'{{"reason": "r", "verdict": "{word}"}}', BINARY).grade == 1
+
+
+@pytest.mark.parametrize(
+    "word", ["no", "nO", "No!", "Ｎｏ", "否", "否。", "不相关", "不是", "无关", "irrelevant"]
+)
+def test_words_for_no(word: str) -> None:
+    assert read(f'{{"reason": "r", "verdict": "{word}"}}', BINARY).grade == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *('"not irrelevant"', '"partially"', '"部分相关"', '"know"', '"yes/no"', '"yes or no"'),
+        *('"yes and no"', '"yes?"', '"是否"', '"是/否"', '"相关性不足"', '"y"', '""', "true"),
+        *("false", "null", "1", '"1"', "[]", '["yes"]', "{}", '"уes"', '"~~yes~~"'),
+        *('"yes no"', '"not"', '"不一定"', "NaN"),
+    ],
+)
+def test_other_words_are_no_verdict(value: str) -> None:
+    assert refusal(f'{{"reason": "r", "verdict": {value}}}', BINARY) in ("not_a_grade", "malformed")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["2", '"2"', '" 2 "', "2.0", "2.00", '"2.0"', '"2分"', '"２"', "２", '"2."', '"**2**"', "2分", "'2'"],
+)
+def test_spellings_of_a_grade(value: str) -> None:
+    assert read(f'{{"reason": "r", "grade": {value}}}', GRADED).grade == 2
+
+
+@pytest.mark.parametrize("value", ["2.5", '"2.5"', '"1.5"', "0.1", "2.000001", '"２．５"'])
+def test_fractions_are_not_rounded(value: str) -> None:
+    assert refusal(f'{{"reason": "r", "grade": {value}}}', GRADED) == "not_integer"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("true", "false", "null", "None", "4", "10", "-1", "NaN", "Infinity", "1e0", "0x2"),
+        *("03", '"3/5"', '"2-3"', '"+2"', '"叁"', '"②"', '"²"', '"٣"', '"1 2"', '"2 or 3"'),
+        *('"high"', '""', "[2]", '{"value": 2}', '"0-3"'),
+    ],
+)
+def test_what_is_not_on_the_scale_is_no_grade(value: str) -> None:
+    assert refusal(f'{{"reason": "r", "grade": {value}}}', GRADED) == "not_a_grade"
+
+
+@pytest.mark.parametrize(
+    ("text", "grade"),
+    [
+        *(("yes", 1), ("No.", 0), ("是", 1), ("否。", 0), ("**Yes**", 1), ("`no`", 0)),
+        *(('"yes"', 1), ("「是」", 1), ("ＮＯ", 0), ("Verdict: no", 0), ("**Verdict:** yes", 1)),
+        *(("Verdict: **Yes**", 1), ("### Verdict: Yes", 1), ("判定:不相关", 0), ("**判定：否**", 0)),
+        *(("结论：是", 1), ("最终判定：相关", 1), ("```\nyes\n```", 1), ("Final answer: no", 0)),
+        *(("yes<|im_end|>", 1), ("<answer>no</answer>", 0)),
+    ],
+)
+def test_bare_verdicts(text: str, grade: int) -> None:
+    verdict = read(text, BINARY)
+    assert (verdict.grade, verdict.reason, verdict.flags) == (grade, "", ("no_reason",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2", "2.", "２", "**2**", "2分", "Grade: 2", "等级：2", "评分：2分", "##final score: 2"),
+        *("Grade (0-3): 2", '"2"', "grade = 2", "2.0", "```\n2\n```"),
+    ],
+)
+def test_bare_grades(text: str) -> None:
+    assert read(text, GRADED).grade == 2
+
+
+def test_a_labelled_reason_may_follow_a_bare_value() -> None:
+    assert read("Grade: 2\nReason: lists 3 steps", GRADED).reason == "lists 3 steps"
+    assert refusal("Grade: 2\nReason: lists\nGrade: 3", GRADED) == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("I think yes", "yes because it fits", "Yes, but no", "no way", "yes\nno", "是 否"),
+        *("是/否", "不相关但有用", "know", "The snippet is relevant.", "Error 503", "null", "[]"),
+        *('["yes"]', "yes" + " " * 400 + "no", "~~yes~~", "是否"),
+    ],
+)
+def test_words_in_prose_are_not_read(text: str) -> None:
+    assert refusal(text, BINARY) in ("malformed", "not_a_grade")
+
+
+@pytest.mark.parametrize(
+    "text", ["10", "4", "-1", "+1", "2 or 3", "1-2", "1/3", "Grade: 12", "Score: 3/5", "I say 2", "2 3"]
+)
+def test_numbers_in_prose_are_not_read(text: str) -> None:
+    assert refusal(text, GRADED) in ("malformed", "not_a_grade")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("I'm sorry, but I can't help with that.", "I cannot evaluate this passage."),
+        *("Sorry, no.", "抱歉，我无法判断。", "对不起，我不能回答。", "作为一个AI语言模型，我无法给出判断"),
+        *("As an AI, I can't.", 'I cannot judge. {"verdict": "no"}'),
+    ],
+)
+def test_a_refusal_is_no_verdict(text: str) -> None:
+    assert refusal(text, BINARY) == "refusal"

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import ir_measures
+import pytest
+
+from judge.errors import InputError
+from judge.measure.measures import DEFAULTS, KINDS, Measure, defaults, describe, parse, parse_all
+
+EVERYTHING = (
+    "nDCG@10 nDCG nDCG(dcg='exp-log2')@10 nDCG(own)@10 nDCG(own,dcg='exp-log2') AP@10 AP AP(own)@10 "
+    "AP(rel=2)@10 AP(own,rel=1)@5 P@5 P(rel=1)@5 R@10 R RR@10 RR Success@1 Success(rel=2)@3 SetP SetP(rel=1) "
+    "sDCG@10 DCG@5 DCG(dcg='exp-log2')@5 RBP(p=0.8) RBP(p=0.95)@10 RBP(rel=1,p=0.5)@3 ERR ERR@10 Judged@10"
+)
+
+
+def test_every_measure_prints_as_it_is_written() -> None:
+    names = EVERYTHING.split()
+    measures = parse_all(EVERYTHING)
+    assert [str(measure) for measure in measures] == names
+    assert {measure.name for measure in measures} == set(KINDS)
+    assert parse_all(map(str, measures)) == measures
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("ndcg@10", "nDCG@10"),
+        ("SDCG@3", "sDCG@3"),
+        ("success@1", "Success@1"),
+        (" AP ( rel = 2 ) @ 10 ", "AP(rel=2)@10"),
+        ("nDCG(dcg='log2')@10", "nDCG@10"),
+        ('nDCG(dcg="exp-log2")@10', "nDCG(dcg='exp-log2')@10"),
+        ("AP(rel=2, own)@10", "AP(own,rel=2)@10"),
+        ("RBP", "RBP(p=0.8)"),
+        ("RBP(p=.5)@3", "RBP(p=0.5)@3"),
+        ("AP()@10", "AP@10"),
+    ],
+)
+def test_spelling_is_lenient_and_printing_is_not(written: str, canonical: str) -> None:
+    assert str(parse(written)) == canonical
+
+
+def test_the_names_are_those_of_ir_measures() -> None:
+    shared = [
+        name for name in EVERYTHING.split() if "own" not in name and "DCG" not in name.replace("nDCG", "")
+    ]
+    for name in shared:
+        theirs = ir_measures.parse_measure(name)
+        assert (theirs.NAME, theirs.params.get("cutoff")) == (parse(name).name, parse(name).cutoff)
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("MAP@10", "did you mean AP?"),
+        ("MRR", "did you mean RR?"),
+        ("hit_rate@5", "did you mean Success?"),
+        ("nDGC@10", "did you mean nDCG?"),
+        ("Bpref", "There are: nDCG"),
+        ("nDCG@", "is not a measure"),
+        ("nDCG(10", "is not a measure"),
+        ("", "is not a measure"),
+        ("nDCG@ten", "a whole number, not 'ten'"),
+        ("nDCG@1.5", "a whole number, not '1.5'"),
+        ("nDCG@0", "a cutoff is a rank, 1 or more"),
+        ("nDCG@-3", "a cutoff is a rank, 1 or more"),
+        ("P", "P needs a cutoff, e.g. P@10"),
+        ("SetP@10", "takes no cutoff"),
+        ("nDCG(rel=2)@10", "nDCG has no parameter 'rel'; its parameters: own, dcg"),
+        ("AP(cutof=3)", "AP has no parameter 'cutof'"),
+        ("ERR(p=0.5)", "its parameters: none"),
+        ("P(own)@5", "P has no parameter 'own'"),
+        ("AP(own=1)@10", "write own"),
+        ("AP(rel)@10", "write rel=1"),
+        ("AP(rel=1,rel=2)@10", "rel is given twice"),
+        ("AP(rel=0)@10", "grade 0 is never relevant"),
+        ("AP(rel=two)@10", "write a number, e.g. rel=1"),
+        ("nDCG(dcg='exp')@10", "dcg is one of 'log2', 'exp-log2'"),
+        ("RBP(p=1)", "between 0 and 1"),
+        ("RBP(p=0)", "between 0 and 1"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_what_does(written: str, says: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse(written)
+    assert says in str(refused.value)
+
+
+def test_a_measure_cannot_be_built_that_cannot_be_written() -> None:
+    with pytest.raises(InputError, match="no parameter 'own'"):
+        Measure("P", cutoff=5, own=True)
+    with pytest.raises(InputError, match="needs a cutoff"):
+        Measure("sDCG")
+
+
+def test_lists_split_at_spaces_and_commas_outside_brackets_and_drop_repeats() -> None:
+    text = "nDCG(own, dcg='exp-log2')@10, AP@10;P@5\n ndcg@10 nDCG@10 "
+    assert [str(m) for m in parse_all(text)] == ["nDCG(own,dcg='exp-log2')@10", "AP@10", "P@5", "nDCG@10"]
+    with pytest.raises(InputError, match="no measure is named"):
+        parse_all(" ")
+
+
+def test_a_measure_is_a_key() -> None:
+    assert {parse("ndcg@10"): 1}[parse("nDCG@10")] == 1
+
+
+def test_own_list_measures_say_that_engines_cannot_be_compared_by_them() -> None:
+    own, pooled, free = parse_all("AP(own)@10 AP@10 P@5")
+    assert own.note == "order within the list only; not for comparing engines"
+    assert parse("SetP").note
+    assert (pooled.note, free.note) == ("", "")
+    assert [measure.pool_free for measure in (own, pooled, free)] == [True, False, True]
+
+
+def test_defaults_never_look_deeper_than_the_pool() -> None:
+    assert tuple(map(str, defaults(10))) == DEFAULTS
+    assert tuple(map(str, defaults(100))) == DEFAULTS
+    assert tuple(map(str, defaults(3))) == ("nDCG@3", "AP@3", "P@3", "RR@3", "sDCG@3")
+
+
+def test_the_catalogue_explains_every_measure() -> None:
+    kinds = describe()
+    assert [kind.name for kind in kinds] == list(KINDS)
+    assert all(kind.meaning and kind.source for kind in kinds)
+    syntax = {kind.name: kind.syntax for kind in kinds}
+    assert syntax["AP"] == "AP[(own, rel=1)][@k]"
+    assert syntax["P"] == "P[(rel=1)]@k"
+    assert syntax["ERR"] == "ERR[@k]"
+    assert syntax["Judged"] == "Judged@k"
+
+
+def test_the_residual_of_rbp_is_what_lies_below_the_cutoff() -> None:
+    assert parse("RBP(p=0.5)@3").residual(10) == 0.125
+    assert parse("RBP(p=0.5)").residual(2) == 0.25
+    assert parse("P@5").residual(10) == 0.0
