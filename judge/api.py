@@ -52,9 +52,15 @@ def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:
 
 def _now(work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`; in a thread of its own where this one runs an event loop already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _loop_is_running():
         return asyncio.run(work)
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as aside:
         return aside.submit(asyncio.run, work).result()
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

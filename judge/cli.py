@@ -160,6 +160,14 @@ def score(run: _RunFolder, measures: _Measures = None) -> None:
 
 
 @app.command()
+def measures() -> None:
+    """List every measure: how it is written, what it says, where its formula comes from."""
+    from judge.report import table
+
+    table.measures(_console())
+
+
+@app.command()
 def show(
     run: _RunFolder,
     query: Annotated[str, typer.Option("--query", help="The query's id.")],

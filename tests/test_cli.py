@@ -193,8 +193,14 @@ def test_custom_prompts_are_used(tmp_path: Path) -> None:
         assert "House rules apply." in server.asked[0].prompt
 
 
+def test_measures_are_listed_as_they_are_written() -> None:
+    said = command("measures").stdout
+    for name in ("nDCG[(own, dcg='exp-log2')][@k]", "AP[(own, rel=1)][@k]", "SetP", "RBP", "Judged@k"):
+        assert name in said
+
+
 def test_help_lists_every_command() -> None:
     done = command("--help")
     assert done.returncode == 0
-    for name in ("demo", "run", "score", "show", "estimate"):
+    for name in ("demo", "run", "score", "show", "estimate", "measures"):
         assert name in done.stdout

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from judge.assess import damaged, prose, wording
-from judge.assess.final_answer import final_answer
-from judge.assess.lenient_json import Node, Object, Scan, Text, flatten, is_strict, scan, unescape
+from judge.assess.reading import damaged, prose, wording
+from judge.assess.reading.final_answer import final_answer
+from judge.assess.reading.lenient_json import Node, Object, Scan, Text, flatten, is_strict, scan, unescape
 from judge.errors import Unreadable
 from judge.records import Scale, Verdict
 

@@ -9,31 +9,12 @@ from __future__ import annotations
 import hashlib
 import re
 
-from selectolax.lexbor import LexborHTMLParser
-
 from judge.dataset.encoding import looks_misdecoded
 from judge.dataset.identifiers import short_hash
+from judge.dataset.markup import visible_text
 from judge.dataset.suspicion import suspicions
 from judge.dataset.unseen import drop_invisible, has_invisible
 from judge.records import Snippet
-
-_TAG_NAMES = (
-    "a abbr acronym address applet area article aside audio b base basefont bdi bdo big blink blockquote "
-    "body br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog "
-    "dir div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 "
-    "head header hgroup hr html i iframe img input ins kbd label legend li link main map mark marquee "
-    "menu meta meter nav nobr noembed noframes noscript object ol optgroup option output p param picture "
-    "plaintext pre progress q rp rt ruby s samp script section select slot small source span strike "
-    "strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track "
-    "tt u ul var video wbr"
-).split()
-# `vector<int>`, `a < b` and `<- here` are text, so only the names of real elements open markup.
-_NOT_MARKUP = re.compile(rf"<(?!/?(?:{'|'.join(_TAG_NAMES)})(?=[\s/>])|!--)", re.IGNORECASE)
-_OPENED = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)")
-_BREAKING = frozenset(
-    "br p div li tr h1 h2 h3 h4 h5 h6 td th dd dt ul ol table section article hr blockquote pre".split()
-)
-_SILENT = ["script", "style", "template", "noscript", "iframe", "object", "svg", "head", "title"]
 
 # Control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, gpt-oss, and thinking marks.
 _TOKENS = re.compile(
@@ -43,7 +24,8 @@ _TOKENS = re.compile(
 )
 _TOKEN_MARKS = ("<", "|>", "｜>", "[", "◁")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
+# A sequence that isn't finished is no reason to drop the text behind it.
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANKS = re.compile("[^\\S\n]+")
 _BLANK_LINES = re.compile(r" ?\n ?(?:\n ?){2,}| ?\n ?")
@@ -101,35 +83,27 @@ def _clean(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
     if not text:
         return "", flags
-    # Far more raw text than could ever be shown is not worth parsing.
-    shown = _without_markup(text[: 50 * max_chars])
-    shown, flags = _tidy(shown, flags)
-    if len(shown) > max_chars or len(text) > 50 * max_chars:
+    decoded = visible_text(_encodable(text, flags))
+    shown, flags = _tidy(decoded[: 20 * max_chars], flags)
+    if len(shown) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         flags.add(f"truncated:{len(text)}:{digest}")
         shown = _tidy(shown[:max_chars], set())[0]
-    if looks_misdecoded(shown):
+    # What stands for half a surrogate pair was never a lost byte.
+    seen = decoded[: 2 * max_chars]
+    if looks_misdecoded(seen.replace("\ufffd", "") if "surrogate" in flags else seen):
         flags.add("encoding")
     return shown, flags
 
 
-def _without_markup(text: str) -> str:
-    if "<" not in text and "&" not in text:
+def _encodable(text: str, flags: set[str]) -> str:
+    """`text` with the halves of surrogate pairs joined and lone ones replaced."""
+    if text.isascii() or _SURROGATE.search(text) is None:
         return text
-    parser = LexborHTMLParser(_NOT_MARKUP.sub("&lt;", _SURROGATE.sub("\ufffd", text).replace("\0", "")))
-    body = parser.body
-    if body is None:
-        return ""
-    # Walking the tree costs more than parsing it, so only for elements that are there.
-    present = {name.lower() for name in _OPENED.findall(text)}
-    if not present.isdisjoint(_SILENT) or "<!--" in text:
-        body.strip_tags(_SILENT, recursive=True)
-    for name in present & _BREAKING:
-        for element in body.css(name):
-            if name != "br":
-                element.insert_before("\n")
-            element.insert_after("\n")
-    return body.text(deep=True)
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if joined.count("\ufffd") > text.count("\ufffd"):
+        flags.add("surrogate")
+    return joined
 
 
 def _tidy(text: str, flags: set[str]) -> tuple[str, set[str]]:
@@ -156,11 +130,9 @@ def _apart(match: re.Match[str]) -> str:
 
 
 def _readable(text: str, flags: set[str]) -> str:
-    if _SURROGATE.search(text):
-        flags.add("surrogate")
-        text = _SURROGATE.sub("\ufffd", text)
     text = (
-        text.replace("\r\n", "\n")
+        _encodable(text, flags)
+        .replace("\r\n", "\n")
         .replace("\r", "\n")
         .replace("\u2028", "\n")
         .replace("\u2029", "\n")

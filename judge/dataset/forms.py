@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import math
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,7 +46,20 @@ def rows(path: Path) -> Iterator[Row]:
 def from_mappings(given: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     """The rows of a dataset that is in memory already."""
     for number, record in enumerate(given, start=1):
-        yield from _expand(f"row {number}", record)
+        if not isinstance(record, Mapping):
+            raise InputError(
+                f"row {number}: is {record!r:.80}, not a mapping;"
+                " of a data frame, pass frame.to_dict('records')"
+            )
+        yield from _expand(f"row {number}", {name: _plain(name, value) for name, value in record.items()})
+
+
+def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its maker put there
+    """The value in Python's own types. NaN is how data frames write "absent", though no rank is."""
+    if hasattr(value, "item") and hasattr(value, "dtype"):
+        value = value.item()
+    absent = isinstance(value, float) and math.isnan(value) and name != "rank"
+    return None if absent else value
 
 
 def lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -52,19 +67,24 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
 
     Lines end at line feeds alone: other separators may stand inside a JSON string.
     """
+    for number, text in _decoded(path):
+        stripped = text.strip(" \t\r\n")
+        if stripped:
+            yield f"{path}:{number}", stripped
+
+
+def _decoded(path: Path) -> Iterator[tuple[int, str]]:
+    """Every line of the file with its number, as it stands there."""
     try:
         with opened(path) as file:
             for number, raw in enumerate(file, start=1):
-                place = f"{path}:{number}"
                 try:
-                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip(" \t\r\n")
+                    yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:
                     raise InputError(
-                        f"{place}: is not UTF-8 at byte {error.start + 1}; convert the file"
+                        f"{path}:{number}: is not UTF-8 at byte {error.start + 1}; convert the file"
                     ) from None
-                if text:
-                    yield place, text
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read: {error}") from error
 
 
@@ -75,7 +95,13 @@ def opened(path: Path) -> IO[bytes]:
 
 def parse_object(place: str, text: str) -> dict[str, Any]:
     """The JSON object in `text`; raises InputError when it is none, or names a key twice."""
+    value = _parse(place, text)
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: is {type(value).__name__} {text[:60]!r}, not an object {{…}}")
+    return value
 
+
+def _parse(place: str, text: str) -> Any:  # noqa: ANN401 - what JSON holds is known by looking
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -85,16 +111,14 @@ def parse_object(place: str, text: str) -> dict[str, Any]:
         return found
 
     try:
-        value = json.loads(text, object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
+        where = place if error.lineno == 1 else f"{place}, line {error.lineno}"
         raise InputError(
-            f"{place}: is not JSON: {error.msg} at column {error.colno}: {text[:60]!r}"
+            f"{where}: is not JSON: {error.msg} at column {error.colno}: {text[:60]!r}"
         ) from None
     except (RecursionError, ValueError) as error:
         raise InputError(f"{place}: is not JSON that can be read: {error}") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{place}: is {type(value).__name__} {text[:60]!r}, not an object {{…}}")
-    return value
 
 
 def _jsonl(path: Path) -> Iterator[Row]:
@@ -104,11 +128,8 @@ def _jsonl(path: Path) -> Iterator[Row]:
 
 def _json(path: Path) -> Iterator[Row]:
     """A JSON array of records, as test frameworks write it."""
-    text = "\n".join(text for _, text in lines(path))
-    try:
-        records = json.loads(text) if text else []
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
+    text = "".join(text for _, text in _decoded(path))
+    records = _parse(str(path), text) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
     if not isinstance(records, list):
@@ -121,18 +142,40 @@ def _json(path: Path) -> Iterator[Row]:
 
 def _csv(path: Path) -> Iterator[Row]:
     csv.field_size_limit(1 << 30)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            for record in reader:
-                place = f"{path}:{reader.line_num}"
-                if None in record:
-                    raise InputError(f"{place}: has more cells than the header has columns: {record[None]!r}")
-                yield _flat(place, {name: cell for name, cell in record.items() if cell or name == "snippet"})
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not CSV in UTF-8: {error}") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+    reader = csv.reader((text for _, text in _decoded(path)), strict=True)
+    header: list[str] = []
+    while True:
+        # A record may take several lines; the first one is where a person looks for it.
+        place = f"{path}:{reader.line_num + 1}"
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise InputError(f"{place}: is not CSV: {error}") from None
+        if cells is None:
+            return
+        if cells and not header:
+            header = _header(place, cells)
+        elif cells:
+            yield _flat(place, _cells(place, header, cells))
+
+
+def _header(place: str, cells: list[str]) -> list[str]:
+    twice = [cell for cell in cells if cell and cells.count(cell) > 1]
+    if twice:
+        raise InputError(f"{place}: column {twice[0]!r} is given twice; rename one")
+    return cells
+
+
+def _cells(place: str, header: list[str], cells: list[str]) -> dict[str, str]:
+    """What a row says; an empty cell is nothing said, except for a snippet, which may be empty."""
+    if len(cells) != len(header):
+        more = "more" if len(cells) > len(header) else "fewer"
+        raise InputError(
+            f"{place}: has {more} cells than the header has columns, {len(cells)} for {len(header)};"
+            " quote cells that hold commas or line breaks"
+        )
+    named = zip(header, cells, strict=True)
+    return {name: cell for name, cell in named if name and (cell or name == "snippet")}
 
 
 def _parquet(path: Path) -> Iterator[Row]:
@@ -158,7 +201,7 @@ def _parquet(path: Path) -> Iterator[Row]:
 def _expand(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
     if "engines" in record:
         return _nested(place, record)
-    if "retrieval_context" in record:
+    if "input" in record and "query" not in record:
         return _test_case(place, record)
     return iter([_flat(place, record)])
 
@@ -206,12 +249,11 @@ def _results(
 
 def _test_case(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
     """A DeepEval test case: `input` is the query, `retrieval_context` one engine's snippets."""
-    context = record["retrieval_context"]
-    if context is not None and not isinstance(context, list):
-        raise InputError(f"{place}: field 'retrieval_context' is {context!r:.80}, not a list of texts")
-    if "input" not in record:
+    context = record.get("retrieval_context", record.get("retrievalContext"))
+    if not isinstance(context, list):
         raise InputError(
-            f"{place}: field 'input' is missing; a test case needs 'input' and 'retrieval_context'"
+            f"{place}: field 'retrieval_context' is {context!r:.80}, not a list of texts;"
+            " an empty list says that nothing was returned"
         )
     metadata = record.get("metadata") or record.get("additional_metadata") or {}
     known = metadata if isinstance(metadata, dict) else {}
@@ -220,7 +262,8 @@ def _test_case(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
         value = record.get(name, known.get(name))
         if value is not None:
             asked[name] = value
-    if record.get("expected_output"):
-        asked["reference"] = record["expected_output"]
+    expected = record.get("expected_output", record.get("expectedOutput"))
+    if expected:
+        asked["reference"] = expected
     yield Row(place, asked)
-    yield from _results(place, asked, context or [], {})
+    yield from _results(place, asked, context, {})

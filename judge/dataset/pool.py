@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -11,6 +12,9 @@ from judge.records import Dataset, Pair, Pool, Ranking, Snippet
 
 # Parameters that say where a reader came from and never which page it is.
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
+# A name, a colon and no digit: `example.com:8080/a` is a host and its port.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -42,16 +46,20 @@ def canonical_url(url: str) -> str:
     Scheme, `www.`, default port, fragment, tracking parameters, a trailing slash and the order of
     parameters don't count. Applying it twice changes nothing.
     """
-    url = url.strip()
+    # Half a surrogate pair has no bytes that could be quoted.
+    url = _SURROGATE.sub("\ufffd", url.strip())
+    scheme = _SCHEME.match(url)
+    if scheme and scheme[0].lower() not in ("http:", "https:", "ftp:"):
+        return ""
     try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
+        parts = urlsplit(url if scheme else f"http://{url.removeprefix('//')}")
         host = (parts.hostname or "").rstrip(".")
         port = parts.port
     except ValueError:
         return ""
     if "." not in host and host != "localhost" and ":" not in host:
         return ""
-    while host.startswith("www."):
+    while host.startswith("www.") and "." in host.removeprefix("www."):
         host = host.removeprefix("www.")
     if port is not None and port != _PORTS.get(parts.scheme.lower()):
         host = f"{host}:{port}"

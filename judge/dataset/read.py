@@ -24,7 +24,11 @@ LangChoice = Literal["auto", "zh", "en"]
 DEEPEST = 1_000_000
 _HAN = re.compile("[㐀-䶿一-鿿豈-﫿]")
 _KANA = re.compile("[぀-ヿ]")
-_UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_UNSAFE = re.compile(
+    r"[/\\\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+#: An engine's id becomes a part of a file's name, and file systems count bytes.
+_ID_BYTES = 200
 
 
 @dataclass(slots=True)
@@ -85,19 +89,21 @@ def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int)
 def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -> None:
     each = _query(row, asked, lang)
     engine = _identifier(row, "engine", "engine")
+    known = each.answers.get(engine)
     answer = each.answers.setdefault(engine, _Answer(row.place))
-    if row.values.get("error"):
-        if answer.results:
-            raise InputError(
-                f"{row.place}: field 'error' is {row.values['error']!r:.80}, but engine {engine!r}"
-                f" has results for query {each.query.id!r} at {answer.place}"
-            )
-        answer.error = str(row.values["error"])
     if "snippet" not in row.values:
+        if known is not None:
+            raise InputError(
+                f"{row.place}: engine {engine!r} answers query {each.query.id!r} a second time, first at"
+                f" {known.place}; an engine answers a query once, and two engines need two names"
+            )
+        answer.error = _text(row, "error") or None
         return
-    if answer.error is not None:
+    error = _text(row, "error") or answer.error
+    if error:
         raise InputError(
-            f"{row.place}: engine {engine!r} has a result and the error {answer.error!r} at {answer.place}"
+            f"{row.place}: engine {engine!r} has a result, and the error {error!r:.80} at {answer.place};"
+            " an engine that broke has no results"
         )
     rank = _rank(row, answer)
     if rank in answer.results:
@@ -113,12 +119,12 @@ def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
     if not isinstance(raw, str):
         wrong = "is missing" if raw is None else f"is {raw!r:.80}, not text"
         raise InputError(f"{row.place}: field 'query' {wrong}; every row needs the query's text")
-    query_id = _identifier(row, "query_id", "q-" + short_hash([_folded(raw)], 8))
+    query_id = _identifier(row, "query_id", "q-" + short_hash([_folded(raw)], 12))
     each = asked.get(query_id)
     if each is None:
         each = asked[query_id] = _new_query(row, query_id, raw, lang)
         return each
-    reference, extra = _text(row, "reference") or None, _extra(row)
+    reference, extra = _reference(row), _extra(row)
     _same(row, each, raw, reference)
     if extra != each.extra:
         each.extra = {name: value for name, value in each.extra.items() if extra.get(name) == value}
@@ -132,12 +138,21 @@ def _new_query(row: Row, query_id: str, raw: str, lang: LangChoice) -> _Asked:
     if not text:
         raise InputError(f"{row.place}: field 'query' is {raw!r:.80}, in which nothing is to be read")
     language: Lang = ("zh" if _is_chinese(text) else "en") if lang == "auto" else lang
-    query = Query(query_id, text, raw, language, _text(row, "reference") or None)
+    query = Query(query_id, text, raw, language, _reference(row))
     return _Asked(query, row.place, _extra(row))
 
 
+def _reference(row: Row) -> str | None:
+    """The known answer, fit to stand in a prompt."""
+    return clean.query(unicodedata.normalize("NFC", _text(row, "reference"))) or None
+
+
 def _extra(row: Row) -> dict[str, str]:
-    return {name: str(value) for name, value in row.extra.items() if isinstance(value, str | int | float)}
+    return {
+        name: str(value)
+        for name, value in row.extra.items()
+        if isinstance(value, str | int | float) and value == value  # a NaN says nothing
+    }
 
 
 def _same(row: Row, each: _Asked, raw: str, reference: str | None) -> None:
@@ -167,10 +182,10 @@ def _identifier(row: Row, name: str, otherwise: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(f"{row.place}: field {name!r} is {value!r:.80}; an id is text or a whole number")
     text = unicodedata.normalize("NFC", str(value).strip())
-    if not text or text in (".", "..") or len(text) > 200 or _UNSAFE.search(text):
+    if not text or text in (".", "..") or _UNSAFE.search(text) or len(text.encode()) > _ID_BYTES:
         raise InputError(
-            f"{row.place}: field {name!r} is {value!r:.240}; an id has 1 to 200 characters, no slash, no"
-            " backslash or control character, and is not '.' or '..'"
+            f"{row.place}: field {name!r} is {value!r:.240}; an id takes 1 to {_ID_BYTES} bytes, has no"
+            " slash, backslash, control or invisible character, and is not '.' or '..'"
         )
     return text
 
@@ -217,6 +232,8 @@ def _text(row: Row, name: str) -> str:
     value = row.values.get(name)
     if value is None or value != value:  # a NaN is how data frames write "absent"
         return ""
+    if isinstance(value, list | tuple | Mapping | bool):
+        raise InputError(f"{row.place}: field {name!r} is {value!r:.80}, not text")
     return value if isinstance(value, str) else str(value)
 
 

@@ -120,6 +120,23 @@ _TRICKS: Mapping[str, _Trick] = {
 SUSPICIOUS = frozenset(
     {"chat_tokens", "invisible", "stuffing", *(name.partition(":")[0] for name in _TRICKS)}
 )
+# A sentence that speaks of grading, names a good grade, and urges: no wording in particular.
+_SENTENCE_END = re.compile(r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]")
+_GRADING = re.compile(
+    r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b"
+    r"|评分|打分|评测|评审|评委|判断|判定|判为|相关[度性]?|等级|得分|(?<![a-z])分(?:数)|三分|模型|标准答案"
+)
+_GOOD_GRADE = re.compile(
+    r"(?<![\d.$])\b3\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|or|to|of|and|-|–))|\bthree points?\b"
+    r"|\byes\b|\b(?:perfect|exact|fully|highly|perfectly) (?:match|hit|answer|relevant)|\b(?:top|highest|full|maximum)\b"
+    r"|\brelevant label|\blabel relevant|(?:affirmativ|positive)"
+    r"|(?<!\d)3 ?分(?!钟)|三分(?![之钟])|满分|最高|完[全美](?:相关|匹配|答案)|[“\"「]是|为是|成是|[为是] ?3(?!\d)|为相关|[“\"「]相关|yes|标准答案|肯定"
+)
+_URGING = re.compile(
+    r"\b(?:please|kindly|must|has to|have to|shall|always|only|regardless|no matter|unless|otherwise|whatever|treat|assign|choose|set the"
+    r"|consistent|policy|penali[sz]ed|permissible|acceptable|accordingly|without reading|confirm(?:ed)?|asks? you|skip|overlook|amendment)\b"
+    r"|请|必须|应当|应(?=得|视|判)|一律|永远|无论|不管|凡是?|直接|照|就行|无需|不必|视为|改成|设为|记为|被视为|就算你|保持一致"
+)
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _LOOK_AT = 8000
 
@@ -137,6 +154,8 @@ def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
         for name, trick in _TRICKS.items()
         if (trick.ascii or not ascii_only) and _tries(trick, given if trick.raw else shown)
     }
+    if _urges_a_grade(cleaned[:_LOOK_AT].lower()):
+        found.add("instruction")
     if query and _is_stuffed(query, shown):
         found.add("stuffing")
     return tuple(sorted(found))
@@ -150,11 +169,24 @@ def _tries(trick: _Trick, text: str) -> bool:
     return False
 
 
+def _urges_a_grade(text: str) -> bool:
+    """Whether one sentence speaks of grading, names a good grade, and urges."""
+    if not (_GRADING.search(text) and _GOOD_GRADE.search(text)):
+        return False
+    return any(
+        _GRADING.search(sentence) and _GOOD_GRADE.search(sentence) and _URGING.search(sentence)
+        for sentence in _SENTENCE_END.split(text)
+    )
+
+
 def _is_stuffed(query: str, text: str) -> bool:
-    """Whether the query's words come again and again and make up most of the text."""
+    """Whether the query's words come again and again and make up most of the text.
+
+    Twice is what titles do ("novel.txt, free download of novel.txt").
+    """
     wanted = set(_WORD.findall(query.lower()))
     if len(wanted) < 2 or any(text.count(word) < 2 for word in wanted):
         return False
     words = _WORD.findall(text)
     hits = sum(word in wanted for word in words)
-    return len(words) >= 2 * len(wanted) and hits / len(words) > 0.6
+    return hits >= 2.5 * len(wanted) and hits / len(words) > 0.6

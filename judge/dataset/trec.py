@@ -9,6 +9,8 @@ from typing import Any
 from judge.dataset.forms import Row, lines, parse_object
 from judge.errors import InputError
 
+_ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
+
 
 def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[Row]:
     """The rows of all runs, best first in each list.
@@ -105,10 +107,16 @@ def _engine_names(runs: Sequence[Path]) -> dict[Path, str]:
 def _documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
     """Title, text and url of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
     found: dict[str, dict[str, Any]] = {}
+    places: dict[str, str] = {}
     for place, line in _lines(path):
         docno, shown = _document(place, line)
-        if docno in wanted:
-            found[docno] = shown
+        if docno not in wanted:
+            continue
+        if found.setdefault(docno, shown) != shown:
+            raise InputError(
+                f"{place}: document {docno!r} has other words at {places[docno]}; a document has one text"
+            )
+        places.setdefault(docno, place)
     return found
 
 
@@ -117,9 +125,11 @@ def _document(place: str, line: str) -> tuple[str, dict[str, Any]]:
         docno, separator, text = line.partition("\t")
         if not separator:
             raise InputError(f"{place}: is {line[:60]!r}; a document is an id, a tab and its text, or JSON")
+        if docno.strip().lower() in _ID_NAMES:
+            raise InputError(f"{place}: is a header; write documents as id, tab, text, or as JSON lines")
         return docno.strip(), {"snippet": text}
     record = parse_object(place, line)
-    named = [record[name] for name in ("docid", "docno", "doc_id", "id", "_id") if name in record]
+    named = [record[name] for name in _ID_NAMES if name in record]
     texts = [record[name] for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (named and texts):
         raise InputError(f"{place}: needs 'docid' and 'text'; it has {', '.join(record)}")

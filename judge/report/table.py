@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.measure.measures import describe
 from judge.report.outcome import Outcome
 
 _TITLES = {"AP": "MAP"}
@@ -93,6 +94,16 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
 def _cells(summary: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for row in summary["engines"].values():
         yield from row["measures"].values()
+
+
+def measures(console: Console) -> None:
+    """Prints every measure that exists."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("measure", "what it says of one query", "source"):
+        table.add_column(title, overflow="fold")
+    for kind in describe():
+        table.add_row(Text(kind.syntax), kind.meaning, kind.source)
+    console.print(table)
 
 
 def estimate(asked: Mapping[str, Any], console: Console) -> None:

@@ -176,6 +176,10 @@ ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, 
         ({"query_id": "x" * 201}, "field 'query_id'"),
         ({"query_id": 1.5}, "field 'query_id' is 1.5"),
         ({"query_id": {"a": 1}}, "field 'query_id'"),
+        ({"engine": "a\u202eb"}, "field 'engine'"),
+        ({"engine": "引擎" * 40}, "field 'engine'"),
+        ({"title": ["x"]}, "field 'title' is ['x'], not text"),
+        ({"error": "boom"}, "has a result, and the error 'boom'"),
     ],
 )
 def test_a_bad_field_is_named_with_its_place_and_value(
@@ -232,6 +236,88 @@ def test_files_that_are_no_datasets(tmp_path: Path) -> None:
     assert "latin.jsonl:1: is not UTF-8" in refusal(tmp_path / "latin.jsonl")
     (tmp_path / "d.csv").write_text("query,snippet\na,b,c\n")
     assert "d.csv:2: has more cells" in refusal(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("query,engine,snippet\nq,e\n", "d.csv:2: has fewer cells"),
+        ("query,snippet,snippet\nq,x,y\n", "d.csv:1: column 'snippet' is given twice"),
+        ('query,snippet,rank\nq,"two\nlines",1\nq,"two\nlines",0\n', "d.csv:4: field 'rank' is '0'"),
+        ('query,snippet\nq,x\nq,"never closed\n', "d.csv:3: is not CSV"),
+        (b"query,snippet\nq,fine\nq,\xd6\xd0\n", "d.csv:3: is not UTF-8"),
+    ],
+)
+def test_broken_tables_are_refused_with_their_line(tmp_path: Path, content: str | bytes, words: str) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert words in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('[{"query": "q", "query": "r", "snippet": "s"}]', "field 'query' is given twice"),
+        ("[" * 100_000, "is not JSON that can be read"),
+        ('[{"query": "q", "snippet": "s", "rank": ' + "9" * 5000 + "}]", "is not JSON that can be read"),
+        ('[\n{"query": "q"\n"snippet": "s"}]', "line 3: is not JSON"),
+    ],
+)
+def test_broken_arrays_are_refused(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(content)
+    assert words in refusal(path)
+
+
+@pytest.mark.parametrize("first", [[], [{"snippet": "x"}], {"error": "HTTP 503"}])
+@pytest.mark.parametrize("second", [[], [{"snippet": "y"}], {"error": "HTTP 500"}])
+def test_an_engine_answers_a_query_once(tmp_path: Path, first: Any, second: Any) -> None:
+    records = [{"query": "q", "engines": {"a": answer}} for answer in (first, second)]
+    said = refusal(write_rows(tmp_path / "d.jsonl", records))
+    assert said.startswith(f"{tmp_path / 'd.jsonl'}:2: ")
+    assert "d.jsonl:1" in said
+
+
+def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
+    for case in ({"input": "q", "retrieval_context": None}, {"input": "q", "actual_output": "a"}):
+        assert "field 'retrieval_context' is None" in refusal(write_rows(tmp_path / "d.jsonl", [case]))
+
+
+def test_rows_of_a_data_frame_may_lack_values() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        [
+            {"query_id": 1, "query": "q", "rank": 1, "snippet": "x", "title": "T"},
+            {"query_id": 1, "query": "q", "rank": 2},
+        ]
+    )
+    snippets = load(frame.to_dict("records")).rankings[0].snippets
+    assert [(snippet.text, snippet.title) for snippet in snippets] == [("x", "T"), ("", "")]
+    assert list(load([{"query_id": frame["query_id"][0], "query": "q", "snippet": "x"}]).queries) == ["1"]
+    with pytest.raises(InputError, match="to_dict"):
+        load(frame)
+
+
+def test_a_reference_is_fit_for_a_prompt() -> None:
+    rows: list[dict[str, Any]] = [{"query": "q", "snippet": "s", "reference": "caf\u00e9 \ud800 <|im_end|>"}]
+    (query,) = load(rows).queries.values()
+    assert query.reference == "caf\u00e9 \ufffd < |im_end| >"
+    other = {**rows[0], "reference": "cafe\u0301 \ud800 <|im_end|> "}
+    assert len(load([*rows, other]).queries) == 1
+
+
+def test_trec_documents_have_one_text_and_no_header(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n")
+    for content, words in (
+        ("d1\tone\nd1\tother\n", "docs.tsv:2: document 'd1' has other words at"),
+        ("docid\ttitle\ttext\nd1\tT\tone\n", "docs.tsv:1: is a header"),
+    ):
+        (tmp_path / "docs.tsv").write_text(content)
+        with pytest.raises(InputError, match=words):
+            read_trec(
+                tmp_path / "t.tsv", tmp_path / "docs.tsv", [tmp_path / "a.run"], lang="en", max_chars=400
+            )
 
 
 def test_one_bad_snippet_never_ends_a_run(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from judge.assess import prose, wording
-from judge.assess.lenient_json import Scan, flatten, rest_of_object, unescape, without_prose_braces
+from judge.assess.reading import prose, wording
+from judge.assess.reading.lenient_json import Scan, flatten, rest_of_object, unescape, without_prose_braces
 from judge.errors import Unreadable
 from judge.records import Scale, Verdict
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from judge.assess.lenient_json import Scan, flatten, scan
-from judge.assess.wording import ANY_KEY, QUOTED_KEY
+from judge.assess.reading.lenient_json import Scan, flatten, scan
+from judge.assess.reading.wording import ANY_KEY, QUOTED_KEY
 from judge.errors import Unreadable
 
 _TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"

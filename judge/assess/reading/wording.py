@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.assess.lenient_json import flatten
+from judge.assess.reading.lenient_json import flatten
 from judge.errors import Unreadable
 from judge.records import Scale
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.assess.lenient_json import flatten
-from judge.assess.wording import AROUND, KEYS, LABELS, REASON_KEYS, label_of, says
+from judge.assess.reading.lenient_json import flatten
+from judge.assess.reading.wording import AROUND, KEYS, LABELS, REASON_KEYS, label_of, says
 from judge.records import Scale
 
 _REFUSAL = re.compile(
