@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.measure.arrays import NO_GRADE, Lists
 from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, quotient
+from judge.measure.lists import NO_GRADE, Lists
 from judge.measure.measures import Measure
 
 # (level, what reaching it adds to the gain)

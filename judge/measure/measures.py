@@ -1,4 +1,4 @@
-"""Owns the measures' names: what can be asked for, how it is written, where each formula comes from.
+"""Owns measures as values: how one is written, read and printed.
 
 A measure is a value: `parse("ndcg@10")` prints as `nDCG@10` and serves as a key, a column and a
 command-line word. The syntax is the one of ir_measures: `NAME(parameter=value, …)@CUTOFF`.
@@ -6,14 +6,13 @@ command-line word. The syntax is the one of ir_measures: `NAME(parameter=value, 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from judge.errors import InputError
+from judge.measure.catalogue import EXAMPLES, KINDS, Kind, no_parameter, unknown
 
 #: What is computed when nobody says otherwise.
 DEFAULTS = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
@@ -23,145 +22,6 @@ DCG_GAINS = ("log2", "exp-log2")
 
 _ORDER_ONLY = "order within the list only; not for comparing engines"
 _OWN_LENGTH = "divides by as many results as the engine chose to return; not for comparing engines"
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One entry of the catalogue of measures.
-
-    `parameters` may stand in the brackets; `pool_free` measures don't change when another engine
-    joins the pool; `source` names the paper or the trec_eval measure that defines it.
-    """
-
-    name: str
-    cutoff: Literal["needed", "optional", "none"]
-    parameters: tuple[str, ...]
-    pool_free: bool
-    meaning: str
-    source: str
-
-    @property
-    def syntax(self) -> str:
-        """How the measure is written, e.g. `AP(own, rel=1)[@k]`."""
-        shown = ", ".join(_EXAMPLES[parameter] for parameter in self.parameters)
-        cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
-        return self.name + (f"[({shown})]" if shown else "") + cutoff
-
-
-_EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
-
-KINDS = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            Kind(
-                "nDCG",
-                "optional",
-                ("own", "dcg"),
-                False,
-                "discounted gain, divided by that of the best list that the pool allows",
-                "Järvelin & Kekäläinen 2002 (trec_eval ndcg_cut); exp-log2: Burges et al. 2005",
-            ),
-            Kind(
-                "AP",
-                "optional",
-                ("own", "rel"),
-                False,
-                "precision at each relevant result, summed, divided by the relevant documents of the pool; "
-                "its mean over queries is MAP",
-                "trec_eval map_cut",
-            ),
-            Kind(
-                "P", "needed", ("rel",), True, "relevant results in the first k, divided by k", "trec_eval P"
-            ),
-            Kind(
-                "R",
-                "optional",
-                ("rel",),
-                False,
-                "relevant results in the first k, divided by the relevant documents of the pool",
-                "trec_eval recall, relative to the pool",
-            ),
-            Kind(
-                "RR",
-                "optional",
-                ("rel",),
-                True,
-                "1 / rank of the first relevant result; its mean is MRR",
-                "Voorhees 1999 (trec_eval recip_rank)",
-            ),
-            Kind(
-                "Success",
-                "needed",
-                ("rel",),
-                True,
-                "1 when a relevant result is in the first k, else 0; the hit rate",
-                "trec_eval success",
-            ),
-            Kind(
-                "SetP",
-                "none",
-                ("rel",),
-                True,
-                "relevant results, divided by the results returned; the relevancy score of RAG evaluation",
-                "trec_eval set_P",
-            ),
-            Kind(
-                "sDCG",
-                "needed",
-                (),
-                True,
-                "discounted gain, divided by that of k results of the top grade: the one for trends",
-                "Järvelin & Kekäläinen 2002, with a fixed ideal",
-            ),
-            Kind(
-                "DCG",
-                "needed",
-                ("dcg",),
-                True,
-                "discounted gain: the gains divided by log2(1 + rank), summed",
-                "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005",
-            ),
-            Kind(
-                "RBP",
-                "optional",
-                ("rel", "p"),
-                True,
-                "expected rate of relevant results for a reader who goes on with probability p",
-                "Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)",
-            ),
-            Kind(
-                "ERR",
-                "optional",
-                (),
-                True,
-                "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",
-                "Chapelle et al. 2009",
-            ),
-            Kind(
-                "Judged",
-                "needed",
-                (),
-                True,
-                "share of the first k results, or of as many as there are, with a grade",
-                "Judged@k of ir_measures",
-            ),
-        )
-    }
-)
-
-# What people type when they mean one of ours.
-_ALSO_KNOWN = {
-    "map": "AP",
-    "mrr": "RR",
-    "precision": "P",
-    "recall": "R",
-    "hit": "Success",
-    "hits": "Success",
-    "hitrate": "Success",
-    "contextprecision": "AP(own)",
-    "contextualrelevancy": "SetP",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +42,12 @@ class Measure:
 
     def __post_init__(self) -> None:
         if self.name not in KINDS:
-            raise InputError(_unknown(self.name))
+            raise InputError(unknown(self.name))
         kind = KINDS[self.name]
         given = {"own": self.own, "rel": self.rel is not None, "dcg": self.dcg != "log2", "p": self.p != 0.8}
         for parameter in (name for name, is_given in given.items() if is_given):
             if parameter not in kind.parameters:
-                raise InputError(_no_parameter(kind, parameter))
+                raise InputError(no_parameter(kind, parameter))
         self._check_cutoff(kind)
         self._check_values()
 
@@ -257,8 +117,8 @@ def parse(text: str) -> Measure:
     written, inside, cutoff = match.groups()
     name = next((name for name in KINDS if name.casefold() == written.casefold()), None)
     if name is None:
-        raise InputError(_unknown(written))
-    if cutoff is not None and not re.fullmatch(r"-?[0-9]+", cutoff):
+        raise InputError(unknown(written))
+    if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):
         raise InputError(f"{text!r}: the cutoff after @ is a whole number, not {cutoff!r}")
     arguments = _arguments(KINDS[name], inside or "")
     return Measure(name, cutoff=None if cutoff is None else int(cutoff), **arguments)
@@ -293,37 +153,19 @@ def _arguments(kind: Kind, inside: str) -> dict[str, Any]:
     for part in filter(None, (part.strip() for part in inside.split(","))):
         parameter, equals, value = (piece.strip() for piece in part.partition("="))
         if parameter not in kind.parameters:
-            raise InputError(_no_parameter(kind, parameter))
+            raise InputError(no_parameter(kind, parameter))
         if parameter in given:
             raise InputError(f"{kind.name}({inside}): {parameter} is given twice")
         if bool(equals) == (parameter == "own"):
-            raise InputError(f"{kind.name}({inside}): write {_EXAMPLES[parameter]}")
+            raise InputError(f"{kind.name}({inside}): write {EXAMPLES[parameter]}")
         given[parameter] = True if parameter == "own" else _value(kind, parameter, value)
     return given
 
 
 def _value(kind: Kind, parameter: str, text: str) -> int | float | str:
-    number = {"rel": r"[0-9]+", "p": r"[0-9]*\.?[0-9]+"}.get(parameter)
+    number = {"rel": r"[0-9]{1,9}", "p": r"[0-9]*\.?[0-9]+(e-?[0-9]+)?"}.get(parameter)
     if number is None:
         return text.strip("'\"")
     if not re.fullmatch(number, text):
-        raise InputError(f"{kind.name}({parameter}={text}): write a number, e.g. {_EXAMPLES[parameter]}")
+        raise InputError(f"{kind.name}({parameter}={text}): write a number, e.g. {EXAMPLES[parameter]}")
     return int(text) if parameter == "rel" else float(text)
-
-
-def _unknown(name: str) -> str:
-    known = _ALSO_KNOWN.get(re.sub(r"[\W_]", "", name).casefold())
-    folded = {kind.casefold(): kind for kind in KINDS}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    guess = known or (folded[near[0]] if near else None)
-    hint = f"did you mean {guess}? " if guess else ""
-    return f"there is no measure {name!r}; {hint}There are: {_listed()}"
-
-
-def _no_parameter(kind: Kind, parameter: str) -> str:
-    known = ", ".join(kind.parameters) or "none"
-    return f"{kind.name} has no parameter {parameter!r}; its parameters: {known} ({kind.syntax})"
-
-
-def _listed() -> str:
-    return ", ".join(kind.syntax for kind in KINDS.values())

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.arrays import NO_GRADE, Coverage, Lists, build
+from judge.measure.arrays import Coverage, build
 from judge.measure.bounds import pooled_bounds
 from judge.measure.formulas import Bools, Floats, dcg, earned, gains, quotient
+from judge.measure.lists import NO_GRADE, Lists
 from judge.measure.measures import Measure
 from judge.records import Judgment, Ranking, Scale, Score
 

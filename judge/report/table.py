@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -13,6 +14,28 @@ from judge.measure.measures import describe
 from judge.report.outcome import Outcome
 
 _TITLES = {"AP": "MAP"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column about what there was to measure."""
+
+    title: str
+    field: str
+    show: Callable[[Any], str]
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+_COUNTS = (
+    _Column("judged", "judged", _share),
+    _Column("empty", "empty", str),
+    _Column("broke", "errors", str),
+    _Column("absent", "absent", str),
+    _Column("repeated", "duplicates", _share),
+)
 
 
 def outcome(result: Outcome, console: Console) -> None:
@@ -43,19 +66,22 @@ def _before(result: Outcome) -> Iterator[str]:
 
 
 def _engines(summary: Mapping[str, Any]) -> Table:
+    """One row an engine, best first; what is the same for all, or nothing, takes no column."""
     measures = summary["measures"]
+    rows = sorted(summary["engines"].items(), key=lambda item: _standing(item, measures[0]))
+    shown = [column for column in _COUNTS if any(row[column.field] for _, row in rows)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("engine", overflow="fold")
     for measure in measures:
         name, _, cutoff = measure.partition("@")
-        table.add_column(_TITLES.get(name, name) + ("@" + cutoff if cutoff else ""), justify="right")
-    for title in ("queries", "judged", "empty", "broke", "repeated"):
-        table.add_column(title, justify="right")
-    for engine, row in sorted(summary["engines"].items(), key=lambda item: _standing(item, measures[0])):
-        cells = [_mean(row["measures"][measure]) for measure in measures]
-        shares = [f"{row['judged']:.1%}" if row["judged"] is not None else "-"]
-        counts = [str(row["queries"]), *shares, str(row["empty"]), str(row["errors"])]
-        table.add_row(engine, *cells, *counts, f"{row['duplicates']:.1%}")
+        title = _TITLES.get(name, name) + ("@" + cutoff if cutoff else "")
+        table.add_column(title, justify="right", no_wrap=True)
+    for column in shown:
+        table.add_column(column.title, justify="right", no_wrap=True)
+    for engine, row in rows:
+        means = [row["measures"][measure]["mean"] for measure in measures]
+        cells = ["-" if mean is None else f"{mean:.4f}" for mean in means]
+        table.add_row(Text(engine), *cells, *(column.show(row[column.field]) for column in shown))
     return table
 
 
@@ -64,22 +90,13 @@ def _standing(item: tuple[str, Mapping[str, Any]], measure: str) -> tuple[float,
     return (-mean if mean is not None else 1.0, item[0])
 
 
-def _mean(cell: Mapping[str, Any]) -> str:
-    if cell["mean"] is None:
-        return "-"
-    low, high = cell["bounds"]
-    spread = f" [{low:.3f}, {high:.3f}]" if high - low >= 0.0005 else ""
-    return f"{cell['mean']:.4f}{spread}"
-
-
 def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     for measure, note in summary["notes"].items():
         yield f"{measure}: {note}"
     for measure, count in summary["undefined"].items():
         queries = f"{count} of {summary['queries']} queries"
         yield f"{measure}: {queries} have no relevant snippet in the pool; left out"
-    if any(cell["bounds"] != [cell["mean"]] * 2 for cell in _cells(summary) if cell["mean"] is not None):
-        yield "[low, high]: what the mean could be, whatever the unjudged snippets are"
+    yield from _bounds(summary)
     if summary["failures"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
         yield f"failed: {kinds}. The same command asks again for these alone."
@@ -91,9 +108,16 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f"flagged as suspicious (never re-graded for it): {shares}"
 
 
-def _cells(summary: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for row in summary["engines"].values():
-        yield from row["measures"].values()
+def _bounds(summary: Mapping[str, Any]) -> Iterator[str]:
+    """How far the first measure could be from what is printed, where something is unjudged."""
+    measure = summary["measures"][0]
+    cells = {engine: row["measures"][measure] for engine, row in summary["engines"].items()}
+    unsure = {
+        engine: cell["bounds"] for engine, cell in cells.items() if cell["bounds"] != [cell["mean"]] * 2
+    }
+    if unsure:
+        ranges = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
+        yield f"{measure}, whatever the unjudged snippets are: {ranges}"
 
 
 def measures(console: Console) -> None:

@@ -1,3 +1,5 @@
+"""What a user is told about every engine and query, against trec_eval and by hand."""
+
 from __future__ import annotations
 
 import json
@@ -62,7 +64,7 @@ def trec_eval(
 SAME = {
     "nDCG@10": "ndcg_cut_10",
     "nDCG@5": "ndcg_cut_5",
-    "nDCG": "ndcg",
+    "nDCG": "ndcg_cut_10",
     "AP@10": "map_cut_10",
     "AP@5": "map_cut_5",
     "AP": "map",
@@ -251,8 +253,36 @@ def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> No
     )
     (row,) = (row for row in world.rows() if row.engine == "A")
     assert row.value == pytest.approx(1.5 / (2 + 1 / LOG3))
-    assert (row.low, row.high) == (0, pytest.approx(3 / (3 + 1 / LOG3)))
+    assert row.low == 0
+    assert row.high == pytest.approx(3 / (3 + 1 / LOG3))
     assert row.judged == 0
+
+
+def test_a_known_grade_outweighs_a_guess_in_the_ideal() -> None:
+    """The page is worth nothing in other words, whatever A's mean of 1 makes of its own."""
+    world = World(
+        {"A": {"q": ["good", "page/long", "bad"]}, "B": {"q": ["page/short", "best", "also best"]}},
+        [
+            {
+                ("q", "good"): 2,
+                ("q", "page/long"): None,
+                ("q", "bad"): 0,
+                ("q", "page/short"): 0,
+                ("q", "best"): 3,
+                ("q", "also best"): 3,
+            }
+        ],
+    )
+    assert value(world, "A") == pytest.approx((2 + 1 / LOG3) / (3 + 3 / LOG3 + 2 / 2))
+
+
+def test_duplicates_do_not_weigh_in_the_mean() -> None:
+    world = World(
+        {"A": {"q": ["page", "page", "unknown", "bad"]}},
+        [{("q", "page"): 3, ("q", "unknown"): None, ("q", "bad"): 0}],
+        measures="DCG@4",
+    )
+    assert value(world, "A") == pytest.approx(3 + 1.5 / 2)
 
 
 def test_judged_is_the_share_down_to_the_cutoff() -> None:
@@ -288,7 +318,8 @@ def test_a_failed_judgment_gives_way_to_a_grade_and_strangers_are_ignored() -> N
     [
         (1, "query 'q', snippet 'x', repeat 0 has the grades 1 and 2"),
         (0, "query 'q', snippet 'x', repeat 0 has the grades 0 and 2"),
-        (4, "query 'q', snippet 'x', repeat 0 has the grades 2 and 4"),
+        (3, "query 'q', snippet 'x', repeat 0 has the grades 2 and 3"),
+        (4, "query 'q', snippet 'x', repeat 0 has grade 4, which is not on the graded scale 0-3"),
     ],
 )
 def test_two_grades_for_one_pair_are_refused(grade: int, says: str) -> None:
@@ -341,8 +372,9 @@ def test_the_order_of_the_input_never_reaches_a_result(seed: int) -> None:
     holes = {pair: None if rng.random() < 0.1 else grade for pair, grade in world.grades[0].items()}
     world = replace(world, grades=[holes, world.grades[0]])
     rankings, documents, judgments = world.rankings(), list(world.documents().items()), world.judgments()
-    for shuffled in (rankings, documents, judgments):
-        rng.shuffle(shuffled)  # type: ignore[arg-type]
+    rng.shuffle(rankings)
+    rng.shuffle(documents)
+    rng.shuffle(judgments)
     again = score(rankings, dict(documents), judgments, parse_all(world.measures), GRADED, depth=10)
     assert list(again.rows()) == list(world.rows())
 

@@ -1,0 +1,101 @@
+"""Owns the lists that measuring works on: arrays of grades padded to the pool's depth, and their pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.measure.formulas import Bools, Floats, Ints, quotient
+
+#: Stands in arrays of grades where there is no grade.
+NO_GRADE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Every engine's list for every topic, and the pool that the lists make up.
+
+    Shapes are (engines, topics, ranks) unless said otherwise. `grade` is `NO_GRADE` where a snippet is
+    unjudged or nothing was returned. `origin` is the rank (from 0) at which the list shows the document
+    first, -1 where nothing was returned. `document` numbers the documents of a topic, `snippet` the
+    snippets of the pool. `best` (topics, documents) is a document's best known grade in the pool.
+    `known` (engines, topics, grades) counts the grades that stand in for the list's missing ones.
+    """
+
+    grade: Ints
+    origin: Ints
+    document: Ints
+    snippet: Ints
+    best: Ints
+    known: Ints
+
+    @property
+    def first(self) -> Bools:
+        """Where a snippet stands whose document the list has not shown before."""
+        return np.equal(self.origin, np.arange(self.grade.shape[-1]))
+
+    @property
+    def open(self) -> Bools:
+        """Where a missing grade would change what the list earns."""
+        return np.logical_and(self.first, np.equal(self.grade, NO_GRADE))
+
+    @property
+    def unjudged(self) -> Bools:
+        """Where a snippet stands that has no grade, duplicates included."""
+        return np.logical_and(self.origin >= 0, np.equal(self.grade, NO_GRADE))
+
+    def gains(self, table: Floats, missing: Floats | float) -> Floats:
+        """The gain at every rank: `table[grade]`, `missing` where open, 0 for duplicates and past the end."""
+        judged = np.append(table, 0.0)[self.grade]
+        return np.where(self.open, missing, np.where(self.first, judged, 0.0))
+
+    def imputed(self, table: Floats) -> Floats:
+        """(engines, topics, 1): the mean gain of the judged snippets; NaN where none of a topic is judged."""
+        total = np.add.reduce(self.known * table, axis=-1)
+        return quotient(total, self.known.sum(-1).astype(np.float64), np.nan)[..., None]
+
+    def pool_gains(self, table: Floats, gain: Floats) -> Floats:
+        """(topics, documents): each document's best known gain, else its best `gain` in a list."""
+        best = np.append(table, 0.0)[self.best]
+        engine, topic, rank = np.nonzero(self.open)
+        guessed = np.zeros_like(best)
+        found = topic, self.document[engine, topic, rank]
+        np.maximum.at(guessed, found, gain[engine, topic, rank])
+        return np.where(self.best == NO_GRADE, guessed, best)
+
+    def best_here(self) -> Ints:
+        """The best known grade, in the whole pool, of the document at every rank."""
+        topics = np.arange(self.best.shape[0])[None, :, None]
+        here: Ints = self.best[topics, self.document]
+        return here
+
+    def of_topics(self, chosen: Bools) -> Lists:
+        """The same for some of the topics."""
+        return Lists(
+            self.grade[:, chosen],
+            self.origin[:, chosen],
+            self.document[:, chosen],
+            self.snippet[:, chosen],
+            self.best[chosen],
+            self.known[:, chosen],
+        )
+
+    def alone(self, depth: int) -> Lists:
+        """Each list, cut at `depth`, as the only one of a pool of its own: (1, engines * topics, depth)."""
+
+        def one(array: Ints) -> Ints:
+            return np.ascontiguousarray(array[..., :depth]).reshape(1, -1, min(depth, array.shape[-1]))
+
+        grade, origin = one(self.grade), one(self.origin)
+        best = best_grades(grade, origin, depth)
+        known = self.known.reshape(1, -1, self.known.shape[-1])
+        return Lists(grade, origin, origin, one(self.snippet), best, known)
+
+
+def best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
+    """(topics, documents): the best grade that any list (engines, topics, ranks) has for each document."""
+    best = np.full((grade.shape[1], documents), NO_GRADE)
+    topic = np.broadcast_to(np.arange(grade.shape[1])[None, :, None], grade.shape)
+    np.maximum.at(best, (topic, document), grade)
+    return best
