@@ -16,8 +16,9 @@ def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[Row]:
     """The rows of all runs, best first in each list.
 
     A run's order is by score, highest first, as in trec_eval; ties go by the rank column, which says
-    what people were shown (trec_eval takes the document's name), then by the order of the file. A document that is not in `docs` has no snippet text. Raises InputError for
-    unknown topics and malformed lines.
+    what people were shown (trec_eval takes the document's name), then by the order of the file. A
+    document that is not in `docs` has no snippet text. Raises InputError for unknown topics and
+    malformed lines.
     """
     queries = _topics(topics)
     lists = _lists(runs, queries)
