@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from judge import pipeline
+from judge.assess.schedule import Stop
+from judge.assess.signals import KEPT
 from judge.config import Config
+from judge.errors import Interrupted
 from judge.report.outcome import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
-
-T = TypeVar("T")
 
 
 def run(
@@ -34,7 +35,9 @@ def run(
     """
     path, rows = _source(data)
     asked = Config.load(Path(config) if config else None, data=path, model=model, **options)
-    return _now(pipeline.run(asked, rows=rows))
+    if not _loop_is_running():
+        return pipeline.run(asked, rows=rows)
+    return _aside(asked, rows)
 
 
 def score(run: str | Path, measures: Iterable[str] | None = None) -> Outcome:
@@ -50,12 +53,16 @@ def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:
     return None, data
 
 
-def _now(work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`; in a thread of its own where this one runs an event loop already."""
-    if not _loop_is_running():
-        return asyncio.run(work)
+def _aside(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> Outcome:
+    """The run in a thread of its own, because this one runs an event loop already; Ctrl-C ends it."""
+    stop = Stop()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as aside:
-        return aside.submit(asyncio.run, work).result()
+        running = aside.submit(pipeline.run, config, rows=rows, stop=stop)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            stop.request_from_outside(Interrupted(KEPT))
+            raise
 
 
 def _loop_is_running() -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judge.errors import InputError, Interrupted, JudgeError, SetupError
+from judge.errors import InputError, Interrupted, JudgeError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,6 +70,23 @@ _Store = Annotated[Path | None, typer.Option(help="Verdict store (default: verdi
 _RunFolder = Annotated[Path, typer.Argument(help="Folder of a run.", show_default=False)]
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from judge.identity import versions
+
+        typer.echo(f"judge {versions()['judge']}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options_of_all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
 @app.command()
 def demo(out: _Out = None) -> None:
     """Judge a shipped Chinese and English example with the offline lexical floor: no key, no network."""
@@ -120,7 +138,7 @@ def run(  # one parameter an option is how typer reads a command
 
 
 @app.command()
-def estimate(  # one parameter an option, as above
+def estimate(  # the same options, because all that is sent decides what is known
     context: typer.Context,
     data: _Data = None,
     model: _Model = None,
@@ -132,21 +150,32 @@ def estimate(  # one parameter an option, as above
     lang: _Lang = None,
     repeats: _Repeats = None,
     depth: _Depth = None,
+    relevant_from: _RelevantFrom = None,
     as_of: _AsOf = None,
     prompts: _Prompts = None,
+    temperature: _Temperature = None,
+    top_p: _TopP = None,
+    seed: _Seed = None,
+    max_tokens: _MaxTokens = None,
+    thinking: _Thinking = None,
+    measures: _Measures = None,
+    min_coverage: _MinCoverage = None,
+    concurrency: _Concurrency = None,
+    timeout: _Timeout = None,
+    attempts: _Attempts = None,
+    budget: _Budget = None,
+    max_calls: _MaxCalls = None,
     price: _Price = None,
     config: _Config = None,
     out: _Out = None,
     store: _Store = None,
 ) -> None:
     """Say what a run would ask and cost, without a call."""
-    import asyncio
-
     from judge import pipeline
     from judge.report import table
 
     options = _options(_given(context), config)
-    table.estimate(asyncio.run(pipeline.estimate(options)), _console())
+    table.estimate(pipeline.estimate(options), _console())
 
 
 @app.command()
@@ -184,10 +213,11 @@ def main() -> None:
         app()
     except JudgeError as error:
         _say(error)
-        sys.exit(_EXIT.get(type(error), 3))
-
-
-_EXIT: Mapping[type[JudgeError], int] = {InputError: 2, SetupError: 2, Interrupted: 130}
+        if isinstance(error, Interrupted):
+            # A library's thread that still waits for a server must not keep a person waiting.
+            sys.stdout.flush()
+            os._exit(130)
+        sys.exit(2 if isinstance(error, InputError) else 3)
 
 
 def _given(context: typer.Context) -> dict[str, Any]:
@@ -196,13 +226,11 @@ def _given(context: typer.Context) -> dict[str, Any]:
 
 
 def _judge(given: dict[str, Any], toml: Path | None, hint: str = "") -> None:
-    import asyncio
-
     from judge import pipeline
     from judge.report import table
 
     config = _options(given, toml)
-    outcome = asyncio.run(pipeline.run(config, watch=_watch()))
+    outcome = pipeline.run(config, watch=_watch())
     table.outcome(outcome, _console())
     if hint:
         typer.echo(hint)
@@ -254,7 +282,7 @@ def _console(*, stderr: bool = False) -> Console:
 
     console = Console(stderr=stderr, highlight=False)
     # A pipe has no width; a table that is folded at 80 columns can't be read or searched.
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=160)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=1000)
 
 
 def _text(value: Path | None) -> str | None:
@@ -262,4 +290,4 @@ def _text(value: Path | None) -> str | None:
 
 
 def _say(error: JudgeError) -> None:
-    print(f"judge: {error}", file=sys.stderr)  # noqa: T201
+    print(f"judge: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201

@@ -5,18 +5,18 @@ A value comes from the command line or the Python call, else from the TOML file,
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, Self, get_type_hints
+from typing import Any, Self
 
 from judge.errors import InputError
-from judge.records import BINARY, GRADED, Sampling, Scale
-
-LangChoice = Literal["auto", "zh", "en"]
+from judge.records import BINARY, GRADED, LangChoice, Sampling, Scale, ScaleName
 
 #: Options that change neither what is asked nor how it is measured: free to differ on a resume.
 FREE = frozenset(
@@ -43,7 +43,7 @@ class Config:
     trec_runs: tuple[str, ...] = ()
     model: str = ""
     base_url: str | None = None
-    scale: Literal["graded", "binary"] = "graded"
+    scale: ScaleName = "graded"
     lang: LangChoice = "auto"
     repeats: int = 1
     depth: int = 10
@@ -74,16 +74,9 @@ class Config:
             value = getattr(self, name)
             if value is not None and not value >= least:
                 raise InputError(f"{name} is {value!r}; it must be at least {least}")
-        if self.scale not in ("graded", "binary"):
-            raise InputError(f"scale is {self.scale!r}; it is 'graded' (0-3) or 'binary' (yes/no)")
-        if self.lang not in ("auto", "zh", "en"):
-            raise InputError(f"lang is {self.lang!r}; it is 'auto', 'zh' or 'en'")
-        if self.min_coverage > 1:
-            raise InputError(f"min_coverage is {self.min_coverage!r}; it is a share from 0 to 1")
-        if self.price is not None and len(self.price) not in (2, 3):
-            raise InputError(f"price is {self.price!r}; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD")
-        if self.budget is not None and self.price is None and self.model != "lexical":
-            raise InputError("budget needs a price: add --price INPUT,OUTPUT (USD per million tokens)")
+        _check_words(self)
+        _check_shares(self)
+        _check_money(self)
         if not 1 <= self.grading.relevant_from <= self.grading.top:
             raise InputError(f"relevant_from is {self.relevant_from!r}; it is 1 to {self.grading.top}")
 
@@ -112,14 +105,43 @@ class Config:
         """
         options: dict[str, Any] = _read_toml(toml) if toml else {}
         options |= {name: value for name, value in given.items() if value is not None}
-        hints = get_type_hints(cls)
-        known = {each.name for each in fields(cls)}
+        known = {each.name: str(each.type) for each in fields(cls)}
         for name in options:
             if name not in known:
                 hint = get_close_matches(name, known, n=1)
                 raise InputError(f"{toml or 'options'}: unknown option {name!r}" + _meant(hint))
-        typed: dict[str, Any] = {name: _typed(name, value, hints[name]) for name, value in options.items()}
+        typed: dict[str, Any] = {name: _typed(name, value, known[name]) for name, value in options.items()}
         return cls(**typed)
+
+
+def _check_words(asked: Config) -> None:
+    if asked.scale not in ("graded", "binary"):
+        raise InputError(f"scale is {asked.scale!r}; it is 'graded' (0-3) or 'binary' (yes/no)")
+    if asked.lang not in ("auto", "zh", "en"):
+        raise InputError(f"lang is {asked.lang!r}; it is 'auto', 'zh' or 'en'")
+    if asked.as_of is not None and not _is_day(asked.as_of):
+        raise InputError(f"as_of is {asked.as_of!r}; it is a day such as 2026-05-01")
+
+
+def _check_shares(asked: Config) -> None:
+    if asked.top_p is not None and asked.top_p > 1:
+        raise InputError(f"top_p is {asked.top_p!r}; it is a share from 0 to 1")
+    if asked.min_coverage > 1:
+        raise InputError(f"min_coverage is {asked.min_coverage!r}; it is a share from 0 to 1")
+
+
+def _check_money(asked: Config) -> None:
+    if asked.price is not None and (len(asked.price) not in (2, 3) or min(asked.price) < 0):
+        raise InputError(f"price is {asked.price!r}; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD")
+    if asked.budget is not None and asked.price is None and asked.model != "lexical":
+        raise InputError("budget needs a price: add --price INPUT,OUTPUT (USD per million tokens)")
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 _LEAST: Mapping[str, float] = {
@@ -133,6 +155,7 @@ _LEAST: Mapping[str, float] = {
     "patience": 0,
     "grace": 0,
     "temperature": 0,
+    "top_p": 0,
     "budget": 0,
     "max_calls": 0,
     "min_coverage": 0,
@@ -158,18 +181,34 @@ def _meant(hint: list[str]) -> str:
     return f"; did you mean {hint[0]!r}?" if hint else ""
 
 
-def _typed(name: str, value: object, hint: object) -> object:
+def _typed(name: str, value: object, annotation: str) -> object:
     """`value` when it has the type that the option declares; whole numbers serve as fractions."""
-    text = str(hint)
-    if isinstance(value, bool):
-        fits = "bool" in text
-    elif isinstance(value, int | float):
-        fits = "float" in text or ("int" in text and isinstance(value, int))
-    elif isinstance(value, list | tuple):
-        fits = "tuple" in text
+    if isinstance(value, Path):
+        value = str(value)
+    if isinstance(value, list | tuple):
         value = tuple(value)
-    else:
-        fits = isinstance(value, str) and ("str" in text or "Literal" in text) and "tuple" not in text
-    if not fits:
-        raise InputError(f"option {name!r} is {value!r}, which is not {text.replace('typing.', '')}")
+    kind = annotation.removesuffix(" | None")
+    parts = value if isinstance(value, tuple) else (value,)
+    several = kind.startswith("tuple")
+    if isinstance(value, tuple) != several or not all(_is(part, _KINDS[kind]) for part in parts):
+        raise InputError(f"option {name!r} is {value!r}, not {annotation}")
     return value
+
+
+def _is(value: object, kinds: tuple[type, ...]) -> bool:
+    if isinstance(value, bool):
+        return kinds == (bool,)
+    return isinstance(value, kinds) and not (isinstance(value, float) and not math.isfinite(value))
+
+
+#: The Python types that fit an option, by its annotation.
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "tuple[str, ...]": (str,),
+    "tuple[float, ...]": (int, float),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "ScaleName": (str,),
+    "LangChoice": (str,),
+}

@@ -38,7 +38,10 @@ def fingerprint(data: Dataset) -> str:
             ("query", query.id, query.raw_text, query.lang, query.reference, sorted(query.extra.items())),
         )
     for ranking in sorted(data.rankings, key=lambda ranking: (ranking.query_id, ranking.engine)):
-        shown = [(snippet.id, snippet.url, snippet.docno) for snippet in ranking.snippets]
+        shown = [
+            (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
+            for snippet in ranking.snippets
+        ]
         _feed(digest, ("ranking", ranking.query_id, ranking.engine, ranking.error, shown))
     return digest.hexdigest()[:16]
 

@@ -6,64 +6,78 @@ dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─�
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from judge import setup
 from judge.assess import estimate as estimating
+from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
-from judge.assess.judging import judge_pool
-from judge.assess.signals import stoppable
+from judge.assess.judging import Judging, judge_pool
+from judge.assess.schedule import Stop
+from judge.assess.signals import listening
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config import Config
 from judge.dataset.pool import pool
 from judge.errors import Incomplete, Interrupted
 from judge.measure.score import score
+from judge.records import Pool
 from judge.report import files, reload
 from judge.report.outcome import Outcome
 from judge.report.rundir import RunFolder
 from judge.report.summary import Asked, summary
 
 
-async def run(config: Config, *, rows: setup.Rows | None = None, watch: Watch | None = None) -> Outcome:
+def run(
+    config: Config, *, rows: setup.Rows | None = None, watch: Watch | None = None, stop: Stop | None = None
+) -> Outcome:
     """Judges a dataset, scores its engines and writes the run's folder.
 
-    Raises InputError before anything is paid, StoreError when verdicts can't be kept, Interrupted
-    after Ctrl-C. An `Outcome` has `incomplete` set when the account, the budget or the server ended
-    the judging, or too few pairs could be judged.
+    `stop` lets another thread end the judging. Raises InputError before anything is paid, StoreError
+    when verdicts can't be kept, Interrupted after Ctrl-C. An `Outcome` has `incomplete` set when the
+    account, the budget or the server ended the judging, or too few pairs could be judged.
     """
     measures = setup.measures(config.measures, config.depth)
     data = setup.dataset(config, rows)
     pooled = pool(data, config.depth)
-    async with aclosing(setup.model(config)) as model:
-        assessor = setup.assessor(config, model)
-        folder, who = setup.folder(config, data, assessor)
-        with folder.locked():
-            setup.claim(folder, config, who)
-            with Store(setup.store(config, folder)) as store, stoppable() as stop:
-                desk = Desk(model, setup.limits(config), stop)
-                judging = await judge_pool(
-                    pooled, assessor, store, desk, config.repeats, watch or Unwatched()
-                )
-            if isinstance(judging.stopped, Interrupted):
-                raise judging.stopped
-            asked = Asked(assessor.name, config.grading, config.repeats, asdict(judging.cost))
-            scores = score(
-                data.rankings, pooled.documents, judging.judgments, measures, asked.scale, depth=pooled.depth
-            )
-            totals = summary(data, pooled, judging.judgments, scores, asked)
-            outcome = Outcome(folder.path, data, pooled, judging.judgments, scores, asked.scale, totals)
-            files.write(folder, outcome)
+    model = setup.model(config)
+    assessor = setup.assessor(config, model)
+    folder, who = setup.folder(config, data, assessor)
+    with folder.locked():
+        setup.claim(folder, config, who)
+        with Store(setup.store(config, folder)) as store:
+            desk = Desk(model, setup.limits(config), stop or Stop())
+            judging = asyncio.run(_judge(pooled, assessor, store, desk, config.repeats, watch or Unwatched()))
+        asked = Asked(assessor.name, config.grading, config.repeats, asdict(judging.cost))
+        scores = score(
+            data.rankings, pooled.documents, judging.judgments, measures, asked.scale, depth=pooled.depth
+        )
+        totals = summary(data, pooled, judging.judgments, scores, asked)
+        outcome = Outcome(folder.path, data, pooled, judging.judgments, scores, asked.scale, totals)
+        files.write(folder, outcome)
     return replace(
         outcome,
-        warnings=data.warnings,
+        warnings=(*data.warnings, *judging.warnings),
         calls_made=judging.calls_made,
         incomplete=_incomplete(totals, judging.stopped, config.min_coverage),
     )
+
+
+async def _judge(
+    pooled: Pool, assessor: Assessor, store: Store, desk: Desk, repeats: int, watch: Watch
+) -> Judging:
+    """The part that waits for a server; raises Interrupted when a person or a signal ended it."""
+    async with aclosing(desk.model):
+        with listening(desk.stop):
+            judging = await judge_pool(pooled, assessor, store, desk, repeats, watch)
+    if isinstance(judging.stopped, Interrupted):
+        raise judging.stopped
+    return judging
 
 
 def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
@@ -73,6 +87,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
     measure is unknown or deeper than the run was judged.
     """
     folder = RunFolder(path)
+    folder.read("summary.json")  # before a lock file appears in what is no run's folder
     with folder.locked():
         held = reload.load(folder)
         chosen = setup.measures(measures or held.measures, held.pool.depth)
@@ -90,15 +105,15 @@ def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
     return outcome
 
 
-async def estimate(config: Config) -> Mapping[str, Any]:
+def estimate(config: Config) -> Mapping[str, Any]:
     """What `run` would ask and cost now, given what is known already: no call is made."""
     data = setup.dataset(config)
     pooled = pool(data, config.depth)
-    async with aclosing(setup.model(config)) as model:
-        assessor = setup.assessor(config, model)
-        folder, _ = setup.folder(config, data, assessor)
-        with Store(setup.store(config, folder)) as store:
-            found = estimating.estimate(pooled, assessor, store, config.repeats, setup.price(config))
+    assessor = setup.assessor(config, setup.model(config))
+    folder, _ = setup.folder(config, data, assessor)
+    path = setup.store(config, folder)
+    with Store(path) if path.exists() else nullcontext() as store:
+        found = estimating.estimate(pooled, assessor, store, config.repeats, setup.price(config))
     return {"results": pooled.results, "pairs": len(pooled.pairs), "repeats": config.repeats, **asdict(found)}
 
 

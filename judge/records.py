@@ -10,13 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Lang = Literal["zh", "en"]
+#: What a user may ask for; `auto` goes by each query's script.
+LangChoice = Literal["auto", "zh", "en"]
+
+
+ScaleName = Literal["binary", "graded"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
     """What an assessor may answer: `grades` 0..top; relevant means grade >= `relevant_from`."""
 
-    name: Literal["binary", "graded"]
+    name: ScaleName
     top: int
     relevant_from: int
 

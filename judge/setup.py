@@ -14,8 +14,9 @@ from judge.config import Config, environment
 from judge.dataset.read import read, read_trec
 from judge.errors import InputError
 from judge.identity import identity, short_name, versions
-from judge.measure.measures import Measure, defaults, parse_all
+from judge.measure.measures import Measure, check_depth, defaults, parse_all
 from judge.models import Model, open_model
+from judge.models.access import public_part
 from judge.records import Dataset
 from judge.report.rundir import RunFolder, dump
 
@@ -41,9 +42,7 @@ def dataset(config: Config, rows: Rows | None = None) -> Dataset:
 def measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
     """The measures called `names`, or the defaults; raises InputError for unknown or too deep ones."""
     chosen = defaults(depth) if names is None else parse_all(names)
-    for measure in chosen:
-        if measure.looks_at(depth) > depth:
-            raise InputError(f"{measure} looks deeper than --depth {depth}; judge deeper or ask for @{depth}")
+    check_depth(chosen, depth)
     return chosen
 
 
@@ -102,6 +101,7 @@ def claim(folder: RunFolder, config: Config, who: Mapping[str, Any]) -> None:
     """Makes `folder` this run's and writes config.json; raises InputError when it is another run's."""
     folder.claim(who)
     options = {name: value for name, value in config.options().items() if name != "out"}
+    options["base_url"] = public_part(config.base_url) if config.base_url else None
     content = {"identity": who, "options": options, "versions": versions()}
     folder.write("config.json", [dump(content, indent=2), "\n"])
 

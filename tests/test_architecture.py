@@ -23,7 +23,7 @@ ROOMS = {
     "setup": {"records", "errors", "config", "dataset", "models", "measure", "assess", "report", "identity"},
 }
 ROOMS["pipeline"] = {*ROOMS, "identity"}
-ROOMS["api"] = {"pipeline", "config", "report"}
+ROOMS["api"] = {"pipeline", "config", "report", "assess", "errors"}
 ROOMS["cli"] = {*ROOMS}
 
 

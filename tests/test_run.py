@@ -400,3 +400,97 @@ def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
     for path in tmp_path.rglob("*"):
         if path.is_file():
             assert b"canary" not in path.read_bytes(), path
+
+
+def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
+    """What is in flight when a ceiling is reached is paid for, so it is waited for and kept."""
+    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 10))
+    toml = tmp_path / "judge.toml"
+    toml.write_text("grace = 0.1\n")
+    with LoopbackServer(slowly(says_its_grade, 0.6)) as server:
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+                 tmp_path / "r" / "x",
+                 "--config", toml, "--concurrency", 4)  # fmt: skip
+        assert command(*words, "--max-calls", 6).returncode == 3
+        assert command(*words).returncode == 0
+        assert len(server.asked) == 20
+
+
+def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(3, 1, 10))
+    with LoopbackServer(lambda asked: Reply(text=says_its_grade(asked).text, usage=None)) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+                       tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
+        assert len(server.asked) <= 4
+    assert done.returncode == 3
+    assert "counts no tokens" in done.stderr
+    assert "without a token count" in done.stdout
+
+
+def test_an_absurd_token_count_neither_hangs_nor_loses_the_verdict(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 3))
+    body = {
+        "choices": [{"message": {"content": '{"reason": "r", "grade": 2}'}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 10**20, "completion_tokens": True},
+    }
+    with LoopbackServer(lambda asked: Reply(body=json.dumps(body))) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+                       tmp_path / "r" / "x")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_background_job_is_deaf_to_what_nohup_silenced(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 10))
+    with LoopbackServer(slowly(says_its_grade, 0.3)) as server:
+        process = subprocess.Popen(
+            ["nohup", sys.executable, "-m", "judge", "run", data, "-m", "openai:fake", "--base-url",
+             server.openai_url,
+             "--out", tmp_path / "r" / "x", "--concurrency", "2"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_until(server, 2)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert len(server.asked) == 10
+
+
+def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    (tmp_path / "file").write_text("x")
+    with LoopbackServer(says_its_grade) as server:
+        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url)
+        for place, code in (("--out", 2), ("--store", 3)):
+            there = (place, tmp_path / "file" / "x")
+            out = () if place == "--out" else ("--out", tmp_path / "runs" / "x")
+            done = command(*words, *there, *out)
+            assert done.returncode == code
+            assert str(tmp_path / "file") in done.stderr
+            assert "Traceback" not in done.stderr
+        assert server.asked == []
+
+
+def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    address = "http://user:canary@127.0.0.1:9/v1"
+    done = command("run", data, "-m", "openai:fake", "--base-url", address, "--out", tmp_path / "r" / "x")
+    assert done.returncode == 2
+    assert "canary" not in done.stdout + done.stderr
+    assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_where_nothing_was_judged_the_range_is_wide_and_it_is_said(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 3))
+
+    def deaf(asked: Asked) -> Reply:
+        refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
+        return refused if "text 3." in asked.prompt else says_its_grade(asked)
+
+    with LoopbackServer(deaf) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+                       tmp_path / "r" / "x")  # fmt: skip
+    cell = results(tmp_path / "r" / "x")["summary"]["engines"]["engine0"]["measures"]["P@5"]
+    low, high = cell["bounds"]
+    assert (cell["n"], cell["unknown"]) == (3, 1)
+    assert high - low == pytest.approx(3 / 5 / 4)
+    assert "not one snippet is judged on 1 queries" in done.stdout

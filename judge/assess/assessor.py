@@ -50,7 +50,7 @@ class Assessor:
         self.name = f"{model.name}/{scale.name}"
         self._prompts = prompts
         self._as_of = as_of
-        asked = json.dumps([model.name, model.endpoint, dict(model.params)], sort_keys=True, default=str)
+        asked = json.dumps([model.name, model.endpoint, dict(model.params), scale.name], sort_keys=True)
         self._key = hashlib.sha256(asked.encode())
 
     def questions(self, pair: Pair, repeats: int) -> list[Question]:
@@ -64,7 +64,7 @@ class Assessor:
     @property
     def prompt_versions(self) -> dict[str, str]:
         """The version of each language's prompt."""
-        return {lang: template.version for lang, template in sorted(self._prompts.templates.items())}
+        return self._prompts.versions
 
     def source(self, question: Question) -> Source:
         """What the store says of `question` in words."""
@@ -78,7 +78,8 @@ class Assessor:
         reply = ""
         flags: tuple[str, ...] = ()
         error: Unreadable | CallError | None = None
-        for prompt in (question.prompt, self._prompts.again(question.pair, self._as_of)):
+        for again in (False, True):
+            prompt = self._prompts.again(question.pair, self._as_of) if again else question.prompt
             try:
                 completion = await seat.complete(prompt)
                 reply = completion.text

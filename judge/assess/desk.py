@@ -72,7 +72,7 @@ class Seat:
         try:
             completion = await desk.model.complete(prompt)
         except CallError as fault:
-            self.calls.append(Call(fault.kind))
+            self.calls.append(Call(fault.kind, maybe_billed=fault.billed))
             if isinstance(fault, AccountRefused):
                 desk.stop.request(fault)  # at once, before anybody takes the slot that this leaves
             elif fault.kind in ("rate_limit", "server_error"):

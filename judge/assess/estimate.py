@@ -34,10 +34,12 @@ class Estimate:
     usd: float | None
 
 
-def estimate(pool: Pool, assessor: Assessor, store: Store, repeats: int, price: Price | None) -> Estimate:
-    """What judging `pool` would cost now, given what `store` holds already."""
+def estimate(
+    pool: Pool, assessor: Assessor, store: Store | None, repeats: int, price: Price | None
+) -> Estimate:
+    """What judging `pool` would cost now, given what `store` holds already, if there is one."""
     empty, asked = split(pool, assessor, repeats)
-    known = store.lookup(asked)
+    known = store.lookup(asked) if store else {}
     todo = [questions[0].prompt for key, questions in asked.items() if key not in known]
     judgments = len(empty) + sum(map(len, asked.values()))
     usage = Usage(prompt_tokens=_tokens(todo), completion_tokens=_REPLY * len(todo))

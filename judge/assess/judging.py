@@ -12,7 +12,7 @@ from judge.assess.desk import Desk
 from judge.assess.schedule import Price, Stop, Stopped
 from judge.assess.store import Call, Store, Stored
 from judge.assess.watch import Watch
-from judge.errors import AccountRefused, Incomplete, JudgeError, StoreError
+from judge.errors import AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
 from judge.records import Judgment, Pool
 
 #: Judgments that fail one after the other, none succeeding between, before the server is given up.
@@ -26,7 +26,8 @@ _PATIENCE = 0.2
 class Cost:
     """What the judgments of a run cost since they were first asked for, failed calls included.
 
-    `usd` is None when no price was given; `uncounted` calls came back without a token count.
+    `usd` is None when no price was given. `uncounted` calls came back without a token count;
+    `maybe_billed` calls never came back (a timeout, a cut reply, a killed process).
     """
 
     calls: int
@@ -46,6 +47,7 @@ class Judging:
     cost: Cost
     calls_made: int
     stopped: JudgeError | None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -82,7 +84,15 @@ async def judge_pool(
     order = {pair: place for place, pair in enumerate(_places(pool))}
     judgments = sorted(session.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     cost = total(store.calls(asked), desk.limits.price)
-    return Judging(tuple(judgments), cost, desk.allowance.calls, desk.stop.reason)
+    return Judging(tuple(judgments), cost, desk.allowance.calls, desk.stop.reason, tuple(_warnings(store)))
+
+
+def _warnings(store: Store) -> Iterator[str]:
+    if store.tampered:
+        yield (
+            f"{store.path}: {len(store.tampered)} verdicts no longer match their checksums and were asked for"
+            f" again, first {store.tampered[0]}"
+        )
 
 
 def _places(pool: Pool) -> Iterator[tuple[str, str]]:
@@ -120,9 +130,12 @@ async def _ask_all(session: _Session, todo: Sequence[Sequence[Question]]) -> Non
 
 
 async def _close_down(stop: Stop, crew: Sequence[asyncio.Task[None]], grace: float) -> None:
-    """Once a stop is requested, calls in flight get `grace` seconds to come home and be stored."""
+    """Once a stop is requested, calls in flight come home and are stored: they are paid for.
+
+    Someone who interrupts waits for them `grace` seconds at most, or not at all when in a hurry.
+    """
     await stop.wait()
-    await stop.wait_for_hurry(grace)
+    await stop.wait_for_hurry(grace if isinstance(stop.reason, Interrupted) else None)
     for worker in crew:
         worker.cancel()
 
@@ -193,5 +206,5 @@ def total(calls: Sequence[Call], price: Price | None) -> Cost:
         completion_tokens=sum(usage.completion_tokens for usage in usages),
         usd=None if price is None else round(sum(map(price.usd, usages)), 6),
         uncounted=outcomes["answered"] - len(usages),
-        maybe_billed=outcomes["maybe_billed"],
+        maybe_billed=sum(call.maybe_billed for call in calls),
     )

@@ -88,9 +88,10 @@ class Prompts:
         prompt = self.render(pair, as_of)
         return replace(prompt, user=f"{prompt.user}\n\n{self.templates[prompt.lang].again}")
 
-    def version(self, lang: Lang) -> str:
-        """Names the template and its content, e.g. `zh-graded-` and 10 hex digits of its SHA-256."""
-        return self.templates[lang].version
+    @property
+    def versions(self) -> dict[str, str]:
+        """Each language's template by name and content: `zh-graded-` and 10 digits of its SHA-256."""
+        return {lang: template.version for lang, template in sorted(self.templates.items())}
 
 
 def mark(template: str, shown: str, length: int = 16) -> str:
@@ -225,9 +226,13 @@ def _check_fence(user: str) -> None:
         raise InputError(
             "block 'user' must have one line '<<<{{ mark }}' and one line '{{ mark }}>>>', and no other mark"
         )
-    before, inside, _ = user.split(opening[0])
+    before, inside, after = user.split(opening[0])
     if "a query" not in before or "a snippet" not in inside:
         raise InputError("block 'user' must show the query before the fence and the snippet inside it")
+    if "a title" in before + after or "2000-01-01" in before + after:
+        raise InputError(
+            "block 'user' must show title and date inside the fence: they come from the web, too"
+        )
 
 
 def _one_line(text: str) -> str:

@@ -73,6 +73,18 @@ class Stop:
         self.reason: JudgeError | None = None
         self._event = asyncio.Event()
         self._hurry = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def attach(self) -> None:
+        """Lets `request_from_outside` reach the loop that runs now."""
+        self._loop = asyncio.get_running_loop()
+
+    def request_from_outside(self, reason: JudgeError) -> None:
+        """Requests a stop from another thread than the one that judges."""
+        if self._loop is None:
+            self.reason = self.reason or reason
+        else:
+            self._loop.call_soon_threadsafe(self.request, reason)
 
     def request(self, reason: JudgeError) -> None:
         """Lets no call start from now on."""
@@ -83,8 +95,8 @@ class Stop:
         """Lets calls in flight not come home either."""
         self._hurry.set()
 
-    async def wait_for_hurry(self, seconds: float) -> None:
-        """Returns after `seconds`, sooner when somebody is in a hurry."""
+    async def wait_for_hurry(self, seconds: float | None) -> None:
+        """Returns when somebody is in a hurry, or after `seconds` if that comes first."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._hurry.wait(), seconds)
 
@@ -167,18 +179,22 @@ class Allowance:
     def __init__(self, limits: Limits) -> None:
         self.calls = 0
         self.usd: float | None = 0.0 if limits.price else None
+        self._uncounted = 0
         self._limits = limits
 
     def take(self) -> None:
-        """Books one call; raises Incomplete when `max_calls` or `budget` is used up."""
+        """Books one call; raises Incomplete when `max_calls` or `budget` is used up or can't be kept."""
         if self._limits.max_calls is not None and self.calls >= self._limits.max_calls:
             raise Incomplete(f"--max-calls {self._limits.max_calls} is used up; raise it and run again")
         if self._limits.budget is not None and (self.usd or 0.0) >= self._limits.budget:
             raise Incomplete(f"--budget {self._limits.budget:g} USD is used up; raise it and run again")
+        if self._limits.budget is not None and self._uncounted:
+            raise Incomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
         self.calls += 1
 
     def spend(self, usage: Usage | None) -> None:
         """Books what a call cost, where a price is known."""
+        self._uncounted += usage is None
         if usage is not None and self._limits.price is not None:
             self.usd = (self.usd or 0.0) + self._limits.price.usd(usage)
 
@@ -193,10 +209,14 @@ def retrying(limits: Limits, sleep: Callable[[float], Awaitable[None]]) -> Async
         asked = _fault(state).retry_after
         return backoff(state) if asked is None else min(asked, LONGEST_WAIT) + spread(state)
 
+    failed = 0
+
     def hopeless(state: RetryCallState) -> bool:
+        nonlocal failed
         if _fault(state).kind == "rate_limit":
             return (state.seconds_since_start or 0.0) > limits.patience
-        return state.attempt_number >= limits.attempts
+        failed += 1
+        return failed >= limits.attempts
 
     return AsyncRetrying(
         retry=retry_if_exception_type(Transient), wait=wait, stop=hopeless, sleep=sleep, reraise=True

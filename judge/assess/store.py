@@ -33,22 +33,27 @@ CREATE TABLE IF NOT EXISTS verdicts (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS calls (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL, outcome TEXT NOT NULL, prompt_tokens INTEGER,
-    cached_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER, made_at TEXT NOT NULL
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, outcome TEXT NOT NULL, maybe_billed INTEGER NOT NULL,
+    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER,
+    made_at TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key);
 """
 
 #: The outcome of a call whose process died before the answer was stored.
-MAYBE_BILLED = "maybe_billed"
+LOST = "lost"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request that was made: `outcome` is "answered", an error kind or `MAYBE_BILLED`."""
+    """One request that was made: `outcome` is "answered", an error kind or `LOST`.
+
+    `maybe_billed` marks a request that the server may have charged for without an answer reaching us.
+    """
 
     outcome: str
     usage: Usage | None = None
+    maybe_billed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +86,15 @@ class Store:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._owner = Owner(path.with_name(path.name + ".owners"))
             self._reader = _connect(path)
             _prepare(self._reader, path)
             self._writer = Writer(lambda: _connect(path), name=f"writer of {path.name}")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{path}: cannot be used as a verdict store: {error}") from error
-        self._owner = Owner(path.with_name(path.name + ".owners"))
         #: Keys whose rows no longer match their checksum; they count as absent and are judged again.
         self.tampered: list[str] = []
 
@@ -121,13 +126,15 @@ class Store:
 
     def calls(self, keys: Iterable[str]) -> list[Call]:
         """Every call that was ever made for `keys`, in the order made."""
-        columns = "id, outcome, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens"
+        columns = (
+            "id, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens"
+        )
         rows = [
             row
             for batch in _batches(keys)
             for row in self._select(f"SELECT {columns} FROM calls WHERE key IN ({{}})", batch)  # noqa: S608  # fixed names
         ]
-        return [Call(outcome, _usage(tokens)) for _, outcome, *tokens in sorted(rows)]
+        return [Call(outcome, _usage(tokens), bool(billed)) for _, outcome, billed, *tokens in sorted(rows)]
 
     def _select(self, statement: str, keys: Sequence[str]) -> list[Any]:
         marks = ",".join("?" * len(keys))
@@ -198,8 +205,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 def _bury(connection: sqlite3.Connection, owner: str) -> None:
     """A dead process may have paid for each key it still claims."""
     connection.execute(
-        "INSERT INTO calls (key, outcome, made_at) SELECT key, ?, ? FROM claims WHERE owner = ?",
-        (MAYBE_BILLED, _now(), owner),
+        "INSERT INTO calls (key, outcome, maybe_billed, made_at)"
+        " SELECT key, ?, 1, ? FROM claims WHERE owner = ?",
+        (LOST, _now(), owner),
     )
     connection.execute("DELETE FROM claims WHERE owner = ?", (owner,))
 
@@ -209,9 +217,9 @@ def _log(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> Non
     for call in calls:
         tokens = tuple(asdict(call.usage).values()) if call.usage else (None,) * 4
         connection.execute(
-            "INSERT INTO calls (key, outcome, prompt_tokens, cached_tokens, completion_tokens,"
-            " reasoning_tokens, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (key, call.outcome, *tokens, _now()),
+            "INSERT INTO calls (key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens,"
+            " reasoning_tokens, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (key, call.outcome, call.maybe_billed, *tokens, _now()),
         )
 
 

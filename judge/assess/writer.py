@@ -54,7 +54,8 @@ class Writer:
             self._connection.execute("BEGIN IMMEDIATE")
             results = [write(self._connection) for write, _, _ in group]
             self._connection.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
+        # Whatever goes wrong here, somebody waits for an answer: a thread that dies would hang the run.
+        except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             failure = StoreError(f"verdicts cannot be stored, so no more are paid for: {error}")

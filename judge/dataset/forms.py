@@ -163,6 +163,12 @@ def _header(place: str, cells: list[str]) -> list[str]:
     twice = [cell for cell in cells if cell and cells.count(cell) > 1]
     if twice:
         raise InputError(f"{place}: column {twice[0]!r} is given twice; rename one")
+    missing = [name for name in ("query", "snippet") if name not in cells]
+    if missing and not ("query" in cells and "error" in cells):
+        raise InputError(
+            f"{place}: there is no column {missing[0]!r}; the columns are {cells!r:.160}"
+            " (separated by commas, named in lower case)"
+        )
     return cells
 
 

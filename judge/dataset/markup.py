@@ -76,6 +76,12 @@ def _only_elements(source: str) -> str:
 
 
 def _is_generic(source: str, match: re.Match[str], name: str | None) -> bool:
-    """Whether the bracket holds a type, as in `List<Object>`: tags are not written `Like` that."""
+    """Whether the bracket holds a type, as in `List<Object>`, or a comparison, as in `a<b and c>d`.
+
+    Tags are not written `Like` that, and the ones of a single letter don't go on in bare words.
+    """
+    if name is not None and len(name) == 1:
+        rest = source[match.end() : source.find(">", match.end())].strip(" /\n")
+        return bool(rest) and "=" not in rest
     before = source[match.start() - 1 : match.start()] if match.start() else ""
     return name is not None and name.istitle() and len(name) > 1 and (before.isalnum() or before == "_")

@@ -11,15 +11,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from judge.dataset import clean, trec
 from judge.dataset.forms import Row, from_mappings, rows
 from judge.dataset.identifiers import short_hash
 from judge.errors import InputError
-from judge.records import Dataset, Lang, Query, Ranking, Snippet
+from judge.records import Dataset, Lang, LangChoice, Query, Ranking, Snippet
 
-LangChoice = Literal["auto", "zh", "en"]
 #: A rank beyond this is a slip of the keyboard, not a result.
 DEEPEST = 1_000_000
 _HAN = re.compile("[㐀-䶿一-鿿豈-﫿]")

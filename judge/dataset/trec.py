@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,12 @@ def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[Row]:
     queries = _topics(topics)
     lists = _lists(runs, queries)
     wanted = {docno for results in lists.values() for _, docno, _ in results}
-    return _rows(lists, queries, _documents(docs, wanted))
+    texts = _documents(docs, wanted)
+    if not texts:
+        raise InputError(
+            f"{docs}: has none of the {len(wanted):,} documents that the runs name; is it the right file?"
+        )
+    return _rows(lists, queries, texts)
 
 
 def _rows(
@@ -102,7 +108,27 @@ def _engine_names(runs: Sequence[Path]) -> dict[Path, str]:
             raise InputError(f"{path}: holds no results")
         tags[path] = first[1].split()[-1]
     shared = {tag for tag in tags.values() if list(tags.values()).count(tag) > 1}
-    return {path: path.name.split(".")[0] if tag in shared else "" for path, tag in tags.items()}
+    names = {path: _told_apart(path, runs) if tag in shared else "" for path, tag in tags.items()}
+    taken = [name or tags[path] for path, name in names.items()]
+    if len(set(taken)) < len(runs):
+        raise InputError(
+            f"{runs[-1]}: cannot be told from another --run by tag or path; every engine is one file"
+        )
+    return names
+
+
+def _told_apart(path: Path, runs: Sequence[Path]) -> str:
+    """The shortest tail of the path, less its endings, that no other run has."""
+    tails = {other: other.resolve().with_name(_stem(other)).parts for other in runs}
+    for length in range(1, len(tails[path]) + 1):
+        tail = tails[path][-length:]
+        if sum(other[-length:] == tail for other in tails.values()) == 1:
+            return "-".join(tail)
+    return _stem(path)
+
+
+def _stem(path: Path) -> str:
+    return re.sub(r"\.(?:gz|run|trec|txt|tsv)(?=\.|$)", "", path.name)
 
 
 def _documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:

@@ -26,7 +26,7 @@ class Coverage:
 
     `returned` and `duplicates` count snippets down to the pool's depth. `errors` marks engines that
     broke, `absent` engines that have no ranking. `graded` (engines, queries, repeats) counts snippets
-    with a grade. `unknown` (queries, repeats) marks queries whose pool has snippets and not one grade.
+    with a grade. `blind` (same shape) marks lists that have snippets and not one grade.
     """
 
     returned: Ints
@@ -34,7 +34,7 @@ class Coverage:
     errors: Bools
     absent: Bools
     graded: Ints
-    unknown: Bools
+    blind: Bools
 
     @property
     def missing(self) -> Bools:
@@ -206,9 +206,7 @@ def _known(grade: Ints, origin: Ints, pool: Ints) -> Ints:
 
 
 def _coverage(layout: _Layout, lists: Lists, pool: Ints, times: int) -> Coverage:
-    queries = len(layout.queries)
     duplicates = layout.returned - lists.first[:, ::times].sum(-1)
     graded = (lists.grade != NO_GRADE).sum(-1).reshape(*layout.returned.shape, times)
-    has_snippets: Bools = np.any(layout.returned, axis=0)
-    unknown = ~pool.any(-1).reshape(queries, times) & has_snippets[:, None]
-    return Coverage(layout.returned, duplicates, layout.errors, layout.absent, graded, unknown)
+    blind = (graded == 0) & (layout.returned > 0)[..., None]
+    return Coverage(layout.returned, duplicates, layout.errors, layout.absent, graded, blind)

@@ -101,10 +101,6 @@ class Measure:
         """How many ranks of lists that were judged down to `depth` the measure looks at."""
         return depth if self.cutoff is None else self.cutoff
 
-    def residual(self, depth: int) -> float:
-        """What results below the last rank looked at could still add to a full list (RBP; else 0)."""
-        return float(self.p ** self.looks_at(depth)) if self.name == "RBP" else 0.0
-
 
 def parse(text: str) -> Measure:
     """The measure that `text` names, e.g. `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
@@ -141,6 +137,16 @@ def defaults(depth: int) -> tuple[Measure, ...]:
     """`DEFAULTS`, none looking deeper than a pool of `depth`."""
     deep = parse_all(DEFAULTS)
     return tuple(Measure(m.name, min(m.looks_at(depth), depth)) for m in deep)
+
+
+def check_depth(measures: Iterable[Measure], depth: int) -> None:
+    """Raises `InputError` when a measure looks deeper than a pool that is judged down to `depth`."""
+    for measure in measures:
+        if measure.looks_at(depth) > depth:
+            raise InputError(
+                f"{measure} looks deeper than --depth {depth}, down to which snippets are judged;"
+                f" ask for @{depth} at most, or judge deeper"
+            )
 
 
 def describe() -> tuple[Kind, ...]:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.errors import InputError
 from judge.measure.arrays import Coverage, build
 from judge.measure.bounds import pooled_bounds
 from judge.measure.formulas import Bools, Floats, dcg, earned, gains, quotient
 from judge.measure.lists import NO_GRADE, Lists
-from judge.measure.measures import Measure
+from judge.measure.measures import Measure, check_depth
 from judge.records import Judgment, Ranking, Scale, Score
 
 
@@ -25,10 +24,11 @@ from judge.records import Judgment, Ranking, Scale, Score
 class Scores:
     """The values of all measures: arrays of shape (engines, queries, repeats, measures) and their axes.
 
-    NaN in `value`, `low` and `high` stands where the engine broke or has no ranking, where the measure
-    is undefined because the pool holds nothing relevant (nDCG, AP, R), and where not one snippet of
-    the pool has a grade. `low` and `high` equal `value` exactly where all is judged. `judged` is the
-    share of the snippets down to the cutoff that have a grade, NaN for empty lists.
+    NaN in `value`, `low` and `high` stands where the engine broke or has no ranking, and where the
+    measure is undefined because the pool holds nothing relevant (nDCG, AP, R). `value` alone is NaN
+    where a list was returned and not one of its snippets has a grade. `low` and `high` equal `value`
+    exactly where all is judged. `judged` is the share of the snippets down to the cutoff that have a
+    grade, NaN for empty lists.
     """
 
     engines: tuple[str, ...]
@@ -79,17 +79,15 @@ def score(
     `InputError` when a measure looks deeper than the pool or asks for grades off the scale, and when
     judgments or rankings contradict each other.
     """
-    for measure in measures:
-        if measure.looks_at(depth) > depth:
-            raise InputError(
-                f"{measure} looks deeper than the pool, which was judged to depth {depth}; "
-                f"ask for @{depth} at most, or judge deeper"
-            )
+    check_depth(measures, depth)
     arrays = build(rankings, documents, judgments, scale, depth=depth)
     shape = len(arrays.engines), len(arrays.queries), len(arrays.repeats)
     parts = [_measured(measure, arrays.lists, scale) for measure in measures]
     stacked = np.stack(parts, axis=-1).reshape(4, *shape, len(measures))
     stacked[:, arrays.coverage.missing] = np.nan
+    # A list without one grade has no mean of its own to guess from: bounds are all that is known.
+    of_grades = np.array([measure.name != "Judged" for measure in measures])
+    stacked[0] = np.where(arrays.coverage.blind[..., None] & of_grades, np.nan, stacked[0])
     value, low, high, judged = stacked
     return Scores(
         arrays.engines,
@@ -139,9 +137,7 @@ def _alone(measure: Measure, lists: Lists, table: Floats) -> Floats:
     values = [earned(measure, lists.gains(table, gain)[..., :cutoff], top) for gain in (imputed, 0.0, top)]
     if measure.name == "SetP":
         values = [quotient(value, returned, 0.0) for value in values]
-    bounded = np.stack(values)
-    bounded[:, np.isnan(bounded[0])] = np.nan
-    return bounded
+    return np.stack(values)
 
 
 def _pooled(measure: Measure, lists: Lists, table: Floats) -> Floats:
@@ -162,6 +158,9 @@ def _pooled(measure: Measure, lists: Lists, table: Floats) -> Floats:
         low, high = pooled_bounds(measure, lists.of_topics(unsure), table)
         possible = np.clip(value[:, unsure], low, high)
         bounded[:, :, unsure] = np.where(np.isnan(possible), np.nan, [possible, low, high])
+        blank = unsure & np.all(lists.best == NO_GRADE, axis=-1)
+        shows: Bools = np.any(lists.origin[:, blank] >= 0, axis=-1)
+        bounded[1:, :, blank] = [np.zeros(shows.shape), shows]
     return bounded
 
 

@@ -20,9 +20,10 @@ from judge.measure.score import Scores
 class Mean:
     """One measure of one engine over the queries; None where it is over no query.
 
-    `mean`, `low` and `high` are over the same `n` queries. `undefined` counts queries whose pool holds
-    nothing relevant, or for Judged those with no result; `unknown` counts queries whose pool has not
-    one grade. `paired` is the mean over the `paired_n` queries where every engine has a value.
+    `mean` is over `n` queries; `low` and `high` are over these and the `unknown` ones, where the engine
+    returned something and not one snippet of it has a grade. `undefined` counts queries whose pool
+    holds nothing relevant, or for Judged those with no result. `paired` is the mean over the `paired_n`
+    queries where every engine has a value.
     """
 
     mean: float | None
@@ -60,31 +61,33 @@ def summarise(scores: Scores) -> tuple[EngineSummary, ...]:
     """One summary per engine, in the order of `scores.engines`."""
     value, low, high = scores.by_query()
     shared: Bools = np.all(~np.isnan(value), axis=0)
-    unknown: Bools = np.all(scores.coverage.unknown, axis=-1)
     summaries = []
     for at, engine in enumerate(scores.engines):
         present = ~scores.coverage.missing[at]
         means = {
-            str(measure): _mean(
-                (value[at, :, m], low[at, :, m], high[at, :, m]), shared[:, m], present, unknown
-            )
+            str(measure): _mean((value[at, :, m], low[at, :, m], high[at, :, m]), shared[:, m], present)
             for m, measure in enumerate(scores.measures)
         }
         summaries.append(_engine(scores, at, engine, means))
     return tuple(summaries)
 
 
-def _mean(bounded: tuple[Floats, Floats, Floats], shared: Bools, present: Bools, unknown: Bools) -> Mean:
+def _mean(bounded: tuple[Floats, Floats, Floats], shared: Bools, present: Bools) -> Mean:
     value, low, high = bounded
     has = ~np.isnan(value)
-    lacks = present & ~has
+    unknown = ~has & ~np.isnan(low)
+    mean = _over(value, has)
+    lowest, highest = _over(low, has | unknown), _over(high, has | unknown)
+    if mean is not None and lowest is not None and highest is not None:
+        # Queries without a value widen the range; they can't move it off what is printed.
+        lowest, highest = min(lowest, mean), max(highest, mean)
     return Mean(
-        mean=_over(value, has),
+        mean=mean,
         n=int(has.sum()),
-        low=_over(low, has),
-        high=_over(high, has),
-        undefined=int((lacks & ~unknown).sum()),
-        unknown=int((lacks & unknown).sum()),
+        low=lowest,
+        high=highest,
+        undefined=int((present & ~has & ~unknown).sum()),
+        unknown=int(unknown.sum()),
         paired=_over(value, shared),
         paired_n=int(shared.sum()),
     )

@@ -10,6 +10,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from judge.errors import SetupError
 
+OPENAI_URL = "https://api.openai.com/v1"
+DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
+#: SDKs insist on a key, servers on a private network don't.
+NO_KEY = "none"
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -30,7 +35,12 @@ class Access:
         named = (self.environ.get(variable) for variable in variables)
         url = self.base_url or next(filter(None, named), default)
         if not _is_address(url):
-            raise SetupError(f"{url!r} is no server's address: give one like https://host/v1 (--base-url)")
+            shown = url.rpartition("@")[2]
+            raise SetupError(f"{shown!r} is no server's address: give one like https://host/v1 (--base-url)")
+        if urlsplit(url).username is not None:
+            raise SetupError(
+                f"the address of {public_part(url)} holds a user or password; keys come from the environment"
+            )
         return url.rstrip("/")
 
     def key(self, variable: str, url: str) -> str:

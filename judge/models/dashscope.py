@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judge.errors import Declined, SetupError
-from judge.models.access import Access, public_part
+from judge.models.access import DASHSCOPE_URL, Access, public_part
 from judge.models.faults import Fault, classify, transport
 from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
@@ -25,8 +25,6 @@ except ImportError as error:
         " (in a checkout: uv sync --extra dashscope)"
     ) from error
 
-DEFAULT_URL = "https://dashscope.aliyuncs.com/api/v1"
-
 
 class DashScope:
     """A model on DashScope's native wire.
@@ -37,7 +35,7 @@ class DashScope:
     """
 
     def __init__(self, model: str, access: Access, sampling: Sampling) -> None:
-        url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DEFAULT_URL)
+        url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
         params = {**sampling_params(sampling), "enable_thinking": sampling.thinking}
         self.name = f"dashscope:{model}"
         self.endpoint = public_part(url)

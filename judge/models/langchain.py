@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, Declined, SetupError
-from judge.models.access import Access, public_part, thinking_switch
+from judge.models.access import (
+    DASHSCOPE_URL,
+    NO_KEY,
+    OPENAI_URL,
+    Access,
+    public_part,
+    thinking_switch,
+)
 from judge.models.faults import Fault, classify, transport
 from judge.models.replies import complete, messages
 from judge.models.terms import sampling_params
@@ -33,10 +40,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     import httpx2
 
-OPENAI_URL = "https://api.openai.com/v1"
-DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
-#: A private server may do without a key, LangChain's classes don't.
-NO_KEY = "none"
 #: How the community's Tongyi words a refusal of the server.
 TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
 
@@ -68,6 +71,7 @@ class LangChain:
         self.name = f"langchain:{name}"
         self.endpoint = setup.endpoint
         self.params = setup.params
+        self._sent = setup.params
         self._model = model.model_copy(update={"cache": False})
         self._timeout = setup.timeout
         self._http = setup.http
@@ -81,7 +85,10 @@ class LangChain:
         # What a call may raise is known to the provider's package only: an outcome, not an except clause.
         [outcome] = await asyncio.gather(self._invoke(messages(prompt)), return_exceptions=True)
         if isinstance(outcome, Exception):
-            raise self._translate(outcome)
+            error = self._translate(outcome)
+            if self._concede(error):
+                return await self.complete(prompt)
+            raise error
         if isinstance(outcome, BaseException):
             raise outcome
         said = outcome.response_metadata
@@ -89,7 +96,7 @@ class LangChain:
         return complete(
             [{"message": message, "finish_reason": said.get("finish_reason")}],
             model=said.get("model_name") or said.get("model"),
-            params=self.params,
+            params=self._sent,
             usage=outcome.usage_metadata or said.get("token_usage"),
             request_id=said.get("request_id") or said.get("id"),
         )
@@ -110,6 +117,17 @@ class LangChain:
                 return await asyncio.get_running_loop().run_in_executor(
                     self._pool, blocking, self._model.invoke, turns
                 )
+
+    def _concede(self, error: CallError) -> bool:
+        """Whether the call is worth repeating without the extra parameters that the server refuses."""
+        extra: Mapping[str, Any] = getattr(self._model, "extra_body", None) or {}
+        refused = {name for name in extra if name in error.detail}
+        if not refused:
+            return False
+        kept = {name: value for name, value in extra.items() if name not in refused}
+        self._model = self._model.model_copy(update={"extra_body": kept or None})
+        self._sent = {name: value for name, value in self._sent.items() if name not in refused}
+        return True
 
     def _translate(self, error: Exception) -> CallError:
         fault = _fault(error)

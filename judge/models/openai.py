@@ -12,15 +12,11 @@ import httpx2
 import openai
 
 from judge.errors import Declined, Transient
-from judge.models.access import Access, is_dashscope, public_part, thinking_switch
+from judge.models.access import NO_KEY, OPENAI_URL, Access, is_dashscope, public_part, thinking_switch
 from judge.models.faults import Fault, classify, transport
 from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
 from judge.records import Completion, Prompt, Sampling
-
-DEFAULT_URL = "https://api.openai.com/v1"
-#: The SDK insists on a key, servers on a private network don't.
-NO_KEY = "none"
 
 
 class OpenAI:
@@ -36,7 +32,7 @@ class OpenAI:
     def __init__(
         self, model: str, access: Access, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        url = access.url("OPENAI_BASE_URL", default=DEFAULT_URL)
+        url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
         params = {**sampling_params(sampling), **thinking_switch(url, sampling.thinking), **extra}
         self.name = f"openai:{model}"
         self.endpoint = public_part(url)

@@ -12,6 +12,8 @@ from judge.records import Completion, Prompt, Usage
 
 #: Types of content parts that are not the final answer.
 REASONING = frozenset({"reasoning", "thinking"})
+#: A count beyond this is a slip of the server, and more than a database's integers hold.
+MOST_TOKENS = 2**53
 #: How providers say that a filter cut the answer; what did arrive is not the model's verdict.
 FILTERED = frozenset({"content_filter", "sensitive"})
 
@@ -103,7 +105,12 @@ def read_usage(raw: object) -> Usage | None:
 
 
 def _count(raw: Mapping[str, Any], *names: str) -> int:
-    return next((value for name in names if isinstance(value := raw.get(name), int)), 0)
+    return next((count for name in names if (count := _whole(raw.get(name))) is not None), 0)
+
+
+def _whole(value: object) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS
+    return int(value) if is_count and isinstance(value, int) else None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

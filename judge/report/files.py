@@ -39,10 +39,10 @@ def _plain(judgment: Judgment) -> dict[str, Any]:
 
 
 def _scores(scores: Scores) -> Iterator[str]:
-    yield _line(["engine", "query_id", "repeat", "measure", "value", "low", "high", "judged"])
+    yield _line(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
     for row in scores.rows():
         names = (_inert(row.engine), _inert(row.query_id), row.repeat, row.measure)
-        numbers = (row.value, row.low, row.high, row.judged)
+        numbers = (row.value, row.judged, row.low, row.high)
         yield _line([*names, *("" if number is None else repr(number) for number in numbers)])
 
 

@@ -85,7 +85,8 @@ class Lines:
         self._asked, self._known, self._done, self._failed = asked, known, known, 0
         self._began = self._said = self._clock()
         if known < asked:
-            self._say(f"judging {asked - known:,} of {asked:,}; {known:,} are known already")
+            rest = f"; the other {known:,} are known already" if known else ""
+            self._say(f"judging {asked - known:,} pairs{rest}")
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """Says where things stand when ten seconds have passed since the last time."""

@@ -35,7 +35,7 @@ def show(run: Path, query_id: str, console: Console) -> None:
 def _find(queries: Iterable[Mapping[str, Any]], query_id: str, run: Path) -> Mapping[str, Any]:
     known = {query["query_id"]: query for query in queries}
     if query_id not in known:
-        near = get_close_matches(query_id, known, n=3, cutoff=0.0)
+        near = get_close_matches(query_id, known, n=3) or list(known)[:3]
         raise InputError(f"{run}: has no query {query_id!r}; it has {len(known)}, e.g. {', '.join(near)}")
     return known[query_id]
 
@@ -53,8 +53,10 @@ def _engine_line(engine: str, answer: Mapping[str, Any]) -> Text:
 
 def _snippet_lines(snippet: Mapping[str, Any]) -> Iterable[Text]:
     shown = snippet.get("shown", snippet)
-    title = visible(shown["title"]) or visible(snippet["url"])
-    yield Text.assemble((f"{snippet['rank']:>3}. ", "bold"), (title, "bold"), f"  {visible(snippet['url'])}")
+    title = visible(shown["title"])
+    address = visible(snippet["url"])
+    heading = f"{title}  {address}" if title not in ("", address) else address or "(no title)"
+    yield Text(f"{snippet['rank']:>3}. {heading}", style="bold")
     yield Text("     " + visible(shown["snippet"]).replace("\n", "\n     "), style="dim")
     for judgment in snippet["judgments"]:
         grade = judgment["grade"]

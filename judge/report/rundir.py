@@ -12,7 +12,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from judge.errors import InputError
+from judge.errors import InputError, StoreError
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
 # break files for others; they only occur inside JSON strings, where the escape means the same.
@@ -38,14 +38,16 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Holds the folder for this process; raises InputError when another process holds it."""
-        self.path.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.path / ".lock", thread_local=False)
         try:
+            self.path.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=0)
         except Timeout:
             raise InputError(
                 f"{self.path}: another judge is working on this run; wait for it or name another --out"
             ) from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be a run's folder: {error.strerror or error}") from error
         try:
             yield
         finally:
@@ -68,10 +70,8 @@ class RunFolder:
         path = self.path / name
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InputError(
-                f"{path}: not found; is {str(self.path)!r} the folder of a finished run?"
-            ) from None
+        except OSError as error:
+            raise self._no_run(path, error) from error
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: is not JSON: {error}") from error
         if not isinstance(value, dict):
@@ -84,20 +84,31 @@ class RunFolder:
         try:
             with path.open(encoding="utf-8", newline="\n") as file:
                 yield from map(json.loads, file)
-        except FileNotFoundError:
-            raise InputError(
-                f"{path}: not found; is {str(self.path)!r} the folder of a finished run?"
-            ) from None
+        except OSError as error:
+            raise self._no_run(path, error) from error
         except json.JSONDecodeError as error:
             raise InputError(f"{path}: is not JSON lines: {error}") from error
 
     def write(self, name: str, chunks: Iterable[str]) -> Path:
-        """Writes file `name` from `chunks` of text, whole or not at all, and gives its path."""
+        """Writes file `name` from `chunks` of text, whole or not at all, and gives its path.
+
+        Raises StoreError when the disk doesn't take it.
+        """
         path = self.path / name
         part = self.path / f".{name}.part"
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        try:
+            with part.open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(chunks)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except OSError as error:
+            raise StoreError(
+                f"{path}: cannot be written: {error.strerror or error}; verdicts are kept"
+            ) from error
         return path
+
+    def _no_run(self, path: Path, error: OSError) -> InputError:
+        return InputError(
+            f"{path}: {error.strerror or error}; is {str(self.path)!r} the folder of a finished run?"
+        )

@@ -57,6 +57,10 @@ def _before(result: Outcome) -> Iterator[str]:
         f" {summary['pairs']:,} pairs to judge ({summary['saved']:.0%} saved by judging a pair once)"
     )
     price = "" if cost["usd"] is None else f", ${cost['usd']:.4f}"
+    price += f" ({cost['uncounted']:,} calls came back without a token count)" if cost["uncounted"] else ""
+    price += (
+        f"; {cost['maybe_billed']:,} calls may be billed without an answer" if cost["maybe_billed"] else ""
+    )
     yield (
         f"{summary['judged']:,} of {summary['judgments']:,} judged by {summary['assessor']}"
         f" ({summary['coverage']:.1%}); {result.calls_made:,} calls now,"
@@ -94,8 +98,12 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     for measure, note in summary["notes"].items():
         yield f"{measure}: {note}"
     for measure, count in summary["undefined"].items():
-        queries = f"{count} of {summary['queries']} queries"
-        yield f"{measure}: {queries} have no relevant snippet in the pool; left out"
+        why = "no result to look at" if measure.startswith("Judged") else "no relevant snippet in the pool"
+        yield f"{measure}: {count} of {summary['queries']} queries have {why}; left out"
+    for engine, row in summary["engines"].items():
+        count = row["measures"][summary["measures"][0]]["unknown"]
+        if count:
+            yield f"{engine}: not one snippet is judged on {count} queries; its means leave them out"
     yield from _bounds(summary)
     if summary["failures"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
@@ -113,7 +121,9 @@ def _bounds(summary: Mapping[str, Any]) -> Iterator[str]:
     measure = summary["measures"][0]
     cells = {engine: row["measures"][measure] for engine, row in summary["engines"].items()}
     unsure = {
-        engine: cell["bounds"] for engine, cell in cells.items() if cell["bounds"] != [cell["mean"]] * 2
+        engine: cell["bounds"]
+        for engine, cell in cells.items()
+        if cell["bounds"] not in ([cell["mean"]] * 2, [None, None])
     }
     if unsure:
         ranges = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())

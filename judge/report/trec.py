@@ -70,4 +70,7 @@ def file_names(engines: Iterable[str]) -> dict[str, str]:
 
 def _column(text: str) -> str:
     """`text` without the blanks that would split a column, other letters kept."""
-    return "".join(char if char.isalnum() or char in "-_.#:~=+@,;" else quote(char, safe="") for char in text)
+    return "".join(
+        char if char.isalnum() or char in "-_.#:~=+@,;" else quote(char, safe="", errors="surrogatepass")
+        for char in text
+    )

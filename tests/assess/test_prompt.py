@@ -125,7 +125,7 @@ def test_the_language_of_the_query_picks_the_prompt() -> None:
 def test_the_version_names_the_content_of_the_template(lang: Lang, scale: Scale) -> None:
     source = (default_directory() / lang / f"{scale.name}.jinja").read_text(encoding="utf-8")
     expected = f"{lang}-{scale.name}-{hashlib.sha256(source.encode()).hexdigest()[:10]}"
-    assert PROMPTS[scale].version(lang) == expected
+    assert PROMPTS[scale].versions[lang] == expected
     assert render(pair("q", "s", lang), scale).version == expected
 
 
@@ -298,8 +298,8 @@ def custom(tmp_path: Path, old: str, new: str) -> Path:
 def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) -> None:
     own = load(custom(tmp_path, "You assess web search.", "You assess our intranet."), GRADED)
     assert own.render(pair("q", "s"), None).system.startswith("You assess our intranet.")
-    assert own.version("en") != PROMPTS[GRADED].version("en")
-    assert own.version("zh") == PROMPTS[GRADED].version("zh")
+    assert own.versions["en"] != PROMPTS[GRADED].versions["en"]
+    assert own.versions["zh"] == PROMPTS[GRADED].versions["zh"]
     assert mark_of(own.render(pair("q", "s"), None)) != mark_of(render(pair("q", "s")))
 
 

@@ -58,6 +58,12 @@ def test_a_throttled_request_outlives_the_attempts_of_other_faults() -> None:
     assert requests == 9
 
 
+def test_throttling_does_not_use_up_the_attempts_of_other_faults() -> None:
+    faults = [Transient("rate_limit", "x")] * 5 + [Transient("server_error", "x")] * 2
+    _, requests = slept(faults)
+    assert requests == 8
+
+
 def test_a_final_fault_is_not_retried() -> None:
     with pytest.raises(Declined):
         slept([Declined("content_filter", "x")])

@@ -60,7 +60,7 @@ def test_a_living_process_keeps_its_claim_and_a_closed_one_loses_it(tmp_path: Pa
             assert await second.claim("k") == "taken"
             first.close()
             assert await second.claim("k") == "mine"
-            assert second.calls(["k"]) == [Call("maybe_billed")]
+            assert second.calls(["k"]) == [Call("lost", maybe_billed=True)]
 
     asyncio.run(claims())
 

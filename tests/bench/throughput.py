@@ -158,7 +158,7 @@ def whole_run(url: str, load: Load) -> tuple[float, float]:
     stopwatch = Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
         config = Config(model="openai:m", base_url=url, concurrency=load.concurrency, out=f"{folder}/runs/x")
-        asyncio.run(pipeline.run(config, rows=rows, watch=stopwatch))
+        pipeline.run(config, rows=rows, watch=stopwatch)
     return stopwatch.wall, stopwatch.cpu
 
 

@@ -130,9 +130,3 @@ def test_the_catalogue_explains_every_measure() -> None:
     assert syntax["P"] == "P[(rel=1)]@k"
     assert syntax["ERR"] == "ERR[@k]"
     assert syntax["Judged"] == "Judged@k"
-
-
-def test_the_residual_of_rbp_is_what_lies_below_the_cutoff() -> None:
-    assert parse("RBP(p=0.5)@3").residual(10) == 0.125
-    assert parse("RBP(p=0.5)").residual(2) == 0.25
-    assert parse("P@5").residual(10) == 0.0

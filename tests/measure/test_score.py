@@ -201,7 +201,7 @@ def test_results_below_the_depth_do_not_exist() -> None:
 
 
 def test_a_measure_may_not_look_deeper_than_was_judged() -> None:
-    with pytest.raises(InputError, match="P@20 looks deeper than the pool, which was judged to depth 10"):
+    with pytest.raises(InputError, match="P@20 looks deeper than --depth 10"):
         value(one_list([1], "P@20"))
 
 
@@ -234,9 +234,11 @@ def test_an_unjudged_document_counts_in_the_pool_as_in_the_list() -> None:
     assert found["nDCG@3"] == pytest.approx((2 + 1 / LOG3) / (3 + 2 / LOG3 + 1 / 2))
 
 
-def test_a_list_without_one_grade_borrows_those_of_the_pool() -> None:
+def test_a_list_without_one_grade_has_bounds_and_no_value() -> None:
     world = side_by_side({"engine": [None], "other": [2, 0, 0]}, "P@1 DCG@1")
-    assert values(world) == pytest.approx({"P@1": 1 / 3, "DCG@1": 2 / 3})
+    assert values(world) == {"P@1": None, "DCG@1": None}
+    rows = [row for row in world.rows() if row.engine == "engine"]
+    assert [(row.low, row.high) for row in rows] == [(0.0, 1.0), (0.0, 3.0)]
 
 
 def test_a_pool_without_one_grade_says_nothing() -> None:
@@ -244,6 +246,9 @@ def test_a_pool_without_one_grade_says_nothing() -> None:
     world = side_by_side({"engine": [None, None], "other": [None] * 12, "none": []}, names)
     assert values(world) == dict.fromkeys(names.replace("RBP", "RBP(p=0.8)").split()) | {"Judged@10": 0.0}
     assert values(world, "none")["P@5"] == 0.0
+    bounds = {row.measure: (row.low, row.high) for row in world.rows() if row.engine == "engine"}
+    assert bounds["P@5"] == (0.0, 0.4)
+    assert bounds["nDCG@10"] == bounds["AP@10"] == (0.0, 1.0)
 
 
 def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> None:
@@ -252,7 +257,7 @@ def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> No
         [{("q", "page/long"): None, ("q", "page/short"): 2, ("q", "next"): 1}],
     )
     (row,) = (row for row in world.rows() if row.engine == "A")
-    assert row.value == pytest.approx(1.5 / (2 + 1 / LOG3))
+    assert row.value is None
     assert row.low == 0
     assert row.high == pytest.approx(3 / (3 + 1 / LOG3))
     assert row.judged == 0

@@ -20,7 +20,7 @@ from judge.models import open_model
 from judge.models.access import Access
 from judge.models.langchain import LangChain, open_chat_model
 from judge.records import Completion, Sampling, Usage
-from tests.loopback.server import Reply
+from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.models.asking import CANARY, KEYS, PROMPT, SAMPLING, always, ask, open_at
 
 GRADE = '{"grade": 2}'
@@ -54,6 +54,19 @@ def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
     assert {name.lower(): value for name, value in asked.headers.items()}[
         "authorization"
     ] == f"Bearer {CANARY}"
+
+
+def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
+    refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
+
+    def strict(asked: Asked) -> Reply:
+        body = asked.body or {}
+        return Reply(status=400, body=refusal) if "chat_template_kwargs" in body else Reply(text=GRADE)
+
+    with LoopbackServer(strict) as server:
+        answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
+        assert len(server.asked) == 3
+    assert all("chat_template_kwargs" not in answer.params for answer in answers)
 
 
 @pytest.mark.parametrize("top_p", [None, 0.5])

@@ -200,12 +200,15 @@ def test_setup_says_what_is_missing() -> None:
             OpenAI("gpt", Access(address, {}, 5.0, 8), SAMPLING)
 
 
-def test_the_environment_names_the_server_and_the_endpoint_hides_passwords() -> None:
+def test_the_environment_names_the_server_and_no_password_gets_into_an_address() -> None:
     with always(Reply(text=GRADE)) as server:
         environ = {"OPENAI_BASE_URL": f"{server.openai_url}/"}
         model = OpenAI("m", Access(None, environ, 5.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("openai:m", server.openai_url)
         ask(model)
-    model = OpenAI("m", Access("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
+    with pytest.raises(SetupError) as refused:
+        OpenAI("m", Access("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
+    assert "secret" not in str(refused.value)
+    model = OpenAI("m", Access("http://10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
     assert model.endpoint == "http://10.0.0.1/v1"
     asyncio.run(model.aclose())

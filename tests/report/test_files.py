@@ -136,6 +136,10 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_what_is_no_run_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the folder of a finished run"):
         RunFolder(tmp_path).read("results.json")
+    with pytest.raises(InputError, match="the folder of a finished run"):
+        judge.score(tmp_path / "typo")
+    assert not (tmp_path / "typo").exists()
+    (tmp_path / "summary.json").write_text("{}")
     (tmp_path / "results.json").write_text("{")
     with pytest.raises(InputError, match="is not JSON"):
         judge.score(tmp_path)
