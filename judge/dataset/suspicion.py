@@ -6,7 +6,7 @@ A flag never changes a grade: an article about prompt injection is flagged and s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _NEAR = r"[^\n]{0,40}?"
@@ -122,6 +122,7 @@ SUSPICIOUS = frozenset(
 )
 # A sentence that speaks of grading, names a good grade, and urges: no wording in particular.
 _SENTENCE_END = re.compile(r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]")
+_GRADING_WORDS = "grad scor rubric relevan verdict label evaluat assessor 评 打分 判 相关 等级 得分 分数 三分 模型 答案".split()
 _GRADING = re.compile(
     r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b"
     r"|评分|打分|评测|评审|评委|判断|判定|判为|相关[度性]?|等级|得分|(?<![a-z])分(?:数)|三分|模型|标准答案"
@@ -154,7 +155,7 @@ def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
         for name, trick in _TRICKS.items()
         if (trick.ascii or not ascii_only) and _tries(trick, given if trick.raw else shown)
     }
-    if _urges_a_grade(cleaned[:_LOOK_AT].lower()):
+    if _urges_a_grade(shown):
         found.add("instruction")
     if query and _is_stuffed(query, shown):
         found.add("stuffing")
@@ -162,16 +163,20 @@ def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
 
 
 def _tries(trick: _Trick, text: str) -> bool:
+    return _occurs(trick.triggers, text) and trick.pattern.search(text) is not None
+
+
+def _occurs(words: Sequence[str], text: str) -> bool:
     # A loop is faster than any(…), and this is asked a dozen times for every snippet there is.
-    for trigger in trick.triggers:
-        if trigger in text:
-            return trick.pattern.search(text) is not None
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
     return False
 
 
 def _urges_a_grade(text: str) -> bool:
     """Whether one sentence speaks of grading, names a good grade, and urges."""
-    if not (_GRADING.search(text) and _GOOD_GRADE.search(text)):
+    if not (_occurs(_GRADING_WORDS, text) and _GRADING.search(text) and _GOOD_GRADE.search(text)):
         return False
     return any(
         _GRADING.search(sentence) and _GOOD_GRADE.search(sentence) and _URGING.search(sentence)
