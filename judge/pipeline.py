@@ -75,8 +75,9 @@ async def _judge(
     async with aclosing(desk.model):
         with listening(desk.stop):
             judging = await judge_pool(pooled, assessor, store, desk, repeats, watch)
-    if isinstance(judging.stopped, Interrupted):
-        raise judging.stopped
+            await asyncio.sleep(0.01)  # a signal that came while nothing was waited for is heard now
+    if isinstance(desk.stop.reason, Interrupted):
+        raise desk.stop.reason
     return judging
 
 
