@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -100,6 +101,17 @@ def demo(out: _Out = None) -> None:
     )
 
 
+def _with_the_options_of(other: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the signature of another: all that a run sends decides what an estimate knows."""
+
+    def take_over(command: Callable[..., None]) -> Callable[..., None]:
+        command.__signature__ = inspect.signature(other, eval_str=True)  # type: ignore[attr-defined]
+        command.__annotations__ = other.__annotations__
+        return command
+
+    return take_over
+
+
 @app.command()
 def run(  # one parameter an option is how typer reads a command
     context: typer.Context,
@@ -138,43 +150,13 @@ def run(  # one parameter an option is how typer reads a command
 
 
 @app.command()
-def estimate(  # the same options, because all that is sent decides what is known
-    context: typer.Context,
-    data: _Data = None,
-    model: _Model = None,
-    topics: _Topics = None,
-    docs: _Docs = None,
-    trec_runs: _TrecRuns = None,
-    base_url: _BaseUrl = None,
-    scale: _Scale = None,
-    lang: _Lang = None,
-    repeats: _Repeats = None,
-    depth: _Depth = None,
-    relevant_from: _RelevantFrom = None,
-    as_of: _AsOf = None,
-    prompts: _Prompts = None,
-    temperature: _Temperature = None,
-    top_p: _TopP = None,
-    seed: _Seed = None,
-    max_tokens: _MaxTokens = None,
-    thinking: _Thinking = None,
-    measures: _Measures = None,
-    min_coverage: _MinCoverage = None,
-    concurrency: _Concurrency = None,
-    timeout: _Timeout = None,
-    attempts: _Attempts = None,
-    budget: _Budget = None,
-    max_calls: _MaxCalls = None,
-    price: _Price = None,
-    config: _Config = None,
-    out: _Out = None,
-    store: _Store = None,
-) -> None:
+@_with_the_options_of(run)
+def estimate(context: typer.Context, **_: object) -> None:
     """Say what a run would ask and cost, without a call."""
     from judge import pipeline
     from judge.report import table
 
-    options = _options(_given(context), config)
+    options = _options(_given(context), context.params["config"])
     table.estimate(pipeline.estimate(options), _console())
 
 
