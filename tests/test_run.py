@@ -402,6 +402,21 @@ def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
             assert b"canary" not in path.read_bytes(), path
 
 
+def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
+    with LoopbackServer(lambda asked: Reply(status=429, headers={"retry-after": "60"}, body="{}")) as server:
+        process = start("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+                        tmp_path / "r" / "x", "--concurrency", 16)  # fmt: skip
+        wait_until(server, 16)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert time.monotonic() - began < 3
+        assert len(server.asked) <= 36
+
+
 def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
     """What is in flight when a ceiling is reached is paid for, so it is waited for and kept."""
     data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 10))

@@ -76,7 +76,7 @@ class Seat:
             if isinstance(fault, AccountRefused):
                 desk.stop.request(fault)  # at once, before anybody takes the slot that this leaves
             elif fault.kind in ("rate_limit", "server_error"):
-                desk.gate.overloaded()
+                desk.gate.overloaded(fault.retry_after)
             raise
         self.calls.append(Call("answered", completion.usage))
         desk.allowance.spend(completion.usage)

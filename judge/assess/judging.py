@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from judge.assess.assessor import Assessor, Question
 from judge.assess.desk import Desk
-from judge.assess.schedule import Price, Stop, Stopped
+from judge.assess.schedule import Price, Stopped
 from judge.assess.store import Call, Store, Stored
 from judge.assess.watch import Watch
 from judge.errors import AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
@@ -124,18 +124,19 @@ async def _ask_all(session: _Session, todo: Sequence[Sequence[Question]]) -> Non
     size = min(len(todo), 4 * limits.concurrency)
     async with asyncio.TaskGroup() as group:
         crew = [group.create_task(_work(session, queue)) for _ in range(size)]
-        closing = group.create_task(_close_down(session.desk.stop, crew, limits.grace))
+        closing = group.create_task(_close_down(session.desk, crew, limits.grace))
         await asyncio.wait(crew)
         closing.cancel()
 
 
-async def _close_down(stop: Stop, crew: Sequence[asyncio.Task[None]], grace: float) -> None:
+async def _close_down(desk: Desk, crew: Sequence[asyncio.Task[None]], grace: float) -> None:
     """Once a stop is requested, calls in flight come home and are stored: they are paid for.
 
     Someone who interrupts waits for them `grace` seconds at most, or not at all when in a hurry.
     """
-    await stop.wait()
-    await stop.wait_for_hurry(grace if isinstance(stop.reason, Interrupted) else None)
+    await desk.stop.wait()
+    desk.gate.abandon()
+    await desk.stop.wait_for_hurry(grace if isinstance(desk.stop.reason, Interrupted) else None)
     for worker in crew:
         worker.cancel()
 

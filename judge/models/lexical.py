@@ -14,8 +14,8 @@ _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 _SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ies|es|s|ing|ed|'s)$")
 _STOP_WORDS = frozenset(
-    """a an and are as at be by can do does for from had has have how i in into is it its me my of on or our
-    that the their them there these they this to was we were what when where which who why will with you
+    """a an and are as at be by can did do does for from had has have how i in into is it its me my of on or
+    our that the their them there these they this to was we were what when where which who why will with you
     your""".split()
 )
 _STOP_CHARS = re.compile("[的了吗呢吧啊么]")

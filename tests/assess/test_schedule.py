@@ -101,6 +101,22 @@ def test_the_gate_never_lets_more_in_than_its_limit_and_shrinks_once_an_episode(
     assert peak == 10
 
 
+def test_when_half_of_the_calls_are_turned_away_nobody_calls_for_as_long_as_was_asked() -> None:
+    async def go() -> float:
+        gate = Gate(100)
+        for _ in range(9):
+            gate.overloaded(0.1)
+            gate.answered()
+        began = asyncio.get_running_loop().time()
+        await gate.enter()
+        assert asyncio.get_running_loop().time() - began < 0.05
+        gate.overloaded(0.1)
+        await asyncio.wait_for(gate.enter(), 1)
+        return asyncio.get_running_loop().time() - began
+
+    assert asyncio.run(go()) >= 0.1
+
+
 def test_a_cancelled_waiter_gives_its_turn_back() -> None:
     async def go() -> None:
         gate = Gate(1)

@@ -1,1 +1,0 @@
-"""Owns bridges to other tools; nothing inside judge imports them."""
