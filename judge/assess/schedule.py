@@ -165,7 +165,7 @@ class Gate:
                 turn.set_result(None)
 
     def _is_open(self) -> bool:
-        return self.in_flight < self.limit // 1 and self._clock() >= self._resumes_at
+        return self.in_flight + 1 <= self.limit and self._clock() >= self._resumes_at
 
     def answered(self) -> None:
         """The server coped: the limit grows towards the ceiling."""
@@ -184,14 +184,14 @@ class Gate:
             self._resumes_at = now + pause
             # A little later, because a timer may fire a tick early and then nobody would be let in.
             asyncio.get_running_loop().call_later(pause + 0.01, self._admit)
+        if now - self._shrunk_at >= _EPISODE:
+            self._shrunk_at = now
+            self.limit = max(1.0, self.limit * _SHRINK)
 
     def abandon(self) -> None:
         """Lets everybody in who waits: a stop was requested, and they are to find out."""
         self._resumes_at, self.limit = float("-inf"), float("inf")
         self._admit()
-        if now - self._shrunk_at >= _EPISODE:
-            self._shrunk_at = now
-            self.limit = max(1.0, self.limit * _SHRINK)
 
 
 class Allowance:
