@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import sys
@@ -191,6 +192,8 @@ def show(
 
 def main() -> None:
     """Runs the command line; errors become one line on stderr and an exit code."""
+    # A run builds much and throws little away: looking for garbage often costs a tenth of its time.
+    gc.set_threshold(100_000)
     try:
         app()
     except JudgeError as error:

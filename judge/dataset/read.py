@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -180,12 +181,21 @@ def _identifier(row: Row, name: str, otherwise: str) -> str:
         return otherwise
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(f"{row.place}: field {name!r} is {value!r:.80}; an id is text or a whole number")
-    text = unicodedata.normalize("NFC", str(value).strip())
-    if not text or text in (".", "..") or _UNSAFE.search(text) or len(text.encode()) > _ID_BYTES:
+    text = _safe_name(str(value))
+    if text is None:
         raise InputError(
             f"{row.place}: field {name!r} is {value!r:.240}; an id takes 1 to {_ID_BYTES} bytes, has no"
             " slash, backslash, control or invisible character, and is not '.' or '..'"
         )
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _safe_name(value: str) -> str | None:
+    """The id that `value` is, in its one spelling; None when no file or column could bear it."""
+    text = unicodedata.normalize("NFC", value.strip())
+    if not text or text in (".", "..") or _UNSAFE.search(text) or len(text.encode()) > _ID_BYTES:
+        return None
     return text
 
 
