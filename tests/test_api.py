@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import judge
+from judge import pipeline
+from judge.assess.schedule import Stop
+from judge.config import Config
+from judge.errors import Interrupted
+from tests.loopback.server import LoopbackServer
+from tests.worlds import numbered, says_its_grade, slowly
 
 ROWS = [
     {
@@ -61,3 +69,22 @@ def test_the_public_names_are_all_there() -> None:
         assert getattr(judge, name) is getattr(importlib.import_module(judge._HOMES[name]), name)
     with pytest.raises(AttributeError):
         judge.nothing  # noqa: B018
+
+
+def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: Path) -> None:
+    """What an interrupted notebook cell does."""
+    stop = Stop()
+    with LoopbackServer(slowly(says_its_grade, 0.1)) as server, ThreadPoolExecutor(1) as aside:
+        asked = Config(
+            model="openai:m", base_url=server.openai_url, concurrency=2, out=str(tmp_path / "r" / "x")
+        )
+        running = aside.submit(pipeline.run, asked, rows=numbered(5, 1, 10), stop=stop)
+        while len(server.asked) < 6:
+            time.sleep(0.01)
+        stop.request_from_outside(Interrupted("enough"))
+        with pytest.raises(Interrupted, match="enough"):
+            running.result(timeout=5)
+        paid = len(server.asked)
+        assert paid < 20
+        outcome = pipeline.run(asked, rows=numbered(5, 1, 10))
+        assert outcome.calls_made == 50 - paid

@@ -15,6 +15,7 @@ import pytest
 
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import (
+    asking,
     command,
     numbered,
     puppy,
@@ -60,7 +61,7 @@ def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path:
     data = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 5))
     out = tmp_path / "runs" / "one"
     with LoopbackServer(says_its_grade) as server:
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
+        words = (*asking(data, server), "--out", out)
         first = command(*words)
         assert first.returncode == 0, first.stderr
         files = contents(out)
@@ -83,7 +84,7 @@ def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: P
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
     out = tmp_path / "runs" / "one"
     with LoopbackServer(says_its_grade) as server:
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
+        words = (*asking(data, server), "--out", out)
         assert command(*words).returncode == 0
         files = contents(out)
         other = command(*words, "--temperature", "0.5", "--repeats", "2")
@@ -102,9 +103,7 @@ def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(wavering) as server:
-        done = command(
-            "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--repeats", 3, "--out", out
-        )
+        done = command(*asking(data, server), "--repeats", 3, "--out", out)
         assert done.returncode == 0, done.stderr
         assert len(server.asked) == 9
     for snippet in results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
@@ -145,7 +144,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
 
     out = tmp_path / "runs" / "one"
     with LoopbackServer(troubled) as server:
-        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, *SURE)
+        done = command(*asking(data, server), "--out", out, *SURE)
         assert done.returncode == 3
         assert len(server.asked) == 6  # one re-ask, for the unreadable reply alone
         again = [asked.prompt for asked in server.asked if "text 0.0.2" in asked.prompt]
@@ -163,7 +162,7 @@ def test_missing_is_never_no(tmp_path: Path) -> None:
         assert found["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
         assert "40.00%" in done.stderr
         # Failures are asked again, verdicts are not.
-        command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out, *SURE)
+        command(*asking(data, server), "--out", out, *SURE)
         assert len(server.asked) == 10
 
 
@@ -180,7 +179,7 @@ def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
 ) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
     with LoopbackServer(lambda asked: Reply(status=status, body=body, delay=0.05)) as server:
-        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+        done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", "--concurrency", 8)  # fmt: skip
         assert len(server.asked) <= 8
     assert done.returncode == 3
@@ -190,7 +189,7 @@ def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
 def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
     with LoopbackServer(lambda asked: Reply(status=500, body="{}")) as server:
-        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+        done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", *SURE)  # fmt: skip
         assert len(server.asked) < 80
     assert done.returncode == 3
@@ -201,12 +200,7 @@ def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> No
     data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
     with LoopbackServer(says_its_grade) as server:
         words = (
-            "run",
-            data,
-            "-m",
-            "openai:fake",
-            "--base-url",
-            server.openai_url,
+            *asking(data, server),
             "--out",
             tmp_path / "r" / "x",
         )
@@ -223,12 +217,7 @@ def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -
     data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
     with LoopbackServer(says_its_grade) as server:  # 120 tokens in, 30 out a call
         words = (
-            "run",
-            data,
-            "-m",
-            "openai:fake",
-            "--base-url",
-            server.openai_url,
+            *asking(data, server),
             "--out",
             tmp_path / "r" / "x",
         )
@@ -287,12 +276,7 @@ def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, nu
     out = tmp_path / "runs" / "one"
     with LoopbackServer(slowly(says_its_grade, 0.1)) as server:
         words = (
-            "run",
-            data,
-            "-m",
-            "openai:fake",
-            "--base-url",
-            server.openai_url,
+            *asking(data, server),
             "--out",
             out,
             "--concurrency",
@@ -322,7 +306,7 @@ def test_killed_again_and_again_a_run_pays_again_only_for_calls_in_flight(tmp_pa
     in_flight = 8
     with LoopbackServer(slowly(says_its_grade, 0.03)) as server:
         words = (
-            "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out,
+            *asking(data, server), "--out", out,
             "--concurrency", in_flight,
         )  # fmt: skip
         kills = 3
@@ -344,12 +328,7 @@ def test_two_processes_on_one_store_pay_once_for_each_pair(tmp_path: Path) -> No
     data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
     with LoopbackServer(slowly(says_its_grade, 0.02)) as server:
         words = (
-            "run",
-            data,
-            "-m",
-            "openai:fake",
-            "--base-url",
-            server.openai_url,
+            *asking(data, server),
             "--concurrency",
             4,
             "--out",
@@ -368,12 +347,7 @@ def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "one"
     with LoopbackServer(slowly(says_its_grade, 0.2)) as server:
         words = (
-            "run",
-            data,
-            "-m",
-            "openai:fake",
-            "--base-url",
-            server.openai_url,
+            *asking(data, server),
             "--out",
             out,
             "--concurrency",
@@ -394,7 +368,7 @@ def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
     echo = json.dumps({"error": {"code": "bad", "message": told}})
     for status in (400, 401, 500):
         with LoopbackServer(lambda asked, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
-            done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+            done = command(*asking(data, server), "--out",
                            tmp_path / "runs" / str(status), *SURE)  # fmt: skip
         assert "canary" not in done.stdout + done.stderr
     for path in tmp_path.rglob("*"):
@@ -405,7 +379,7 @@ def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
 def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
     with LoopbackServer(lambda asked: Reply(status=429, headers={"retry-after": "60"}, body="{}")) as server:
-        process = start("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+        process = start(*asking(data, server), "--out",
                         tmp_path / "r" / "x", "--concurrency", 16)  # fmt: skip
         wait_until(server, 16)
         time.sleep(0.3)
@@ -423,7 +397,7 @@ def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
     toml = tmp_path / "judge.toml"
     toml.write_text("grace = 0.1\n")
     with LoopbackServer(slowly(says_its_grade, 0.6)) as server:
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+        words = (*asking(data, server), "--out",
                  tmp_path / "r" / "x",
                  "--config", toml, "--concurrency", 4)  # fmt: skip
         assert command(*words, "--max-calls", 6).returncode == 3
@@ -434,7 +408,7 @@ def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
 def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "d.jsonl", numbered(3, 1, 10))
     with LoopbackServer(lambda asked: Reply(text=says_its_grade(asked).text, usage=None)) as server:
-        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+        done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
         assert len(server.asked) <= 4
     assert done.returncode == 3
@@ -449,7 +423,7 @@ def test_an_absurd_token_count_neither_hangs_nor_loses_the_verdict(tmp_path: Pat
         "usage": {"prompt_tokens": 10**20, "completion_tokens": True},
     }
     with LoopbackServer(lambda asked: Reply(body=json.dumps(body))) as server:
-        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+        done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
     assert done.returncode == 0, done.stderr
 
@@ -458,8 +432,7 @@ def test_a_background_job_is_deaf_to_what_nohup_silenced(tmp_path: Path) -> None
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 10))
     with LoopbackServer(slowly(says_its_grade, 0.3)) as server:
         process = subprocess.Popen(
-            ["nohup", sys.executable, "-m", "judge", "run", data, "-m", "openai:fake", "--base-url",
-             server.openai_url,
+            ["nohup", sys.executable, "-m", "judge", *asking(data, server),
              "--out", tmp_path / "r" / "x", "--concurrency", "2"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
         )  # fmt: skip
@@ -474,7 +447,7 @@ def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_pat
     data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
     (tmp_path / "file").write_text("x")
     with LoopbackServer(says_its_grade) as server:
-        words = ("run", data, "-m", "openai:fake", "--base-url", server.openai_url)
+        words = asking(data, server)
         for place, code in (("--out", 2), ("--store", 3)):
             there = (place, tmp_path / "file" / "x")
             out = () if place == "--out" else ("--out", tmp_path / "runs" / "x")
@@ -502,7 +475,7 @@ def test_where_nothing_was_judged_the_range_is_wide_and_it_is_said(tmp_path: Pat
         return refused if "text 3." in asked.prompt else says_its_grade(asked)
 
     with LoopbackServer(deaf) as server:
-        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out",
+        done = command(*asking(data, server), "--out",
                        tmp_path / "r" / "x")  # fmt: skip
     cell = results(tmp_path / "r" / "x")["summary"]["engines"]["engine0"]["measures"]["P@5"]
     low, high = cell["bounds"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.loopback.server import Asked, Reply
+from tests.loopback.server import Asked, LoopbackServer, Reply
 
 #: The puppy with anaemia: six snippets on anaemia, hunger, anaemia, anaemia, hunger, anaemia.
 PUPPY_QUERY = "小狗贫血的表现"
@@ -96,6 +96,11 @@ def command(*words: object, **environment: str) -> subprocess.CompletedProcess[s
         check=False,
         env={**os.environ, "OPENAI_API_KEY": "sk-canary-5b1d9f", **environment},
     )
+
+
+def asking(data: Path, server: LoopbackServer) -> tuple[str, ...]:
+    """The words of a `judge run` over `data` that asks a model behind `server`."""
+    return ("run", str(data), "-m", "openai:fake", "--base-url", server.openai_url)
 
 
 def results(folder: Path) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from judge.assess.desk import Seat
 from judge.assess.prompt import Prompts
@@ -17,9 +17,14 @@ from judge.assess.store import Source, Stored, plain
 from judge.assess.verdict import read
 from judge.errors import AccountRefused, CallError, Unreadable
 from judge.models import Model
-from judge.records import Completion, Judgment, Pair, Prompt, Scale, Verdict
+from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
 
+#: So many letters of the instructions in a reason are no coincidence.
 _ECHO = 40
+_NOTHING: Mapping[Lang, str] = {
+    "zh": "摘要为空，没有可读的内容。",
+    "en": "The snippet is empty: there is nothing to read.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +132,17 @@ class Assessor:
 
     def nothing_to_read(self, question: Question) -> Judgment:
         """The judgment of a snippet that shows nothing: grade 0, flagged, and no call."""
-        return Judgment(
-            query_id=question.pair.query.id,
-            snippet_id=question.pair.snippet.id,
-            repeat=question.repeat,
+        rule = Stored(
             grade=0,
-            reason={
-                "zh": "摘要为空，没有可读的内容。",
-                "en": "The snippet is empty: there is nothing to read.",
-            }[question.prompt.lang],
-            error=None,
-            assessor="rule:empty_snippet",
-            prompt_version=question.prompt.version,
-            params={},
+            reason=_NOTHING[question.prompt.lang],
+            flags=(),
             reply="",
+            params={},
             usage=None,
-            flags=question.pair.snippet.flags,
+            served_model="",
+            request_id=None,
         )
+        return replace(self.judgment(question, rule), assessor="rule:empty_snippet")
 
 
 def _numbered(known: hashlib._Hash, repeat: int) -> str:

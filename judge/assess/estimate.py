@@ -10,10 +10,11 @@ from judge.assess.assessor import Assessor
 from judge.assess.judging import split
 from judge.assess.schedule import Price
 from judge.assess.store import Store
+from judge.han import HAN
 from judge.records import Pool, Prompt, Usage
 
 # Rough rules of today's tokenizers: a Chinese character is about 0.7 tokens, four other characters one.
-_HAN = re.compile(r"[㐀-鿿豈-﫿]")
+_HAN = re.compile(f"[{HAN}]")
 _TOKENS_PER_HAN, _CHARS_PER_TOKEN = 0.7, 4.0
 #: Tokens that a reason of one or two sentences and its verdict take.
 _REPLY = 80

@@ -81,7 +81,7 @@ async def judge_pool(
         await _ask_all(session, [asked[key] for key in asked if key not in known])
     finally:
         watch.end()
-    order = {pair: place for place, pair in enumerate(_places(pool))}
+    order = {(pair.query.id, pair.snippet.id): place for place, pair in enumerate(pool.pairs)}
     judgments = sorted(session.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     cost = total(store.calls(asked), desk.limits.price)
     return Judging(tuple(judgments), cost, desk.allowance.calls, desk.stop.reason, tuple(_warnings(store)))
@@ -93,10 +93,6 @@ def _warnings(store: Store) -> Iterator[str]:
             f"{store.path}: {len(store.tampered)} verdicts no longer match their checksums and were asked for"
             f" again, first {store.tampered[0]}"
         )
-
-
-def _places(pool: Pool) -> Iterator[tuple[str, str]]:
-    return ((pair.query.id, pair.snippet.id) for pair in pool.pairs)
 
 
 def split(

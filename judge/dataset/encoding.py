@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from judge.han import HAN
+
 # The bytes 80-BF, which UTF-8 continues a character with, as Latin-1 or Windows-1252 show them.
 _HIGH = (
     "\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d\u2018\u2019\u201c\u201d\u2022"
@@ -28,7 +30,7 @@ _LATIN = re.compile(
 )
 # One of these stands in each of them; looking for it first spares most texts the long pattern.
 _LEAD = re.compile("[\u00a1-\u00fe锟占縺繧繝]")
-_HAN = re.compile("[\u3400-\u9fff]")
+_HAN = re.compile(f"[{HAN}]")
 # UTF-8 of four Chinese characters or punctuation marks in a row, which GBK's bytes of real Chinese
 # almost never spell.
 _SPELLED = re.compile(rb"(?:[\xe3-\xe9\xef][\x80-\xbf]{2}){4}")

@@ -18,11 +18,12 @@ from judge.dataset import clean, trec
 from judge.dataset.forms import Row, from_mappings, rows
 from judge.dataset.identifiers import short_hash
 from judge.errors import InputError
+from judge.han import HAN
 from judge.records import Dataset, Lang, LangChoice, Query, Ranking, Snippet
 
 #: A rank beyond this is a slip of the keyboard, not a result.
 DEEPEST = 1_000_000
-_HAN = re.compile("[㐀-䶿一-鿿豈-﫿]")
+_HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile("[぀-ヿ]")
 _UNSAFE = re.compile(
     r"[/\\\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"

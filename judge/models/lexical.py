@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from judge.han import HAN
 from judge.records import Completion, Lang, Prompt, Usage
 
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
+_HAN_RUN = re.compile(f"[{HAN}]+")
 _SUFFIX = re.compile(r"(?<=[a-z]{3})(?:ies|es|s|ing|ed|'s)$")
 _STOP_WORDS = frozenset(
     """a an and are as at be by can did do does for from had has have how i in into is it its me my of on or
