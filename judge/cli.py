@@ -6,9 +6,9 @@ import gc
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from judge.assess.watch import Watch
     from judge.config import Config
+    from judge.records import ScaleName
 
 app = typer.Typer(
     name="judge",
@@ -172,6 +173,69 @@ def score(run: _RunFolder, measures: _Measures = None) -> None:
 
 
 @app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", show_default=False)],
+    measures: Annotated[
+        str | None, typer.Option(help='Measures whose pairs are shown (default: the first), e.g. "AP@10".')
+    ] = None,
+    pairs: Annotated[int, typer.Option(min=0, help="Most pairs of engines to show for a measure.")] = 21,
+    json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON instead.")] = False,
+) -> None:
+    """Say which engines differ and how sure that is, within a run or across runs."""
+    from judge import pipeline
+    from judge.report import comparison
+
+    found = pipeline.compare_runs(runs)
+    if json:
+        _print_json(found)
+    else:
+        comparison.comparison(found, _console(), measures.split() if measures else None, pairs)
+
+
+@app.command()
+def agree(
+    run: Annotated[
+        Path, typer.Argument(help="Folder of a run, or an assessor's grades (qrels).", show_default=False)
+    ],
+    qrels: Annotated[
+        Path | None, typer.Option(help="People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
+    ] = None,
+    plan: Annotated[
+        int | None, typer.Option(help="Draw N queries at random and write a file for people to label.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed draws other queries.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="File of the plan (default: RUN/labels.csv).")] = None,
+    labels_scale: Annotated[
+        str | None, typer.Option(help="How people graded: graded or binary (default: as it looks).")
+    ] = None,
+    measure: Annotated[str | None, typer.Option(help="Measure that is shown (default: the first).")] = None,
+    trec_runs: Annotated[
+        list[Path] | None, typer.Option("--run", help="Without a folder: a TREC run, one an engine.")
+    ] = None,
+    depth: Annotated[int, typer.Option(min=1, help="Without a folder: ranks of a run that count.")] = 10,
+    json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON instead.")] = False,
+) -> None:
+    """Say whether the assessor judges as people do, and what its errors do to the engines."""
+    from judge import pipeline
+    from judge.report import agreement_table
+
+    if (qrels is None) == (plan is None):
+        raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
+    if plan is not None:
+        path = pipeline.plan_labels(run, plan, seed, out)
+        typer.echo(f"{path}: fill in the column 'grade', then: judge agree {run} --qrels {path}")
+    elif qrels is not None:
+        if run.is_file():
+            found = pipeline.agree_without_run(run, qrels, trec_runs or [], depth)
+        else:
+            found = pipeline.agree(run, qrels, _scale_name(labels_scale))
+        if json:
+            _print_json(found)
+        else:
+            agreement_table.agreement(found, _console(), measure)
+
+
+@app.command()
 def measures() -> None:
     """List every measure: how it is written, what it says, where its formula comes from."""
     from judge.report import table
@@ -268,6 +332,18 @@ def _console(*, stderr: bool = False) -> Console:
     console = Console(stderr=stderr, highlight=False)
     # A pipe has no width; a table that is folded at 80 columns can't be read or searched.
     return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=1000)
+
+
+def _scale_name(text: str | None) -> ScaleName | None:
+    if text not in (None, "graded", "binary"):
+        raise InputError(f"--labels-scale is {text!r}; it is graded or binary")
+    return cast("ScaleName | None", text)
+
+
+def _print_json(value: Mapping[str, Any]) -> None:
+    from judge.report.rundir import dump
+
+    typer.echo(dump(value, indent=2))
 
 
 def _text(value: Path | None) -> str | None:

@@ -7,7 +7,7 @@ dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─�
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,14 +23,27 @@ from judge.assess.signals import listening
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config import Config
+from judge.dataset import trec
+from judge.dataset.labels import match, read_labels
 from judge.dataset.pool import pool
 from judge.errors import Incomplete, Interrupted
+from judge.measure.calibrate import plan as draw
+from judge.measure.compare import compare
 from judge.measure.score import score
-from judge.records import Pool
-from judge.report import files, reload
+from judge.measure.slices import slices
+from judge.measure.stability import stability
+from judge.measure.summary import summarise
+from judge.measure.within import counterparts, within_lists
+from judge.records import GRADED, Pool, ScaleName
+from judge.report import files, plan, reload
+from judge.report.agreement import People, agreement_json
+from judge.report.bare import Side, grades, held_of
+from judge.report.findings import Findings
 from judge.report.outcome import Outcome
-from judge.report.rundir import RunFolder
+from judge.report.reload import Held
+from judge.report.rundir import RunFolder, dump
 from judge.report.summary import Asked, summary
+from judge.report.together import together
 
 
 def run(
@@ -53,18 +66,14 @@ def run(
         with Store(setup.store(config, folder)) as store:
             desk = Desk(model, setup.limits(config), stop or Stop())
             judging = asyncio.run(_judge(pooled, assessor, store, desk, config.repeats, watch or Unwatched()))
-        asked = Asked(assessor.name, config.grading, config.repeats, asdict(judging.cost))
-        scores = score(
-            data.rankings, pooled.documents, judging.judgments, measures, asked.scale, depth=pooled.depth
-        )
-        totals = summary(data, pooled, judging.judgments, scores, asked)
-        outcome = Outcome(folder.path, data, pooled, judging.judgments, scores, asked.scale, totals)
+        asked = Asked(assessor.name, config.grading, config.repeats, measures, asdict(judging.cost))
+        outcome = _outcome(folder.path, Held(data, pooled, judging.judgments, asked))
         files.write(folder, outcome)
     return replace(
         outcome,
         warnings=(*data.warnings, *judging.warnings),
         calls_made=judging.calls_made,
-        incomplete=_incomplete(totals, judging.stopped, config.min_coverage),
+        incomplete=_incomplete(outcome.summary, judging.stopped, config.min_coverage),
     )
 
 
@@ -91,19 +100,82 @@ def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
     folder.read("summary.json")  # before a lock file appears in what is no run's folder
     with folder.locked():
         held = reload.load(folder)
-        chosen = setup.measures(measures or held.measures, held.pool.depth)
-        scores = score(
-            held.data.rankings,
-            held.pool.documents,
-            held.judgments,
-            chosen,
-            held.asked.scale,
-            depth=held.pool.depth,
-        )
-        totals = summary(held.data, held.pool, held.judgments, scores, held.asked)
-        outcome = Outcome(path, held.data, held.pool, held.judgments, scores, held.asked.scale, totals)
+        chosen = setup.measures(measures, held.pool.depth) if measures else held.asked.measures
+        outcome = _outcome(path, replace(held, asked=replace(held.asked, measures=chosen)))
         files.write(folder, outcome)
     return outcome
+
+
+def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
+    """What one run's summary says of its engines, or the summary of several runs side by side.
+
+    Several have `runs`, their names, and `remarks` on what was done to make them comparable. Raises
+    InputError when a path is no finished run, or the runs can't be compared.
+    """
+    if len(paths) == 1:
+        return RunFolder(paths[0]).read("summary.json")
+    side_by_side = together(reload.load_all(paths))
+    found = _outcome(Path(), side_by_side.held).summary
+    return {"runs": [str(path) for path in paths], "remarks": list(side_by_side.notes), **found}
+
+
+def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
+    """How far people's `labels` bear out the run in folder `path`; also written there as agreement.json.
+
+    `labels_scale` says how people graded where it can't be told. Raises InputError when the folder or
+    the labels can't be read, or not one label is about the run.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")
+    with folder.locked():
+        held = reload.load(folder)
+        matched = match(read_labels(labels), held.data, held.pool)
+        scale = setup.labels_scale(matched.grades.values(), held.asked.scale, labels_scale)
+        people = People(matched.grades, scale, len(matched.unmatched), labels.name)
+        found = agreement_json(held, people)
+        folder.write("agreement.json", [dump(found, indent=2), "\n"])
+    return found
+
+
+def agree_without_run(
+    assessor: Path, labels: Path, runs: Sequence[Path], depth: int, names: Iterable[str] | None = None
+) -> Mapping[str, Any]:
+    """How far two files of grades agree, and what that makes of the engines whose TREC `runs` are given."""
+    sides = [
+        Side(path.name, given, setup.labels_scale(given.values(), GRADED, None))
+        for path in (assessor, labels)
+        for given in [grades(read_labels(path))]
+    ]
+    lists = trec.rankings(runs) if runs else ()
+    held, assumed = held_of(sides[0], sides[1], lists, depth, setup.measures(names, depth))
+    people = People(sides[1].grades, sides[1].scale, 0, labels.name, assumed)
+    return agreement_json(held, people)
+
+
+def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Path:
+    """Draws `count` of the run's queries and writes the file for people to grade their pairs in.
+
+    Raises InputError when the file exists already, or the run has fewer queries.
+    """
+    held = reload.load(RunFolder(path))
+    drawn = draw([pair.query.id for pair in held.pool.pairs], count, seed)
+    return plan.write(out or path / "labels.csv", held.data, held.pool, drawn, seed)
+
+
+def _outcome(path: Path, held: Held) -> Outcome:
+    """All that is free: the scores of a run and what they say."""
+    data, pooled, judgments, asked = held.data, held.pool, held.judgments, held.asked
+    wanted = tuple(dict.fromkeys((*asked.measures, *counterparts(asked.measures, pooled.depth))))
+    everything = score(data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth)
+    scores = everything.of_measures(asked.measures)
+    found = Findings(
+        compare(scores),
+        slices(scores, data.queries),
+        within_lists(everything, pooled.depth),
+        stability(scores, judgments, asked.scale),
+    )
+    totals = summary(data, pooled, judgments, summarise(scores), found, asked)
+    return Outcome(path, data, pooled, judgments, scores, asked.scale, totals)
 
 
 def estimate(config: Config) -> Mapping[str, Any]:

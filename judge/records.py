@@ -203,6 +203,17 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """One repeat of `repeats` that is finished: repeat `number` (from 1) and what came of its pairs."""
+
+    number: int
+    repeats: int
+    judged: int
+    failed: int
+    relevant: int
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """The value of one measure for one engine on one query in one repeat.
 

@@ -17,7 +17,7 @@ from judge.identity import identity, short_name, versions
 from judge.measure.measures import Measure, check_depth, defaults, parse_all
 from judge.models import Model, open_model
 from judge.models.access import public_part
-from judge.records import Dataset
+from judge.records import BINARY, GRADED, Dataset, Scale, ScaleName
 from judge.report.rundir import RunFolder, dump
 
 #: A dataset in this process instead of a file: one mapping a result.
@@ -44,6 +44,20 @@ def measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
     chosen = defaults(depth) if names is None else parse_all(names)
     check_depth(chosen, depth)
     return chosen
+
+
+def labels_scale(grades: Iterable[int], run: Scale, asked: ScaleName | None) -> Scale:
+    """The scale that people graded on, going by what was `asked` or else by their highest grade.
+
+    Up to 1 it is yes or no, above it is 0-3; where that is the run's own scale, its `relevant_from`
+    counts. Raises InputError for a grade above the scale.
+    """
+    top = max(grades)
+    name = asked or ("graded" if top > 1 else "binary")
+    scale = run if name == run.name else BINARY if name == "binary" else GRADED
+    if top > scale.top:
+        raise InputError(f"a label has grade {top}; the {scale.name} scale ends at {scale.top}")
+    return scale
 
 
 def model(config: Config) -> Model:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judge.assess.assessor import Assessor, Question
 from judge.assess.desk import Desk
 from judge.assess.schedule import Price, Stopped
 from judge.assess.store import Call, Store, Stored
-from judge.assess.watch import Watch
+from judge.assess.watch import Rounds, Watch
 from judge.errors import AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
 from judge.records import Judgment, Pool
 
@@ -58,6 +58,7 @@ class _Session:
     assessor: Assessor
     store: Store
     watch: Watch
+    rounds: Rounds
     judgments: list[Judgment] = field(default_factory=list)
     failures_in_a_row: int = 0
 
@@ -72,11 +73,12 @@ async def judge_pool(
     """
     empty, asked = split(pool, assessor, repeats)
     known = store.lookup(asked)
-    session = _Session(desk, assessor, store, watch)
+    session = _Session(desk, assessor, store, watch, Rounds(repeats, len(pool.pairs), assessor.scale))
     session.judgments += [assessor.nothing_to_read(question) for question in empty]
     for key, stored in known.items():
         session.judgments += [assessor.judgment(question, stored) for question in asked[key]]
     watch.begin(len(empty) + sum(map(len, asked.values())), len(session.judgments))
+    _tell(session, session.judgments)
     try:
         await _ask_all(session, [asked[key] for key in asked if key not in known])
     finally:
@@ -180,6 +182,15 @@ def _note(session: _Session, judgments: list[Judgment]) -> None:
     session.judgments += judgments
     for judgment in judgments:
         session.watch.judged(judgment, session.desk.allowance.usd)
+    _tell(session, judgments)
+
+
+def _tell(session: _Session, judgments: Iterable[Judgment]) -> None:
+    """Counts `judgments` and tells the watch of every repeat that they complete."""
+    for judgment in judgments:
+        finished = session.rounds.count(judgment)
+        if finished is not None:
+            session.watch.finished(finished)
 
 
 def _despair(session: _Session, error: str | None) -> None:

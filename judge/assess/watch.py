@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
-from judge.records import Judgment
+from judge.records import Judgment, Round, Scale
+
+
+class Rounds:
+    """Counts the judgments of every repeat, to say when one is finished."""
+
+    def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
+        self._pairs = pairs
+        self._scale = scale
+        self._rounds = [Round(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+
+    def count(self, judgment: Judgment) -> Round | None:
+        """The repeat of `judgment` if this was its last one, and there are several."""
+        if len(self._rounds) == 1:
+            return None
+        here, grade = self._rounds[judgment.repeat - 1], judgment.grade
+        here = replace(
+            here,
+            judged=here.judged + (grade is not None),
+            failed=here.failed + (grade is None),
+            relevant=here.relevant + (grade is not None and grade >= self._scale.relevant_from),
+        )
+        self._rounds[judgment.repeat - 1] = here
+        whole = here.judged + here.failed == self._pairs
+        return here if whole else None
 
 
 class Watch(Protocol):
@@ -16,6 +41,10 @@ class Watch(Protocol):
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """One more judgment is there; `usd` was spent so far, None when the price is unknown."""
+        ...
+
+    def finished(self, repeat: Round) -> None:
+        """The last pair of a repeat is there; asked only when there are several."""
         ...
 
     def end(self) -> None:
@@ -31,6 +60,9 @@ class Unwatched:
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """Ignores the judgment."""
+
+    def finished(self, repeat: Round) -> None:
+        """Ignores the repeat."""
 
     def end(self) -> None:
         """Ignores the end."""

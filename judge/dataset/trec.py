@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from judge.dataset.forms import Row, lines, parse_object
 from judge.errors import InputError
+from judge.records import Ranking, Snippet
 
 _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
 
@@ -30,6 +33,26 @@ def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[Row]:
             f"{docs}: has none of the {len(wanted):,} documents that the runs name; is it the right file?"
         )
     return _rows(lists, queries, texts)
+
+
+def rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
+    """The lists of all runs as documents without a text, in trec_eval's order.
+
+    That is by score as a 32-bit number, ties by the document's name from z to a, never by rank.
+    """
+    return tuple(
+        Ranking(engine, query_id, tuple(map(_document_alone, _trec_eval_order(results))))
+        for (query_id, engine), results in _lists(runs, None).items()
+    )
+
+
+def _trec_eval_order(results: Sequence[tuple[str, str, tuple[float, int]]]) -> list[str]:
+    by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
+    return [docno for docno, _ in sorted(by_name, key=lambda result: np.float32(result[1]))]
+
+
+def _document_alone(docno: str) -> Snippet:
+    return Snippet(docno, "", "", "", "", "", "", docno=docno)
 
 
 def _rows(
@@ -59,35 +82,36 @@ def _topics(path: Path) -> dict[str, str]:
 
 
 def _lists(
-    runs: Sequence[Path], queries: Mapping[str, str]
+    runs: Sequence[Path], queries: Mapping[str, str] | None
 ) -> dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]]:
-    """(place, docno, sort key) of every list, best first, by (topic, engine)."""
+    """(place, docno, sort key) of every list, best first, by (topic, engine); None allows any topic."""
     lists: dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]] = {}
     names = _engine_names(runs)
     for path in runs:
         seen: dict[tuple[str, str], str] = {}
         for place, line in _lines(path):
-            query_id, docno, order, tag = _run_line(place, line, queries)
+            query_id, docno, order, tag = _run_line(place, line)
+            if queries is not None and query_id not in queries:
+                raise InputError(f"{place}: topic {query_id!r} is not in the topics file")
             if (query_id, docno) in seen:
                 raise InputError(
                     f"{place}: document {docno!r} of topic {query_id!r} is also at {seen[query_id, docno]}"
                 )
             seen[query_id, docno] = place
             lists.setdefault((query_id, names[path] or tag), []).append((place, docno, order))
-    place_of = {query_id: number for number, query_id in enumerate(queries)}
+    asked = sorted({query_id for query_id, _ in lists}) if queries is None else queries
+    place_of = {query_id: number for number, query_id in enumerate(asked)}
     return {
         key: sorted(lists[key], key=lambda result: result[2])
         for key in sorted(lists, key=lambda key: (place_of[key[0]], key[1]))
     }
 
 
-def _run_line(place: str, line: str, queries: Mapping[str, str]) -> tuple[str, str, tuple[float, int], str]:
+def _run_line(place: str, line: str) -> tuple[str, str, tuple[float, int], str]:
     parts = line.split()
     if len(parts) != 6:
         raise InputError(f"{place}: has {len(parts)} columns; a run has six: topic Q0 docno rank score tag")
     query_id, _, docno, rank, score, tag = parts
-    if query_id not in queries:
-        raise InputError(f"{place}: topic {query_id!r} is not in the topics file")
     try:
         order = (-float(score), int(float(rank)))
     except (ValueError, OverflowError):

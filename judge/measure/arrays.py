@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import count
 from typing import Any
 
@@ -26,7 +26,8 @@ class Coverage:
 
     `returned` and `duplicates` count snippets down to the pool's depth. `errors` marks engines that
     broke, `absent` engines that have no ranking. `graded` (engines, queries, repeats) counts snippets
-    with a grade. `blind` (same shape) marks lists that have snippets and not one grade.
+    with a grade. `blind` (same shape) marks lists that have snippets and not one grade. `pooled`
+    (queries,) counts the documents of the pool, `unique` those that this engine alone found.
     """
 
     returned: Ints
@@ -35,11 +36,27 @@ class Coverage:
     absent: Bools
     graded: Ints
     blind: Bools
+    pooled: Ints
+    unique: Ints
 
     @property
     def missing(self) -> Bools:
         """Where there is no list to measure; an empty list is one."""
         return self.errors | self.absent
+
+    def of_engines(self, chosen: Bools) -> Coverage:
+        """The same for some of the engines."""
+        arrays = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Coverage(**{name: a if name == "pooled" else a[chosen] for name, a in arrays.items()})
+
+    def of_queries(self, chosen: Bools) -> Coverage:
+        """The same for some of the queries."""
+        return Coverage(
+            **{
+                each.name: getattr(self, each.name)[chosen if each.name == "pooled" else np.s_[:, chosen]]
+                for each in fields(self)
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,4 +226,15 @@ def _coverage(layout: _Layout, lists: Lists, pool: Ints, times: int) -> Coverage
     duplicates = layout.returned - lists.first[:, ::times].sum(-1)
     graded = (lists.grade != NO_GRADE).sum(-1).reshape(*layout.returned.shape, times)
     blind = (graded == 0) & (layout.returned > 0)[..., None]
-    return Coverage(layout.returned, duplicates, layout.errors, layout.absent, graded, blind)
+    pooled, unique = _found(layout, lists.document[:, ::times])
+    return Coverage(layout.returned, duplicates, layout.errors, layout.absent, graded, blind, pooled, unique)
+
+
+def _found(layout: _Layout, document: Ints) -> tuple[Ints, Ints]:
+    """(queries,) documents in the pool, and (engines, queries) those that one engine alone found."""
+    engines, queries, _ = document.shape
+    shows = np.zeros((engines, queries, max(map(len, layout.numbers), default=0) + 1), bool)
+    engine, query, rank = np.nonzero(document >= 0)
+    shows[engine, query, document[engine, query, rank]] = True
+    alone = shows.sum(0) == 1
+    return shows.any(0).sum(-1), (shows & alone).sum(-1)

@@ -97,6 +97,11 @@ class Measure:
             return _ORDER_ONLY
         return _OWN_LENGTH if self.name == "SetP" else ""
 
+    @property
+    def compares(self) -> bool:
+        """Whether engines can be compared by it."""
+        return not self.note and self.name != "Judged"
+
     def looks_at(self, depth: int) -> int:
         """How many ranks of lists that were judged down to `depth` the measure looks at."""
         return depth if self.cutoff is None else self.cutoff

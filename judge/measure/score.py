@@ -7,8 +7,8 @@ share of relevant ones as its probability; `low` and `high` say what any grades 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from judge.measure.formulas import Bools, Floats, dcg, earned, gains, quotient
 from judge.measure.lists import NO_GRADE, Lists
 from judge.measure.measures import Measure, check_depth
 from judge.records import Judgment, Ranking, Scale, Score
+
+_ARRAYS = ("value", "low", "high", "judged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,32 @@ class Scores:
         )
         for cell, *numbers in zip(cells, *columns, strict=True):
             yield Score(*cell, *numbers)
+
+    def of_queries(self, ids: Collection[str]) -> Scores:
+        """The same for some of the queries."""
+        chosen = np.array([query in ids for query in self.queries], bool)
+        return replace(
+            self,
+            queries=tuple(query for query in self.queries if query in ids),
+            coverage=self.coverage.of_queries(chosen),
+            **{name: getattr(self, name)[:, chosen] for name in _ARRAYS},
+        )
+
+    def of_engines(self, names: Collection[str]) -> Scores:
+        """The same for some of the engines."""
+        chosen = np.array([engine in names for engine in self.engines], bool)
+        return replace(
+            self,
+            engines=tuple(engine for engine in self.engines if engine in names),
+            coverage=self.coverage.of_engines(chosen),
+            **{name: getattr(self, name)[chosen] for name in _ARRAYS},
+        )
+
+    def of_measures(self, chosen: Sequence[Measure]) -> Scores:
+        """The same for some of the measures, in their order."""
+        places = [self.measures.index(measure) for measure in chosen]
+        arrays = {name: getattr(self, name)[..., places] for name in _ARRAYS}
+        return replace(self, measures=tuple(chosen), **arrays)
 
     def by_query(self) -> tuple[Floats, Floats, Floats]:
         """(engines, queries, measures) value, low and high, averaged over the repeats that have one."""

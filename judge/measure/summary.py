@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.measure.formulas import Bools, Floats
+from judge.measure.resampling import mean_intervals
 from judge.measure.score import Scores
 
 
@@ -20,13 +21,15 @@ from judge.measure.score import Scores
 class Mean:
     """One measure of one engine over the queries; None where it is over no query.
 
-    `mean` is over `n` queries; `low` and `high` are over these and the `unknown` ones, where the engine
-    returned something and not one snippet of it has a grade. `undefined` counts queries whose pool
+    `mean` is over `n` queries, `interval` its 95 % BCa bootstrap interval over queries (None for fewer
+    than 2). `low` and `high` are over these and the `unknown` ones, where the engine returned something
+    and not one snippet of it has a grade. `undefined` counts queries whose pool
     holds nothing relevant, or for Judged those with no result. `paired` is the mean over the `paired_n`
     queries where every engine has a value.
     """
 
     mean: float | None
+    interval: tuple[float, float] | None
     n: int
     low: float | None
     high: float | None
@@ -43,7 +46,8 @@ class EngineSummary:
     `queries` = `answered` + `empty` + `errors` + `absent` (no ranking at all); for every measure it is
     also `n` + `undefined` + `unknown` + `errors` + `absent`. `judged` is the share of its snippets, over
     all repeats, that have a grade, `duplicates` the share whose document the list had shown before; both
-    down to the pool's depth, and None for an engine that returned nothing. `measures` is keyed by name.
+    down to the pool's depth, and None for an engine that returned nothing. `unique` is the share of all
+    documents in the pool that this engine alone found. `measures` is keyed by name.
     """
 
     engine: str
@@ -54,6 +58,7 @@ class EngineSummary:
     absent: int
     judged: float | None
     duplicates: float | None
+    unique: float | None
     measures: Mapping[str, Mean]
 
 
@@ -61,18 +66,23 @@ def summarise(scores: Scores) -> tuple[EngineSummary, ...]:
     """One summary per engine, in the order of `scores.engines`."""
     value, low, high = scores.by_query()
     shared: Bools = np.all(~np.isnan(value), axis=0)
+    shape = len(scores.engines), len(scores.measures)
+    columns = value.transpose(1, 0, 2).reshape(len(scores.queries), -1)
+    intervals = np.stack([end.reshape(shape) for end in mean_intervals(columns)], axis=-1)
     summaries = []
     for at, engine in enumerate(scores.engines):
         present = ~scores.coverage.missing[at]
         means = {
-            str(measure): _mean((value[at, :, m], low[at, :, m], high[at, :, m]), shared[:, m], present)
+            str(measure): _mean(
+                (value[at, :, m], low[at, :, m], high[at, :, m]), intervals[at, m], shared[:, m], present
+            )
             for m, measure in enumerate(scores.measures)
         }
         summaries.append(_engine(scores, at, engine, means))
     return tuple(summaries)
 
 
-def _mean(bounded: tuple[Floats, Floats, Floats], shared: Bools, present: Bools) -> Mean:
+def _mean(bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools) -> Mean:
     value, low, high = bounded
     has = ~np.isnan(value)
     unknown = ~has & ~np.isnan(low)
@@ -83,6 +93,7 @@ def _mean(bounded: tuple[Floats, Floats, Floats], shared: Bools, present: Bools)
         lowest, highest = min(lowest, mean), max(highest, mean)
     return Mean(
         mean=mean,
+        interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
         n=int(has.sum()),
         low=lowest,
         high=highest,
@@ -101,7 +112,7 @@ def _engine(scores: Scores, at: int, engine: str, means: Mapping[str, Mean]) -> 
     coverage = scores.coverage
     returned, present = coverage.returned[at], ~coverage.missing[at]
     snippets = int(returned.sum())
-    asked = snippets * len(scores.repeats)
+    asked, pooled = snippets * len(scores.repeats), int(coverage.pooled.sum())
     return EngineSummary(
         engine=engine,
         queries=len(scores.queries),
@@ -111,5 +122,6 @@ def _engine(scores: Scores, at: int, engine: str, means: Mapping[str, Mean]) -> 
         absent=int(coverage.absent[at].sum()),
         judged=int(coverage.graded[at].sum()) / asked if asked else None,
         duplicates=int(coverage.duplicates[at].sum()) / snippets if snippets else None,
+        unique=int(coverage.unique[at].sum()) / pooled if pooled else None,
         measures=means,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from judge.dataset.cells import inert
 from judge.measure.score import Scores
 from judge.records import Judgment
 from judge.report import results, trec
@@ -41,7 +42,7 @@ def _plain(judgment: Judgment) -> dict[str, Any]:
 def _scores(scores: Scores) -> Iterator[str]:
     yield _line(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
     for row in scores.rows():
-        names = (_inert(row.engine), _inert(row.query_id), row.repeat, row.measure)
+        names = (inert(row.engine), inert(row.query_id), row.repeat, row.measure)
         numbers = (row.value, row.judged, row.low, row.high)
         yield _line([*names, *("" if number is None else repr(number) for number in numbers)])
 
@@ -50,11 +51,6 @@ def _line(cells: Iterable[object]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
-
-
-def _inert(text: str) -> str:
-    """`text` so that no spreadsheet takes it for a formula."""
-    return "'" + text if text.lstrip(" \t\ufeff")[:1] in tuple("=+-@＝＋－＠") else text
 
 
 def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, Any]]:

@@ -18,7 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from judge.records import Judgment
+from judge.records import Judgment, Round
 
 
 class Bar:
@@ -55,6 +55,10 @@ class Bar:
             cost="" if usd is None else f"${usd:.4f}",
             failed=f"{self._failed} failed" if self._failed else "",
         )
+
+    def finished(self, repeat: Round) -> None:
+        """Prints a line above the bar."""
+        self._progress.console.print(Text(_finished(repeat)))
 
     def end(self) -> None:
         """Takes the bar away."""
@@ -103,8 +107,18 @@ class Lines:
                 f"{rate:.1f}/s{cost}, about {left:.0f} s left"
             )
 
+    def finished(self, repeat: Round) -> None:
+        """Says what came of the repeat."""
+        self._say(_finished(repeat))
+
     def end(self) -> None:
         """Says nothing: what came of it is printed by whoever asked."""
 
     def _say(self, line: str) -> None:
         print(line, file=self._stream, flush=True)
+
+
+def _finished(repeat: Round) -> str:
+    share = f"; {repeat.relevant / repeat.judged:.1%} of the judged are relevant" if repeat.judged else ""
+    failed = f", {repeat.failed:,} failed" if repeat.failed else ""
+    return f"repeat {repeat.number} of {repeat.repeats}: {repeat.judged:,} pairs judged{failed}{share}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError
+from judge.measure.measures import parse_all
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
 from judge.report.results import load as load_results
 from judge.report.rundir import RunFolder
@@ -20,7 +23,6 @@ class Held:
     pool: Pool
     judgments: tuple[Judgment, ...]
     asked: Asked
-    measures: tuple[str, ...]
 
 
 def load(folder: RunFolder) -> Held:
@@ -34,6 +36,16 @@ def load(folder: RunFolder) -> Held:
         ) from error
 
 
+def load_all(paths: Sequence[Path]) -> dict[str, Held]:
+    """Several runs by the names of their folders, or by their paths where two share a name."""
+    names = [path.resolve().name for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]
+    if len(set(names)) < len(names):
+        raise InputError(f"a run is named twice among {', '.join(names)}; compare different runs")
+    return {name: load(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
+
+
 def _held(folder: RunFolder, found: dict[str, Any]) -> Held:
     totals = found["summary"]
     data, documents = load_results(found)
@@ -41,9 +53,10 @@ def _held(folder: RunFolder, found: dict[str, Any]) -> Held:
     scale = Scale(
         totals["scale"], (BINARY if totals["scale"] == "binary" else GRADED).top, totals["relevant_from"]
     )
-    asked = Asked(totals["assessor"], scale, totals["repeats"], totals["cost"])
+    measures = parse_all(totals["measures"])
+    asked = Asked(totals["assessor"], scale, totals["repeats"], measures, totals["cost"])
     judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
-    return Held(data, pool, judgments, asked, tuple(totals["measures"]))
+    return Held(data, pool, judgments, asked)
 
 
 def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> tuple[Pair, ...]:

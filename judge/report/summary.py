@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge.dataset.suspicion import SUSPICIOUS
-from judge.measure.score import Scores
-from judge.measure.summary import EngineSummary, Mean, summarise
+from judge.measure.measures import Measure
+from judge.measure.summary import EngineSummary, Mean
 from judge.records import Dataset, Judgment, Pool, Scale
+from judge.report import findings
+from judge.report.findings import Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +22,19 @@ class Asked:
     assessor: str
     scale: Scale
     repeats: int
+    measures: tuple[Measure, ...]
     cost: Mapping[str, Any]
 
 
 def summary(
-    data: Dataset, pool: Pool, judgments: Sequence[Judgment], scores: Scores, asked: Asked
+    data: Dataset,
+    pool: Pool,
+    judgments: Sequence[Judgment],
+    engines: Sequence[EngineSummary],
+    found: Findings,
+    asked: Asked,
 ) -> dict[str, Any]:
     """The summary of a run, as JSON values."""
-    engines = summarise(scores)
     judged = sum(judgment.grade is not None for judgment in judgments)
     wanted = len(pool.pairs) * asked.repeats
     return {
@@ -46,12 +53,11 @@ def summary(
         "failures": _count(judgment.error for judgment in judgments if judgment.error is not None),
         "empty_snippets": _empty(data, pool),
         "flagged": _flagged(data, pool),
-        "measures": [str(measure) for measure in scores.measures],
-        "notes": {str(measure): measure.note for measure in scores.measures if measure.note},
+        "measures": [str(measure) for measure in asked.measures],
+        "notes": {str(measure): measure.note for measure in asked.measures if measure.note},
         "undefined": _undefined(engines),
         "engines": {engine.engine: _engine(engine) for engine in engines},
-        "comparisons": [],
-        "stability": {},
+        **findings.as_json(found),
         "cost": dict(asked.cost),
     }
 
@@ -62,6 +68,7 @@ def _engine(engine: EngineSummary) -> dict[str, Any]:
         **row,
         "judged": engine.judged,
         "duplicates": engine.duplicates,
+        "unique": engine.unique,
         "measures": {name: _mean(mean) for name, mean in engine.measures.items()},
     }
 
@@ -70,7 +77,7 @@ def _mean(mean: Mean) -> dict[str, Any]:
     return {
         "mean": mean.mean,
         "n": mean.n,
-        "ci95": None,
+        "ci95": mean.interval and list(mean.interval),
         "bounds": [mean.low, mean.high],
         "undefined": mean.undefined,
         "unknown": mean.unknown,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.dataset.clean import visible
 from judge.measure.measures import describe
+from judge.report import words
 from judge.report.outcome import Outcome
 
 _TITLES = {"AP": "MAP"}
+#: How many pairs of engines a run prints; `judge compare` prints them all.
+_PAIRS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +29,17 @@ class _Column:
     show: Callable[[Any], str]
 
 
-def _share(value: float | None) -> str:
+def share(value: float | None) -> str:
+    """A share as a percentage, or a dash."""
     return "-" if value is None else f"{value:.1%}"
 
 
 _COUNTS = (
-    _Column("judged", "judged", _share),
+    _Column("judged", "judged", share),
     _Column("empty", "empty", str),
     _Column("broke", "errors", str),
     _Column("absent", "absent", str),
-    _Column("repeated", "duplicates", _share),
+    _Column("repeated", "duplicates", share),
 )
 
 
@@ -44,8 +49,8 @@ def outcome(result: Outcome, console: Console) -> None:
     for line in _before(result):
         console.print(Text(line))
     console.print(_engines(summary))
-    for line in _after(summary):
-        console.print(Text(line))
+    for line in (*_answer(summary), *_after(summary)):
+        console.print(Text(visible(line)))
     console.print(Text(f"results: {result.folder / 'results.json'}"))
 
 
@@ -72,26 +77,48 @@ def _before(result: Outcome) -> Iterator[str]:
 def _engines(summary: Mapping[str, Any]) -> Table:
     """One row an engine, best first; what is the same for all, or nothing, takes no column."""
     measures = summary["measures"]
-    rows = sorted(summary["engines"].items(), key=lambda item: _standing(item, measures[0]))
+    rows = [(engine, summary["engines"][engine]) for engine in words.standing(summary, measures[0])]
     shown = [column for column in _COUNTS if any(row[column.field] for _, row in rows)]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("engine", overflow="fold")
-    for measure in measures:
-        name, _, cutoff = measure.partition("@")
-        title = _TITLES.get(name, name) + ("@" + cutoff if cutoff else "")
-        table.add_column(title, justify="right", no_wrap=True)
+    for place, measure in enumerate(measures):
+        table.add_column(title(measure), justify="right", no_wrap=True)
+        if not place:
+            table.add_column("95 % interval", justify="right", no_wrap=True)
     for column in shown:
         table.add_column(column.title, justify="right", no_wrap=True)
     for engine, row in rows:
         means = [row["measures"][measure]["mean"] for measure in measures]
         cells = ["-" if mean is None else f"{mean:.4f}" for mean in means]
-        table.add_row(Text(engine), *cells, *(column.show(row[column.field]) for column in shown))
+        cells.insert(1, between(row["measures"][measures[0]]["ci95"]))
+        table.add_row(Text(visible(engine)), *cells, *(column.show(row[column.field]) for column in shown))
     return table
 
 
-def _standing(item: tuple[str, Mapping[str, Any]], measure: str) -> tuple[float, str]:
-    mean = item[1]["measures"][measure]["mean"]
-    return (-mean if mean is not None else 1.0, item[0])
+def title(measure: str) -> str:
+    """The measure as the head of a column of means: the mean of AP is MAP."""
+    name, _, cutoff = measure.partition("@")
+    return _TITLES.get(name, name) + ("@" + cutoff if cutoff else "")
+
+
+def between(ends: Sequence[float] | None, form: str = ".3f") -> str:
+    """`low to high`, or a dash."""
+    return f"{ends[0]:{form}} to {ends[1]:{form}}" if ends else "-"
+
+
+def _answer(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Which engines differ, whether own lists would say otherwise, and how stable it is."""
+    deciding = words.deciding(summary)
+    rows = [row for row in summary["comparisons"] if row["measure"] == deciding]
+    if rows:
+        yield words.headline(summary)
+        yield from (f"  {words.difference(row)}" for row in rows[:_PAIRS])
+        if len(rows) > _PAIRS:
+            yield f"  … and {len(rows) - _PAIRS:,} more pairs: judge compare RUN"
+    if summary["within_lists"]:
+        yield summary["within_lists"]["why"]
+    if summary["stability"]:
+        yield from words.stability(summary["stability"], deciding or summary["measures"][0])
 
 
 def _after(summary: Mapping[str, Any]) -> Iterator[str]:

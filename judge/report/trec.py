@@ -11,8 +11,8 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from urllib.parse import quote
 
+from judge.dataset.cells import column
 from judge.records import Judgment, Ranking
 
 
@@ -35,7 +35,7 @@ def qrels(
                 key = (ranking.query_id, document)
                 best[key] = max(best.get(key, 0), math.floor(median(given) + 0.5))
     for (query_id, document), grade in sorted(best.items()):
-        yield f"{_column(query_id)} 0 {_column(document)} {grade}\n"
+        yield f"{column(query_id)} 0 {column(document)} {grade}\n"
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
             seen[document] = seen.get(document, 0) + 1
             docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
             score = len(shown) - rank + 1
-            yield f"{_column(ranking.query_id)} Q0 {_column(docno)} {rank} {score} {_column(engine)}\n"
+            yield f"{column(ranking.query_id)} Q0 {column(docno)} {rank} {score} {column(engine)}\n"
 
 
 def file_names(engines: Iterable[str]) -> dict[str, str]:
@@ -59,18 +59,10 @@ def file_names(engines: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for engine in sorted(engines):
-        stem = _column(engine)[:120]
+        stem = column(engine)[:120]
         name = f"run.{stem}.trec"
         if name.casefold() in taken:
             name = f"run.{stem}-{hashlib.sha256(engine.encode()).hexdigest()[:8]}.trec"
         taken.add(name.casefold())
         names[engine] = name
     return names
-
-
-def _column(text: str) -> str:
-    """`text` without the blanks that would split a column, other letters kept."""
-    return "".join(
-        char if char.isalnum() or char in "-_.#:~=+@,;" else quote(char, safe="", errors="surrogatepass")
-        for char in text
-    )

@@ -23,7 +23,7 @@ from multiprocessing.synchronize import Event
 from judge import pipeline
 from judge.config import Config
 from judge.models import open_model
-from judge.records import GRADED, Judgment, Prompt, Sampling
+from judge.records import GRADED, Judgment, Prompt, Round, Sampling
 from tests.loopback.server import Asked, LoopbackServer, Reply
 
 SCHEMA = {
@@ -143,6 +143,9 @@ class Stopwatch:
         self.wall, self.cpu = time.perf_counter(), time.process_time()
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
+        pass
+
+    def finished(self, repeat: Round) -> None:
         pass
 
     def end(self) -> None:

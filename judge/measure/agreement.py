@@ -1,0 +1,281 @@
+"""Owns agreement with people: how far an assessor's grades are theirs, and whom its errors favour.
+
+Pairs of one query err together, so every interval resamples whole queries: resampling pairs gives
+intervals that are several times too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from judge.measure.estimates import Estimate, Statistic, estimate, estimates
+from judge.measure.formulas import Floats, Ints, quotient
+from judge.measure.kappa import cohen_kappa, collapsed, confusions, krippendorff_alpha
+from judge.measure.resampling import clustered_interval
+from judge.records import Scale
+
+_NO_PAIR = "no pair has a grade from people and one from the assessor"
+_BY_CHANCE = (
+    "both sides gave one and the same answer to every pair, so chance agreement is complete and says"
+    " nothing about the assessor; they agree on 100 %"
+)
+_TWO_SCALES = "people and the assessor used different scales, so their grades can't be subtracted or ordered"
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """What has a grade from people and one from the assessor: three arrays of one length.
+
+    `query` numbers the query of each, `human` and `assessor` are the two grades.
+    """
+
+    query: Ints
+    human: Ints
+    assessor: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far the assessor's grades are those of people, over `pairs` pairs of `queries` queries.
+
+    `table` counts pairs by grade, rows people, columns assessor. On grades: `same_grade` is the share of
+    pairs graded equally, `kappa` and `quadratic` are Cohen's, `alpha` is Krippendorff's (ordinal), `bias`
+    the mean of assessor - people. On relevant or not, each side from its own `relevant_from`:
+    `same_side`, `kappa_relevant`, `bias_relevant` (share that the assessor calls relevant - share that
+    people do), and the `precision` and `recall` of the assessor's relevant ones with people as truth.
+    `kappa_at` counts people's pairs as relevant from each grade on, the assessor's from the same grade.
+
+    Where the two scales differ, `kappa_at` leaves the assessor's threshold at its own `relevant_from`,
+    `kappa` compares the bare numbers, as published tables do, and says little, and `same_grade`,
+    `quadratic`, `alpha` and `bias` are None.
+    """
+
+    pairs: int
+    queries: int
+    people: Scale
+    assessor: Scale
+    table: tuple[tuple[int, ...], ...]
+    same_grade: Estimate
+    kappa: Estimate
+    quadratic: Estimate
+    alpha: Estimate
+    bias: Estimate
+    same_side: Estimate
+    kappa_relevant: Estimate
+    bias_relevant: Estimate
+    precision: Estimate
+    recall: Estimate
+    kappa_at: Mapping[int, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineBias:
+    """The mean of assessor - people over one engine's `results` results with both grades."""
+
+    engine: str
+    results: int
+    queries: int
+    bias: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class BiasGap:
+    """The two engines that the assessor treats most differently: what its errors may add to a comparison.
+
+    `difference` is the bias for `favoured` minus that for `other`, never below 0. Its interval allows for
+    having picked the widest of all pairs of engines (Bonferroni): they differ if it stays above 0.
+    """
+
+    favoured: str
+    other: str
+    difference: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What others measured, for scale: `statistic` between `low` and `high`, for `what`."""
+
+    statistic: Literal["kappa", "kappa_relevant", "tau"]
+    low: float
+    high: float
+    what: str
+    source: str
+
+
+#: What to hold an agreement against; other people, prompts and collections, so a yardstick, not a target.
+REFERENCES = (
+    Reference("kappa_relevant", 0.52, 0.52, "two groups of people", "quoted in arXiv 2309.10621"),
+    Reference("kappa_relevant", 0.64, 0.64, "Bing's best prompt on TREC Robust", "arXiv 2309.10621"),
+    Reference("kappa", 0.308, 0.373, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
+    Reference("kappa_relevant", 0.418, 0.499, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
+    Reference("tau", 0.873, 0.944, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
+    Reference("tau", 0.89, 0.89, "UMBRELA, TREC 2024 RAG, 77 runs", "arXiv 2411.08275"),
+)
+
+
+def agreement(paired: Paired, people: Scale, assessor: Scale) -> Agreement:
+    """The agreement over all pairs. Raises `ValueError` when a grade is off its side's scale."""
+    levels = max(people.top, assessor.top) + 1
+    tables = confusions(paired.query, paired.human, paired.assessor, levels).astype(np.float64)
+    whole = tables.sum(0).astype(np.int64)
+    if whole[people.top + 1 :].any() or whole[:, assessor.top + 1 :].any():
+        raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
+    one_scale = people.top == assessor.top
+    asked = dict(_ON_GRADES) | _on_sides(people, assessor, one_scale)
+    found = _estimates(tables, asked if one_scale else _without(asked, _SAME_SCALE_ONLY))
+    kappa_at = {grade: found.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
+    return Agreement(
+        pairs=len(paired.query),
+        queries=len(tables),
+        people=people,
+        assessor=assessor,
+        table=tuple(tuple(row[: assessor.top + 1]) for row in whole[: people.top + 1].tolist()),
+        kappa_at=kappa_at,
+        **({} if one_scale else dict.fromkeys(_SAME_SCALE_ONLY, Estimate(None, why=_TWO_SCALES))),
+        **found,
+    )
+
+
+def engine_bias(engines: Sequence[str], engine: Ints, shown: Paired) -> tuple[EngineBias, ...]:
+    """How far the assessor over- or underrates each of `engines`, in their order.
+
+    `shown` has a row for every result of an engine that has both grades, `engine` says by its place in
+    `engines` whose it is; a result that two engines show is in it twice. Both grades are on one scale:
+    0 and 1 for not relevant and relevant where the scales differ.
+    """
+    cells = _by_engine(len(engines), engine, shown)
+    return tuple(_engine_bias(name, cells[:, at]) for at, name in enumerate(engines))
+
+
+def widest_gap(engines: Sequence[str], engine: Ints, shown: Paired) -> BiasGap | None:
+    """The largest difference in bias between two engines; None unless two of them have results.
+
+    Takes what `engine_bias` takes. With more than about ten engines the ends of the interval are the
+    most extreme resamples there are.
+    """
+    cells = _by_engine(len(engines), engine, shown)
+    biases = _mean(cells.sum(0))
+    known = [at for at in range(len(engines)) if not np.isnan(biases[at])]
+    if len(known) < 2:
+        return None
+    order = sorted(known, key=lambda at: (-biases[at], engines[at]))
+    favoured, other = order[0], order[-1]
+    both = cells[:, [favoured, other]]
+    both = both[both[..., 1].any(1)].reshape(-1, 4)
+    pairs = len(known) * (len(known) - 1) // 2
+    interval = clustered_interval(both, _difference, level=1 - 0.05 / pairs)
+    low, high = interval or (None, None)
+    difference = Estimate(float(_difference(both.sum(0))), low, high)
+    return BiasGap(engines[favoured], engines[other], difference)
+
+
+def _estimates(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, Estimate]:
+    """The estimates of statistics of tables (..., levels, levels), from each query's table."""
+    queries, *table = tables.shape
+
+    def of_cells(of_tables: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+        return lambda sums: of_tables(sums.reshape(*sums.shape[:-1], *table))
+
+    empty = not tables.any()
+    statistics = {
+        name: (of_cells(of_tables), _NO_PAIR if empty else why) for name, (of_tables, why) in asked.items()
+    }
+    return estimates(tables.reshape(queries, math.prod(table)), statistics)
+
+
+def _on_sides(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
+    """The statistics of relevant or not: each side from its own threshold, and kappa at every grade."""
+
+    def sides(
+        of_sides: Callable[[Floats], Floats], human_from: int, from_: int
+    ) -> Callable[[Floats], Floats]:
+        return lambda tables: of_sides(collapsed(tables, human_from, from_))
+
+    own = {
+        name: (sides(of_sides, people.relevant_from, assessor.relevant_from), why)
+        for name, (of_sides, why) in _ON_SIDES.items()
+    }
+    at = {
+        f"kappa_at_{grade}": (
+            sides(cohen_kappa, grade, grade if one_scale else assessor.relevant_from),
+            _BY_CHANCE,
+        )
+        for grade in range(1, people.top + 1)
+    }
+    return own | at
+
+
+def _without(asked: Mapping[str, Statistic], names: Collection[str]) -> dict[str, Statistic]:
+    return {name: statistic for name, statistic in asked.items() if name not in names}
+
+
+def _alike(table: Floats) -> Floats:
+    return quotient(np.trace(table, axis1=-2, axis2=-1), table.sum((-2, -1)), np.nan)
+
+
+def _excess(table: Floats) -> Floats:
+    """The mean of assessor - people."""
+    grade = np.arange(table.shape[-1])
+    return quotient((table * (grade - grade[:, None])).sum((-2, -1)), table.sum((-2, -1)), np.nan)
+
+
+def _alpha(table: Floats) -> Floats:
+    return krippendorff_alpha(table + np.swapaxes(table, -2, -1))
+
+
+def _precision(table: Floats) -> Floats:
+    return quotient(table[..., 1, 1], table[..., :, 1].sum(-1), np.nan)
+
+
+def _recall(table: Floats) -> Floats:
+    return quotient(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan)
+
+
+def _by_engine(engines: int, engine: Ints, shown: Paired) -> Floats:
+    """(queries, engines, 2): the summed assessor - people, and over how many results."""
+    numbers, row = np.unique(shown.query, return_inverse=True)
+    cells = np.zeros((len(numbers), engines, 2))
+    excess = (shown.assessor - shown.human).astype(np.float64)
+    np.add.at(cells, (row, engine), np.stack([excess, np.ones_like(excess)], axis=1))
+    return cells
+
+
+def _engine_bias(name: str, cells: Floats) -> EngineBias:
+    present = cells[cells[:, 1] > 0]
+    return EngineBias(
+        engine=name,
+        results=int(present[:, 1].sum()),
+        queries=len(present),
+        bias=estimate(present, _mean, "none of its results has both grades"),
+    )
+
+
+def _mean(sums: Floats) -> Floats:
+    return quotient(sums[..., 0], sums[..., 1], np.nan)
+
+
+def _difference(sums: Floats) -> Floats:
+    return _mean(sums[..., :2]) - _mean(sums[..., 2:])
+
+
+_SAME_SCALE_ONLY = ("same_grade", "quadratic", "alpha", "bias")
+_ON_GRADES: Mapping[str, Statistic] = {
+    "same_grade": (_alike, _NO_PAIR),
+    "kappa": (cohen_kappa, _BY_CHANCE),
+    "quadratic": (partial(cohen_kappa, quadratic=True), _BY_CHANCE),
+    "alpha": (_alpha, _BY_CHANCE),
+    "bias": (_excess, _NO_PAIR),
+}
+_ON_SIDES: Mapping[str, Statistic] = {
+    "same_side": (_alike, _NO_PAIR),
+    "kappa_relevant": (cohen_kappa, _BY_CHANCE),
+    "bias_relevant": (_excess, _NO_PAIR),
+    "precision": (_precision, "the assessor calls nothing relevant"),
+    "recall": (_recall, "people call nothing relevant"),
+}

@@ -1,0 +1,81 @@
+"""Owns how alike two orders of engines are: overall, at the top, and which pairs are swapped.
+
+Engines stand by their scores, highest first; nothing depends on the order in which they are handed over.
+Scores have no NaN: engines that lack one are the caller's to leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from judge.measure.formulas import Floats
+
+#: Scores that are less than this apart are equal but for rounding.
+_TIE = 1e-12
+
+
+def tau(first: Floats, second: Floats) -> float | None:
+    """Kendall's tau-b (1945): agreeing less reversed pairs of engines, ties corrected for.
+
+    None for fewer than 2 engines and where either side holds all engines equal.
+    """
+    ahead, behind = _ahead(first), _ahead(second)
+    untied = float(np.square(ahead).sum() * np.square(behind).sum())
+    return float((ahead * behind).sum() / np.sqrt(untied)) if untied else None
+
+
+def tau_ap(truth: Floats, estimate: Floats) -> float | None:
+    """AP correlation (Yilmaz, Aslam, Robertson 2008): like tau, but swaps near the estimate's top weigh more.
+
+    At each rank but the first it looks at the share of the engines above that truly belong above. Ties,
+    in either order, count with the mean over all ways to break them (tau_ap,a of Urbano & Marrero 2017).
+    None for fewer than 2 engines and where either side holds all engines equal.
+    """
+    ahead, above = _ahead(truth), _ahead(estimate)
+    if not (ahead.any() and above.any()):
+        return None
+    # A tied pair comes out in each of its two orders equally often, which adds nothing. What is left is
+    # the strictly higher engines, and a rank that is anywhere among those tied with.
+    better = (above > 0).sum(0)
+    tied = (above == 0).sum(0)
+    inverse = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, len(truth)))])
+    weight = np.where(better, inverse[better + tied - 1] - inverse[np.maximum(better, 1) - 1], 0.0) / tied
+    return float((np.where(above > 0, ahead, 0.0).sum(0) * weight).sum() / (len(truth) - 1))
+
+
+def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
+    """Rank-biased overlap of two orders, best first, extrapolated (RBO_ext of Webber et al. 2010, eq. 30).
+
+    The share in common of the top 1, 2, 3, …, depth d weighted by p^(d-1); beyond the end it is taken
+    to stay as it is there. 1 for equal orders, 0 for disjoint ones. Raises `ValueError` unless both
+    have the same length, at least 1, and no name twice.
+    """
+    length = len(first)
+    if not length or {len(second), len(set(first)), len(set(second))} != {length}:
+        raise ValueError("RBO compares two orders of the same length, at least 1, without repeated names")
+    shared = [len({*first[:depth]} & {*second[:depth]}) / depth for depth in range(1, length + 1)]
+    seen = (1 - p) * sum(share * p**before for before, share in enumerate(shared))
+    return seen + shared[-1] * p**length
+
+
+def swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:
+    """The pairs of engines that the two sides order the other way round, none tied on either side.
+
+    Each pair names the truly better engine first; pairs stand in the true order, best first.
+    """
+    reversed_pairs = _ahead(truth) * _ahead(estimate) < 0
+    order = sorted(range(len(names)), key=lambda at: (-truth[at], names[at]))
+    return tuple(
+        (names[better], names[worse])
+        for better, worse in combinations(order, 2)
+        if reversed_pairs[better, worse]
+    )
+
+
+def _ahead(scores: Floats) -> Floats:
+    """(engines, engines): 1 where the row's engine has the higher score, -1 the lower, 0 the same."""
+    apart = np.subtract.outer(scores, scores)
+    return np.where(np.abs(apart) > _TIE, np.sign(apart), 0.0)

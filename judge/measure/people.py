@@ -1,0 +1,166 @@
+"""Owns setting people's grades beside an assessor's: the same pairs, the same results, the same scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor
+from statistics import median
+
+import numpy as np
+
+from judge.measure.agreement import Paired
+from judge.measure.estimates import Estimate
+from judge.measure.formulas import Bools, Floats, Ints
+from judge.measure.orders import rbo, swaps, tau, tau_ap
+from judge.measure.score import Scores, mean_known
+from judge.records import Judgment, Ranking, Scale
+
+#: Grades by (query_id, snippet_id).
+Grades = Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """The engines' orders by one measure with people's grades and with the assessor's.
+
+    Both are over the same `queries` queries. `people` and `assessor` hold the means of `engines`, which
+    stand best first by people. `swapped` pairs are in people's order.
+    """
+
+    measure: str
+    queries: int
+    engines: tuple[str, ...]
+    people: tuple[float, ...]
+    assessor: tuple[float, ...]
+    tau: Estimate
+    tau_ap: float | None
+    rbo: float | None
+    swapped: tuple[tuple[str, str], ...]
+
+
+def typical_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
+    """Each judged pair's grade: the median over its repeats, halves rounded up."""
+    given: dict[tuple[str, str], list[int]] = {}
+    for judgment in judgments:
+        if judgment.grade is not None:
+            given.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
+    return {key: floor(median(grades) + 0.5) for key, grades in given.items()}
+
+
+def as_judgments(people: Grades) -> tuple[Judgment, ...]:
+    """People's grades in the form that scoring takes."""
+    return tuple(
+        Judgment(query_id, snippet_id, 1, grade, "", None, "people", "", {}, "", None)
+        for (query_id, snippet_id), grade in people.items()
+    )
+
+
+def paired(people: Grades, assessor: Grades) -> Paired:
+    """The pairs that both sides graded, sorted by name."""
+    return _paired([key for key in sorted(people) if key in assessor], people, assessor)
+
+
+def shown(
+    engines: Sequence[str], rankings: Iterable[Ranking], depth: int, people: Grades, assessor: Grades
+) -> tuple[Ints, Paired]:
+    """Every result down to `depth` that both sides graded: whose it is (its place in `engines`), and both."""
+    place = {engine: at for at, engine in enumerate(engines)}
+    found = [
+        (place[ranking.engine], (ranking.query_id, snippet.id))
+        for ranking in sorted(rankings, key=lambda ranking: (ranking.engine, ranking.query_id))
+        if ranking.engine in place
+        for snippet in ranking.snippets[:depth]
+    ]
+    both = [(engine, key) for engine, key in found if key in people and key in assessor]
+    engine = np.array([engine for engine, _ in both], dtype=np.int64)
+    return engine, _paired([key for _, key in both], people, assessor)
+
+
+def relevant(grades: Grades, scale: Scale) -> dict[tuple[str, str], int]:
+    """1 where the grade counts as relevant, else 0: what grades of two scales have in common."""
+    return {key: int(grade >= scale.relevant_from) for key, grade in grades.items()}
+
+
+def wholly_graded(pairs: Iterable[tuple[str, str]], grades: Grades) -> tuple[frozenset[str], frozenset[str]]:
+    """The query ids of which every pair has a grade, and those of which some have."""
+    whole: dict[str, bool] = {}
+    some = set()
+    for key in pairs:
+        whole[key[0]] = whole.get(key[0], True) and key in grades
+        some |= {key[0]} if key in grades else set()
+    return frozenset(query_id for query_id, is_whole in whole.items() if is_whole), frozenset(some)
+
+
+def orders(people: Scores, assessor: Scores) -> tuple[Orders, ...]:
+    """How the engines stand by each measure that compares, over the queries where both sides have values.
+
+    The two have the same engines, queries and measures.
+    """
+    theirs, ours = people.by_query()[0], assessor.by_query()[0]
+    return tuple(
+        _orders(str(measure), people.engines, theirs[..., at], ours[..., at])
+        for at, measure in enumerate(people.measures)
+        if measure.compares
+    )
+
+
+def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floats) -> Orders:
+    both: Bools = ~(np.isnan(people) | np.isnan(assessor))
+    sides = np.stack([np.where(both, side, np.nan) for side in (people, assessor)])
+    means = mean_known(sides, axis=-1)
+    ranked = [at for at in range(len(engines)) if both[at].any()]
+    ranked.sort(key=lambda at: (-means[0, at], engines[at]))
+    names = tuple(engines[at] for at in ranked)
+    truth, estimate = means[:, ranked]
+    by_assessor = [names[at] for at in sorted(range(len(names)), key=lambda at: (-estimate[at], names[at]))]
+    return Orders(
+        measure=measure,
+        queries=int(both.any(0).sum()),
+        engines=names,
+        people=tuple(truth.tolist()),
+        assessor=tuple(estimate.tolist()),
+        tau=_tau(sides[:, ranked]),
+        tau_ap=tau_ap(truth, estimate),
+        rbo=rbo(names, by_assessor) if names else None,
+        swapped=swaps(names, truth, estimate),
+    )
+
+
+def _tau(sides: Floats) -> Estimate:
+    """Tau of two sides' means, from values (2, engines, queries), with an interval over queries.
+
+    By the jackknife over queries and Student's t: orders are coarser in a resample, where queries
+    repeat, so that the bootstrap's range can lie beside the value.
+    """
+    from scipy.special import stdtrit
+
+    value = _tau_of(sides)
+    if value is None:
+        return Estimate(None, why="fewer than 2 engines, or one side holds all engines equal")
+    queries = sides.shape[-1]
+    taus = [_tau_of(np.delete(sides, query, axis=-1)) for query in range(queries)]
+    left_out = np.array([each for each in taus if each is not None])
+    if queries < 2 or len(left_out) < queries:
+        return Estimate(value, why="without some query there is no order, so no range can be given")
+    se = float(np.sqrt((queries - 1) * left_out.var()))
+    margin = float(stdtrit(queries - 1, 0.975)) * se
+    return Estimate(value, max(-1.0, value - margin), min(1.0, value + margin))
+
+
+def _tau_of(sides: Floats) -> float | None:
+    means = mean_known(sides, axis=-1)
+    return None if np.isnan(means).any() else tau(*means)
+
+
+def _paired(keys: Sequence[tuple[str, str]], people: Grades, assessor: Grades) -> Paired:
+    number = {query_id: at for at, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
+
+    def array(values: Iterable[int]) -> Ints:
+        return np.array(list(values), dtype=np.int64)
+
+    return Paired(
+        array(number[query_id] for query_id, _ in keys),
+        array(people[key] for key in keys),
+        array(assessor[key] for key in keys),
+    )

@@ -1,0 +1,218 @@
+"""Owns chance: how far a mean over queries would move had other queries been drawn, and whether that is all.
+
+Three rules hold throughout. The query is what is drawn, never the snippet. All columns meet the same
+draws, so no column's answer depends on which others are asked about. Sums that are equal on paper are
+equal here: values are rounded to a grid on which adding is exact, and what is left counts as a tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from judge.measure.formulas import Bools, Floats, Ints, quotient
+
+RESAMPLES = 10_000
+SEED = 0
+#: Sums that differ by less, relative to what went into them, are one number reached on two ways.
+_TIE = 1e-9
+#: Numbers in one batch: 4 MB of them stay in the processor's cache.
+_BATCH = 2**19
+#: Columns whose resampled means are held at once: 20 MB for 10,000 resamples.
+_COLUMNS = 256
+
+
+def randomised_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
+    """(columns,) two-sided p of the mean of paired differences, from (queries, columns) of them.
+
+    The randomisation test: were two engines alike, each query's difference could as well have had the
+    other sign. p = (1 + hits) / (1 + resamples), a hit being a mean at least as far from 0 as the one
+    seen (Smucker et al. 2007). Where there are no more than `resamples` ways to choose the signs of all
+    queries, each is tried once and p = hits / ways is exact. NaN marks a query on which a pair can't be
+    compared; a column of nothing else has p NaN, one without any difference p = 1.
+    """
+    queries, columns = differences.shape
+    known: Bools = ~np.isnan(differences)
+    summed = _exactly_summable(np.where(known, differences, 0.0), axis=0)
+    # Flipping the signs of some turns the total T into T - 2 S, S their sum; all of it is halved here.
+    middle: Floats = summed.sum(0) / 2
+    far: Floats = np.abs(middle) - _TIE * np.abs(summed).sum(0)
+    hits: Ints = np.zeros(columns, dtype=np.int64)
+    for flips in _flips(queries, resamples, seed, max(1, _BATCH // max(1, queries, columns))):
+        hits += (np.abs(flips @ summed - middle) >= far).sum(0)
+    exact = 2**queries <= resamples
+    p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
+    return np.where(known.any(0), p, np.nan)
+
+
+def mean_intervals(
+    values: Floats, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = SEED
+) -> tuple[Floats, Floats]:
+    """(columns,) low and (columns,) high of the means of (queries, columns) values, NaN where unknown.
+
+    BCa bootstrap intervals (Efron 1987), as `scipy.stats.bootstrap` computes them. Columns with equally
+    many known queries meet the same resamples of these. They lie within the range of the column's
+    values, so a column of one value has [value, value]; that they contain the mean is usual, not forced.
+    NaN where fewer than two queries are known.
+    """
+    known: Bools = ~np.isnan(values)
+    sizes: Ints = known.sum(0)
+    low, high = np.full((2, values.shape[1]), np.nan)
+    for size in np.unique(sizes[sizes >= 2]):
+        (alike,) = np.nonzero(sizes == size)
+        for start in range(0, len(alike), _COLUMNS):
+            some = alike[start : start + _COLUMNS]
+            rows = values.T[some][known.T[some]].reshape(len(some), size)
+            ends = _mean_ends(rows, level, resamples, seed)
+            low[some], high[some] = np.clip(ends, rows.min(1), rows.max(1))
+    return low, high
+
+
+def clustered_interval(
+    cells: Floats,
+    statistic: Callable[[Floats], Floats],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> tuple[float, float] | None:
+    """The interval of one statistic, as `clustered_intervals` gives it."""
+    return clustered_intervals(cells, [statistic], level=level, resamples=resamples, seed=seed)[0]
+
+
+def clustered_intervals(
+    cells: Floats,
+    statistics: Sequence[Callable[[Floats], Floats]],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[tuple[float, float] | None]:
+    """The BCa bootstrap intervals of statistics of counts summed over queries, such as a kappa.
+
+    `cells` is (queries, cells): what each query adds, for example its confusion matrix laid flat. A
+    query is drawn with all that belongs to it, since its snippets are not independent of each other.
+    A statistic turns (..., cells) sums into (...) values, NaN where it is undefined. Resamples where it
+    is undefined are left out; so are queries without which it is, from the jackknife that gives the
+    acceleration. None for fewer than two queries, and when a statistic is undefined for the sum of all
+    queries or on more than half of the resamples.
+    """
+    if len(cells) < 2:
+        return [None] * len(statistics)
+    sums = np.concatenate([draws @ cells for draws in _draws(len(cells), resamples, seed)])
+    return [_clustered(cells, sums, statistic, level) for statistic in statistics]
+
+
+def holm(p: Floats) -> Floats:
+    """The p values adjusted for how many there are, in the same order, by Holm's steps (1979).
+
+    The chance that any true null hypothesis gets one below a level is no higher than that level. NaN
+    stays NaN and is no member of the family.
+    """
+    (known,) = np.nonzero(~np.isnan(p))
+    ascending = known[np.argsort(p[known], kind="stable")]
+    adjusted: Floats = np.full(p.shape, np.nan)
+    left = np.arange(len(known), 0, -1)
+    adjusted[ascending] = np.minimum(1.0, np.maximum.accumulate(p[ascending] * left))
+    return adjusted
+
+
+def _clustered(
+    cells: Floats, sums: Floats, statistic: Callable[[Floats], Floats], level: float
+) -> tuple[float, float] | None:
+    total = cells.sum(0, keepdims=True)
+    estimate, resampled = statistic(total), statistic(sums)
+    defined = resampled[~np.isnan(resampled)]
+    if np.isnan(estimate).any() or 2 * len(defined) < len(sums):
+        return None
+    without = statistic(total - cells)
+    without = without[~np.isnan(without)]
+    influence = without.sum() / max(1, len(without)) - without
+    low, high = _bca(estimate, defined[None], _acceleration(influence[None]), level)
+    return float(low[0]), float(high[0])
+
+
+def _flips(queries: int, resamples: int, seed: int, batch: int) -> Iterator[Floats]:
+    """Batches of rows over the queries, 1 where a sign is flipped: all ways if few, else a random choice."""
+    rng = np.random.default_rng(seed)
+    ways = min(2**queries, resamples)
+    for start in range(0, ways, batch):
+        stop = min(ways, start + batch)
+        if 2**queries <= resamples:
+            words = np.arange(start, stop, dtype=np.uint64)[:, None]
+        else:
+            # Whole words, so that the size of a batch doesn't shift what the next one draws.
+            shape = stop - start, -(-queries // 64)
+            words = rng.integers(0, 2**64, shape, dtype=np.uint64)
+        bits = np.unpackbits(words.view(np.uint8), axis=1, count=queries, bitorder="little")
+        yield bits.astype(np.float64)
+
+
+def _draws(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Batches of rows over the queries: how often each is in a resample of as many, with replacement."""
+    rng = np.random.default_rng(seed)
+    batch = max(1, _BATCH // queries)
+    for start in range(0, resamples, batch):
+        rows = min(batch, resamples - start)
+        drawn = rng.integers(0, queries, (rows, queries))
+        drawn += queries * np.arange(rows)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=rows * queries)
+        yield counts.reshape(rows, queries).astype(np.float64)
+
+
+def _exactly_summable(values: Floats, axis: int) -> Floats:
+    """`values` rounded to multiples of a power of two so large that sums of them along `axis` are exact.
+
+    Then neither the order of adding nor the shape of a matrix product changes a digit. With 10,000
+    values the rounding is below 1e-12 of the largest.
+    """
+    _, exponent = np.frexp(np.abs(values).max(axis, keepdims=True, initial=0.0))
+    places = 53 - values.shape[axis].bit_length() - exponent
+    rounded: Floats = np.ldexp(np.rint(np.ldexp(values, places)), -places)
+    return rounded
+
+
+def _mean_ends(rows: Floats, level: float, resamples: int, seed: int) -> Floats:
+    """(2, columns) ends of the intervals of the means of `rows`, (columns, queries)."""
+    columns, queries = rows.shape
+    summed = _exactly_summable(rows, axis=1)
+    resampled: Floats = np.empty((columns, resamples))
+    start = 0
+    for draws in _draws(queries, resamples, seed):
+        resampled[:, start : start + len(draws)] = summed @ draws.T
+        start += len(draws)
+    resampled /= queries
+    # Leaving one query out moves the mean in proportion to that query's deviation from it.
+    deviations = rows - rows.mean(1, keepdims=True)
+    return _bca(summed.sum(1) / queries, resampled, _acceleration(deviations), level)
+
+
+def _acceleration(influence: Floats) -> Floats:
+    """(...) a sixth of the skewness of the jackknife's (..., queries) influences, 0 when there is none."""
+    squares = influence * influence
+    return quotient((squares * influence).sum(-1), 6 * squares.sum(-1) ** 1.5, 0.0)
+
+
+def _bca(estimate: Floats, resampled: Floats, acceleration: Floats, level: float) -> Floats:
+    """(2, columns) ends of the interval of each estimate; sorts `resampled`, (columns, resamples).
+
+    Efron 1987, with resamples that tie with the estimate counted half, and never all on one side of it.
+    """
+    from scipy.special import ndtr, ndtri
+
+    resamples = resampled.shape[1]
+    resampled.sort(axis=1)
+    near = _TIE * np.maximum(-resampled[:, 0], resampled[:, -1])
+    below = (resampled < (estimate - near)[:, None]).sum(1)
+    up_to = (resampled <= (estimate + near)[:, None]).sum(1)
+    share = (below + up_to) / 2 / resamples
+    bias: Floats = ndtri(np.clip(share, 0.5 / resamples, 1 - 0.5 / resamples))
+    shift: Floats = bias + ndtri([[(1 - level) / 2], [(1 + level) / 2]])
+    stretched = quotient(shift, 1 - acceleration * shift, np.copysign(np.inf, shift))
+    place: Floats = ndtr(bias + stretched) * (resamples - 1)
+    before = np.floor(place).astype(np.int64)
+    after = np.minimum(before + 1, resamples - 1)
+    low, high = (np.take_along_axis(resampled, at.T, axis=1).T for at in (before, after))
+    ends: Floats = low + (high - low) * (place - before)
+    return ends

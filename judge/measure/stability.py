@@ -1,0 +1,221 @@
+"""Owns stability: what another judging of the same pool would change, in verdicts, scores and orders.
+
+Repeats that agree do not make a judge right (see agreement); repeats that differ make it unsure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from judge.measure.estimates import Estimate, estimate
+from judge.measure.formulas import Floats, Ints, quotient
+from judge.measure.kappa import coincidences, fleiss_kappa, krippendorff_alpha
+from judge.measure.lists import NO_GRADE
+from judge.measure.orders import tau
+from judge.measure.score import Scores, mean_known
+from judge.measure.variance import Components, components, equivalence_p, icc
+from judge.records import Judgment, Scale
+
+#: How far two repeats' means may be apart to count as the same: absolute, and said beforehand.
+MARGIN = 0.01
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRepeats:
+    """One engine's means in every repeat: their mean, standard deviation `sd` and largest difference.
+
+    `icc` is the intraclass correlation ICC(A,1) of its per-query values. `p` is of the test that two
+    repeats' means differ by less than `MARGIN` (TOST, the worst of all pairs of repeats).
+    """
+
+    engine: str
+    means: tuple[float | None, ...]
+    mean: float | None
+    sd: float | None
+    spread: float | None
+    icc: float | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRepeats:
+    """One measure over the repeats.
+
+    `tau` is the smallest of any two repeats' orders of the engines. `p` is the largest of any engine:
+    below `ALPHA` every engine's mean is the same in all repeats within `MARGIN` (`equivalent`).
+    """
+
+    measure: str
+    engines: tuple[EngineRepeats, ...]
+    tau: float | None
+    components: Components | None
+    spread: float | None
+    p: float | None
+    equivalent: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """How alike the repeats are; intervals are 95 %, over queries.
+
+    `pairs` were judged at least twice. `flips` is the chance that two judgings of a pair differ in
+    relevant or not, `changes` that they differ in grade, `ever` the share of pairs with any flip.
+    `alpha` is Krippendorff's (ordinal), `kappa` Fleiss' for a binary scale, over the pairs that every
+    repeat judged.
+    """
+
+    repeats: int
+    pairs: int
+    flips: Estimate
+    changes: Estimate
+    ever: Estimate
+    alpha: Estimate
+    kappa: float | None
+    measures: tuple[MeasureRepeats, ...]
+
+
+def stability(scores: Scores, judgments: Iterable[Judgment], scale: Scale) -> Stability | None:
+    """What the repeats have in common; None when there is only one.
+
+    Snippets without text are left out of the verdicts: nobody judged them.
+    """
+    if len(scores.repeats) < 2:
+        return None
+    query, grades = _grades(judgments, scores.repeats)
+    judged = (grades != NO_GRADE).sum(1)
+    query, grades, judged = query[judged > 1], grades[judged > 1], judged[judged > 1]
+    # A query without such a pair is none: drawing it would widen the intervals.
+    query = np.unique(query, return_inverse=True)[1]
+    relevant = np.where(grades == NO_GRADE, NO_GRADE, grades >= scale.relevant_from)
+    possible = judged * (judged - 1) / 2
+    flipping, changing = _differing(relevant), _differing(grades)
+    return Stability(
+        repeats=len(scores.repeats),
+        pairs=len(grades),
+        flips=_share(query, flipping, possible),
+        changes=_share(query, changing, possible),
+        ever=_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
+        alpha=_alpha(query, _counts(grades, scale.top + 1)),
+        kappa=_fleiss(grades, scale) if scale.name == "binary" else None,
+        measures=tuple(_measures(scores)),
+    )
+
+
+def _grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tuple[Ints, Ints]:
+    """The query (numbered) of every pair, and (pairs, repeats) grades; pairs are sorted by name."""
+    column = {repeat: at for at, repeat in enumerate(repeats)}
+    given = [
+        ((j.query_id, j.snippet_id), column[j.repeat], j.grade)
+        for j in judgments
+        if j.grade is not None and j.repeat in column and "empty_snippet" not in j.flags
+    ]
+    rows = {pair: at for at, pair in enumerate(sorted({pair for pair, _, _ in given}))}
+    numbers = {name: at for at, name in enumerate(sorted({query for query, _ in rows}))}
+    grades = np.full((len(rows), len(repeats)), NO_GRADE)
+    for pair, at, grade in given:
+        grades[rows[pair], at] = grade
+    return np.array([numbers[query] for query, _ in rows], dtype=np.int64), grades
+
+
+def _differing(values: Ints) -> Floats:
+    """For each pair, how many pairs of repeats that both judged it differ."""
+    total = np.zeros(len(values))
+    for one, two in combinations(values.T, 2):
+        total += (one != two) & (one != NO_GRADE) & (two != NO_GRADE)
+    return total
+
+
+def _counts(grades: Ints, levels: int) -> Ints:
+    counts: Ints = np.stack([(grades == level).sum(1) for level in range(levels)], axis=1)
+    return counts
+
+
+def _share(query: Ints, some: Floats, all_of_them: Floats) -> Estimate:
+    def share(sums: Floats) -> Floats:
+        return quotient(sums[..., 0], sums[..., 1], np.nan)
+
+    cells = _by_query(query, np.stack([some, all_of_them], axis=1))
+    found = estimate(cells, share, "no pair was judged twice")
+    if found.value == 0 and found.high is not None:
+        # No resample holds what no query has. So many queries without it leave this share of queries
+        # possible (Clopper & Pearson 1934).
+        return replace(found, high=1 - (ALPHA / 2) ** (1 / len(cells)))
+    return found
+
+
+def _alpha(query: Ints, counts: Ints) -> Estimate:
+    levels = counts.shape[1]
+
+    def alpha(sums: Floats) -> Floats:
+        return krippendorff_alpha(sums.reshape(*sums.shape[:-1], levels, levels))
+
+    cells = coincidences(counts).reshape(len(counts), -1)
+    return estimate(
+        _by_query(query, cells), alpha, "all grades are the same, so agreement by chance is complete"
+    )
+
+
+def _fleiss(grades: Ints, scale: Scale) -> float | None:
+    whole = grades[(grades != NO_GRADE).all(1)]
+    kappa = fleiss_kappa(_counts(whole, scale.top + 1)) if len(whole) else np.nan
+    return None if np.isnan(kappa) else float(kappa)
+
+
+def _by_query(query: Ints, cells: Floats) -> Floats:
+    """(queries, cells): the sums over each query's pairs."""
+    sums = np.zeros((int(query.max(initial=-1)) + 1, cells.shape[1]))
+    np.add.at(sums, query, cells)
+    return sums
+
+
+def _measures(scores: Scores) -> Iterator[MeasureRepeats]:
+    for at, measure in enumerate(scores.measures):
+        value = scores.value[..., at]
+        engines = tuple(_engine(name, value[row]) for row, name in enumerate(scores.engines))
+        worst = [engine.p for engine in engines if engine.p is not None]
+        spreads = [engine.spread for engine in engines if engine.spread is not None]
+        yield MeasureRepeats(
+            measure=str(measure),
+            engines=engines,
+            tau=_least_tau(mean_known(value, axis=1)),
+            components=_components(value),
+            spread=max(spreads, default=None),
+            p=max(worst, default=None),
+            equivalent=max(worst) < ALPHA if worst else None,
+        )
+
+
+def _engine(name: str, value: Floats) -> EngineRepeats:
+    """One engine from its (queries, repeats) values."""
+    means = mean_known(value, axis=0)
+    known = means[~np.isnan(means)]
+    pairs = (value[:, one] - value[:, two] for one, two in combinations(range(value.shape[1]), 2))
+    chances = [equivalence_p(pair[~np.isnan(pair)], MARGIN) for pair in pairs]
+    tested = [p for p in chances if p is not None]
+    return EngineRepeats(
+        engine=name,
+        means=tuple(None if np.isnan(mean) else float(mean) for mean in means),
+        mean=float(known.mean()) if known.size else None,
+        sd=float(known.std(ddof=1)) if known.size > 1 else None,
+        spread=float(np.ptp(known)) if known.size > 1 else None,
+        icc=icc(value[~np.isnan(value).any(1)]),
+        p=max(tested, default=None),
+    )
+
+
+def _least_tau(means: Floats) -> float | None:
+    """The smallest tau of the orders of any two repeats; `means` is (engines, repeats)."""
+    ranked = means[~np.isnan(means).any(1)]
+    taus = [tau(one, two) for one, two in combinations(ranked.T, 2)]
+    return min((each for each in taus if each is not None), default=None)
+
+
+def _components(value: Floats) -> Components | None:
+    """The variance split over the queries where every engine has a value in every repeat."""
+    whole = ~np.isnan(value).any(axis=(0, 2))
+    return components(value[:, whole].transpose(1, 0, 2))

@@ -1,0 +1,132 @@
+"""Owns what findings look like in summary.json: comparisons, slices, stability, own lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from judge.measure.compare import Comparison
+from judge.measure.estimates import Estimate
+from judge.measure.slices import Slice
+from judge.measure.stability import MARGIN, EngineRepeats, MeasureRepeats, Stability
+from judge.measure.within import WithinLists
+from judge.report import words
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is found in scores, besides means."""
+
+    comparisons: tuple[Comparison, ...]
+    slices: tuple[Slice, ...]
+    within: WithinLists | None
+    stability: Stability | None
+
+
+def as_json(findings: Findings) -> dict[str, Any]:
+    """The findings as JSON values."""
+    return {
+        "comparisons": [comparison(each) for each in findings.comparisons],
+        "within_lists": _within(findings.within),
+        "slices": _slices(findings.slices),
+        "stability": _stability(findings.stability),
+    }
+
+
+def comparison(found: Comparison) -> dict[str, Any]:
+    """One pair of engines by one measure; `winner` is None unless one is named."""
+    return {
+        "measure": found.measure,
+        "a": found.a,
+        "b": found.b,
+        "verdict": words.verdict(found),
+        "winner": found.a if found.outcome == "better" else None,
+        "outcome": found.outcome,
+        "n": found.n,
+        "difference": found.difference,
+        "ci95": ends(found.low, found.high),
+        "bounds": ends(found.least, found.most),
+        "sd": found.sd,
+        "d_z": found.effect,
+        "wins": found.wins,
+        "ties": found.ties,
+        "losses": found.losses,
+        "p": found.p,
+        "p_holm": found.p_holm,
+        "detectable": found.detectable,
+        "more_queries": found.more,
+    }
+
+
+def estimate(found: Estimate) -> dict[str, Any]:
+    """A statistic, its interval, and why it is unknown where it is."""
+    row = {"value": found.value, "ci95": ends(found.low, found.high)}
+    return {**row, "why": found.why} if found.why else row
+
+
+def ends(low: float | None, high: float | None) -> list[float] | None:
+    """Both ends of an interval, or None."""
+    return None if low is None or high is None else [low, high]
+
+
+def _within(found: WithinLists | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    row = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(found).items()}
+    return {**row, "why": words.within_lists(row)}
+
+
+def _slices(found: Iterable[Slice]) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for each in found:
+        columns.setdefault(each.column, {})[each.value] = {
+            "queries": each.queries,
+            "engines": {
+                engine.engine: {
+                    name: {"mean": mean.mean, "ci95": mean.interval and list(mean.interval), "n": mean.n}
+                    for name, mean in engine.measures.items()
+                }
+                for engine in each.engines
+            },
+            "comparisons": [comparison(pair) for pair in each.comparisons],
+        }
+    return columns
+
+
+def _stability(found: Stability | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    return {
+        "repeats": found.repeats,
+        "pairs": found.pairs,
+        "flip_rate": estimate(found.flips),
+        "grade_change_rate": estimate(found.changes),
+        "ever_flipped": estimate(found.ever),
+        "alpha": estimate(found.alpha),
+        "fleiss_kappa": found.kappa,
+        "margin": MARGIN,
+        "measures": {each.measure: _repeated(each) for each in found.measures},
+    }
+
+
+def _repeated(found: MeasureRepeats) -> dict[str, Any]:
+    return {
+        "engines": {engine.engine: _engine(engine) for engine in found.engines},
+        "largest_difference": found.spread,
+        "smallest_tau": found.tau,
+        "variance": None if found.components is None else asdict(found.components),
+        "tost_p": found.p,
+        "equivalent": found.equivalent,
+    }
+
+
+def _engine(found: EngineRepeats) -> dict[str, Any]:
+    return {
+        "means": list(found.means),
+        "mean": found.mean,
+        "sd": found.sd,
+        "range": found.spread,
+        "icc": found.icc,
+        "tost_p": found.p,
+    }

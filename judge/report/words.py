@@ -1,0 +1,202 @@
+"""Owns how findings are said: one plain sentence each, for people who know no statistics.
+
+Sentences are made from what summary.json holds, so that every reader of a run says the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import floor, log10
+from typing import Any
+
+from judge.measure.compare import Comparison
+
+Row = Mapping[str, Any]
+
+#: What keeps an engine from being best.
+_STANDINGS = {
+    "behind": "is behind {} on the queries where both have a value",
+    "not separated": "is not separated from {}",
+    "undetermined": "could lose to {} by what is unjudged",
+    "apart": "has a value on no query where {} has one",
+}
+
+
+def deciding(summary: Row) -> str:
+    """The measure that engines are compared by first; empty when there is none."""
+    return next((row["measure"] for row in summary["comparisons"]), "")
+
+
+def verdict(comparison: Comparison) -> str:
+    """What a comparison comes to: `A > B`, or why no engine is named."""
+    if comparison.outcome == "better":
+        return f"{comparison.a} > {comparison.b}"
+    if comparison.outcome == "undetermined":
+        if comparison.p_holm is None:
+            return "undetermined: there is no query where both have a value"
+        return "undetermined: unjudged snippets could turn it"
+    if comparison.more is None:
+        return "not separated"
+    more = rounded(comparison.more)
+    return f"not separated (about {more} more queries would separate a difference of this size)"
+
+
+def headline(summary: Row) -> str:
+    """Which engine is best, or why none can be named; empty when there is nothing to compare."""
+    measure = deciding(summary)
+    if not measure:
+        return ""
+    rows = [row for row in summary["comparisons"] if row["measure"] == measure]
+    order = standing(summary, measure)
+    wins = Counter(row["winner"] for row in rows)
+    # An engine that broke on hard queries may have a higher mean than one that beats it on the others.
+    best = next((engine for engine in order if wins[engine] == len(order) - 1), order[0])
+    ahead = wins[best]
+    if ahead == len(order) - 1:
+        others = "the other" if ahead == 1 else f"each of the {ahead} others"
+        return f"{best} is best by {measure}: ahead of {others} by more than chance explains."
+    if summary["engines"][best]["measures"][measure]["mean"] is None:
+        return f"No engine is best by {measure}: none has a value on any query."
+    met = [(row["b"] if row["a"] == best else row["a"], row) for row in rows if best in (row["a"], row["b"])]
+    reasons = [
+        said.format(_some(names))
+        for kind, said in _STANDINGS.items()
+        if (names := [engine for engine, row in met if _standing(row, best) == kind])
+    ]
+    if ahead:
+        reasons.append(f"is ahead of {ahead} other{'s' if ahead > 1 else ''}")
+    return f"No engine is best by {measure}: {best} has the highest mean, but {listed(reasons)}."
+
+
+def _standing(row: Row, best: str) -> str:
+    """How the engine with the highest mean came out of a comparison."""
+    if row["outcome"] == "better":
+        return "ahead" if row["winner"] == best else "behind"
+    return row["outcome"] if row["n"] else "apart"
+
+
+def standing(summary: Row, measure: str) -> list[str]:
+    """The engines, highest mean first, those without one last."""
+
+    def place(engine: str) -> tuple[float, str]:
+        mean = summary["engines"][engine]["measures"][measure]["mean"]
+        return (1.0 if mean is None else -mean, engine)
+
+    return sorted(summary["engines"], key=place)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The names, or the first of many."""
+    return listed(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
+
+
+def difference(row: Row) -> str:
+    """A comparison in one sentence."""
+    if row["difference"] is None:
+        return f"{row['a']}, {row['b']}: {row['verdict']}"
+    ahead = f"ahead on {row['wins']} of {row['n']} queries, behind on {row['losses']}"
+    size = f"{row['difference']:+.4f}{interval(row['ci95'])}"
+    if row["winner"]:
+        return f"{row['verdict']}: {size}; {ahead}"
+    return f"{row['a']}, {row['b']}: {row['verdict']}; {size}; {ahead}"
+
+
+def interval(ends: Sequence[float] | None) -> str:
+    """` (95 %: low to high)`, or nothing."""
+    return f" (95 %: {ends[0]:.4f} to {ends[1]:.4f})" if ends else ""
+
+
+def within_lists(row: Row) -> str:
+    """Why the order that own lists give is another one."""
+    better, worse = row["better"], row["worse"]
+    text = (
+        f"Divided by its own list alone, {worse} would come first ({row['own']}: {worse}"
+        f" {row['alone'][1]:.3f}, {better} {row['alone'][0]:.3f}): that says how well a list is ordered, not"
+        " what it holds, so one relevant result on top and nothing else is perfect."
+    )
+    if row["relevant"][0] > row["relevant"][1]:
+        text += (
+            f" {better} shows {row['relevant'][0]:.1f} relevant results a query and {worse}"
+            f" {row['relevant'][1]:.1f}; measured against what all engines found ({row['measure']}),"
+            f" {better} is ahead, {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}."
+        )
+    else:
+        text += (
+            f" Measured against what all engines found ({row['measure']}), {better} is ahead,"
+            f" {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}."
+        )
+    return text
+
+
+def stability(row: Row, deciding: str) -> Iterator[str]:
+    """How far the repeats agree, plain words first; `deciding` names the measure that engines meet by."""
+    yield from _verdicts(row)
+    measure = row["measures"][deciding]
+    yield _means(deciding, measure, row["margin"])
+    if measure["smallest_tau"] is not None:
+        yield _orders(measure)
+
+
+def _verdicts(row: Row) -> Iterator[str]:
+    flips, ever = row["flip_rate"], row["ever_flipped"]
+    if flips["value"] is None:
+        yield f"stability is unknown: {flips['why']}"
+        return
+    yield (
+        f"judged again, {_percent(flips['value'])} of the verdicts (relevant or not) change"
+        f"{_percents(flips['ci95'])}; {_percent(ever['value'])} of {row['pairs']:,} pairs changed at least"
+        f" once in {row['repeats']} repeats"
+    )
+    alpha = row["alpha"]
+    if alpha["value"] is None:
+        yield f"the repeats agree, but alpha says nothing: {alpha['why']}"
+    else:
+        value = f"{alpha['value']:.3f}{interval(alpha['ci95'])}"
+        yield f"the repeats' grades agree {_strength(alpha['value'])}: alpha {value}, where 1 is always"
+
+
+def _means(name: str, measure: Row, margin: float) -> str:
+    if measure["equivalent"] is None:
+        return f"{name}: too few queries to say whether the repeats' means are the same"
+    spread = f"the repeats' means of an engine differ by up to {measure['largest_difference']:.4f}"
+    test = f"(equivalence test, p {_chance(measure['tost_p'])})"
+    if measure["equivalent"]:
+        return f"{name}: {spread}; that they stay within ±{margin} holds for every engine {test}"
+    return f"{name}: {spread}; that they stay within ±{margin} is not shown {test}"
+
+
+def _orders(measure: Row) -> str:
+    smallest = measure["smallest_tau"]
+    if smallest >= 1 - 1e-9:
+        return "the engines stand in the same order in every repeat"
+    return f"the order of the engines changes between repeats (smallest tau {smallest:.3f})"
+
+
+def _strength(alpha: float) -> str:
+    """Words for an alpha; 0.8 and 0.667 are Krippendorff's (2004) own lines."""
+    return "well" if alpha >= 0.8 else "fairly well" if alpha >= 0.667 else "badly"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as one says them: `a, b and c`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def rounded(count: int) -> str:
+    """A count of which only the first two digits mean anything."""
+    digits = max(0, floor(log10(count)) - 1) if count else 0
+    return f"{round(count, -digits):,}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _percents(ends: Sequence[float] | None) -> str:
+    return f" (95 %: {_percent(ends[0])} to {_percent(ends[1])})" if ends else ""
+
+
+def _chance(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,54 @@
+"""Names survive TREC files and spreadsheets, and are found again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.dataset.cells import cell, column, inert, readings
+
+AWKWARD = st.text(st.sampled_from("'=+-@＝ \t\n0159.e%/:abA狗\ufeff\ud800"), max_size=8)
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+86", "-1", "@x", " =1", "\t-2", "\n=1", "＝1", "\ufeff=1", "'=1", "''=1"]
+)
+def test_a_formula_gets_an_apostrophe(text: str) -> None:
+    assert inert(text) == cell(text) == "'" + text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["007", "'007", "1.10", "3-2", "12:30", "1e5", "50%", "2024-05-01", "123456789012", "1234567890123e45"],
+)
+def test_what_a_spreadsheet_would_write_anew_gets_one_too(text: str) -> None:
+    assert inert(text) == text
+    assert cell(text) == "'" + text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "17", "12345678901", "q1", "3fa9", "e5", "小狗", "it's", "'tis", "1 dog"]
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert cell(text) == inert(text) == text
+    assert readings(text)[0] == text
+
+
+@given(AWKWARD, AWKWARD)
+def test_no_two_texts_become_one_cell(one: str, other: str) -> None:
+    assert (cell(one) == cell(other)) == (one == other)
+
+
+@given(AWKWARD)
+def test_a_cell_is_read_back_whether_or_not_the_apostrophe_is_kept(text: str) -> None:
+    assert readings(cell(text))[0] == text
+    dropped = cell(text).removeprefix("'") if cell(text) != text else text
+    assert text in readings(dropped)
+
+
+@given(st.text(st.characters()))
+def test_a_column_has_no_blank_and_different_texts_different_columns(text: str) -> None:
+    assert column(text).split() == ([column(text)] if text else [])
+    column(text).encode()
+    assert column("a b/狗") == "a%20b%2F狗"

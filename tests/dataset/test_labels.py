@@ -1,0 +1,243 @@
+"""People's labels are read from what their tools write, and land on the pairs they are about."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from judge.dataset.labels import Label, Matched, match, read_labels
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.errors import InputError
+from judge.records import Dataset, Judgment, Pool
+from judge.report import trec
+
+HEADER = "query_id,snippet_id,grade\n"
+
+
+def labels(folder: Path, content: str | bytes, name: str = "labels") -> tuple[Label, ...]:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_labels(path)
+
+
+def refusal(folder: Path, content: str | bytes) -> str:
+    """What the refusal says, less the folder."""
+    with pytest.raises(InputError) as caught:
+        labels(folder, content)
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+def said(found: tuple[Label, ...]) -> list[tuple[str, str, int]]:
+    return [(label.query_id, label.item, label.grade) for label in found]
+
+
+def world(*rows: dict[str, str]) -> tuple[Dataset, Pool]:
+    data = read([{"query": f"about {row['query_id']}", **row} for row in rows], lang="en", max_chars=400)
+    return data, pool(data, 10)
+
+
+def row(query_id: str, engine: str, snippet: str, docno: str = "") -> dict[str, str]:
+    return {"query_id": query_id, "engine": engine, "snippet": snippet, "docno": docno}
+
+
+def ids(held: Pool) -> dict[str, str]:
+    """Snippet ids by text."""
+    return {pair.snippet.text: pair.snippet.id for pair in held.pairs}
+
+
+def label(query_id: str, item: str, grade: int) -> Label:
+    return Label(query_id, item, grade, "labels:1")
+
+
+def test_qrels_with_blanks_or_tabs_packed_or_not(tmp_path: Path) -> None:
+    text = "q1 0 D1 2\n\nq1\t0\tD/2 \t 0\r\n  q2  Q0 必应#1   1"
+    expected = [("q1", "D1", 2), ("q1", "D/2", 0), ("q2", "必应#1", 1)]
+    found = labels(tmp_path, text)
+    assert said(found) == expected
+    assert [each.place for each in found] == [f"{tmp_path / 'labels'}:{number}" for number in (1, 3, 4)]
+    assert said(labels(tmp_path, gzip.compress(text.encode()), "qrels.csv")) == expected
+
+
+def test_negative_grades_of_qrels_are_junk_or_not_judged(tmp_path: Path) -> None:
+    assert said(labels(tmp_path, "q 0 spam -2\nq 0 unseen -1\nq 0 fine 1")) == [
+        ("q", "spam", 0),
+        ("q", "fine", 1),
+    ]
+    assert "labels:2: field 'grade' is '-1'" in refusal(tmp_path, HEADER + "q,s,-1\n")
+
+
+@pytest.mark.parametrize("separator", ",;\t")
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -> None:
+    rows = [
+        ["comment", "Query_ID", " snippet_id ", "grade"],
+        [f'"says ""no""{separator}{end} twice"', "q1", "s1", "2"],
+        ["", "q1", '"s2"', "0.0"],
+        ["", "", "", ""],
+        ["", "q2", "s1", ""],
+        ["", "q2", "s2"],
+        ["", "q2", "s3", "是"],
+        ["", "q2", "s4", " No "],
+        ["", "q2", "s5", "３"],
+    ]
+    text = "\ufeff" + end.join(separator.join(cells) for cells in rows) + end
+    found = labels(tmp_path, text)
+    assert said(found) == [
+        ("q1", "s1", 2), ("q1", "s2", 0), ("q2", "s3", 1), ("q2", "s4", 0), ("q2", "s5", 3)
+    ]  # fmt: skip
+    assert [each.place.rsplit(":", 1)[1] for each in found] == ["2", "4", "8", "9", "10"]
+
+
+@pytest.mark.parametrize("unsure", ["", "?", "？", "unsure", "Unsure ", "不确定", '""'])
+def test_who_is_not_sure_has_not_labelled(tmp_path: Path, unsure: str) -> None:
+    assert said(labels(tmp_path, HEADER + f"q,a,{unsure}\nq,b,1\n")) == [("q", "b", 1)]
+    assert "labels: holds no label" in refusal(tmp_path, HEADER + f"q,a,{unsure}\n")
+
+
+def test_the_most_specific_column_names_the_item(tmp_path: Path) -> None:
+    assert said(labels(tmp_path, "docno,grade,document,query_id\nD1,1,d-7,q\n")) == [("q", "d-7", 1)]
+    assert said(labels(tmp_path, "docno\tgrade\tquery_id\titer\nD1\t1\tq\t0\n")) == [("q", "D1", 1)]
+
+
+def test_a_label_given_twice_counts_once_and_a_contradiction_is_refused(tmp_path: Path) -> None:
+    assert said(labels(tmp_path, HEADER + "q,a,1\nq,b,0\nq,a,1.0\np,a,2\n")) == [
+        ("q", "a", 1), ("q", "b", 0), ("p", "a", 2)
+    ]  # fmt: skip
+    assert (
+        refusal(tmp_path, "q 0 a 1\nq 0 b 0\nq 0 a 2\n")
+        == "labels:3: field 'grade' of 'a' for query 'q' is 2 here and 1 at labels:1; keep one"
+    )
+
+
+@pytest.mark.parametrize("grade", ["2.5", "1,5x", "good", "1e1", "true", "+1", "½", "9" * 5000, "1 2", "nan"])
+def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> None:
+    message = refusal(tmp_path, HEADER + f'q,a,1\nq,b,"{grade}"\n')
+    assert message.startswith(
+        f"labels:3: field 'grade' is {grade!r:.80}, not a whole number from 0; write one"
+    )
+    if " " not in grade:
+        assert refusal(tmp_path, f"q 0 a {grade}\n").startswith("labels:1: field 'grade' is ")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "labels: is empty; labels are TREC qrels"),
+        (" \r\n\n", "labels: is empty"),
+        ("q 0 a\n", "labels:1: has 3 columns, 'q 0 a'; labels are TREC qrels (query_id, iteration"),
+        ("q 0 a 1\nq 0 a 1 0.5 tag\n", "labels:2: has 6 columns"),
+        ("qid,docno,grade\nq,a,1\n", "labels:1: has 1 columns, 'qid,docno,grade'; labels are TREC qrels"),
+        ("query_id,grade\nq,1\n", "labels:1: there is no column snippet_id or document or docno; the"),
+        ("query_id,docno,rel\nq,a,1\n", "labels:1: there is no column grade; the columns are ['query_id',"),
+        ("query_id,docno,grade,grade\nq,a,1,2\n", "labels:1: column 'grade' is given twice"),
+        (HEADER + "q,a,1,b\n", "labels:2: has more cells than the header has columns, 4 for 3"),
+        (HEADER + "q,,1\n", "labels:2: field 'snippet_id' is '' beside the grade '1'"),
+        (HEADER + ",a,1\n", "labels:2: field 'query_id' is '' beside the grade '1'"),
+        (HEADER + 'q,a,1\nq,"b,1\n', "labels:3: is not CSV"),
+        (HEADER, "labels: holds no label"),
+        ("q 0 a -1\n", "labels: holds no label"),
+        ((HEADER + "q,a,1,\nq,狗,1\n").encode("gbk"), "labels:3: is not UTF-8; of a spreadsheet, save"),
+        (gzip.compress(b"q 0 a 1")[:-9], "labels: cannot be read"),
+    ],
+)  # fmt: skip
+def test_what_is_no_label_file_is_refused_where_it_is_wrong(
+    tmp_path: Path, content: str | bytes, message: str
+) -> None:
+    assert refusal(tmp_path, content).startswith(message)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_labels(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_labels(tmp_path)
+
+
+def test_a_document_s_label_goes_to_every_snippet_that_shows_it() -> None:
+    data, held = world(
+        row("q", "a", "one", "D1"), row("q", "a", "two", "D2"), row("q", "b", "other excerpt", "D1"),
+        row("p", "a", "one", "D1"),
+    )  # fmt: skip
+    found = match([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, held)
+    of = ids(held)
+    assert found.grades == {("q", of["one"]): 2, ("q", of["other excerpt"]): 2}
+    assert [each.item for each in found.unmatched] == ["D9", "D1"]
+
+
+def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
+    rows = [
+        {**row("q", engine, text), "url": "https://site.example/p"}
+        for engine, text in (("a", "x"), ("b", "y"))
+    ]
+    data, held = world(*rows, row("q", "b", "z"))
+    found = match([label("q", held.documents["a", "q"][0], 1)], data, held)
+    assert found.grades == {("q", ids(held)["x"]): 1, ("q", ids(held)["y"]): 1}
+
+
+def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
+    data, held = world(
+        row("q", "a", "same", "D1"), row("q", "b", "same", "D2"), row("q", "b", "more", "D1"),
+    )  # fmt: skip
+    same, more = ids(held)["same"], ids(held)["more"]
+    documents = [label("q", "D1", 1), label("q", "D2", 3)]
+    for given in (documents, documents[::-1]):
+        assert match(given, data, held).grades == {("q", same): 3, ("q", more): 1}
+        assert match([label("q", same, 0), *given], data, held).grades == {("q", same): 0, ("q", more): 1}
+        assert match([*given, label("q", same, 0)], data, held).grades == {("q", same): 0, ("q", more): 1}
+
+
+def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_them() -> None:
+    data, held = world(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
+    one, two = ids(held)["one"], ids(held)["two"]
+    for query_id, item in (("日本 x", "http://a/b c"), ("日本%20x", "http:%2F%2Fa%2Fb%20c"), ("日本 x", one)):
+        assert match([label(query_id, item, 1)], data, held) == Matched({("日本 x", one): 1}, ())
+    for query_id, item in (("=1+1", "-x"), ("'=1+1", "'-x"), ("=1+1", "'-x"), ("'=1+1", two)):
+        assert match([label(query_id, item, 1)], data, held) == Matched({("=1+1", two): 1}, ())
+
+
+def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
+    data, held = world(
+        row("a b", "e", "one", "D 1"), row("a%20b", "e", "two", "D 1"), row("a%20b", "e", "3", "D%201")
+    )
+    of = ids(held)
+    assert match([label("a%20b", "D%201", 1)], data, held).grades == {("a%20b", of["3"]): 1}
+    assert match([label("a b", "D%201", 1)], data, held).grades == {("a b", of["one"]): 1}
+
+
+def test_the_dataset_s_spelling_of_an_id_is_found(tmp_path: Path) -> None:
+    data, held = world(row("cafe\u0301", "e", "one", "D1"))
+    assert len(match(labels(tmp_path, "cafe\u0301 0 D1 1"), data, held).grades) == 1
+
+
+def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
+    names = ["D/1", "=D", "a b", "'x", "100%", "必应，1", "half \ud800", "\u3000"]
+    queries = ["q 1", "=q", "100%", "小狗"]
+    data, held = world(*(row(query, "e", f"text of {name}", name) for query in queries for name in names))
+    graded = {(pair.query.id, pair.snippet.id): number % 4 for number, pair in enumerate(held.pairs)}
+    judgments = [
+        Judgment(query_id, snippet_id, 1, grade, "", None, "", "", {}, "", None)
+        for (query_id, snippet_id), grade in graded.items()
+    ]
+    text = "".join(trec.qrels(data.rankings, held.documents, judgments))
+    assert match(labels(tmp_path, text), data, held) == Matched(graded, ())
+
+
+def test_snippets_below_the_depth_are_no_pairs() -> None:
+    data, _ = world(row("q", "e", "one", "D1"), row("q", "e", "two", "D2"))
+    shallow = pool(data, 1)
+    found = match([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
+    assert list(found.grades) == [("q", ids(shallow)["one"])]
+    assert [each.item for each in found.unmatched] == ["D2"]
+
+
+def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> None:
+    data, held = world(row("q", "e", "one", "D1"))
+    with pytest.raises(InputError) as caught:
+        match([label("q", "X", 1), label("z", "D1", 0)], data, held)
+    for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(ids(held)["one"]), "'D1'"):
+        assert part in str(caught.value)
+    with pytest.raises(InputError, match="nothing to compare"):
+        match([], data, held)

@@ -1,0 +1,391 @@
+"""Tests and intervals against published software, counting by hand, and under symmetries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import truescore
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.multitest import multipletests
+
+from judge.measure.formulas import Floats
+from judge.measure.resampling import clustered_interval, holm, mean_intervals, randomised_p
+
+NAN = np.nan
+#: Differences as they occur: of nDCG, of P@5 with its many ties, and none at all.
+ONE = st.one_of(st.floats(-1, 1, width=32), st.integers(-5, 5).map(lambda fifths: fifths / 5), st.just(NAN))
+
+
+@st.composite
+def tables(draw: st.DrawFn, most_queries: int = 20) -> Floats:
+    """(queries, columns), with NaN here and there."""
+    queries, columns = draw(st.integers(1, most_queries)), draw(st.integers(1, 5))
+    rows = st.lists(ONE, min_size=columns, max_size=columns)
+    return np.array(draw(st.lists(rows, min_size=queries, max_size=queries)))
+
+
+def scipy_p(differences: Sequence[float], **options: Any) -> float:
+    """The same test by scipy, which swaps the two engines' values on a query."""
+    pair = (np.array(differences), np.zeros(len(differences)))
+    result = stats.permutation_test(
+        pair, lambda a, b, axis: (a - b).mean(axis), permutation_type="samples", vectorized=True, **options
+    )
+    return float(result.pvalue)
+
+
+def scipy_interval(values: Floats, seed: int = 0, level: float = 0.95) -> tuple[float, float]:
+    result = stats.bootstrap(
+        (values,),
+        np.mean,
+        method="BCa",
+        n_resamples=10_000,
+        confidence_level=level,
+        rng=np.random.default_rng(seed),
+    )
+    low, high = result.confidence_interval
+    return float(low), float(high)
+
+
+def one_p(differences: Sequence[float], **options: int) -> float:
+    return float(randomised_p(np.array([differences]).T, **options)[0])
+
+
+# --- randomised_p
+
+
+@pytest.mark.parametrize("queries", range(2, 14))
+def test_few_queries_give_the_exact_p(queries: int) -> None:
+    """Whole numbers, so that scipy's sums tie where ours do."""
+    for differences in np.random.default_rng(queries).integers(-4, 6, (5, queries)):
+        assert one_p(differences) == pytest.approx(scipy_p(differences, n_resamples=np.inf), abs=1e-12)
+
+
+def test_many_queries_give_scipys_p_within_chance() -> None:
+    rng = np.random.default_rng(5)
+    differences = rng.normal([0, 0.02, 0.05, 0.1], 0.25, (200, 4))
+    ours = randomised_p(differences)
+    for p, column in zip(ours, differences.T, strict=True):
+        theirs = scipy_p(column, n_resamples=9999, rng=rng)
+        assert p == pytest.approx(theirs, abs=4 * np.sqrt(2 * p * (1 - p) / 10_000) + 1e-4)
+
+
+def test_a_random_choice_of_signs_agrees_with_all_of_them() -> None:
+    differences = np.random.default_rng(1).normal(0.1, 0.3, (13, 20))
+    exact, drawn = randomised_p(differences), randomised_p(differences, resamples=8191)
+    assert not np.array_equal(exact, drawn)
+    assert np.all(np.abs(exact - drawn) <= 4 * np.sqrt(exact * (1 - exact) / 8191) + 2e-4)
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([0.5], 1),
+        ([0.2, 0.2], 1 / 2),
+        ([0.2, 0.2, 0.2], 1 / 4),
+        # Of eight sums .2 .2 -.2 -.2 .6 -.6 .2 -.2 all are as far from 0 as the one seen.
+        ([0.2, 0.2, -0.2], 1),
+        # .1 + .2 - .3 is not 0 in floating point; every choice of signs is at least as far.
+        ([0.1, 0.2, -0.3], 1),
+        # 0.6 is reached by ++++ of (.1 .2 .3 0) and by no other signs, twice for the 0, and mirrored.
+        ([0.1, 0.2, 0.3, 0.0], 4 / 16),
+        # Of sixteen sums +-.4 occurs eight times, +-.8 twice, 0 six times.
+        ([0.2, 0.2, 0.2, -0.2], 10 / 16),
+    ],
+)
+def test_p_counted_by_hand(differences: list[float], p: float) -> None:
+    assert one_p(differences) == p
+    assert one_p([NAN, *differences, NAN]) == p
+
+
+def test_ties_count_whatever_the_order_of_summation() -> None:
+    """Multiples of a fifth tie often; as whole numbers they tie without any rounding."""
+    fifths = np.random.default_rng(3).integers(-5, 6, (40, 30)).astype(np.float64)
+    whole = randomised_p(fifths)
+    for same in (fifths / 5, fifths * 0.2, fifths * 1e-9, fifths * 1e9 / 7):
+        assert np.array_equal(randomised_p(same), whole)
+    for order in (np.arange(40)[::-1], np.random.default_rng(4).permutation(40)):
+        turned = fifths[order] / 5
+        assert np.array_equal(randomised_p(turned), randomised_p(fifths[order]))
+
+
+def test_the_smallest_p_is_one_in_all() -> None:
+    assert one_p([1.0] * 100) == 1 / 10_001
+    assert one_p([1.0] * 100, resamples=99) == 1 / 100
+    assert one_p([1.0] * 10, resamples=1024) == 2 / 1024
+    assert one_p([1.0] * 10, resamples=1023) > 2 / 1024
+
+
+@pytest.mark.parametrize("queries", [3, 13, 14, 100])
+def test_no_difference_has_p_1_and_nothing_known_has_none(queries: int) -> None:
+    table = np.zeros((queries, 3))
+    table[:, 1] = NAN
+    table[1:, 2] = NAN
+    assert randomised_p(table) == pytest.approx([1, NAN, 1], nan_ok=True)
+
+
+def test_nothing_to_compare() -> None:
+    assert randomised_p(np.empty((5, 0))).shape == (0,)
+    assert np.isnan(randomised_p(np.empty((0, 2)))).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.randoms(use_true_random=False))
+def test_a_p_depends_on_its_own_column_alone(table: Floats, random: Any) -> None:
+    together = randomised_p(table, resamples=500)
+    order = random.sample(range(table.shape[1]), table.shape[1])
+    assert np.array_equal(randomised_p(table[:, order], resamples=500), together[order], equal_nan=True)
+    alone = [randomised_p(table[:, [at]], resamples=500)[0] for at in range(table.shape[1])]
+    assert np.array_equal(alone, together, equal_nan=True)
+    assert np.array_equal(randomised_p(-table, resamples=500), together, equal_nan=True)
+    known = ~np.isnan(table).all(0)
+    assert np.all((together[known] > 0) & (together[known] <= 1))
+    assert np.isnan(together[~known]).all()
+
+
+def test_many_columns_do_not_change_the_draws() -> None:
+    """With many columns batches are smaller; 70 queries need more than one word of bits."""
+    table = np.random.default_rng(2).normal(0.05, 0.3, (70, 1200))
+    assert np.array_equal(randomised_p(table)[:3], randomised_p(table[:, :3]))
+
+
+# --- mean_intervals
+
+
+@pytest.mark.parametrize("queries", [30, 53, 1000])
+def test_intervals_are_scipys_on_the_same_resamples(queries: int) -> None:
+    """Both draw from one generator in one order."""
+    values = np.random.default_rng(queries).gamma(0.7, 1, (queries, 2))
+    low, high = mean_intervals(values, level=0.9)
+    for at, column in enumerate(values.T):
+        assert (low[at], high[at]) == pytest.approx(scipy_interval(column, level=0.9), rel=1e-9)
+
+
+@pytest.mark.parametrize("queries", [2, 3, 10, 100])
+def test_resamples_that_tie_with_the_mean_count_half(queries: int) -> None:
+    """Whole numbers, so that scipy's sums tie; ours do for fifths as well."""
+    values = np.random.default_rng(queries).integers(0, 6, (queries, 3)).astype(np.float64)
+    low, high = mean_intervals(values)
+    for at, column in enumerate(values.T):
+        if np.ptp(column) > 0:
+            assert (low[at], high[at]) == pytest.approx(scipy_interval(column), rel=1e-9)
+    fifths = mean_intervals(values / 5)
+    assert np.allclose(fifths, (low / 5, high / 5), rtol=1e-9, atol=0)
+
+
+def test_intervals_are_scipys_within_chance() -> None:
+    rng = np.random.default_rng(8)
+    columns = [rng.beta(5, 0.5, 80), rng.integers(0, 6, 200) / 5, rng.random(40) ** 8, rng.normal(0, 1, 300)]
+    for values in columns:
+        (low,), (high,) = mean_intervals(values[:, None], seed=1)
+        error = values.std() / np.sqrt(len(values))
+        assert (low, high) == pytest.approx(scipy_interval(values, seed=2), abs=0.2 * error)
+
+
+def test_unknown_queries_are_left_out_as_if_never_asked() -> None:
+    rng = np.random.default_rng(6)
+    known = rng.random((30, 2))
+    holed = np.full((50, 3), NAN)
+    holed[:30, 0] = known[:, 0]
+    holed[rng.permutation(50)[:30], 1] = known[:, 1]
+    low, high = mean_intervals(holed)
+    for at in (0, 1):
+        column = holed[~np.isnan(holed[:, at]), at]
+        (alone_low,), (alone_high,) = mean_intervals(column[:, None])
+        assert (low[at], high[at]) == (alone_low, alone_high)
+    assert np.isnan([low[2], high[2]]).all()
+
+
+def test_degenerate_columns() -> None:
+    table = np.array([[0.1, 0.7, NAN, 0.0], [0.1, NAN, NAN, 1.0], [0.1, NAN, NAN, NAN]])
+    low, high = mean_intervals(table)
+    assert np.array_equal(low, [0.1, NAN, NAN, 0], equal_nan=True)
+    assert np.array_equal(high, [0.1, NAN, NAN, 1], equal_nan=True)
+    for nothing in (np.empty((0, 2)), np.empty((1, 2))):
+        assert np.isnan(mean_intervals(nothing)).all()
+    assert mean_intervals(np.empty((5, 0)))[0].shape == (0,)
+
+
+def test_one_resample_and_extreme_levels_have_an_interval() -> None:
+    values = np.random.default_rng(9).random((20, 1)) ** 9
+    assert not np.isnan(mean_intervals(values, resamples=1)).any()
+    low, high = mean_intervals(values, level=1 - 1e-12, resamples=1000)
+    assert values.min() <= low[0] < high[0] <= values.max()
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.randoms(use_true_random=False))
+def test_an_interval_depends_on_its_own_column_alone(table: Floats, random: Any) -> None:
+    low, high = mean_intervals(table, resamples=200)
+    order = random.sample(range(table.shape[1]), table.shape[1])
+    turned = mean_intervals(table[:, order], resamples=200)
+    assert np.array_equal(turned, (low[order], high[order]), equal_nan=True)
+    for at in range(table.shape[1]):
+        alone = mean_intervals(table[:, [at]], resamples=200)
+        assert np.array_equal(alone, (low[[at]], high[[at]]), equal_nan=True)
+    mirrored = mean_intervals(-table, resamples=200)
+    assert np.allclose(mirrored, (-high, -low), rtol=1e-9, atol=1e-12, equal_nan=True)
+    defined = (~np.isnan(table)).sum(0) >= 2
+    assert np.array_equal(~np.isnan(low), defined)
+    assert np.all(low[defined] <= high[defined])
+    assert np.all(low[defined] >= np.nanmin(table[:, defined], axis=0))
+    assert np.all(high[defined] <= np.nanmax(table[:, defined], axis=0))
+
+
+def test_more_columns_than_are_held_at_once() -> None:
+    table = np.random.default_rng(7).random((10, 600))
+    assert np.array_equal(mean_intervals(table[:, -2:]), np.array(mean_intervals(table))[:, -2:])
+
+
+# --- clustered_interval
+
+
+def share(sums: Floats) -> Floats:
+    """The first cell's share of both, NaN without any."""
+    total = sums.sum(-1)
+    value: Floats = np.divide(sums[..., 0], total, out=np.full(total.shape, NAN), where=total > 0)
+    return value
+
+
+def kappa(sums: Floats) -> Floats:
+    """Cohen's kappa of a 2 x 2 table laid flat."""
+    table = sums.reshape(*sums.shape[:-1], 2, 2)
+    table = table / table.sum((-1, -2), keepdims=True)
+    chance: Floats = (table.sum(-1) * table.sum(-2)).sum(-1)
+    agreed: Floats = table[..., 0, 0] + table[..., 1, 1]
+    return (agreed - chance) / (1 - chance)
+
+
+def confusions(queries: int, seed: int) -> Floats:
+    """(queries, 4): ten snippets a query, judged by two people who agree on most."""
+    rng = np.random.default_rng(seed)
+    first = rng.random((queries, 10)) < rng.beta(1, 1, (queries, 1))
+    second = first ^ (rng.random((queries, 10)) < rng.beta(1, 5, (queries, 1)))
+    cells = 2 * first + second
+    return np.stack([(cells == cell).sum(1) for cell in range(4)], axis=1).astype(np.float64)
+
+
+@pytest.mark.parametrize("statistic", [kappa, lambda sums: share(sums[..., [0, 3]])], ids=["kappa", "share"])
+def test_clustered_intervals_are_scipys_on_the_same_resamples(
+    statistic: Callable[[Floats], Floats],
+) -> None:
+    cells = confusions(60, seed=1)
+
+    def of_queries(places: Any, axis: int) -> Floats:
+        return statistic(cells[places.astype(np.int64)].sum(-2))
+
+    result = stats.bootstrap(
+        (np.arange(60.0),), of_queries, method="BCa", n_resamples=10_000, rng=np.random.default_rng(0)
+    )
+    assert clustered_interval(cells, statistic) == pytest.approx(tuple(result.confidence_interval), rel=1e-3)
+
+
+def test_a_clustered_interval_surrounds_the_statistic_of_all_snippets() -> None:
+    cells = confusions(60, seed=1)
+    pairs = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], cells.sum(0).astype(int), axis=0)
+    interval = clustered_interval(cells, kappa)
+    assert interval is not None
+    assert interval[0] < cohen_kappa_score(*pairs.T) < interval[1]
+
+
+def test_snippets_of_a_query_are_drawn_together() -> None:
+    """All ten snippets of a query alike: the interval is that of the queries, not ten times narrower."""
+    relevant = np.random.default_rng(3).random(50) < 0.6
+    cells = np.stack([10 * relevant, 10 * ~relevant], axis=1).astype(np.float64)
+    (low,), (high,) = mean_intervals(relevant[:, None].astype(np.float64))
+    assert clustered_interval(cells, share) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_a_statistic_without_spread_has_an_interval_of_one_point() -> None:
+    assert clustered_interval(np.array([[3.0, 0.0]] * 5), share) == (1.0, 1.0)
+
+
+def test_undefined_resamples_are_left_out() -> None:
+    """One query of five has cells: a third of the resamples lacks it, all others give the same share."""
+    cells = np.zeros((5, 2))
+    cells[0] = [1, 3]
+    assert clustered_interval(cells, share) == (0.25, 0.25)
+
+
+def test_no_interval_without_enough_to_draw_from() -> None:
+    assert clustered_interval(np.array([[1.0, 3.0]]), share) is None
+    assert clustered_interval(np.empty((0, 2)), share) is None
+    assert clustered_interval(np.zeros((5, 2)), share) is None
+
+    def only_whole(sums: Floats) -> Floats:
+        """Defined where every query is in the resample: never by leaving one out, seldom by drawing."""
+        return np.where((sums > 0).all(-1), sums.sum(-1), NAN)
+
+    assert clustered_interval(np.eye(5), only_whole) is None
+
+
+# --- holm
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.01, 0.05])), min_size=1, max_size=30))
+def test_holm_agrees_with_truescore(p: list[float]) -> None:
+    assert holm(np.array(p)) == pytest.approx(truescore.holm(p), abs=1e-15)
+
+
+@pytest.mark.parametrize("tests", [1, 2, 10, 45])
+def test_holm_agrees_with_statsmodels(tests: int) -> None:
+    p = np.random.default_rng(tests).beta(0.3, 1, tests)
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1], abs=1e-15)
+
+
+def test_unknown_p_are_no_members_of_the_family() -> None:
+    adjusted = holm(np.array([0.03, NAN, 0.01, 0.04, NAN]))
+    assert adjusted == pytest.approx([0.06, NAN, 0.03, 0.06, NAN], nan_ok=True)
+    assert np.isnan(holm(np.array([NAN, NAN]))).all()
+    assert holm(np.empty(0)).shape == (0,)
+
+
+# --- what they are for
+
+
+def pairwise(scores: Floats) -> Floats:
+    """(queries, worlds x pairs) differences from (worlds, engines, queries) scores."""
+    first, second = np.triu_indices(scores.shape[1], 1)
+    return (scores[:, first] - scores[:, second]).reshape(-1, scores.shape[2]).T
+
+
+@pytest.mark.slow
+def test_alike_engines_are_seldom_told_apart() -> None:
+    """5 engines of one distribution, P@10 with easy and hard queries, 100 queries, 2,000 worlds."""
+    rng = np.random.default_rng(11)
+    alarms = 0
+    for seed in range(40):
+        easy = rng.beta(1, 1, (50, 1, 100))
+        differences = pairwise(rng.binomial(10, easy, (50, 5, 100)) / 10)
+        chances = randomised_p(differences, seed=seed).reshape(50, 10)
+        alarms += sum(bool((holm(p) < 0.05).any()) for p in chances)
+    print(f"worlds with a false alarm: {alarms / 2000:.2%}")
+    # Were the rate 5 %, more than this would be seen once in a thousand runs.
+    assert alarms <= stats.binom.ppf(0.999, 2000, 0.05)
+
+
+@pytest.mark.slow
+def test_a_difference_of_three_points_is_found() -> None:
+    """A thousand queries, sd of differences .25: the t test's power is .966."""
+    worlds = np.random.default_rng(12).normal(0.03, 0.25, (1000, 1000))
+    found = float((randomised_p(worlds) < 0.05).mean())
+    print(f"found: {found:.1%}")
+    assert found >= 0.9
+    assert found == pytest.approx(0.966, abs=4 * np.sqrt(0.966 * 0.034 / 1000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("queries", [50, 200])
+def test_intervals_cover_the_mean_of_skewed_scores(queries: int) -> None:
+    """Like RR: many at 1, a tail to 0."""
+    values = np.random.default_rng(13).beta(2, 0.5, (queries, 4000))
+    low, high = mean_intervals(values)
+    covered = float(((low <= 0.8) & (high >= 0.8)).mean())
+    print(f"covered: {covered:.1%}")
+    assert covered == pytest.approx(0.95, abs=0.02)

@@ -1,0 +1,174 @@
+"""What people fill in shows what the assessor saw, gives nothing away, and comes back whole."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.dataset.labels import match, read_labels
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.errors import InputError
+from judge.records import Dataset, Pool
+from judge.report import plan
+
+HOSTILE = [
+    "=HYPERLINK(1)", "'=1+1", " @SUM(A1)", 'a "quote", or; two\ttabs', "two\nlines\r\nthree", "小狗贫血",
+    "\ud83d alone", "\ufeffmark", "\x00\x1b[31m", "\u2028", "007", "1-2", "'", '"', "",
+]  # fmt: skip
+TEXTS = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(), max_size=12))
+IDS = st.one_of(
+    st.sampled_from(["=1", "'=1", "''=1", "-1", "007", "'007", "7", "1e5", "a b", "a%20b", "日本 x", "?"]),
+    st.text(st.sampled_from("'=+-@0159.e% ab狗"), min_size=1, max_size=6).filter(
+        lambda text: text.strip() not in ("", ".", "..")
+    ),
+)
+ROWS = st.lists(
+    st.tuples(IDS, st.sampled_from(["bing", "=other"]), TEXTS, TEXTS, TEXTS), min_size=1, max_size=12
+)
+
+
+def world(given_rows: list[tuple[str, ...]], depth: int = 3) -> tuple[Dataset, Pool]:
+    """Rows of query id, engine, title, url, snippet."""
+    names = ("query_id", "engine", "title", "url", "snippet")
+    data = read(
+        [{"query": f"=about {row[0].strip()}", **dict(zip(names, row, strict=True))} for row in given_rows],
+        lang="en",
+        max_chars=400,
+    )
+    return data, pool(data, depth)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    text = path.read_bytes().decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    ROWS,
+    st.integers(0, 3),
+    st.sampled_from(",;\t"),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\ufeff"]),
+)
+def test_every_label_comes_back_to_its_pair(
+    given_rows: list[tuple[str, ...]], seed: int, separator: str, end: str, mark: str
+) -> None:
+    data, held = world(given_rows)
+    query_ids = list(data.queries)
+    with tempfile.TemporaryDirectory() as folder:
+        path = plan.write(Path(folder) / "plan.csv", data, held, query_ids, seed)
+        filled = table(path)
+        truth = {}
+        for number, row in enumerate(plan.rows(data, held, query_ids, seed)):
+            truth[row[0], row[2]] = number % 4
+            filled[number]["grade"] = str(number % 4)
+            filled[number]["comment"] = row[5].encode("utf-8", "replace").decode()
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.write(mark)
+            lines = csv.DictWriter(file, plan.COLUMNS, delimiter=separator, lineterminator=end)
+            lines.writeheader()
+            lines.writerows(filled)
+        found = match(read_labels(path), data, held)
+    assert truth.keys() == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
+    assert found.grades == truth
+    assert found.unmatched == ()
+
+
+@settings(max_examples=50, deadline=None)
+@given(ROWS)
+def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str, ...]]) -> None:
+    data, held = world(given_rows)
+    with tempfile.TemporaryDirectory() as folder:
+        path = plan.write(Path(folder) / "plan.csv", data, held, list(data.queries))
+        content = path.read_bytes()
+        written = table(path)
+    assert content.startswith(b"\xef\xbb\xbfquery_id,query,snippet_id,title,url,snippet,grade,comment\r\n")
+    assert b"\x00" not in content
+    assert len(written) == len(held.pairs)
+    assert not any(
+        cell.lstrip()[:1] in tuple("=+-@") and cell.strip() for row in written for cell in row.values()
+    )
+
+
+def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
+    address = "https://a.example/"
+    data, held = world(
+        [("q", "bing", "<b>A &amp; B</b>", address, "one<br>two"), ("q", "baidu", "", "", "=3")]
+    )
+    path = plan.write(tmp_path / "plan.csv", data, held, ["q"])
+    rows = sorted(table(path), key=lambda row: row["url"])
+    shown = {pair.snippet.text: pair.snippet.id for pair in held.pairs}
+    query = {"query_id": "q", "query": "'=about q", "grade": "", "comment": ""}
+    assert rows == [
+        {**query, "snippet_id": shown["=3"], "title": "", "url": "", "snippet": "'=3"},
+        {**query, "snippet_id": shown["one\ntwo"], "title": "A & B", "url": address, "snippet": "one\ntwo"},
+    ]  # fmt: skip
+    text = path.read_text(encoding="utf-8-sig")
+    assert "bing" not in text
+    assert "baidu" not in text
+
+
+@given(st.integers(0, 10_000))
+def test_the_order_of_the_rows_says_nothing_of_engines_or_ranks(seed: int) -> None:
+    chance = random.Random(seed)
+    texts = [f"text {number}" for number in range(8)]
+    given_rows: list[tuple[str, ...]] = [
+        ("q", engine, "", f"https://{engine}.example/{text}", text) for engine in "ab" for text in texts
+    ]
+    data, held = world(given_rows, depth=10)
+    chance.shuffle(given_rows)
+    renamed = [(row[0], {"a": "z"}.get(row[1], row[1]), *row[2:]) for row in given_rows]
+    other, pooled = world(renamed, depth=10)
+    assert list(plan.rows(other, pooled, ["q"])) == list(plan.rows(data, held, ["q"]))
+
+
+def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
+    texts = [f"text {number:02}" for number in range(30)]
+    data, held = world([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
+
+    def order(seed: int) -> list[tuple[str, str]]:
+        return [(row[0], row[5]) for row in plan.rows(data, held, ["r", "p", "r"], seed)]
+
+    assert [query for query, _ in order(0)] == ["r"] * 30 + ["p"] * 30
+    assert sorted(order(0)[:30]) == [("r", text) for text in texts] != order(0)[:30]
+    assert [text for _, text in order(0)[:30]] != [text for _, text in order(0)[30:]]
+    assert order(0) == order(0) != order(1)
+    # The same on every machine and under every hash seed.
+    assert [text for _, text in order(0)[:4]] == ["text 05", "text 24", "text 10", "text 21"]
+
+
+def test_only_the_pool_is_asked_about() -> None:
+    data, held = world([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
+    assert {row[5] for row in plan.rows(data, held, ["q"])} == {"one", "two"}
+    assert list(plan.rows(data, held, [])) == []
+
+
+def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:
+    data, held = world([("q", "e", "", "", "one")])
+    with pytest.raises(InputError, match="query 'x' is not in the run"):
+        plan.write(tmp_path / "plan.csv", data, held, ["q", "x"])
+    with pytest.raises(InputError, match="there is no folder"):
+        plan.write(tmp_path / "none" / "plan.csv", data, held, ["q"])
+    assert list(tmp_path.iterdir()) == []
+    path = plan.write(tmp_path / "plan.csv", data, held, ["q"])
+    path.write_text("my labels")
+    with pytest.raises(InputError, match="people's labels may be in it"):
+        plan.write(path, data, held, ["q"])
+    assert path.read_text() == "my labels"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_cell_fits_a_spreadsheet() -> None:
+    data, held = world([("q", "e", "", "https://a.example/" + "x" * 100_000, "one")])
+    with tempfile.TemporaryDirectory() as folder:
+        (row,) = table(plan.write(Path(folder) / "plan.csv", data, held, ["q"]))
+    assert len(row["url"]) < 32_767
