@@ -14,15 +14,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from judge.api import run, score
+    from judge.api import agree, compare, run, score
     from judge.config import Config
     from judge.errors import InputError, JudgeError
     from judge.records import Judgment, Pair, Query, Ranking, Scale, Score, Snippet, Verdict
     from judge.report.outcome import Outcome
 
 _HOMES = {
-    "run": "judge.api",
-    "score": "judge.api",
+    **dict.fromkeys(("agree", "compare", "run", "score"), "judge.api"),
     "Config": "judge.config",
     "InputError": "judge.errors",
     "JudgeError": "judge.errors",
@@ -45,6 +44,8 @@ __all__ = [
     "Score",
     "Snippet",
     "Verdict",
+    "agree",
+    "compare",
     "run",
     "score",
 ]

@@ -45,6 +45,23 @@ def score(run: str | Path, measures: Iterable[str] | None = None) -> Outcome:
     return pipeline.rescore(Path(run), list(measures) if measures is not None else None)
 
 
+def compare(*runs: str | Path) -> Mapping[str, Any]:
+    """What one run says of its engines, or several runs side by side: see `summary.json`.
+
+    `comparisons` has a row for each pair of engines by each measure. Raises InputError when a folder is
+    no finished run, or the runs can't be compared.
+    """
+    return pipeline.compare_runs([Path(run) for run in runs])
+
+
+def agree(run: str | Path, qrels: str | Path) -> Mapping[str, Any]:
+    """How far people's labels in the file `qrels` bear out a run: what `agreement.json` holds.
+
+    Raises InputError when the folder or the labels can't be read, or not one label is about the run.
+    """
+    return pipeline.agree(Path(run), Path(qrels))
+
+
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
     if isinstance(data, str | Path):
         return str(data), None

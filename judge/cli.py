@@ -226,7 +226,9 @@ def agree(
         typer.echo(f"{path}: fill in the column 'grade', then: judge agree {run} --qrels {path}")
     elif qrels is not None:
         if run.is_file():
-            found = pipeline.agree_without_run(run, qrels, trec_runs or [], depth)
+            names = [measure] if measure else None
+            scale = _scale_name(labels_scale)
+            found = pipeline.agree_without_run(run, qrels, trec_runs or [], depth, names, scale)
         else:
             found = pipeline.agree(run, qrels, _scale_name(labels_scale))
         if json:

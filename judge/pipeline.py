@@ -26,7 +26,7 @@ from judge.config import Config
 from judge.dataset import trec
 from judge.dataset.labels import match, read_labels
 from judge.dataset.pool import pool
-from judge.errors import Incomplete, Interrupted
+from judge.errors import Incomplete, InputError, Interrupted
 from judge.measure.calibrate import plan as draw
 from judge.measure.compare import compare
 from judge.measure.score import score
@@ -113,7 +113,10 @@ def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
     InputError when a path is no finished run, or the runs can't be compared.
     """
     if len(paths) == 1:
-        return RunFolder(paths[0]).read("summary.json")
+        held = RunFolder(paths[0]).read("summary.json")
+        if "comparisons" not in held:
+            raise InputError(f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]}")
+        return held
     side_by_side = together(reload.load_all(paths))
     found = _outcome(Path(), side_by_side.held).summary
     return {"runs": [str(path) for path in paths], "remarks": list(side_by_side.notes), **found}
@@ -138,17 +141,27 @@ def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Ma
 
 
 def agree_without_run(
-    assessor: Path, labels: Path, runs: Sequence[Path], depth: int, names: Iterable[str] | None = None
+    assessor: Path,
+    labels: Path,
+    runs: Sequence[Path],
+    depth: int,
+    names: Iterable[str] | None = None,
+    labels_scale: ScaleName | None = None,
 ) -> Mapping[str, Any]:
-    """How far two files of grades agree, and what that makes of the engines whose TREC `runs` are given."""
+    """How far two files of grades agree, and what that makes of the engines whose TREC `runs` are given.
+
+    `labels_scale` is that of `labels`. Raises InputError when a file can't be read, or the two files of
+    grades have no query in common.
+    """
     sides = [
-        Side(path.name, given, setup.labels_scale(given.values(), GRADED, None))
-        for path in (assessor, labels)
+        Side(path.name, given, setup.labels_scale(given.values(), GRADED, asked))
+        for path, asked in ((assessor, None), (labels, labels_scale))
         for given in [grades(read_labels(path))]
     ]
     lists = trec.rankings(runs) if runs else ()
     held, assumed = held_of(sides[0], sides[1], lists, depth, setup.measures(names, depth))
-    people = People(sides[1].grades, sides[1].scale, 0, labels.name, assumed)
+    said = {key: grade for key, grade in sides[1].grades.items() if key[0] in held.data.queries}
+    people = People(said, sides[1].scale, len(sides[1].grades) - len(said), labels.name, assumed)
     return agreement_json(held, people)
 
 

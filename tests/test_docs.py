@@ -53,6 +53,10 @@ def test_every_command_runs(readme: str, tmp_path: Path) -> None:
     commands = [line for line in lines if line.startswith("judge ")]
     assert commands
     run("judge demo", tmp_path)
+    for night in ("monday", "tuesday"):
+        run(f"judge demo --out runs/{night}", tmp_path)
+    for labels in ("labels.csv", "gpt.qrels", "human.qrels"):
+        shutil.copy(tmp_path / "runs" / "demo" / "qrels.txt", tmp_path / labels)
     with LoopbackServer(says_its_grade) as server:
         for command in commands:
             model = command.replace("openai:NAME", "openai:m").replace("dashscope:NAME", "dashscope:m")

@@ -48,7 +48,8 @@ def rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
 
 def _trec_eval_order(results: Sequence[tuple[str, str, tuple[float, int]]]) -> list[str]:
     by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
-    return [docno for docno, _ in sorted(by_name, key=lambda result: np.float32(result[1]))]
+    with np.errstate(over="ignore"):  # what is too large for 32 bits is infinite to trec_eval, too
+        return [docno for docno, _ in sorted(by_name, key=lambda result: np.float32(result[1]))]
 
 
 def _document_alone(docno: str) -> Snippet:

@@ -23,6 +23,7 @@ from judge.records import Judgment, Scale
 #: How far two repeats' means may be apart to count as the same: absolute, and said beforehand.
 MARGIN = 0.01
 ALPHA = 0.05
+_NEVER = "no pair was judged twice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def _share(query: Ints, some: Floats, all_of_them: Floats) -> Estimate:
         return quotient(sums[..., 0], sums[..., 1], np.nan)
 
     cells = _by_query(query, np.stack([some, all_of_them], axis=1))
-    found = estimate(cells, share, "no pair was judged twice")
+    found = estimate(cells, share, _NEVER)
     if found.value == 0 and found.high is not None:
         # No resample holds what no query has. So many queries without it leave this share of queries
         # possible (Clopper & Pearson 1934).
@@ -154,10 +155,9 @@ def _alpha(query: Ints, counts: Ints) -> Estimate:
     def alpha(sums: Floats) -> Floats:
         return krippendorff_alpha(sums.reshape(*sums.shape[:-1], levels, levels))
 
-    cells = coincidences(counts).reshape(len(counts), -1)
-    return estimate(
-        _by_query(query, cells), alpha, "all grades are the same, so agreement by chance is complete"
-    )
+    why = "all grades are the same, so agreement by chance is complete" if len(counts) else _NEVER
+    cells = coincidences(counts).reshape(len(counts), levels * levels)
+    return estimate(_by_query(query, cells), alpha, why)
 
 
 def _fleiss(grades: Ints, scale: Scale) -> float | None:

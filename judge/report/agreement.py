@@ -121,8 +121,12 @@ def _gap(found: BiasGap | None) -> dict[str, Any] | None:
 
 def _scored(held: Held, people: People, some: frozenset[str], whole: frozenset[str]) -> dict[str, Any]:
     """The orders of the engines on the queries with labels, and the scores corrected by whole ones."""
-    measures = [measure for measure in held.asked.measures if measure.compares]
-    if not measures or not some:
+    measures = [
+        measure
+        for measure in held.asked.measures
+        if measure.compares and (measure.rel or 0) <= people.scale.top
+    ]
+    if not (measures and some and held.data.engines):
         return {"orders": {}, "calibration": {}}
     assumed = as_judgments(people.assumed)
     by_people = _scores(held, (*as_judgments(people.grades), *assumed), people.scale, measures)

@@ -58,7 +58,7 @@ def held_of(
     held = Held(
         Dataset(queries, tuple(everything), tuple(sorted({ranking.engine for ranking in lists}))),
         Pool(
-            max(map(len, documents.values())),
+            max(depth, *map(len, documents.values())),
             sum(len(ranking.snippets) for ranking in lists),
             tuple(Pair(queries[query_id], snippet) for (query_id, _), snippet in known.items()),
             documents,

@@ -13,16 +13,21 @@ from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import words
-from judge.report.table import between, share, title
+from judge.report.table import between, share, title, whole
 
 Row = Mapping[str, Any]
+
+#: Below so many queries a BCa interval of 95 % holds the mean clearly less often than that.
+FEW = 20
 
 _LEGEND = (
     "How to read it: all numbers are over queries, one engine against the other on the same ones."
     " The 95 % range is where the mean would fall with other queries of the same kind."
     " p is how often chance alone makes a difference as large; p (Holm) allows for looking at several"
     " pairs (a range looks at one), and an engine is named only below 0.05."
-    " 'detectable' is the smallest difference that so many queries show 4 times out of 5."
+    " 'undetermined': what is unjudged could turn it. d_z is the difference in standard deviations."
+    " 'detectable' is the smallest difference that so many queries show 4 times out of 5, 'more queries' how"
+    " many it would take, about, for one of the size seen."
 )
 
 
@@ -35,16 +40,20 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
     chosen = _chosen(summary, measures)
     for line in _head(summary):
         console.print(Text(visible(line)))
-    console.print(_counts(summary))
-    console.print(_means(summary))
+    whole(_counts(summary), console)
+    whole(_means(summary), console)
     for measure in chosen:
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
         if rows:
-            console.print(_pairs(title(measure), rows[:pairs]))
+            whole(_pairs(title(measure), rows[:pairs]), console)
         if len(rows) > pairs:
             console.print(Text(f"… and {len(rows) - pairs:,} more pairs: --pairs {len(rows)} or --json"))
     for line in _tail(summary):
         console.print(Text(visible(line)))
+    if summary["stability"]:
+        repeated = summary["stability"]["measures"][_deciding(summary)]
+        whole(_repeats(repeated), console)
+        console.print(Text(words.variance(repeated["variance"])))
     console.print()
     console.print(Text(_LEGEND, style="dim"))
 
@@ -70,6 +79,8 @@ def _head(summary: Row) -> Iterator[str]:
     headline = words.headline(summary)
     if headline:
         yield headline
+    if headline and summary["queries"] < FEW:
+        yield f"With fewer than {FEW} queries the 95 % ranges come out too narrow: go by p (Holm)."
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
 
@@ -101,11 +112,12 @@ def _mean(cell: Row) -> str:
 
 
 def _pairs(name: str, rows: Iterable[Row]) -> Table:
-    table = _table(f"by {name}", "a - b", "95 % range", "d_z", "won/tied/lost", "p", "p (Holm)", "detectable")
-    table.add_column("so", overflow="fold")
+    numbers = ("a - b", "95 % range", "d_z", "won/tied/lost", "p", "p (Holm)", "detectable", "more queries")
+    table = _table(f"by {name}", "so", *numbers)
     for row in rows:
         table.add_row(
             Text(visible(f"{row['a']} - {row['b']}")),
+            Text(visible(row["verdict"] if row["winner"] else row["outcome"])),
             _number(row["difference"], "+.4f"),
             between(row["ci95"], "+.4f"),
             _number(row["d_z"], "+.2f"),
@@ -113,14 +125,14 @@ def _pairs(name: str, rows: Iterable[Row]) -> Table:
             _number(row["p"], ".4f"),
             _number(row["p_holm"], ".4f"),
             _number(row["detectable"], ".4f"),
-            Text(visible(row["verdict"])),
+            "-" if row["more_queries"] is None else words.rounded(row["more_queries"]),
         )
     return table
 
 
 def _table(first: str, *others: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first, overflow="fold")
+    table.add_column(first, no_wrap=True)
     for name in others:
         table.add_column(name, justify="right", no_wrap=True)
     return table
@@ -130,14 +142,34 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
+def _deciding(summary: Row) -> str:
+    return words.deciding(summary) or str(summary["measures"][0])
+
+
 def _tail(summary: Row) -> Iterator[str]:
-    deciding = words.deciding(summary) or summary["measures"][0]
+    deciding = _deciding(summary)
     for column, values in summary["slices"].items():
         for value, part in values.items():
             name = f"{column} {value} ({part['queries']:,} queries)"
             yield f"{name}, {title(deciding)}: {_part(part, deciding)}"
     if summary["stability"]:
         yield from words.stability(summary["stability"], deciding)
+
+
+def _repeats(measure: Row) -> Table:
+    """Each engine's means over the repeats, and under them what the values vary with."""
+    table = _table("over the repeats", "mean", "SD", "lowest to highest", "ICC", "differs < 0.01: p")
+    for engine, row in measure["engines"].items():
+        known = [mean for mean in row["means"] if mean is not None]
+        table.add_row(
+            Text(visible(engine)),
+            _number(row["mean"], ".4f"),
+            _number(row["sd"], ".4f"),
+            f"{min(known):.4f} to {max(known):.4f}" if known else "-",
+            _number(row["icc"], ".3f"),
+            _number(row["tost_p"], ".4f"),
+        )
+    return table
 
 
 def _part(part: Row, measure: str) -> str:

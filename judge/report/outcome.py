@@ -57,6 +57,13 @@ class Outcome:
         return pd.DataFrame([asdict(score) for score in self.scores.rows()])
 
     @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """One row for each pair of engines by each measure: difference, interval, p, verdict."""
+        import pandas as pd
+
+        return pd.DataFrame(self.summary["comparisons"])
+
+    @cached_property
     def verdicts(self) -> pd.DataFrame:
         """One row a judgment: query_id, query, snippet_id, title, snippet, repeat, grade, reason, error."""
         import pandas as pd

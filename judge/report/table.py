@@ -48,7 +48,7 @@ def outcome(result: Outcome, console: Console) -> None:
     summary = result.summary
     for line in _before(result):
         console.print(Text(line))
-    console.print(_engines(summary))
+    whole(_engines(summary), console)
     for line in (*_answer(summary), *_after(summary)):
         console.print(Text(visible(line)))
     console.print(Text(f"results: {result.folder / 'results.json'}"))
@@ -80,7 +80,7 @@ def _engines(summary: Mapping[str, Any]) -> Table:
     rows = [(engine, summary["engines"][engine]) for engine in words.standing(summary, measures[0])]
     shown = [column for column in _COUNTS if any(row[column.field] for _, row in rows)]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("engine", overflow="fold")
+    table.add_column("engine", no_wrap=True)
     for place, measure in enumerate(measures):
         table.add_column(title(measure), justify="right", no_wrap=True)
         if not place:
@@ -93,6 +93,17 @@ def _engines(summary: Mapping[str, Any]) -> Table:
         cells.insert(1, between(row["measures"][measures[0]]["ci95"]))
         table.add_row(Text(visible(engine)), *cells, *(column.show(row[column.field]) for column in shown))
     return table
+
+
+def whole(table: Table, console: Console) -> None:
+    """Prints a table at least as wide as its names and numbers are.
+
+    Where a terminal is narrower its lines break; rich would drop whole columns, the names first.
+    """
+    needed = console.measure(table, options=console.options.update(max_width=10_000)).maximum
+    if needed > console.width:
+        table.width = needed
+    console.print(table, crop=False)
 
 
 def title(measure: str) -> str:

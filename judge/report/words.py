@@ -173,6 +173,22 @@ def _orders(measure: Row) -> str:
     return f"the order of the engines changes between repeats (smallest tau {smallest:.3f})"
 
 
+def variance(split: Row | None) -> str:
+    """What the values of a measure vary with."""
+    if split is None:
+        return "what the values vary with can't be told: it takes 2 queries, engines and repeats at least"
+    total = sum(split.values()) or 1.0
+    names = {
+        "query": "the query",
+        "engine": "the engine",
+        "query_engine": "which engine suits which query",
+        "noise": "the judge's mood",
+    }
+    return "the values vary with " + ", ".join(
+        f"{name} {split[key] / total:.0%}" for key, name in names.items()
+    )
+
+
 def _strength(alpha: float) -> str:
     """Words for an alpha; 0.8 and 0.667 are Krippendorff's (2004) own lines."""
     return "well" if alpha >= 0.8 else "fairly well" if alpha >= 0.667 else "badly"

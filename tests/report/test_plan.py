@@ -35,13 +35,20 @@ ROWS = st.lists(
 )
 
 
-def world(given_rows: list[tuple[str, ...]], depth: int = 3) -> tuple[Dataset, Pool]:
-    """Rows of query id, engine, title, url, snippet."""
-    names = ("query_id", "engine", "title", "url", "snippet")
+def world(given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 400) -> tuple[Dataset, Pool]:
+    """Rows of query id, engine, title, date, snippet; the address tells the engine."""
+    names = ("query_id", "engine", "title", "date", "snippet")
     data = read(
-        [{"query": f"=about {row[0].strip()}", **dict(zip(names, row, strict=True))} for row in given_rows],
+        [
+            {
+                "query": f"=about {row[0].strip()}",
+                "url": f"https://{row[1]}.example/{number}",
+                **dict(zip(names, row, strict=True)),
+            }
+            for number, row in enumerate(given_rows)
+        ],
         lang="en",
-        max_chars=400,
+        max_chars=max_chars,
     )
     return data, pool(data, depth)
 
@@ -91,7 +98,7 @@ def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str,
         path = plan.write(Path(folder) / "plan.csv", data, held, list(data.queries))
         content = path.read_bytes()
         written = table(path)
-    assert content.startswith(b"\xef\xbb\xbfquery_id,query,snippet_id,title,url,snippet,grade,comment\r\n")
+    assert content.startswith(b"\xef\xbb\xbfquery_id,query,snippet_id,title,date,snippet,grade,comment\r\n")
     assert b"\x00" not in content
     assert len(written) == len(held.pairs)
     assert not any(
@@ -100,30 +107,29 @@ def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str,
 
 
 def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
-    address = "https://a.example/"
     data, held = world(
-        [("q", "bing", "<b>A &amp; B</b>", address, "one<br>two"), ("q", "baidu", "", "", "=3")]
+        [("q", "bing", "<b>A &amp; B</b>", "2026-05-01", "one<br>two"), ("q", "baidu", "", "", "=3")]
     )
     path = plan.write(tmp_path / "plan.csv", data, held, ["q"])
-    rows = sorted(table(path), key=lambda row: row["url"])
+    rows = sorted(table(path), key=lambda row: row["title"])
     shown = {pair.snippet.text: pair.snippet.id for pair in held.pairs}
     query = {"query_id": "q", "query": "'=about q", "grade": "", "comment": ""}
+    # A date stands as it is: a spreadsheet must not write it anew.
+    dated = {"title": "A & B", "date": "'2026-05-01", "snippet": "one\ntwo"}
     assert rows == [
-        {**query, "snippet_id": shown["=3"], "title": "", "url": "", "snippet": "'=3"},
-        {**query, "snippet_id": shown["one\ntwo"], "title": "A & B", "url": address, "snippet": "one\ntwo"},
-    ]  # fmt: skip
+        {**query, "snippet_id": shown["=3"], "title": "", "date": "", "snippet": "'=3"},
+        {**query, "snippet_id": shown["one\ntwo"], **dated},
+    ]
     text = path.read_text(encoding="utf-8-sig")
-    assert "bing" not in text
-    assert "baidu" not in text
+    for name in ("bing", "baidu", "example"):
+        assert name not in text
 
 
 @given(st.integers(0, 10_000))
 def test_the_order_of_the_rows_says_nothing_of_engines_or_ranks(seed: int) -> None:
     chance = random.Random(seed)
     texts = [f"text {number}" for number in range(8)]
-    given_rows: list[tuple[str, ...]] = [
-        ("q", engine, "", f"https://{engine}.example/{text}", text) for engine in "ab" for text in texts
-    ]
+    given_rows: list[tuple[str, ...]] = [("q", engine, "", "", text) for engine in "ab" for text in texts]
     data, held = world(given_rows, depth=10)
     chance.shuffle(given_rows)
     renamed = [(row[0], {"a": "z"}.get(row[1], row[1]), *row[2:]) for row in given_rows]
@@ -168,7 +174,7 @@ def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path:
 
 
 def test_a_cell_fits_a_spreadsheet() -> None:
-    data, held = world([("q", "e", "", "https://a.example/" + "x" * 100_000, "one")])
+    data, held = world([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
     with tempfile.TemporaryDirectory() as folder:
         (row,) = table(plan.write(Path(folder) / "plan.csv", data, held, ["q"]))
-    assert len(row["url"]) < 32_767
+    assert 30_000 < len(row["snippet"]) < 32_767

@@ -1,0 +1,52 @@
+"""Owns scores that are written down as tables instead of computed from lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from judge.measure.arrays import Coverage
+from judge.measure.formulas import Floats
+from judge.measure.measures import parse_all
+from judge.measure.score import Scores
+
+NAN = float("nan")
+
+
+def tabled(
+    value: Any, *, low: Any = None, high: Any = None, measures: str = "P@5", engines: str = ""
+) -> Scores:
+    """Scores of `value`, (engines, queries), (…, repeats) or (…, repeats, measures); NaN is missing.
+
+    Without `low` and `high` everything is judged. Engines are called a, b, c, … or by the letters of
+    `engines`, queries q00, q01, …
+    """
+    values, lows, highs = (_four(value if each is None else each) for each in (value, low, high))
+    cells, repeats = values.shape[:2], values.shape[2]
+    nothing = np.zeros(cells, np.int64)
+    return Scores(
+        engines=tuple(engines or "abcdefghijklmnopqrstuvwxyz"[: cells[0]]),
+        queries=tuple(f"q{number:02}" for number in range(cells[1])),
+        repeats=tuple(range(1, repeats + 1)),
+        measures=parse_all(measures),
+        value=values,
+        low=lows,
+        high=highs,
+        judged=np.ones(values.shape),
+        coverage=Coverage(
+            returned=nothing + 5,
+            duplicates=nothing,
+            errors=np.isnan(lows).all((2, 3)),
+            absent=nothing > 0,
+            graded=np.full((*cells, repeats), 5),
+            blind=np.zeros((*cells, repeats), bool),
+            pooled=np.full(cells[1], 10),
+            unique=nothing,
+        ),
+    )
+
+
+def _four(value: Any) -> Floats:
+    array: Floats = np.array(value, dtype=np.float64)
+    return array.reshape(array.shape + (1,) * (4 - array.ndim))

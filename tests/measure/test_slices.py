@@ -1,0 +1,97 @@
+"""Slices: which columns divide the queries, and that a slice is what its queries alone would give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judge.measure.compare import compare
+from judge.measure.slices import Slice, slices
+from judge.measure.summary import summarise
+from judge.records import Lang, Query
+from tests.measure.tables import NAN, tabled
+
+VALUES = np.random.default_rng(0).random((2, 42))
+
+
+def query(number: int, lang: Lang = "en", **extra: str) -> Query:
+    return Query(f"q{number:02}", "text", "text", lang, extra=extra)
+
+
+def sliced(queries: Sequence[Query], measures: str = "P@5") -> dict[tuple[str, str], Slice]:
+    """The slices of as many queries, by column and value."""
+    values = np.repeat(VALUES[:, : len(queries), None, None], len(measures.split()), axis=3)
+    found = slices(tabled(values, measures=measures), {each.id: each for each in queries})
+    return {(each.column, each.value): each for each in found}
+
+
+def test_a_slice_is_what_its_queries_alone_would_give() -> None:
+    found = sliced([query(number, "zh" if number % 3 else "en") for number in range(12)])
+    assert list(found) == [("lang", "en"), ("lang", "zh")]
+    chinese = [number for number in range(12) if number % 3]
+    zh = found["lang", "zh"]
+    assert zh.queries == len(chinese) == 8
+    assert [engine.measures["P@5"].mean for engine in zh.engines] == pytest.approx(
+        VALUES[:, chinese].mean(1).tolist()
+    )
+    assert [engine.measures["P@5"].n for engine in zh.engines] == [8, 8]
+    alone = tabled(VALUES[:, chinese])
+    assert zh.comparisons == compare(alone)
+    assert zh.engines == summarise(alone)
+
+
+def test_queries_of_one_language_are_not_divided() -> None:
+    assert sliced([query(number) for number in range(4)]) == {}
+
+
+def test_columns_come_in_one_order_with_the_language_first() -> None:
+    queries = [query(0, "zh", topic="b", area="x"), query(1, "en", topic="a", area="y")]
+    expected = [("lang", "en"), ("lang", "zh"), ("area", "x"), ("area", "y"), ("topic", "a"), ("topic", "b")]
+    assert list(sliced(queries)) == expected
+    assert list(sliced(queries[::-1])) == expected
+
+
+@pytest.mark.parametrize(("values", "divided"), [(1, False), (2, True), (20, True), (21, False)])
+def test_a_column_divides_with_2_to_20_values(values: int, divided: bool) -> None:
+    found = sliced([query(number, topic=f"t{number % values:02}") for number in range(42)])
+    assert len(found) == (values if divided else 0)
+    assert sum(each.queries for each in found.values()) == (42 if divided else 0)
+
+
+def test_queries_without_the_column_are_in_none_of_its_slices() -> None:
+    """An empty cell is no value either."""
+    found = sliced(
+        [query(0, topic="a"), query(1, topic="b"), query(2, topic="b"), query(3), query(4, topic="")]
+    )
+    assert {key: each.queries for key, each in found.items()} == {("topic", "a"): 1, ("topic", "b"): 2}
+
+
+def test_a_column_that_is_called_lang_gives_way_to_the_language() -> None:
+    given: list[tuple[Lang, str]] = [("zh", "yue"), ("en", "en"), ("en", "fr")]
+    found = sliced(
+        [replace(query(number, lang), extra={"lang": said}) for number, (lang, said) in enumerate(given)]
+    )
+    assert {key: each.queries for key, each in found.items()} == {("lang", "en"): 2, ("lang", "zh"): 1}
+
+
+def test_engines_are_compared_by_the_first_measure_that_allows_it() -> None:
+    found = sliced([query(0, "zh"), query(1, "en")], "AP(own)@5 sDCG@5 P@5")
+    for each in found.values():
+        assert [pair.measure for pair in each.comparisons] == ["sDCG@5"]
+        assert list(each.engines[0].measures) == ["AP(own)@5", "sDCG@5", "P@5"]
+    alone = sliced([query(0, "zh"), query(1, "en")], "AP(own)@5")
+    assert [each.comparisons for each in alone.values()] == [(), ()]
+
+
+def test_an_engine_that_broke_on_a_whole_slice_has_no_mean_there() -> None:
+    queries: Mapping[str, Query] = {
+        each.id: each for each in (query(0, "zh"), query(1, "en"), query(2, "en"))
+    }
+    en, zh = slices(tabled([[NAN, 0.5, 0.6], [0.3, 0.2, 0.4]]), queries)
+    assert [engine.measures["P@5"].mean for engine in zh.engines] == [None, 0.3]
+    assert [engine.errors for engine in zh.engines] == [1, 0]
+    assert (zh.comparisons[0].n, zh.comparisons[0].outcome) == (0, "undetermined")
+    assert en.comparisons[0].n == 2

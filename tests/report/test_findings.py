@@ -1,0 +1,107 @@
+"""What summary.json says of findings: every field, null where nothing can be said, JSON throughout."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judge.measure.compare import compare
+from judge.measure.slices import slices
+from judge.measure.stability import stability
+from judge.measure.within import WithinLists
+from judge.records import GRADED, Query
+from judge.report.findings import Findings, as_json
+from judge.report.rundir import dump
+from tests.measure.tables import NAN, tabled
+from tests.measure.world import judgment
+
+NOTHING = Findings((), (), None, None)
+
+
+def written(found: Findings) -> Any:
+    """The findings as a reader of summary.json gets them."""
+    return json.loads(dump(as_json(found)))
+
+
+def test_nothing_found_is_empty_and_never_absent() -> None:
+    assert written(NOTHING) == {"comparisons": [], "within_lists": None, "slices": {}, "stability": {}}
+
+
+def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
+    clear = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8]
+    (pair,) = compare(tabled([[0.0] * 6, clear]))
+    (row,) = written(Findings((pair,), (), None, None))["comparisons"]
+    assert (row["measure"], row["a"], row["b"]) == ("P@5", "b", "a")
+    assert (row["verdict"], row["winner"], row["outcome"]) == ("b > a", "b", "better")
+    assert (row["n"], row["wins"], row["ties"], row["losses"]) == (6, 6, 0, 0)
+    assert row["difference"] == pytest.approx(np.mean(clear))
+    assert row["d_z"] == pytest.approx(np.mean(clear) / np.std(clear, ddof=1))
+    assert row["sd"] == pytest.approx(np.std(clear, ddof=1))
+    assert row["p"] == row["p_holm"] == 2 / 64
+    assert row["ci95"][0] < row["difference"] < row["ci95"][1]
+    assert row["bounds"] == [row["difference"]] * 2
+    assert row["detectable"] > 0
+    assert row["more_queries"] is None
+
+
+def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
+    (row,) = written(Findings(compare(tabled([[NAN], [NAN]])), (), None, None))["comparisons"]
+    numbers = ("difference", "ci95", "bounds", "sd", "d_z", "p", "p_holm", "detectable", "more_queries")
+    assert {row[name] for name in (*numbers, "winner")} == {None}
+    assert (row["n"], row["outcome"]) == (0, "undetermined")
+
+
+def test_slices_are_by_column_and_value() -> None:
+    queries = {
+        id_: Query(id_, "text", "text", lang, extra={"topic": topic})
+        for id_, lang, topic in (("q00", "zh", "news"), ("q01", "en", "law"), ("q02", "en", "law"))
+    }  # fmt: skip
+    found = slices(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)  # type: ignore[arg-type]
+    rows = written(Findings((), found, None, None))["slices"]
+    assert {column: list(values) for column, values in rows.items()} == {
+        "lang": ["en", "zh"],
+        "topic": ["law", "news"],
+    }
+    en = rows["lang"]["en"]
+    assert en == rows["topic"]["law"]
+    assert en["queries"] == 2
+    assert en["engines"]["a"]["P@5"] == {"mean": 0.5, "ci95": [0.25, 0.75], "n": 2}
+    assert en["engines"]["b"]["P@5"] == {"mean": 0.5, "ci95": None, "n": 1}
+    assert (en["comparisons"][0]["a"], en["comparisons"][0]["n"]) == ("a", 1)
+
+
+def test_own_lists_carry_their_sentence() -> None:
+    found = WithinLists("nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 2)
+    row = written(Findings((), (), found, None))["within_lists"]
+    why = row.pop("why")
+    assert "B would come first" in why
+    assert "A is ahead" in why
+    assert row == {
+        "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "n": 2,
+        "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
+    }  # fmt: skip
+
+
+def test_stability_says_each_number_or_why_it_is_not_known() -> None:
+    grades = {"q1": [3, 0], "q2": [2, 2]}
+    judgments = [
+        judgment(query, "s", grade, at) for query, both in grades.items() for at, grade in enumerate(both, 1)
+    ]
+    found = stability(tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED)
+    row = written(Findings((), (), None, found))["stability"]
+    assert (row["repeats"], row["pairs"], row["margin"], row["fleiss_kappa"]) == (2, 2, 0.01, None)
+    assert row["flip_rate"] == {"value": 0.5, "ci95": [0, 1]}
+    measure = row["measures"]["P@5"]
+    assert measure["engines"]["a"]["means"] == [0.75, 0.875]
+    assert measure["engines"]["a"]["range"] == 0.125
+    assert measure["engines"]["b"] == {
+        "means": [None, None], "mean": None, "sd": None, "range": None, "icc": None, "tost_p": None,
+    }  # fmt: skip
+    assert (measure["smallest_tau"], measure["variance"], measure["equivalent"]) == (None, None, False)
+    never = stability(tabled([[[0.5, 0.5]]]), [], GRADED)
+    unknown = written(Findings((), (), None, never))["stability"]
+    assert unknown["flip_rate"] == {"value": None, "ci95": None, "why": "no pair was judged twice"}
+    assert unknown["alpha"] == unknown["flip_rate"]
