@@ -7,7 +7,7 @@ dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─�
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -118,7 +118,7 @@ def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
             raise InputError(f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]}")
         return held
     side_by_side = together(reload.load_all(paths))
-    found = _outcome(Path(), side_by_side.held).summary
+    found = _outcome(Path(), side_by_side.held, side_by_side.pairs).summary
     return {"runs": [str(path) for path in paths], "remarks": list(side_by_side.notes), **found}
 
 
@@ -175,15 +175,15 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Path:
     return plan.write(out or path / "labels.csv", held.data, held.pool, drawn, seed)
 
 
-def _outcome(path: Path, held: Held) -> Outcome:
-    """All that is free: the scores of a run and what they say."""
+def _outcome(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = None) -> Outcome:
+    """All that is free: the scores of a run and what they say, of all `pairs` of engines or some."""
     data, pooled, judgments, asked = held.data, held.pool, held.judgments, held.asked
     wanted = tuple(dict.fromkeys((*asked.measures, *counterparts(asked.measures, pooled.depth))))
     everything = score(data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth)
     scores = everything.of_measures(asked.measures)
     found = Findings(
-        compare(scores),
-        slices(scores, data.queries),
+        compare(scores, pairs),
+        slices(scores, data.queries, pairs),
         within_lists(everything, pooled.depth),
         stability(scores, judgments, asked.scale),
     )

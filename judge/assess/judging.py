@@ -75,8 +75,8 @@ async def judge_pool(
     known = store.lookup(asked)
     session = _Session(desk, assessor, store, watch, Rounds(repeats, len(pool.pairs), assessor.scale))
     session.judgments += [assessor.nothing_to_read(question) for question in empty]
-    for key, stored in known.items():
-        session.judgments += [assessor.judgment(question, stored) for question in asked[key]]
+    for key in (key for key in asked if key in known):
+        session.judgments += [assessor.judgment(question, known[key]) for question in asked[key]]
     watch.begin(len(empty) + sum(map(len, asked.values())), len(session.judgments))
     _tell(session, session.judgments)
     try:

@@ -7,7 +7,7 @@ each query's repeats averaged first. A better engine is named only when chance i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import floor, log2
@@ -17,11 +17,13 @@ import numpy as np
 
 from judge.measure.formulas import Floats, Ints
 from judge.measure.power import detectable, queries_needed
-from judge.measure.resampling import holm, mean_intervals, randomised_p
+from judge.measure.resampling import RESAMPLES, holm, mean_intervals, randomised_p
 from judge.measure.score import Scores, mean_known
 
 #: How often a difference may be called one when there is none: over all pairs of a measure.
 ALPHA = 0.05
+#: Resamples for each pair of engines, so that the first of all pairs can pass Holm's first step.
+_PER_PAIR = 40
 #: Differences on a query that are smaller than this are rounding.
 _TIE = 1e-12
 
@@ -73,21 +75,29 @@ class _Pairs:
     most: Floats
 
 
-def compare(scores: Scores) -> tuple[Comparison, ...]:
+def compare(scores: Scores, among: Collection[frozenset[str]] | None = None) -> tuple[Comparison, ...]:
     """Every pair of engines by every measure that engines can be compared by, measure by measure.
 
-    Within a measure pairs come in the order of their engines' standing, best against second first.
+    `among` names the pairs that are of interest, when not all are. Within a measure pairs come in the
+    order of their engines' standing, best against second first.
     """
     places = [at for at, measure in enumerate(scores.measures) if measure.compares]
-    if len(scores.engines) < 2 or not places:
+    wanted = [
+        (one, two)
+        for one, two in combinations(range(len(scores.engines)), 2)
+        if among is None or {scores.engines[one], scores.engines[two]} in among
+    ]
+    if not wanted or not places:
         return ()
     value, low, high = scores.by_query()
-    found = [_pairs(value[..., at], low[..., at], high[..., at]) for at in places]
+    found = [_pairs(value[..., at], low[..., at], high[..., at], np.array(wanted).T) for at in places]
     # One call for all measures: they share the signs and the resamples.
     together = np.concatenate([pairs.difference for pairs in found], axis=1)
     lows, highs = mean_intervals(together)
     shape = len(found), -1
-    chances, lows, highs = (array.reshape(shape) for array in (randomised_p(together), lows, highs))
+    # With very many pairs, Holm asks for a p that ten thousand resamples can't show.
+    p = randomised_p(together, resamples=max(RESAMPLES, _PER_PAIR * len(wanted)))
+    chances, lows, highs = (array.reshape(shape) for array in (p, lows, highs))
     compared: list[Comparison] = []
     for row, (at, pairs) in enumerate(zip(places, found, strict=True)):
         intervals = np.stack([lows[row], highs[row]])
@@ -96,9 +106,8 @@ def compare(scores: Scores) -> tuple[Comparison, ...]:
     return tuple(compared)
 
 
-def _pairs(value: Floats, low: Floats, high: Floats) -> _Pairs:
-    places = np.array(list(combinations(range(len(value)), 2)))
-    a, b = places.T
+def _pairs(value: Floats, low: Floats, high: Floats, places: Ints) -> _Pairs:
+    a, b = places
     difference = (value[a] - value[b]).T
     known = ~np.isnan(difference)
     swap = np.where(known, difference, 0.0).sum(0) < -_TIE * known.sum(0)

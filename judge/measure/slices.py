@@ -5,7 +5,7 @@ Slices are for looking, not for deciding: each has fewer queries, and among many
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from judge.measure.compare import Comparison, compare
@@ -28,17 +28,20 @@ class Slice:
     comparisons: tuple[Comparison, ...]
 
 
-def slices(scores: Scores, queries: Mapping[str, Query]) -> tuple[Slice, ...]:
+def slices(
+    scores: Scores, queries: Mapping[str, Query], among: Collection[frozenset[str]] | None = None
+) -> tuple[Slice, ...]:
     """One slice for each value of `lang` and of every extra column that has 2 to 20 values.
 
-    Queries without the column are in none of its slices.
+    `among` names the pairs of engines to compare, when not all are. Queries without the column are in
+    none of its slices.
     """
     deciding = [measure for measure in scores.measures if measure.compares][:1]
     found = []
     for column, values in _columns(queries).items():
         for value, ids in sorted(values.items()):
             part = scores.of_queries(ids)
-            comparisons = compare(part.of_measures(deciding))
+            comparisons = compare(part.of_measures(deciding), among)
             found.append(Slice(column, value, len(part.queries), summarise(part), comparisons))
     return tuple(found)
 

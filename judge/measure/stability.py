@@ -178,6 +178,7 @@ def _measures(scores: Scores) -> Iterator[MeasureRepeats]:
         value = scores.value[..., at]
         engines = tuple(_engine(name, value[row]) for row, name in enumerate(scores.engines))
         worst = [engine.p for engine in engines if engine.p is not None]
+        untested = any(engine.p is None and engine.mean is not None for engine in engines)
         spreads = [engine.spread for engine in engines if engine.spread is not None]
         yield MeasureRepeats(
             measure=str(measure),
@@ -186,7 +187,7 @@ def _measures(scores: Scores) -> Iterator[MeasureRepeats]:
             components=_components(value),
             spread=max(spreads, default=None),
             p=max(worst, default=None),
-            equivalent=max(worst) < ALPHA if worst else None,
+            equivalent=max(worst) < ALPHA if worst and not untested else None,
         )
 
 

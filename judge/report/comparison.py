@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import words
-from judge.report.table import between, share, title, whole
+from judge.report.table import between, one_line, share, title, whole
+from judge.report.words import counted
 
 Row = Mapping[str, Any]
 
@@ -27,7 +27,9 @@ _LEGEND = (
     " pairs (a range looks at one), and an engine is named only below 0.05."
     " 'undetermined': what is unjudged could turn it. d_z is the difference in standard deviations."
     " 'detectable' is the smallest difference that so many queries show 4 times out of 5, 'more queries' how"
-    " many it would take, about, for one of the size seen."
+    " many it would take, about, for one of the size seen. 'broke': the engine failed; 'absent': it has no"
+    " answer for the query; 'repeated': its results that show a page again; 'only here': pages of the pool"
+    " that no other engine found; '-': nothing to average, such as no relevant result at any engine."
 )
 
 
@@ -39,7 +41,9 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
     """
     chosen = _chosen(summary, measures)
     for line in _head(summary):
-        console.print(Text(visible(line)))
+        console.print(one_line(line))
+    for row in [row for row in summary["comparisons"] if row["measure"] in chosen[:1]][:pairs]:
+        console.print(one_line(f"  {words.difference(row)}"))
     whole(_counts(summary), console)
     whole(_means(summary), console)
     for measure in chosen:
@@ -49,7 +53,7 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
         if len(rows) > pairs:
             console.print(Text(f"… and {len(rows) - pairs:,} more pairs: --pairs {len(rows)} or --json"))
     for line in _tail(summary):
-        console.print(Text(visible(line)))
+        console.print(one_line(line))
     if summary["stability"]:
         repeated = summary["stability"]["measures"][_deciding(summary)]
         whole(_repeats(repeated), console)
@@ -72,9 +76,10 @@ def _chosen(summary: Row, measures: Iterable[str] | None) -> Sequence[str]:
 def _head(summary: Row) -> Iterator[str]:
     yield from summary.get("remarks", ())
     yield (
-        f"{summary['queries']:,} queries, {len(summary['engines'])} engines, judged down to rank"
-        f" {summary['depth']} by {summary['assessor']}, {summary['repeats']} repeat(s);"
-        f" {summary['pairs']:,} pairs, {summary['coverage']:.1%} judged"
+        f"{counted(summary['queries'], 'query', 'queries')}, {counted(len(summary['engines']), 'engine')},"
+        f" judged down to rank {summary['depth']} by {summary['assessor']},"
+        f" {counted(summary['repeats'], 'repeat')}; {counted(summary['pairs'], 'pair')},"
+        f" {summary['coverage']:.1%} judged"
     )
     headline = words.headline(summary)
     if headline:
@@ -93,7 +98,7 @@ def _counts(summary: Row) -> Table:
         row = summary["engines"][engine]
         counts = (str(row[name]) for name in ("answered", "empty", "errors", "absent"))
         shares = (share(row[name]) for name in ("judged", "duplicates", "unique"))
-        table.add_row(Text(visible(engine)), *counts, *shares)
+        table.add_row(one_line(engine), *counts, *shares)
     return table
 
 
@@ -101,7 +106,7 @@ def _means(summary: Row) -> Table:
     table = _table("mean (95 % range)", *map(title, summary["measures"]))
     for engine in words.standing(summary, summary["measures"][0]):
         cells = summary["engines"][engine]["measures"].values()
-        table.add_row(Text(visible(engine)), *map(_mean, cells))
+        table.add_row(one_line(engine), *map(_mean, cells))
     return table
 
 
@@ -116,14 +121,14 @@ def _pairs(name: str, rows: Iterable[Row]) -> Table:
     table = _table(f"by {name}", "so", *numbers)
     for row in rows:
         table.add_row(
-            Text(visible(f"{row['a']} - {row['b']}")),
-            Text(visible(row["verdict"] if row["winner"] else row["outcome"])),
+            one_line(f"{row['a']} - {row['b']}"),
+            one_line(row["verdict"] if row["winner"] else row["outcome"]),
             _number(row["difference"], "+.4f"),
             between(row["ci95"], "+.4f"),
             _number(row["d_z"], "+.2f"),
             f"{row['wins']}/{row['ties']}/{row['losses']}",
-            _number(row["p"], ".4f"),
-            _number(row["p_holm"], ".4f"),
+            words.chance(row["p"]),
+            words.chance(row["p_holm"]),
             _number(row["detectable"], ".4f"),
             "-" if row["more_queries"] is None else words.rounded(row["more_queries"]),
         )
@@ -150,7 +155,7 @@ def _tail(summary: Row) -> Iterator[str]:
     deciding = _deciding(summary)
     for column, values in summary["slices"].items():
         for value, part in values.items():
-            name = f"{column} {value} ({part['queries']:,} queries)"
+            name = f"{column} {value} ({counted(part['queries'], 'query', 'queries')})"
             yield f"{name}, {title(deciding)}: {_part(part, deciding)}"
     if summary["stability"]:
         yield from words.stability(summary["stability"], deciding)
@@ -158,16 +163,16 @@ def _tail(summary: Row) -> Iterator[str]:
 
 def _repeats(measure: Row) -> Table:
     """Each engine's means over the repeats, and under them what the values vary with."""
-    table = _table("over the repeats", "mean", "SD", "lowest to highest", "ICC", "differs < 0.01: p")
+    table = _table("over the repeats", "mean", "SD", "lowest to highest", "ICC", "same within 0.01: p")
     for engine, row in measure["engines"].items():
         known = [mean for mean in row["means"] if mean is not None]
         table.add_row(
-            Text(visible(engine)),
+            one_line(engine),
             _number(row["mean"], ".4f"),
             _number(row["sd"], ".4f"),
             f"{min(known):.4f} to {max(known):.4f}" if known else "-",
             _number(row["icc"], ".3f"),
-            _number(row["tost_p"], ".4f"),
+            words.chance(row["tost_p"]),
         )
     return table
 
@@ -175,6 +180,8 @@ def _repeats(measure: Row) -> Table:
 def _part(part: Row, measure: str) -> str:
     means = {engine: row[measure]["mean"] for engine, row in part["engines"].items()}
     best_first = sorted((-mean, engine) for engine, mean in means.items() if mean is not None)
-    shown = [f"{engine} {-mean:.3f}" for mean, engine in best_first]
+    shown = ", ".join(f"{engine} {-mean:.3f}" for mean, engine in best_first)
+    if not part["comparisons"]:
+        return shown
     found = [row["verdict"] for row in part["comparisons"] if row["winner"]]
-    return f"{', '.join(shown)}; {', '.join(found) if found else 'none separated'}"
+    return f"{shown}; {', '.join(found) if found else 'none separated'}"

@@ -50,7 +50,7 @@ def outcome(result: Outcome, console: Console) -> None:
         console.print(Text(line))
     whole(_engines(summary), console)
     for line in (*_answer(summary), *_after(summary)):
-        console.print(Text(visible(line)))
+        console.print(one_line(line))
     console.print(Text(f"results: {result.folder / 'results.json'}"))
 
 
@@ -58,7 +58,8 @@ def _before(result: Outcome) -> Iterator[str]:
     summary = result.summary
     cost = summary["cost"]
     yield (
-        f"{summary['queries']:,} queries, {len(summary['engines'])} engines; {summary['results']:,} results,"
+        f"{words.counted(summary['queries'], 'query', 'queries')},"
+        f" {words.counted(len(summary['engines']), 'engine')}; {summary['results']:,} results,"
         f" {summary['pairs']:,} pairs to judge ({summary['saved']:.0%} saved by judging a pair once)"
     )
     price = "" if cost["usd"] is None else f", ${cost['usd']:.4f}"
@@ -91,8 +92,13 @@ def _engines(summary: Mapping[str, Any]) -> Table:
         means = [row["measures"][measure]["mean"] for measure in measures]
         cells = ["-" if mean is None else f"{mean:.4f}" for mean in means]
         cells.insert(1, between(row["measures"][measures[0]]["ci95"]))
-        table.add_row(Text(visible(engine)), *cells, *(column.show(row[column.field]) for column in shown))
+        table.add_row(one_line(engine), *cells, *(column.show(row[column.field]) for column in shown))
     return table
+
+
+def one_line(text: str) -> Text:
+    """`text` on one line, whatever the names in it hold: shown, never obeyed."""
+    return Text(visible(text).replace("\n", "\\n"))
 
 
 def whole(table: Table, console: Console) -> None:

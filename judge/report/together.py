@@ -2,7 +2,8 @@
 
 A result that two runs show is one document of one pool, and each engine keeps the grades that its own
 run was given. Measures that a pool divides need grades that mean the same: they are left out when the
-runs were judged by different assessors, or grade a pair that they share differently.
+runs were judged by different assessors or with different prompts. One assessor that grades a pair
+differently on two nights is noise, which both runs have alike: it is said, and nothing is left out.
 """
 
 from __future__ import annotations
@@ -10,20 +11,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from judge.dataset.pool import pool
 from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 from judge.report.reload import Held
-from judge.report.words import listed
+from judge.report.words import counted, listed
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Runs as one: what scoring needs, the measures that are fair, and `notes` on what was done."""
+    """Runs as one: what scoring needs, the measures that are fair, and `notes` on what was done.
+
+    `pairs` are those of one engine in two runs, which is what two nights are compared for; None when no
+    two runs have an engine in common, and all engines are to be compared.
+    """
 
     held: Held
+    pairs: frozenset[frozenset[str]] | None
     notes: tuple[str, ...]
 
 
@@ -33,6 +40,7 @@ def together(runs: Mapping[str, Held]) -> Together:
     Repeats are cut to as many as every run has. Raises InputError when the runs differ in scale or
     depth, share no query, or ask different things under one query id.
     """
+    runs = dict(sorted(runs.items()))
     _check(runs)
     queries = _shared_queries(runs)
     names = _engine_names(runs)
@@ -46,7 +54,7 @@ def together(runs: Mapping[str, Held]) -> Together:
     data = Dataset(queries, tuple(rankings), tuple(sorted({ranking.engine for ranking in rankings})))
     pooled = pool(data, first.pool.depth)
     repeats = min(held.asked.repeats for held in runs.values())
-    unequal = _unequal(runs, queries, repeats)
+    unequal = _unequal(runs, queries)
     common = _measures(runs)
     if not common:
         raise InputError(
@@ -62,7 +70,8 @@ def together(runs: Mapping[str, Held]) -> Together:
     # What a run paid is its own: runs share verdicts, so costs don't add up.
     asked = replace(first.asked, assessor=assessor, repeats=repeats, measures=measures, cost={})
     held = Held(*_apart(runs, names, data, pooled, repeats), asked)
-    return Together(held, tuple(_notes(runs, queries, pooled, repeats, unequal)))
+    notes = (*_notes(runs, queries, repeats), _on_the_pool(pooled, unequal))
+    return Together(held, _same_engine(names), notes)
 
 
 def _check(runs: Mapping[str, Held]) -> None:
@@ -86,6 +95,7 @@ def _shown(value: object) -> str:
 
 def _shared_queries(runs: Mapping[str, Held]) -> dict[str, Query]:
     (name, first), *others = ((name, held.data.queries) for name, held in runs.items())
+    all_ = [first, *(queries for _, queries in others)]
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
     if not shared:
         raise InputError(f"{listed(runs)} share no query_id; runs are compared on the queries that all have")
@@ -96,17 +106,32 @@ def _shared_queries(runs: Mapping[str, Held]) -> dict[str, Query]:
                     f"query_id {id_!r} is {query.text!r} in {name} and {queries[id_].text!r} in {other};"
                     " runs are paired by query_id, so it must name one query"
                 )
-    return shared
+    return {
+        id_: replace(query, extra=dict(set.intersection(*(set(each[id_].extra.items()) for each in all_))))
+        for id_, query in shared.items()
+    }
 
 
 def _engine_names(runs: Mapping[str, Held]) -> dict[tuple[str, str], str]:
     """What each run's engine is called among all: its own name, with the run's where two runs have it."""
     times = Counter(engine for held in runs.values() for engine in held.data.engines)
-    return {
-        (run, engine): f"{engine} ({run})" if times[engine] > 1 else engine
-        for run, held in runs.items()
-        for engine in held.data.engines
-    }
+    taken = {engine for engine, count in times.items() if count == 1}
+    names: dict[tuple[str, str], str] = {}
+    for run, held in runs.items():
+        for engine in held.data.engines:
+            name = engine if times[engine] == 1 else f"{engine} ({run})"
+            while times[engine] > 1 and name in taken:
+                name += f" ({run})"
+            taken.add(name)
+            names[run, engine] = name
+    return names
+
+
+def _same_engine(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] | None:
+    pairs = frozenset(
+        frozenset((names[one], names[two])) for one, two in combinations(names, 2) if one[1] == two[1]
+    )
+    return pairs or None
 
 
 def _measures(runs: Mapping[str, Held]) -> Sequence[Measure]:
@@ -138,43 +163,58 @@ def _apart(
     return apart, replace(pooled, pairs=pool(apart, pooled.depth).pairs), judgments
 
 
-def _unequal(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int) -> str:
+def _unequal(runs: Mapping[str, Held], queries: Mapping[str, Query]) -> str:
     """Why the runs' grades don't mean the same; empty when they do."""
     assessors = sorted({held.asked.assessor for held in runs.values()})
     if len(assessors) > 1:
         return f"judged by different assessors ({', '.join(assessors)})"
-    grades: dict[tuple[str, str, int], int] = {}
     versions: dict[str, set[str]] = {}
-    differing = 0
     for held in runs.values():
         asked: dict[str, set[str]] = {}
         for judgment in held.judgments:
-            if judgment.query_id not in queries or judgment.repeat > repeats or judgment.grade is None:
-                continue
-            asked.setdefault(judgment.query_id, set()).add(judgment.prompt_version)
-            key = (judgment.query_id, judgment.snippet_id, judgment.repeat)
-            differing += grades.setdefault(key, judgment.grade) != judgment.grade
+            if judgment.query_id in queries and judgment.grade is not None:
+                asked.setdefault(judgment.query_id, set()).add(judgment.prompt_version)
         if any(versions.setdefault(query, each) != each for query, each in asked.items()):
             return "judged with different prompts"
-    return f"given different grades for {differing:,} pairs that they share" if differing else ""
+    return ""
 
 
-def _notes(
-    runs: Mapping[str, Held], queries: Mapping[str, Query], pooled: Pool, repeats: int, unequal: str
-) -> Iterator[str]:
+def _regraded(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int) -> tuple[int, int]:
+    """How many pairs that two runs graded have two grades, and how many two runs graded."""
+    grades: dict[tuple[str, str, int], int] = {}
+    shared = differing = 0
+    for held in runs.values():
+        for judgment in held.judgments:
+            if judgment.query_id in queries and judgment.repeat <= repeats and judgment.grade is not None:
+                key = (judgment.query_id, judgment.snippet_id, judgment.repeat)
+                shared += key in grades
+                differing += grades.setdefault(key, judgment.grade) != judgment.grade
+    return differing, shared
+
+
+def _notes(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int) -> Iterator[str]:
     asked = {name: len(held.data.queries) for name, held in runs.items()}
     if any(count != len(queries) for count in asked.values()):
         each = ", ".join(f"{name} {count:,}" for name, count in asked.items())
         yield f"compared on the {len(queries):,} queries that all runs have ({each})"
     if any(held.asked.repeats != repeats for held in runs.values()):
-        yield f"compared on {repeats} repeat(s), which is what every run has"
-    if unequal:
+        yield f"compared on {counted(repeats, 'repeat')}, which is what every run has"
+    differing, shared = _regraded(runs, queries, repeats)
+    if differing:
         yield (
+            f"{differing:,} of {shared:,} judgments that two runs have in common differ: the judge's noise is"
+            " part of every difference"
+        )
+
+
+def _on_the_pool(pooled: Pool, unequal: str) -> str:
+    """What the means are measured against."""
+    if unequal:
+        return (
             f"the runs were {unequal}: only measures that no pool divides are compared, and a difference may"
             " be the assessor's instead of the engines'"
         )
-    else:
-        yield (
-            f"all runs are measured on one pool, what they found together ({pooled.results:,} results): these"
-            " means are not those that a run has alone"
-        )
+    return (
+        f"all runs are measured on one frozen pool, what they found together ({pooled.results:,} results): these"
+        " means are not those that a run has alone"
+    )

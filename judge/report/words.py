@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 #: What keeps an engine from being best.
 _STANDINGS = {
     "behind": "is behind {} on the queries where both have a value",
-    "not separated": "is not separated from {}",
+    "not separated": "is not separated from {} (the difference may be chance)",
     "undetermined": "could lose to {} by what is unjudged",
     "apart": "has a value on no query where {} has one",
 }
@@ -48,6 +48,8 @@ def headline(summary: Row) -> str:
     if not measure:
         return ""
     rows = [row for row in summary["comparisons"] if row["measure"] == measure]
+    if len(rows) < len(summary["engines"]) * (len(summary["engines"]) - 1) / 2:
+        return _between_runs(rows, measure)
     order = standing(summary, measure)
     wins = Counter(row["winner"] for row in rows)
     # An engine that broke on hard queries may have a higher mean than one that beats it on the others.
@@ -67,6 +69,16 @@ def headline(summary: Row) -> str:
     if ahead:
         reasons.append(f"is ahead of {ahead} other{'s' if ahead > 1 else ''}")
     return f"No engine is best by {measure}: {best} has the highest mean, but {listed(reasons)}."
+
+
+def _between_runs(rows: Sequence[Row], measure: str) -> str:
+    """Which engines differ from themselves in another run."""
+    changed = [row["verdict"] for row in rows if row["winner"]]
+    unsure = sum(row["outcome"] == "undetermined" for row in rows)
+    rest = f"; {counted(unsure, 'comparison')} could be turned by what is unjudged" if unsure else ""
+    if not changed:
+        return f"No engine differs between the runs by {measure} by more than chance explains{rest}."
+    return f"Between the runs, by {measure}: {listed(changed)}{rest}."
 
 
 def _standing(row: Row, best: str) -> str:
@@ -104,7 +116,7 @@ def difference(row: Row) -> str:
 
 def interval(ends: Sequence[float] | None) -> str:
     """` (95 %: low to high)`, or nothing."""
-    return f" (95 %: {ends[0]:.4f} to {ends[1]:.4f})" if ends else ""
+    return f" (95 %: {ends[0]:.4f} to {ends[1]:.4f})" if ends and ends[0] < ends[1] else ""
 
 
 def within_lists(row: Row) -> str:
@@ -182,7 +194,7 @@ def variance(split: Row | None) -> str:
         "query": "the query",
         "engine": "the engine",
         "query_engine": "which engine suits which query",
-        "noise": "the judge's mood",
+        "noise": "judging it again",
     }
     return "the values vary with " + ", ".join(
         f"{name} {split[key] / total:.0%}" for key, name in names.items()
@@ -198,6 +210,16 @@ def listed(names: Iterable[str]) -> str:
     """Names as one says them: `a, b and c`."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """`1 query`, `2 queries`: a count with the word for one or for many."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def chance(p: float | None) -> str:
+    """A p value; the smallest are said to be small rather than 0."""
+    return "-" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def rounded(count: int) -> str:

@@ -56,10 +56,11 @@ def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
 
 def test_slices_are_by_column_and_value() -> None:
     queries = {
-        id_: Query(id_, "text", "text", lang, extra={"topic": topic})
-        for id_, lang, topic in (("q00", "zh", "news"), ("q01", "en", "law"), ("q02", "en", "law"))
-    }  # fmt: skip
-    found = slices(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)  # type: ignore[arg-type]
+        "q00": Query("q00", "text", "text", "zh", extra={"topic": "news"}),
+        "q01": Query("q01", "text", "text", "en", extra={"topic": "law"}),
+        "q02": Query("q02", "text", "text", "en", extra={"topic": "law"}),
+    }
+    found = slices(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
     rows = written(Findings((), found, None, None))["slices"]
     assert {column: list(values) for column, values in rows.items()} == {
         "lang": ["en", "zh"],

@@ -74,11 +74,12 @@ def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
 
 def test_no_engine_is_best_while_one_is_close() -> None:
     assert words.headline(summary([CLEAR, CLEAR[::-1], [0.0] * 8])) == (
-        "No engine is best by P@5: a has the highest mean, but is not separated from b and is ahead of 1 other."
+        "No engine is best by P@5: a has the highest mean,"
+        " but is not separated from b (the difference may be chance) and is ahead of 1 other."
     )
     many = words.headline(summary([CLEAR] * 7))
     assert many == (
-        "No engine is best by P@5: a has the highest mean, but is not separated from b, c, d and 3 more."
+        "No engine is best by P@5: a has the highest mean, but is not separated from b, c, d and 3 more (the difference may be chance)."
     )
 
 
@@ -97,7 +98,7 @@ def test_an_engine_that_broke_where_it_is_hard_is_not_called_best() -> None:
 
 
 def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
-    """b beats a where both have a value, but not c; a has the highest mean, over easy queries."""
+    """Both others beat it where it answered, the easy queries, and none beats the other."""
     a = [0.9] * 8 + [NAN] * 8
     b = [0.95] * 8 + [0.1] * 8
     c = [0.95] * 8 + [0.1] * 8

@@ -1,0 +1,78 @@
+"""Owns small runs beside which people's labels are set: who showed what, and who said what of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.measure.measures import parse_all
+from judge.records import GRADED, Judgment, Scale
+from judge.report.agreement import People
+from judge.report.reload import Held
+from judge.report.summary import Asked
+
+#: The texts each engine shows for each query, best first.
+Shown = Mapping[str, Mapping[str, Sequence[str]]]
+#: Grades by query and text, None where judging failed.
+Said = Mapping[tuple[str, str], int | None]
+
+
+def held(
+    shown: Shown, *repeats: Said, measures: str = "nDCG@3 P@1", scale: Scale = GRADED, depth: int = 3
+) -> Held:
+    """A run of `shown` that an assessor judged once for each of `repeats`."""
+    rows = [
+        {"query_id": query_id, "query": f"about {query_id}", "engine": engine, "rank": rank, "snippet": text}
+        for engine, queries in shown.items()
+        for query_id, texts in queries.items()
+        for rank, text in enumerate(texts, start=1)
+    ]
+    data = read(rows, lang="en", max_chars=400)
+    pooled = pool(data, depth)
+    judgments = [
+        _judgment(pair.query.id, pair.snippet.id, number, said[pair.query.id, pair.snippet.text])
+        for number, said in enumerate(repeats, start=1)
+        for pair in pooled.pairs
+    ]
+    asked = Asked("someone/graded", scale, len(repeats), parse_all(measures), {})
+    return Held(data, pooled, tuple(judgments), asked)
+
+
+def people(run: Held, said: Said, scale: Scale = GRADED, unmatched: int = 0) -> People:
+    """People's grades of a run's pairs."""
+    ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
+    grades = {ids[key]: grade for key, grade in said.items() if grade is not None}
+    return People(grades, scale, unmatched, "labels.csv")
+
+
+def favouring(
+    queries: int, favoured: str = "B", other: str = "A", seed: int = 0
+) -> tuple[Shown, dict[tuple[str, str], int], dict[tuple[str, str], int]]:
+    """Two engines, people's grades and an assessor's, who gives the `favoured` one's results one more.
+
+    By people `other` is the better one, by the assessor the `favoured` one.
+    """
+    chance = random.Random(seed)
+    shown: dict[str, dict[str, list[str]]] = {favoured: {}, other: {}}
+    truth, assessor = {}, {}
+    for query in range(queries):
+        for engine, grades in ((favoured, (0, 1, 2)), (other, (0, 1, 2, 3))):
+            texts = [f"text {query} {engine} {rank}" for rank in range(3)]
+            shown[engine][f"q{query}"] = texts
+            for text in texts:
+                key = f"q{query}", text
+                truth[key] = chance.choice(grades)
+                assessor[key] = truth[key] + (engine == favoured)
+    return shown, truth, assessor
+
+
+def first(queries: int, said: Said) -> dict[tuple[str, str], int | None]:
+    """What was said of the first queries of `favouring`."""
+    return {key: grade for key, grade in said.items() if int(key[0].removeprefix("q")) < queries}
+
+
+def _judgment(query_id: str, snippet_id: str, repeat: int, grade: int | None) -> Judgment:
+    error = "rate_limit" if grade is None else None
+    return Judgment(query_id, snippet_id, repeat, grade, "", error, "someone", "", {}, "", None)

@@ -1,0 +1,241 @@
+"""What agreement.json says of a run and people's labels, by hand and where little can be said."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from judge.records import BINARY, GRADED, Scale
+from judge.report.agreement import agreement_json
+from judge.report.rundir import dump
+from tests.report.labelled import Said, Shown, favouring, first, held, people
+
+#: Both engines show "u"; the third query was labelled in part, the fourth not at all.
+SHOWN: Shown = {
+    "A": {"p": ["u", "v"], "q": ["x"], "r": ["s", "t"], "z": ["z"]},
+    "B": {"p": ["w", "u"], "q": ["y"], "r": ["t"], "z": ["z"]},
+}
+ASSESSOR: Said = {
+    ("p", "u"): 3, ("p", "v"): 1, ("p", "w"): 2, ("q", "x"): 0, ("q", "y"): 2, ("r", "s"): None,
+    ("r", "t"): 1, ("z", "z"): 3,
+}  # fmt: skip
+PEOPLE: Said = {
+    ("p", "u"): 2, ("p", "v"): 1, ("p", "w"): 0, ("q", "x"): 0, ("q", "y"): 3, ("r", "s"): 2,
+}  # fmt: skip
+STATISTICS = (
+    "same_grade", "kappa", "kappa_quadratic", "alpha", "bias", "same_verdict", "kappa_relevant",
+    "bias_relevant", "precision", "recall",
+)  # fmt: skip
+
+
+def found(people_say: Said = PEOPLE, scale: Scale = GRADED) -> dict[str, Any]:
+    run = held(SHOWN, ASSESSOR)
+    said = agreement_json(run, people(run, people_say, scale, unmatched=4))
+    read_back: dict[str, Any] = json.loads(dump(said))
+    assert read_back == said
+    return said
+
+
+def test_what_was_labelled_is_counted() -> None:
+    said = found()
+    counts = {
+        "labels": "labels.csv", "assessor": "someone/graded", "people_scale": "graded",
+        "people_relevant_from": 2, "relevant_from": 2, "labelled_pairs": 6, "unmatched_labels": 4,
+        "unlabelled_pairs": 2, "labelled_queries": 3, "wholly_labelled_queries": 2, "pairs": 5, "queries": 2,
+    }  # fmt: skip
+    assert {name: said[name] for name in counts} == counts
+
+
+def test_a_table_of_grades_by_hand() -> None:
+    said = found()
+    # Rows people, columns assessor; the pair whose judging failed is in no cell.
+    assert said["confusion"] == [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    assert said["same_grade"]["value"] == 2 / 5
+    assert said["bias"]["value"] == pytest.approx((1 + 0 + 2 + 0 - 1) / 5)
+    human, assessor = [2, 1, 0, 0, 3], [3, 1, 2, 0, 2]
+    assert said["kappa"]["value"] == pytest.approx(cohen_kappa_score(human, assessor))
+    # Relevant by the assessor: u, w, y; by people: u, y.
+    assert said["same_verdict"]["value"] == 4 / 5
+    assert said["precision"]["value"] == pytest.approx(2 / 3)
+    assert said["recall"]["value"] == 1
+    assert said["bias_relevant"]["value"] == pytest.approx(1 / 5)
+    assert list(said["kappa_at"]) == ["1", "2", "3"]
+    assert said["kappa_at"]["2"] == said["kappa_relevant"]
+
+
+def test_each_engine_s_bias_is_over_what_it_showed() -> None:
+    said = found()
+    # A: u +1, v 0, x 0. B: w +2, u +1, y -1.
+    a, b = said["engines"]["A"], said["engines"]["B"]
+    assert (a["results"], a["queries"], a["bias"]["value"]) == (3, 2, pytest.approx(1 / 3))
+    assert (b["results"], b["queries"], b["bias"]["value"]) == (3, 2, pytest.approx(2 / 3))
+    gap = said["widest_gap"]
+    assert (gap["favoured"], gap["other"]) == ("B", "A")
+    assert gap["difference"]["value"] == pytest.approx(1 / 3)
+
+
+def test_orders_are_over_what_both_sides_can_score() -> None:
+    """Nobody labelled z, nor what B shows for r; the assessor's grade for s is guessed from t."""
+    order = found()["orders"]["P@1"]
+    assert order["queries"] == 3
+    assert order["people"] == pytest.approx({"A": (1 + 0 + 1) / 3, "B": (0 + 1) / 2})
+    assert order["assessor"] == pytest.approx({"A": (1 + 0 + 0) / 3, "B": (1 + 1) / 2})
+    assert order["swapped"] == [["A", "B"]]
+    assert order["tau"]["value"] == -1
+
+
+def test_too_few_labels_correct_nothing_and_say_how_many_are_needed() -> None:
+    calibration = found()["calibration"]
+    assert set(calibration) == {"nDCG@3", "P@1"}
+    for each in calibration.values():
+        assert set(each) == {"why"}
+        assert "needs 20" in each["why"]
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_people_who_say_what_the_assessor_says(repeats: int) -> None:
+    shown, truth, _ = favouring(25)
+    run = held(shown, *[truth] * repeats)
+    said = agreement_json(run, people(run, truth))
+    for name in ("same_grade", "kappa", "kappa_quadratic", "alpha", "same_verdict", "kappa_relevant"):
+        assert said[name]["value"] == 1, name
+        assert said[name]["ci95"] == [1, 1], name
+    for order in said["orders"].values():
+        assert order["people"] == order["assessor"]
+        assert order["swapped"] == []
+        assert order["tau"]["value"] == 1
+    assert said["engines"]["A"]["bias"]["value"] == said["engines"]["B"]["bias"]["value"] == 0
+    assert said["widest_gap"]["difference"] == {"value": 0, "ci95": [0, 0]}
+
+
+def test_repeats_meet_people_by_their_median() -> None:
+    shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
+    grades: list[Said] = [{("p", "u"): g, ("q", "x"): h} for g, h in ((0, 1), (3, 2), (3, None))]
+    run = held(shown, *grades, measures="P@1")
+    said = agreement_json(run, people(run, {("p", "u"): 3, ("q", "x"): 2}))
+    assert said["confusion"] == [[0] * 4, [0] * 4, [0, 0, 1, 0], [0, 0, 0, 1]]
+
+
+def test_people_s_yes_or_no_meets_grades_at_relevant_or_not() -> None:
+    yes: Said = {key: None if grade is None else int(grade >= 2) for key, grade in PEOPLE.items()}
+    said = found(yes, BINARY)
+    assert said["confusion"] == [[1, 1, 1, 0], [0, 0, 1, 1]]
+    graded = found()
+    for name in ("same_verdict", "kappa_relevant", "bias_relevant", "precision", "recall"):
+        assert said[name] == graded[name]
+    for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
+        assert said[name]["value"] is None
+        assert "different scales" in said[name]["why"]
+    # Engines' biases are in shares of relevant results: A none, B w.
+    assert said["engines"]["A"]["bias"]["value"] == 0
+    assert said["engines"]["B"]["bias"]["value"] == pytest.approx(1 / 3)
+    assert list(said["kappa_at"]) == ["1"]
+
+
+def test_people_s_grades_meet_a_yes_or_no_assessor() -> None:
+    shown, truth, _ = favouring(25)
+    run = held(shown, {key: int(grade >= 2) for key, grade in truth.items()}, scale=BINARY)
+    said = agreement_json(run, people(run, truth))
+    assert (said["kappa_relevant"]["value"], said["same_verdict"]["value"]) == (1, 1)
+    assert "different scales" in said["bias"]["why"]
+    assert [len(row) for row in said["confusion"]] == [2] * 4
+    assert said["orders"]["P@1"]["people"] == said["orders"]["P@1"]["assessor"]
+
+
+def test_a_measure_of_grades_that_people_did_not_use_is_left_out() -> None:
+    run = held(SHOWN, ASSESSOR, measures="P(rel=3)@1 nDCG@3 AP(own)@3")
+    yes = people(run, {("p", "u"): 1, ("p", "v"): 0}, BINARY)
+    assert set(agreement_json(run, yes)["orders"]) == {"nDCG@3"}
+    graded = people(run, {("p", "u"): 3, ("p", "v"): 0})
+    said = agreement_json(run, graded)
+    assert set(said["orders"]) == set(said["calibration"]) == {"P(rel=3)@1", "nDCG@3"}
+
+
+@pytest.mark.parametrize("grade", [0, 1, 2, 3])
+def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
+    shown, truth, _ = favouring(25)
+    all_the_same = dict.fromkeys(truth, grade)
+    run = held(shown, all_the_same)
+    said = agreement_json(run, people(run, all_the_same))
+    for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
+        assert said[name]["value"] is None
+        assert "chance agreement is complete" in said[name]["why"]
+    assert (said["same_grade"]["value"], said["same_verdict"]["value"]) == (1, 1)
+    assert "equal" in said["orders"]["P@1"]["tau"]["why"]
+    assert dump(said)
+
+
+def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
+    shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
+    run = held(shown, {("p", "u"): None, ("q", "x"): 2})
+    said = agreement_json(run, people(run, {("p", "u"): 3}))
+    assert (said["pairs"], said["queries"], said["labelled_pairs"]) == (0, 0, 1)
+    for name in STATISTICS:
+        assert said[name]["value"] is None
+        assert "no pair" in said[name]["why"]
+    assert said["widest_gap"] is None
+    assert said["engines"]["A"] == {"results": 0, "queries": 0, "bias": {"value": None, "ci95": None, "why":
+                                    "none of its results has both grades"}}  # fmt: skip
+
+
+def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
+    shown, truth, assessor = favouring(120)
+    run = held(shown, assessor, measures="nDCG@3")
+    said = agreement_json(run, people(run, first(60, truth)))
+    assert said["engines"]["A"]["bias"] == {"value": 0, "ci95": [0, 0]}
+    assert said["engines"]["B"]["bias"] == {"value": 1, "ci95": [1, 1]}
+    assert (said["widest_gap"]["favoured"], said["widest_gap"]["other"]) == ("B", "A")
+    calibration = said["calibration"]["nDCG@3"]
+    (pair,) = calibration["comparisons"]
+    assert (pair["a"], pair["b"], pair["outcome"]) == ("B", "A", "reversed")
+    assert pair["verdict"] == "judge-only order reversed"
+    assert pair["corrected"] < 0 < pair["assessor"]
+    assert pair["ci95"][1] < 0
+    assert pair["p_holm"] < 0.05
+    engines = calibration["engines"]
+    assert engines["A"]["corrected"] > engines["B"]["corrected"]
+    for each in (pair, *engines.values()):
+        assert each["labelled"] + each["undefined"] == 60
+        assert each["rest"] == 60
+        assert 0 <= each["weight"] <= 1
+    # All people's labels: what is to be estimated.
+    everything = agreement_json(run, people(run, truth))["calibration"]["nDCG@3"]["comparisons"][0]
+    assert pair["ci95"][0] < everything["corrected"] < pair["ci95"][1]
+
+
+@pytest.mark.parametrize(("queries", "says"), [(19, "needs 20"), (30, "30 labelled"), (60, "")])
+def test_how_many_labels_a_correction_takes(queries: int, says: str) -> None:
+    shown, truth, assessor = favouring(120)
+    run = held(shown, assessor, measures="P@3")
+    calibration = agreement_json(run, people(run, first(queries, truth)))["calibration"]["P@3"]
+    text = calibration.get("why") or " ".join(calibration["warnings"])
+    assert says in text
+    assert bool(text) == bool(says)
+
+
+def test_engines_without_names_to_compare_are_not_corrected() -> None:
+    run = held(SHOWN, ASSESSOR)
+    empty = replace(run, data=replace(run.data, engines=()))
+    said = agreement_json(empty, people(run, PEOPLE))
+    assert (said["engines"], said["widest_gap"], said["orders"], said["calibration"]) == ({}, None, {}, {})
+    assert said["pairs"] == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_anything_never_changes_a_digit(seed: int) -> None:
+    chance = random.Random(seed)
+    shown, truth, assessor = favouring(40)
+
+    def mixed(given: Any) -> dict[Any, Any]:
+        return dict(chance.sample(list(given.items()), len(given)))
+
+    run = held(shown, assessor)
+    before = agreement_json(run, people(run, first(25, truth)))
+    turned = held({engine: mixed(queries) for engine, queries in mixed(shown).items()}, assessor)
+    turned = replace(turned, judgments=tuple(chance.sample(turned.judgments, len(turned.judgments))))
+    assert agreement_json(turned, people(turned, mixed(first(25, truth)))) == before

@@ -1,0 +1,201 @@
+"""Two files of grades and TREC runs are scored as trec_eval scores them, without a run's folder."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+import pytrec_eval
+
+from judge.dataset.labels import Label
+from judge.dataset.trec import rankings
+from judge.errors import InputError
+from judge.measure.measures import parse_all
+from judge.pipeline import agree_without_run
+from judge.records import GRADED
+from judge.report.bare import Side, grades, held_of
+
+Qrels = Mapping[str, Mapping[str, int]]
+#: trec_eval's name of a measure, and the lowest relevant grade.
+THEIRS = {
+    "nDCG@10": ("ndcg_cut.10", 1),
+    "AP@10": ("map_cut.10", 2),
+    "P@5": ("P.5", 2),
+    "RR": ("recip_rank", 2),
+    "R@5": ("recall.5", 2),
+}
+
+
+def run_file(folder: Path, name: str, *lines: str) -> Path:
+    """A TREC run of lines `topic docno rank score`."""
+    path = folder / f"{name}.run"
+    rows = (line.split() for line in lines)
+    path.write_text("".join(f"{t} Q0 {docno} {rank} {score} {name}\n" for t, docno, rank, score in rows))
+    return path
+
+
+def qrels_file(folder: Path, name: str, qrels: Qrels) -> Path:
+    path = folder / name
+    path.write_text(
+        "".join(f"{t} 0 {d} {grade}\n" for t, given in qrels.items() for d, grade in given.items())
+    )
+    return path
+
+
+def order(path: Path) -> dict[str, list[str]]:
+    return {each.query_id: [snippet.docno for snippet in each.snippets] for each in rankings([path])}
+
+
+def test_equal_scores_stand_by_document_from_z_to_a_and_ranks_mean_nothing(tmp_path: Path) -> None:
+    path = run_file(
+        tmp_path, "e", "q a 1 2.0", "q c 2 2.0", "q b 3 2", "q z 4 1", "q top 9 2.5", "q low 0 -1e300"
+    )
+    assert order(path) == {"q": ["top", "c", "b", "a", "z", "low"]}
+
+
+def test_scores_are_compared_as_32_bit_numbers(tmp_path: Path) -> None:
+    path = run_file(tmp_path, "e", "q a 1 1.00000001", "q b 2 1.0", "q d 3 inf", "q e 4 1e300", "q c 5 1.001")
+    assert order(path) == {"q": ["e", "d", "c", "b", "a"]}
+
+
+def random_files(folder: Path, seed: int) -> tuple[list[Qrels], list[Path]]:
+    """Two sides' qrels of the same documents, and three runs that tie often and go beyond them."""
+    chance = random.Random(seed)
+    topics = [f"q{number}" for number in range(8)]
+    graded = {topic: chance.sample(range(20), chance.randrange(1, 14)) for topic in topics}
+    sides: list[Qrels] = [
+        {topic: {f"D{docno}": chance.choice((0, 0, 1, 2, 3)) for docno in graded[topic]} for topic in topics}
+        for _ in range(2)
+    ]
+    # One topic without anything relevant for people, one that only the runs have.
+    sides[1] = {**sides[1], "q7": dict.fromkeys(sides[1]["q7"], 0)}
+    paths = []
+    for name in ("one", "two", "three"):
+        lines = [
+            f"{topic} D{docno} {chance.randrange(99)} {chance.choice((1, 2, 2.00000001, 2.5))}"
+            for topic in [*topics, "q99"]
+            for docno in chance.sample(range(25), chance.randrange(1, 16))
+        ]
+        paths.append(run_file(folder, name, *chance.sample(lines, len(lines))))
+    return sides, paths
+
+
+def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
+    """The values of a run on the topics where ours has one: where something is relevant, if it must be."""
+    name, least = THEIRS[measure]
+    listed: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in path.read_text().splitlines():
+        topic, _, docno, _, score, _ = line.split()
+        listed[topic][docno] = float(score)
+    plain = {topic: dict(given) for topic, given in qrels.items()}
+    found = pytrec_eval.RelevanceEvaluator(plain, {name}, relevance_level=least).evaluate(dict(listed))
+    return {
+        topic: values[name.replace(".", "_")]
+        for topic, values in found.items()
+        if measure in ("P@5", "RR") or max(qrels[topic].values()) >= least
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_means_are_trec_eval_s(tmp_path: Path, seed: int) -> None:
+    sides, paths = random_files(tmp_path, seed)
+    files = [qrels_file(tmp_path, name, side) for name, side in zip(("gpt", "human"), sides, strict=True)]
+    found = agree_without_run(files[0], files[1], paths, 20, list(THEIRS))
+    assert found["assessor"] == "gpt"
+    for measure in THEIRS:
+        orders = found["orders"][measure]
+        assert set(orders["people"]) == {"one", "two", "three"}
+        for path in paths:
+            assessor, people = (by_trec_eval(measure, side, path) for side in sides)
+            both = assessor.keys() & people.keys()
+            assert orders["assessor"][path.stem] == pytest.approx(mean(assessor[t] for t in both), abs=1e-12)
+            assert orders["people"][path.stem] == pytest.approx(mean(people[t] for t in both), abs=1e-12)
+
+
+def two(folder: Path, assessor: Qrels, people: Qrels, *runs: Path, depth: int = 10) -> dict[str, Any]:
+    files = [qrels_file(folder, "gpt", assessor), qrels_file(folder, "human", people)]
+    return dict(agree_without_run(files[0], files[1], runs, depth, ["P@1", "nDCG"]))
+
+
+def test_without_runs_there_is_agreement_and_no_engine(tmp_path: Path) -> None:
+    found = two(tmp_path, {"q": {"a": 3, "b": 0}, "r": {"a": 2}}, {"q": {"a": 3, "b": 0}, "r": {"a": 2}})
+    assert (found["pairs"], found["kappa"]["value"]) == (3, 1)
+    assert (found["engines"], found["widest_gap"]) == ({}, None)
+    assert (found["orders"], found["calibration"]) == ({}, {})
+
+
+def test_what_one_side_alone_has_is_counted(tmp_path: Path) -> None:
+    assessor = {"q": {"a": 3, "b": 0, "c": 1}, "r": {"a": 2}, "mine": {"a": 1}}
+    people = {"q": {"a": 3, "b": 0}, "r": {"a": 2, "d": 2}, "theirs": {"a": 1, "b": 2}}
+    found = two(tmp_path, assessor, people)
+    counts = {
+        "pairs": 3, "labelled_pairs": 4, "unlabelled_pairs": 1, "unmatched_labels": 2,
+        "labelled_queries": 2, "wholly_labelled_queries": 1,
+    }  # fmt: skip
+    assert {name: found[name] for name in counts} == counts
+
+
+def test_a_document_that_nobody_graded_has_grade_0_for_both(tmp_path: Path) -> None:
+    grades_of_both = {"q": {"a": 3, "b": 0}, "r": {"a": 2}}
+    run = run_file(tmp_path, "e", "q x 1 9", "q a 2 8", "r a 1 9", "r y 2 8")
+    found = two(tmp_path, grades_of_both, grades_of_both, run)
+    assert found["orders"]["P@1"]["people"] == found["orders"]["P@1"]["assessor"] == {"e": 0.5}
+    # It is no evidence of agreement, though: nobody said so.
+    assert (found["pairs"], found["engines"]["e"]["results"]) == (3, 2)
+
+
+def test_results_below_the_depth_don_t_count(tmp_path: Path) -> None:
+    both = {"q": {"a": 3, "b": 0}}
+    run = run_file(tmp_path, "e", "q b 1 9", "q a 2 8")
+    shallow, deep = (two(tmp_path, both, both, run, depth=depth) for depth in (1, 2))
+    assert (shallow["engines"]["e"]["results"], deep["engines"]["e"]["results"]) == (1, 2)
+    assert shallow["orders"]["nDCG"]["people"]["e"] == 0 < deep["orders"]["nDCG"]["people"]["e"]
+
+
+def test_topics_without_labels_are_left_out(tmp_path: Path) -> None:
+    both = {"q": {"a": 3}, "r": {"a": 0}}
+    lines = ("q a 1 9", "r b 1 9")
+    alone = two(tmp_path, both, both, run_file(tmp_path, "e", *lines))
+    assert two(tmp_path, both, both, run_file(tmp_path, "e", *lines, "s a 1 9", "t b 1 9")) == alone
+
+
+def test_people_s_scale_can_be_said(tmp_path: Path) -> None:
+    files = [
+        qrels_file(tmp_path, "gpt", {"q": {"a": 3, "b": 0}}),
+        qrels_file(tmp_path, "human", {"q": {"a": 1, "b": 0}}),
+    ]
+    assert agree_without_run(files[0], files[1], [], 10)["people_scale"] == "binary"
+    graded = agree_without_run(files[0], files[1], [], 10, labels_scale="graded")
+    assert graded["people_scale"] == "graded"
+    assert graded["bias"]["value"] == 1
+    with pytest.raises(InputError, match="grade 3; the binary scale ends at 1"):
+        agree_without_run(files[1], files[0], [], 10, labels_scale="binary")
+
+
+def test_files_about_different_queries_are_refused() -> None:
+    side = Side("gpt", {("q", "a"): 1}, GRADED)
+    other = Side("human", {("r", "a"): 1}, GRADED)
+    with pytest.raises(InputError, match="gpt and human have no query in common"):
+        held_of(side, other, (), 10, parse_all("P@1"))
+
+
+def test_grades_go_by_query_and_item() -> None:
+    labels = [Label("q", "a", 2, "f:1"), Label("q", "b", 0, "f:2"), Label("r", "a", 1, "f:3")]
+    assert grades(labels) == {("q", "a"): 2, ("q", "b"): 0, ("r", "a"): 1}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_lines_and_files_never_changes_a_digit(tmp_path: Path, seed: int) -> None:
+    sides, paths = random_files(tmp_path, seed)
+    before = two(tmp_path, sides[0], sides[1], *paths)
+    chance = random.Random(seed)
+    for path in (*paths, tmp_path / "gpt", tmp_path / "human"):
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(chance.sample(lines, len(lines))))
+    files = tmp_path / "gpt", tmp_path / "human"
+    assert agree_without_run(*files, chance.sample(paths, 3), 10, ["P@1", "nDCG"]) == before

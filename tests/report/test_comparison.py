@@ -1,0 +1,196 @@
+"""`judge compare` on the terminal: what is shown, that all of it is, and that names can't do harm."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import judge
+from judge.dataset.clean import visible
+from judge.errors import InputError
+from judge.report import words
+from judge.report.comparison import comparison
+from judge.report.rundir import dump
+
+Row = dict[str, Any]
+
+
+def rows(engines: tuple[str, ...] = ("bing", "sogou", "baidu"), queries: int = 8, seed: int = 0) -> list[Row]:
+    """Engines that show more or fewer words of the question."""
+    chance = random.Random(seed)
+    return [
+        {
+            "query_id": f"q{query}",
+            "query": "signs of anaemia in a puppy" if query % 3 else "小狗贫血的表现",
+            "engine": engine,
+            "rank": rank,
+            "snippet": " ".join(
+                chance.choices(["anaemia", "puppy", "signs", "贫血", "food", "cat"], k=4 + query % 2)
+            ),
+            "topic": "vet" if query % 2 else "pet",
+        }
+        for query in range(queries)
+        for engine in engines
+        for rank in range(1, 6)
+    ]
+
+
+def summary(folder: Path, data: list[Row], **options: Any) -> Mapping[str, Any]:
+    """The summary of a run of the lexical floor."""
+    return judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary
+
+
+def printed(
+    found: Mapping[str, Any],
+    *,
+    measures: list[str] | None = None,
+    pairs: int = 21,
+    width: int = 1000,
+    terminal: bool = False,
+) -> str:
+    said = io.StringIO()
+    console = Console(
+        file=said,
+        width=width,
+        highlight=False,
+        force_terminal=terminal,
+        color_system="truecolor" if terminal else None,
+    )
+    comparison(found, console, measures, pairs)
+    return said.getvalue()
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """Three engines, two repeats."""
+    return summary(tmp_path_factory.mktemp("three") / "run", rows(), repeats=2)
+
+
+def test_the_answer_comes_first_and_the_numbers_after_it(three: Mapping[str, Any]) -> None:
+    said = printed(three)
+    lines = said.splitlines()
+    assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
+    assert lines[0].endswith("100.0% judged")
+    assert lines[1] == words.headline(three)
+    for title in ("what came back ", "mean (95 % range) ", "by nDCG@5 ", "How to read it: "):
+        assert said.count(f"\n{title}") == 1
+    assert "MAP@5" in said
+
+
+def test_every_engine_and_pair_has_its_row(three: Mapping[str, Any]) -> None:
+    said = printed(three)
+    for engine, row in three["engines"].items():
+        mean = row["measures"]["nDCG@5"]
+        low, high = mean["ci95"]
+        assert re.search(rf"^{engine} +{mean['mean']:.4f} \({low:.3f} to {high:.3f}\)", said, re.MULTILINE)
+    for row in three["comparisons"][:3]:
+        (line,) = re.findall(rf"^{row['a']} - {row['b']} .*$", said, re.MULTILINE)
+        assert f"{row['difference']:+.4f}" in line
+        assert f"{row['wins']}/{row['ties']}/{row['losses']}" in line
+        assert f"{row['p']:.4f}" in line
+        assert f"{row['p_holm']:.4f}" in line
+        assert (row["winner"] is None) == ("not separated" in line)
+
+
+def test_slices_and_repeats_are_told_in_words(three: Mapping[str, Any]) -> None:
+    said = printed(three)
+    for start in (
+        "lang en (5 queries), nDCG@5: ",
+        "lang zh (3 queries)",
+        "topic pet (4 queries)",
+        "topic vet",
+    ):
+        assert f"\n{start}" in said
+    for line in words.stability(three["stability"], "nDCG@5"):
+        assert f"\n{line}\n" in said
+
+
+def test_other_measures_on_request(three: Mapping[str, Any]) -> None:
+    said = printed(three, measures=["ap@5", "P@5"])
+    assert re.findall(r"^by (\S+) ", said, re.MULTILINE) == ["MAP@5", "P@5"]
+
+
+@pytest.mark.parametrize("measure", ["nDGC@5", "R@5", "AP(own)@5", "P"])
+def test_a_measure_that_engines_were_not_compared_by_is_refused(
+    three: Mapping[str, Any], measure: str
+) -> None:
+    with pytest.raises(InputError):
+        printed(three, measures=[measure])
+
+
+def test_a_refusal_names_what_there_is(three: Mapping[str, Any]) -> None:
+    with pytest.raises(InputError, match="not compared by R@5; they were by nDCG@5, AP@5, P@5, RR@5, sDCG@5"):
+        printed(three, measures=["R@5"])
+
+
+@pytest.mark.parametrize("pairs", [0, 1, 2, 3])
+def test_pairs_that_are_not_shown_are_counted(three: Mapping[str, Any], pairs: int) -> None:
+    said = printed(three, pairs=pairs)
+    assert len(re.findall(r"^\w+ - \w+ ", said, re.MULTILINE)) == pairs
+    assert (f"{3 - pairs} more pairs: --pairs 3" in said) == (pairs < 3)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_a_narrow_terminal_loses_no_name_and_no_number(three: Mapping[str, Any], width: int) -> None:
+    """Whatever breaks where: without blanks the same characters are there."""
+    everything = re.sub(r"\s+", "", printed(three))
+    assert re.sub(r"\s+", "", printed(three, width=width)) == everything
+    assert "…" not in printed(three, width=width)
+
+
+def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
+    said = printed(summary(tmp_path / "run", rows(("alone",))))
+    assert "1 engine," in said
+    assert "\nlang en (5 queries), nDCG@5: alone 1.000\n" in said
+    assert "best" not in said
+    assert not re.search("^by ", said, re.MULTILINE)
+
+
+def renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> Any:
+    """The summary as a folder from somebody else may hold it, with other names in it."""
+    text = dump(found)
+    for name, other in names.items():
+        text = text.replace(name, json.dumps(other)[1:-1])
+    return json.loads(text)
+
+
+def test_names_are_shown_and_never_obeyed(three: Mapping[str, Any]) -> None:
+    """Neither markup nor a terminal's control sequences, in names of engines, columns and their values."""
+    hostile = {
+        "bing": "[red]evil[/red]",
+        "sogou": "\x1b[2Jclear",
+        "baidu": "\u202eturned\x07",
+        "topic": "[bold]column\x1b[1m",
+        "vet": "[/]\x1b]0;title\x07",
+    }
+    for terminal in (False, True):
+        said = printed(renamed(three, hostile), terminal=terminal, measures=["nDCG@5", "P@5"])
+        for name in hostile.values():
+            assert visible(name) in said
+        assert not {"\x07", "\u202e"} & {*said}
+        styles = re.findall("\x1b.{0,3}", said)
+        assert {style[:4] for style in styles} <= ({"\x1b[0m", "\x1b[1m", "\x1b[2m"} if terminal else set())
+
+
+def test_a_line_break_in_a_name_makes_no_line_of_its_own(three: Mapping[str, Any]) -> None:
+    honest = printed(three)
+    said = printed(renamed(three, {"bing": "x\nbing is best", "vet": "y\nz"}))
+    assert said.count("\n") == honest.count("\n")
+    assert r"x\nbing is best" in said
+
+
+def test_the_dataset_can_bring_markup_of_its_own(tmp_path: Path) -> None:
+    """What reading lets through: brackets in the name of an engine, anything in a column."""
+    data = [{**each, "topic": f"{each['topic']}\x1b[31m[/red]\n"} for each in rows(("[red]evil", "b[]"))]
+    said = printed(summary(tmp_path / "run", data), terminal=True)
+    assert "[red]evil" in said
+    assert r"vet\x1b[31m[/red]" in said
+    assert "\x1b[31m" not in said

@@ -1,0 +1,279 @@
+"""Runs side by side: one pool, each engine with its own run's grades, and a word on what was done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.errors import InputError
+from judge.measure.measures import parse_all
+from judge.measure.score import score
+from judge.measure.summary import summarise
+from judge.records import BINARY, GRADED, Judgment, Scale
+from judge.report.reload import Held
+from judge.report.summary import Asked
+from judge.report.together import Together, together
+
+Row = Mapping[str, Any]
+
+
+def row(query: str, engine: str, rank: int, grade: int | None, page: str = "", **more: str) -> Row:
+    """A result that says its grade (`grade=-` will fail), of a page of its own unless one is named."""
+    said = "-" if grade is None else grade
+    page = page or f"{query}.{engine}.{rank}"
+    text = f"text {page} grade={said}"
+    url = f"https://x.example/{page}"
+    base = {"query_id": query, "query": f"question {query}", "engine": engine, "rank": rank}
+    return {**base, "url": url, "snippet": text, **more}
+
+
+def run(
+    rows: Iterable[Row],
+    *,
+    assessor: str = "someone/graded",
+    repeats: int = 1,
+    scale: Scale = GRADED,
+    depth: int = 10,
+    measures: str = "nDCG@5 AP@5 P@5 sDCG@5",
+    prompt: str = "graded 1",
+) -> Held:
+    """A run whose assessor believes what snippets say of themselves."""
+    data = read(rows, lang="en", max_chars=1000)
+    pooled = pool(data, depth)
+    judgments = tuple(
+        _judged(pair.query.id, pair.snippet.id, pair.snippet.text, repeat, assessor, prompt)
+        for repeat in range(1, repeats + 1)
+        for pair in pooled.pairs
+    )
+    cost = {"calls": len(judgments), "usd": None}
+    return Held(data, pooled, judgments, Asked(assessor, scale, repeats, parse_all(measures), cost))
+
+
+def _judged(query: str, snippet: str, text: str, repeat: int, assessor: str, prompt: str) -> Judgment:
+    grade = int(text[-1]) if text[-1].isdigit() else None
+    error = "timeout" if grade is None else None
+    return Judgment(query, snippet, repeat, grade, "", error, assessor, prompt, {}, "", None)
+
+
+def means(held: Held, measure: str) -> dict[str, float | None]:
+    """Each engine's mean."""
+    scores = score(
+        held.data.rankings,
+        held.pool.documents,
+        held.judgments,
+        held.asked.measures,
+        held.asked.scale,
+        depth=held.pool.depth,
+    )
+    return {each.engine: each.measures[measure].mean for each in summarise(scores)}
+
+
+def one(engine: str, grades: Sequence[int | None], query: str = "q1") -> list[Row]:
+    """One engine's list for one query."""
+    return [row(query, engine, rank, grade) for rank, grade in enumerate(grades, start=1)]
+
+
+def refusal(**runs: Held) -> str:
+    with pytest.raises(InputError) as error:
+        together(runs)
+    return str(error.value)
+
+
+# --- engines and pool
+
+
+def test_an_engine_that_two_runs_have_carries_the_runs_name_and_others_do_not() -> None:
+    found = together(
+        {"night1": run(one("E", [3]) + one("F", [1])), "night2": run(one("E", [2]) + one("G", [0]))}
+    )
+    assert found.held.data.engines == ("E (night1)", "E (night2)", "F", "G")
+    assert means(found.held, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
+    apart = together({"night1": run(one("E", [3])), "night2": run(one("G", [0]))})
+    assert apart.held.data.engines == ("E", "G")
+
+
+def test_all_are_measured_on_what_they_found_together() -> None:
+    """Alone each finds all there is: 1.0. Together two of three relevant pages are missing to one."""
+    first, second = run(one("A", [3])), run(one("B", [3, 3]))
+    assert means(first, "AP@5") == {"A": 1.0}
+    assert means(second, "AP@5") == {"B": 1.0}
+    found = together({"one": first, "two": second})
+    assert means(found.held, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
+    (note,) = found.notes
+    assert "one frozen pool" in note
+    assert "(3 results)" in note
+
+
+def test_a_page_that_both_runs_show_is_one_document() -> None:
+    """Once by its address under another text, once by its text under another address."""
+    first = run([row("q1", "A", 1, 3, "page"), row("q1", "A", 2, 2, "other")])
+    by_address = run([{**row("q1", "B", 1, 1, "page"), "snippet": "another text grade=1"}])
+    by_text = run([{**row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
+    for second in (by_address, by_text):
+        held = together({"one": first, "two": second}).held
+        (page,) = held.pool.documents["B", "q1"]
+        assert held.pool.documents["A", "q1"][0] == page
+        assert means(held, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
+    # B's own text has grade 1; the ideal is A's 3 and 2 for the two documents.
+    by_gain = means(together({"one": first, "two": by_address}).held, "nDCG@5")
+    assert by_gain == pytest.approx({"A": 1.0, "B": 1 / (3 + 2 / 1.584962500721156)})
+
+
+def test_what_was_judged_is_counted_in_every_run_that_judged_it() -> None:
+    rows = one("A", [3, None])
+    held = together({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).held
+    assert len(held.pool.pairs) == 4
+    assert len(held.judgments) == 8
+    assert sum(judgment.grade is not None for judgment in held.judgments) == 4
+    assert held.pool.results == 4
+    names = {(pair.query.id, pair.snippet.id) for pair in held.pool.pairs}
+    assert {(judgment.query_id, judgment.snippet_id) for judgment in held.judgments} == names
+
+
+def test_the_order_of_the_runs_changes_no_number() -> None:
+    runs = {
+        "one": run(one("A", [3, 0]) + one("B", [1, 2]) + one("A", [0], "q2")),
+        "two": run(one("A", [2, None, 3]) + one("C", [0], "q2")),
+        "three": run(one("D", [2]) + one("A", [1, 1], "q2")),
+    }
+    every = [
+        [means(together({name: runs[name] for name in order}).held, measure) for measure in ("nDCG@5", "P@5")]
+        for order in permutations(runs)
+    ]
+    assert all(each == every[0] for each in every)
+
+
+# --- grades that don't mean the same
+
+
+def pool_free(found: Together) -> bool:
+    """Whether only measures that no pool divides are left, and a note says so."""
+    left = [str(measure) for measure in found.held.asked.measures]
+    said = any("only measures that no pool divides" in note for note in found.notes)
+    assert left == (["P@5", "sDCG@5"] if said else ["nDCG@5", "AP@5", "P@5", "sDCG@5"])
+    return said
+
+
+def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
+    found = together({"one": run(one("A", [3])), "two": run(one("A", [3]), assessor="other/graded")})
+    assert pool_free(found)
+    assert "different assessors (other/graded, someone/graded)" in found.notes[0]
+    assert "may be the assessor's instead of the engines'" in found.notes[0]
+    assert found.held.asked.assessor == "other/graded and someone/graded"
+
+
+def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None:
+    first = run(one("A", [3, 1, 0]))
+    second = run(one("A", [3, 1, 0]))
+    assert not pool_free(together({"one": first, "two": second}))
+    harder = replace(second, judgments=tuple(replace(each, grade=0) for each in second.judgments))
+    found = together({"one": first, "two": harder})
+    assert not pool_free(found)
+    assert "2 of 3 judgments that two runs have in common differ" in found.notes[0]
+    assert means(found.held, "P@5") == {"A (one)": 0.2, "A (two)": 0}
+
+
+def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:
+    first, second = run(one("A", [3, 1])), run(one("A", [3, 1]))
+    failed = replace(second.judgments[0], grade=None, error="timeout")
+    second = replace(second, judgments=(failed, *second.judgments[1:]))
+    assert not pool_free(together({"one": first, "two": second}))
+
+
+def test_prompts_that_differ_on_a_query_do_too() -> None:
+    first = run(one("A", [3]) + one("A", [3], "q2"))
+    found = together({"one": first, "two": run(one("B", [3]) + one("B", [1], "q2"), prompt="graded 2")})
+    assert pool_free(found)
+    assert "judged with different prompts" in found.notes[0]
+    elsewhere = together({"one": first, "two": run(one("B", [3]), prompt="graded 1")})
+    assert not pool_free(elsewhere)
+
+
+def test_without_a_measure_that_no_pool_divides_it_says_how_to_get_one() -> None:
+    options = {"measures": "nDCG@5 AP@5"}
+    said = refusal(one=run(one("A", [3]), **options), two=run(one("A", [3]), assessor="other", **options))  # type: ignore[arg-type]
+    assert "different assessors" in said
+    assert "judge score RUN --measures" in said
+
+
+# --- what must be alike
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"scale": BINARY}, "scale is graded (relevant from 2) in one and binary (relevant from 1) in the"),
+        ({"scale": Scale("graded", 3, 1)}, "in one and graded (relevant from 1) in the other"),
+        ({"depth": 5}, "depth is 10 in one and 5 in the other"),
+    ],
+)
+def test_runs_must_be_judged_alike(changed: dict[str, Any], said: str) -> None:
+    message = refusal(night1=run(one("A", [1])), night2=run(one("A", [1]), **changed))
+    assert message.startswith("night1 and night2 can't be compared: ")
+    assert said in message
+
+
+def test_runs_must_share_a_query() -> None:
+    assert refusal(one=run(one("A", [3])), two=run(one("A", [3], "q2"))).startswith(
+        "one and two share no query_id"
+    )
+
+
+def test_one_query_id_must_name_one_query() -> None:
+    other = run([{**row("q1", "A", 1, 3), "query": "another question"}])
+    said = refusal(one=run(one("A", [3])), two=other)
+    assert "query_id 'q1' is 'question q1' in one and 'another question' in two" in said
+
+
+def test_runs_must_share_a_measure() -> None:
+    said = refusal(one=run(one("A", [3]), measures="P@5"), two=run(one("A", [3]), measures="RR@5"))
+    assert "one and two have no measure in common" in said
+
+
+def test_measures_that_not_all_have_are_left_out() -> None:
+    found = together({"one": run(one("A", [3])), "two": run(one("B", [3]), measures="RR@5 P@5 nDCG@5")})
+    assert [str(measure) for measure in found.held.asked.measures] == ["nDCG@5", "P@5"]
+
+
+# --- what is cut
+
+
+def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
+    found = together({
+        "night1": run(one("A", [3]) + one("A", [0], "q2") + one("A", [0], "q3")),
+        "night2": run(one("A", [3]) + one("A", [0], "q4")),
+    })  # fmt: skip
+    assert list(found.held.data.queries) == ["q1"]
+    assert {each.query_id for each in found.held.judgments} == {"q1"}
+    assert {each.query_id for each in found.held.data.rankings} == {"q1"}
+    assert found.notes[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
+
+
+def test_repeats_that_not_all_have_are_left_out() -> None:
+    found = together({"one": run(one("A", [3]), repeats=3), "two": run(one("B", [3]), repeats=2)})
+    assert found.held.asked.repeats == 2
+    assert sorted(each.repeat for each in found.held.judgments) == [1, 1, 2, 2]
+    assert found.notes[0] == "compared on 2 repeats, which is what every run has"
+
+
+def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:
+    first, second = run(one("A", [3]), repeats=2), run(one("A", [3]))
+    wavering = tuple(replace(each, grade=0) if each.repeat == 2 else each for each in first.judgments)
+    assert not pool_free(together({"one": replace(first, judgments=wavering), "two": second}))
+
+
+def test_what_runs_paid_is_not_added_up() -> None:
+    assert together({"one": run(one("A", [3])), "two": run(one("B", [3]))}).held.asked.cost == {}
+
+
+def test_names_of_runs_stand_in_every_note_as_they_were_given() -> None:
+    found = together({"a b": run(one("A", [3]) + one("A", [3], "q2")), "c": run(one("A", [3]))})
+    assert re.search(r"\(a b 2, c 1\)", found.notes[0])
+    assert found.held.data.engines == ("A (a b)", "A (c)")
