@@ -221,6 +221,10 @@ def agree(
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
+    if trec_runs and not run.is_file():
+        raise InputError(
+            f"--run goes with two files of grades; {run} is a run's folder, which has its engines"
+        )
     if plan is not None:
         path = pipeline.plan_labels(run, plan, seed, out)
         typer.echo(f"{path}: fill in the column 'grade', then: judge agree {run} --qrels {path}")
@@ -235,6 +239,40 @@ def agree(
             _print_json(found)
         else:
             agreement_table.agreement(found, _console(), measure)
+
+
+@app.command()
+def annotate(
+    run: _RunFolder,
+    plan: Annotated[
+        Path | None, typer.Option(help="What to label: the file of judge agree --plan (default: 50 queries).")
+    ] = None,
+    who: Annotated[str, typer.Option(help="Who labels; each person has a file of their own.")] = "me",
+    host: Annotated[str, typer.Option(help="Address to listen on; another than this needs --token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: a free one.")] = 8765,
+    token: Annotated[str | None, typer.Option(help="Secret that the page's address must have.")] = None,
+    opens: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Label pairs blind on a local page; what comes of it feeds judge agree. Needs judge[web]."""
+    from judge.annotate import serve
+
+    serve.annotate(run, plan, who, serve.Address(host, port, token), opens, typer.echo)
+
+
+@app.command()
+def report(
+    run: _RunFolder,
+    opens: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+) -> None:
+    """Write report.html of a run anew: one file to look at, mail or keep."""
+    from judge import pipeline
+
+    path = pipeline.report(run)
+    typer.echo(path)
+    if opens:
+        typer.launch(str(path.resolve()))
 
 
 @app.command()

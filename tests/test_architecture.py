@@ -19,12 +19,13 @@ ROOMS = {
     "measure": {"records", "errors"},
     "assess": {"records", "errors", "han", "models"},
     "report": {"records", "errors", "measure", "dataset"},
+    "annotate": {"records", "errors", "measure", "dataset", "report"},
     "example": set[str](),
     "identity": {"records", "config", "assess"},
     "setup": {"records", "errors", "config", "dataset", "models", "measure", "assess", "report", "identity"},
 }
 ROOMS["pipeline"] = {*ROOMS, "identity"}
-ROOMS["api"] = {"pipeline", "config", "report", "assess", "errors"}
+ROOMS["api"] = {"pipeline", "config", "report", "assess", "errors", "records"}
 ROOMS["cli"] = {*ROOMS}
 
 

@@ -1,0 +1,127 @@
+"""Owns the addresses of the page and what they take and give; imported only when the web extra is there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from judge.annotate.guard import Guarded, Policy
+from judge.annotate.labels import Decision
+from judge.annotate.page import page
+from judge.annotate.session import Session
+from judge.errors import InputError, StoreError
+from judge.report.rundir import dump
+
+_ID = re.compile(r"[0-9a-f]{16,64}")
+_LONGEST = 4000
+
+
+def app(session: Session, policy: Policy) -> Guarded:
+    """The page of `session` as an ASGI application, behind `policy`."""
+    ours = page()
+
+    async def show(request: Request) -> Response:
+        return HTMLResponse(ours.html)
+
+    async def state(request: Request) -> Response:
+        return _answer(lambda: session.state(_place(request.query_params.get("at"))))
+
+    async def label(request: Request) -> Response:
+        body = await request.body()
+        return _answer(lambda: session.label(_decision(body, session.labels.who)))
+
+    async def undo(request: Request) -> Response:
+        body = await request.body()
+        return _answer(lambda: session.undo(_id(_object(body, "id"))))
+
+    async def export(request: Request) -> Response:
+        body = await request.body()
+        return _answer(lambda: _without_fields(body, session.export))
+
+    async def finish(request: Request) -> Response:
+        body = await request.body()
+        return _answer(lambda: _without_fields(body, session.finish))
+
+    routes = [
+        Route("/", show),
+        Route("/state", state),
+        Route("/label", label, methods=["POST"]),
+        Route("/undo", undo, methods=["POST"]),
+        Route("/export", export, methods=["POST"]),
+        Route("/finish", finish, methods=["POST"]),
+    ]
+    application = Starlette(routes=routes)
+    application.router.redirect_slashes = False
+    return Guarded(application, policy, ours.content_policy)
+
+
+def _answer(ask: Callable[[], Mapping[str, Any]]) -> Response:
+    """What `ask` gives as JSON, or why it gives nothing."""
+    try:
+        status, content = 200, ask()
+    except InputError as error:
+        status, content = 400, {"error": str(error)}
+    except StoreError as error:
+        status, content = 507, {"error": str(error)}
+    return Response(dump(content), status, media_type="application/json")
+
+
+def _place(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise InputError("'at' is the place of a pair, from 0")
+    return int(text)
+
+
+def _without_fields(body: bytes, deed: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    _object(body)
+    return deed()
+
+
+def _decision(body: bytes, who: str) -> Decision:
+    found = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment")
+    # A page that was left open may meet another person's server at its address.
+    if found["who"] != who:
+        raise InputError(f"the labels kept here are {who}'s; open the page anew")
+    query_id, snippet_id, comment = (found[name] for name in ("query_id", "snippet_id", "comment"))
+    if not all(isinstance(text, str) for text in (query_id, snippet_id, comment)):
+        raise InputError("'query_id', 'snippet_id' and 'comment' are texts")
+    if len(comment) > _LONGEST:
+        raise InputError(f"the comment has {len(comment):,} characters; {_LONGEST:,} fit")
+    grade = found["grade"]
+    if grade is not None and type(grade) is not int:
+        raise InputError("'grade' is a whole number, or null for not sure")
+    return Decision(_id(found), query_id, snippet_id, grade, comment.strip())
+
+
+def _id(found: Mapping[str, Any]) -> str:
+    decision_id = found["id"]
+    if not (isinstance(decision_id, str) and _ID.fullmatch(decision_id)):
+        raise InputError("'id' is 16 to 64 hex digits")
+    return decision_id
+
+
+def _object(body: bytes, *names: str) -> dict[str, Any]:
+    """The JSON object in `body`; raises InputError when it has other fields than `names`."""
+    try:
+        found = json.loads(body, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise InputError("the body is not JSON") from None
+    if not isinstance(found, dict) or found.keys() != set(names):
+        raise InputError(f"the body is an object with the fields {', '.join(names) or '(none)'}")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a field is there twice")
+    return found

@@ -1,0 +1,202 @@
+"""Owns which requests are answered: those of our own page in a browser on an address we know.
+
+Any page in a browser may send requests to 127.0.0.1, and by rebinding a name may seem to be its own
+origin. So the Host must be one we listen on, an Origin must be ours (for a write there must be one),
+browsers must not say that another site asks, and a write must come as JSON with a header that no form
+can send. The checks follow those of inspect_ai's viewer (`_view/network.py`).
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judge.errors import InputError
+from judge.report.rundir import dump
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+Headers = Sequence[tuple[bytes, bytes]]
+
+#: Bytes of a request's body that are read at most.
+LARGEST = 64 * 1024
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]+\]?")
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
+_ONCE = (
+    *(b"host", b"origin", b"sec-fetch-site", b"content-type", b"content-length"),
+    *(b"x-judge", b"x-judge-token"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Who is answered.
+
+    `hosts` are the values that a Host may have; `any_address` admits numeric ones, too, for no name can
+    be rebound to look like one. `token` is needed on every request but that for the page itself, which
+    holds nothing.
+    """
+
+    hosts: frozenset[str]
+    port: int
+    any_address: bool = False
+    token: str | None = None
+
+    def knows(self, host: str) -> bool:
+        """Whether a request may name `host`."""
+        if host in self.hosts:
+            return True
+        address, _, port = host.rpartition(":")
+        return self.any_address and port == str(self.port) and _address(address) is not None
+
+
+def policy(host: str, port: int, token: str | None) -> Policy:
+    """The policy of a server that listens on `host`.
+
+    Raises InputError for a host that is not this machine alone when no token is given, and for a token
+    that is too short or has letters that an address can't carry.
+    """
+    if not _NAME.fullmatch(host):
+        raise InputError(f"--host is {host!r:.80}; it is a name or an address without a port")
+    if token is not None and not _TOKEN.fullmatch(token):
+        raise InputError("--token has 8 to 200 letters, digits, '-', '.', '_' and '~'")
+    plain = _address(host)
+    own = f"[{plain}]" if plain is not None and plain.version == 6 else host.lower()
+    is_local = host == "localhost" or (plain is not None and plain.is_loopback)
+    if not is_local and token is None:
+        raise InputError(
+            f"--host {host} lets others reach the page; give a --token that they must know, or leave --host"
+            " out and stay on 127.0.0.1"
+        )
+    is_wildcard = plain is not None and plain.is_unspecified
+    names = (own, *_LOCAL) if is_local or is_wildcard else (own,)
+    # Browsers leave out port 80.
+    hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
+    return Policy(frozenset(hosts), port, is_wildcard, token)
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return None
+
+
+def refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
+    """Why a request is not answered, with its HTTP status; None when it is."""
+    values = _values(headers)
+    if values is None:
+        return 400, "a header is there twice or is not ASCII"
+    host, origin = values.get(b"host", "").lower(), values.get(b"origin")
+    if not policy.knows(host):
+        return 403, "unknown host"
+    if origin not in (None, f"http://{host}"):
+        return 403, "unknown origin"
+    if values.get(b"sec-fetch-site", "none") not in ("same-origin", "none"):
+        return 403, "asked for by another site"
+    if method not in ("GET", "POST"):
+        return 405, "GET or POST"
+    if policy.token is not None and (method, path) != ("GET", "/"):
+        given = values.get(b"x-judge-token", "")
+        if not hmac.compare_digest(given.encode(), policy.token.encode()):
+            return 401, "the token is missing or wrong: open the address that judge annotate printed"
+    return _write_refusal(values) if method == "POST" else None
+
+
+def _values(headers: Headers) -> dict[bytes, str] | None:
+    """The headers that decide, each once; None when one is doubled or not plain."""
+    found: dict[bytes, str] = {}
+    for header, value in headers:
+        if header.lower() in _ONCE:
+            if header.lower() in found or not value.isascii():
+                return None
+            found[header.lower()] = value.decode("ascii").strip()
+    return found
+
+
+def _write_refusal(values: dict[bytes, str]) -> tuple[int, str] | None:
+    if b"origin" not in values:
+        return 403, "a write names its origin"
+    if values.get(b"x-judge") != "annotate":
+        return 403, "a write has the header X-Judge: annotate"
+    if values.get(b"content-type", "").split(";")[0].strip().lower() != "application/json":
+        return 415, "a write is application/json"
+    length = values.get(b"content-length", "0")
+    if not length.isdigit():
+        return 400, "Content-Length is no number"
+    return (413, "too large") if int(length) > LARGEST else None
+
+
+class Guarded:
+    """`app` behind `policy`; `content_policy` is the Content-Security-Policy of every answer."""
+
+    def __init__(self, app: App, policy: Policy, content_policy: str) -> None:
+        self._app = app
+        self._policy = policy
+        self._headers = [
+            (b"content-security-policy", content_policy.encode()),
+            (b"cache-control", b"no-store"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"x-content-type-options", b"nosniff"),
+            (b"x-frame-options", b"DENY"),
+        ]
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answers one request, or refuses it before the application hears of it."""
+        if scope["type"] != "http":
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self._headers]
+            await send(message)
+
+        refused = refusal(self._policy, scope["method"], scope["path"], scope["headers"])
+        if refused is None and scope.get("raw_path", b"").decode("latin-1") != scope["path"]:
+            refused = 404, "no such page"
+        body = b""
+        if refused is None and scope["method"] == "POST":
+            read = await _body(receive)
+            body, refused = (b"", (413, "too large")) if read is None else (read, None)
+        if refused is not None:
+            await _refuse(send_safely, *refused)
+        else:
+            await self._app(scope, _replay(body, receive), send_safely)
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The whole body; None when it is too large."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > LARGEST:
+            return None
+        more = message.get("more_body", False)
+    return body
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Gives a body that was read already, then whatever else comes."""
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again
+
+
+async def _refuse(send: Send, status: int, why: str) -> None:
+    body = dump({"error": why}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

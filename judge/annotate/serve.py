@@ -1,0 +1,128 @@
+"""Owns `judge annotate`: the address that is listened on, and what the person at the terminal is told."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import socket
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from judge.annotate import labels, tasks
+from judge.annotate.guard import policy
+from judge.annotate.session import Session
+from judge.errors import InputError, SetupError
+from judge.report import reload
+from judge.report.rundir import RunFolder
+
+#: Tells the person at the terminal a text.
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the page is: `port` 0 takes a free one, a `token` is asked of whoever opens it."""
+
+    host: str
+    port: int
+    token: str | None = None
+
+
+def annotate(run: Path, plan: Path | None, who: str, address: Address, opens: bool, say: Say) -> None:
+    """Serves the page on which `who` labels the run in folder `run`, until Ctrl-C or SIGTERM.
+
+    Without a `plan` 50 queries are drawn. `opens` opens a browser; `say` tells the person. Raises
+    SetupError without the web extra, InputError when anything that was asked for can't be had.
+    """
+    _check_extra()
+    policy(address.host, address.port, address.token)
+    held = reload.load(RunFolder(run))
+    keys = tasks.planned(plan, held.pool) if plan else tasks.drawn(held.pool)
+    with labels.opened(run, who) as kept, _listening(address) as listener:
+        options = RunFolder(run).read("config.json").get("options", {})
+        ordered = tasks.in_order(held.pool, keys, kept.who)
+        session = Session(run, held, ordered, kept, options.get("as_of"))
+        port = listener.getsockname()[1]
+        url = _url(address, port)
+        say(_greeting(session, url))
+        if opens:
+            webbrowser.open(url)
+        try:
+            _serve(session, Address(address.host, port, address.token), listener)
+        finally:
+            say(_farewell(session))
+
+
+def _check_extra() -> None:
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise SetupError(f"judge annotate needs {' and '.join(missing)}: pip install 'judge[web]'")
+
+
+def _listening(address: Address) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((address.host, address.port), family=family)
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f"{address.host} port {address.port} can't be listened on: {error}; --port 0 takes a free one"
+        ) from error
+
+
+def _serve(session: Session, address: Address, listener: socket.socket) -> None:
+    """Answers requests until a signal; the answers under way are finished first."""
+    import uvicorn
+
+    from judge.annotate.app import app
+
+    guarded = app(session, policy(address.host, address.port, address.token))
+    config = uvicorn.Config(
+        guarded,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+    )
+    # uvicorn raises the signal again when it is done; both then end up here.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _url(address: Address, port: int) -> str:
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    # A fragment stays in the browser: no log and no other site gets to see it.
+    return f"http://{host}:{port}/" + (f"#{address.token}" if address.token else "")
+
+
+def _greeting(session: Session, url: str) -> str:
+    state = session.state()
+    done = f", {state['labelled']:,} of them are labelled" if state["labelled"] else ""
+    return (
+        f"{session.labels.who} labels {state['total']:,} pairs of {len(session.tasks.queries):,} queries of"
+        f" {session.run}{done}\n{url}\nCtrl-C ends; every label is kept at once, the same command goes on"
+    )
+
+
+def _farewell(session: Session) -> str:
+    if not session.labels.current:
+        return "no label was given"
+    table = session.labels.write_table()
+    state = session.state()
+    again = shlex.join(["judge", "annotate", str(session.run), "--who", session.labels.who])
+    rest = "" if state["next"] is None else f"go on with: {again}\n"
+    return (
+        f"{state['labelled']:,} of {state['total']:,} pairs are labelled, in {session.labels.path} and, for"
+        f" judge agree, {table}\n{rest}{session.command}"
+    )

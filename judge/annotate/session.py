@@ -1,0 +1,134 @@
+"""Owns one person's labelling of one run: what comes next, how far they are, and what comes of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from judge.annotate.labels import Decision, Labels
+from judge.annotate.tasks import Tasks, shown
+from judge.errors import InputError
+from judge.report.agreement import People, agreement_json
+from judge.report.reload import Held
+
+#: What of agreement.json the page tells; the rest is for `judge agree`.
+_TOLD = (
+    *("assessor", "pairs", "queries", "confusion", "same_grade", "kappa_quadratic"),
+    *("same_verdict", "kappa_relevant", "bias_relevant"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Somebody's labels of the run `held` in folder `run`. `today` is the date that its prompts named."""
+
+    run: Path
+    held: Held
+    tasks: Tasks
+    labels: Labels
+    today: str | None = None
+
+    def state(self, at: int | None = None) -> dict[str, Any]:
+        """Everything the page shows, as JSON values: the pair at place `at`, or else the next to label.
+
+        `pair` is None when nothing is left to label. Raises InputError for a place that there isn't.
+        """
+        current, scale = self.labels.current, self.held.asked.scale
+        undecided = (place for key, place in self.tasks.places.items() if key not in current)
+        following = next(undecided, None)
+        at = following if at is None else at
+        if at is not None and not 0 <= at < len(self.tasks.pairs):
+            raise InputError(f"there is no pair {at}; the last is {len(self.tasks.pairs) - 1}")
+        said = [current[key] for key in self.tasks.places if key in current]
+        return {
+            "who": self.labels.who,
+            "run": self.run.resolve().name,
+            "scale": scale.name,
+            "top": scale.top,
+            "relevant_from": scale.relevant_from,
+            "total": len(self.tasks.pairs),
+            "labelled": len(said),
+            "unsure": sum(decision.grade is None for decision in said),
+            "next": following,
+            "last": self._last(),
+            "finished": self.tasks.places.keys() <= self.labels.sealed,
+            "at": at,
+            **(self._pair(at, current) if at is not None else {"pair": None}),
+        }
+
+    def label(self, decision: Decision) -> dict[str, Any]:
+        """Keeps a decision and gives the state after it.
+
+        Raises InputError for a pair that is no task or a grade off the scale, and what `Labels.add` raises.
+        """
+        if decision.key not in self.tasks.places:
+            raise InputError("this pair is not among those to label")
+        if decision.grade is not None and not 0 <= decision.grade <= self.held.asked.scale.top:
+            raise InputError(f"grade {decision.grade} is not on the scale 0-{self.held.asked.scale.top}")
+        self.labels.add(decision)
+        return self.state()
+
+    def undo(self, decision_id: str) -> dict[str, Any]:
+        """Takes a decision back and gives the state at its pair; raises what `Labels.undo` raises."""
+        decision = self.labels.undo(decision_id)
+        return self.state(self.tasks.places.get(decision.key))
+
+    def export(self) -> dict[str, Any]:
+        """Writes the labels as CSV; says where, and what to type for all that they say of the run."""
+        current = self.labels.current
+        return {
+            "labelled": sum(key in current for key in self.tasks.places),
+            "path": str(self.labels.write_table()),
+            "command": self.command,
+        }
+
+    def finish(self) -> dict[str, Any]:
+        """As `export`, and the decisions are final from now on; `agreement` is what the page tells of it.
+
+        Raises InputError while a pair is not labelled: whoever knows the model's side labels blind no more.
+        """
+        left = len(self.tasks.places.keys() - self.labels.current.keys())
+        if left:
+            raise InputError(f"{left:,} pairs are not labelled yet")
+        self.labels.seal()
+        return {**self.export(), "agreement": self._agreement()}
+
+    @property
+    def command(self) -> str:
+        """What to type for all that can be said of the run and these labels."""
+        scale = ("--labels-scale", self.held.asked.scale.name)
+        return shlex.join(["judge", "agree", str(self.run), "--qrels", str(self.labels.table), *scale])
+
+    def _agreement(self) -> Mapping[str, Any] | None:
+        """None when no pair has a grade."""
+        known = {(pair.query.id, pair.snippet.id) for pair in self.held.pool.pairs}
+        given = {key: each.grade for key, each in self.labels.current.items() if each.grade is not None}
+        grades = {key: grade for key, grade in given.items() if key in known}
+        if not grades:
+            return None
+        people = People(grades, self.held.asked.scale, len(given) - len(grades), self.labels.table.name)
+        found = agreement_json(self.held, people)
+        return {name: found[name] for name in _TOLD}
+
+    def _last(self) -> dict[str, Any] | None:
+        last = self.labels.last
+        return None if last is None else {"id": last.id, "at": self.tasks.places.get(last.key)}
+
+    def _pair(self, at: int, current: Mapping[tuple[str, str], Decision]) -> dict[str, Any]:
+        pair = self.tasks.pairs[at]
+        places = self.tasks.queries[pair.query.id]
+        key = (pair.query.id, pair.snippet.id)
+        decision = current.get(key)
+        return {
+            "pair": shown(pair, self.today),
+            "decision": decision
+            and {"id": decision.id, "grade": decision.grade, "comment": decision.comment},
+            "sealed": key in self.labels.sealed,
+            "query_number": list(self.tasks.queries).index(pair.query.id) + 1,
+            "queries": len(self.tasks.queries),
+            "pair_number": at - places.start + 1,
+            "pairs_of_query": len(places),
+        }

@@ -1,0 +1,152 @@
+"""Owns what a person is asked to label, in which order, and what of a pair is shown.
+
+Shown is what the assessor saw. Engine, rank, address and the model's verdict never leave this module,
+and the order says nothing of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from judge.dataset.cells import readings
+from judge.dataset.identifiers import short_hash
+from judge.errors import InputError
+from judge.measure.calibrate import ENOUGH_LABELLED
+from judge.measure.calibrate import plan as draw
+from judge.records import Pair, Pool
+
+#: A pair's name: (query_id, snippet_id).
+Key = tuple[str, str]
+
+# What no reader sees and a screen may obey. Joiners stay: cleaning left those that writing needs.
+_HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_COLUMNS = ("query_id", "snippet_id")
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """The pairs to label, in order: all of a query's before the next query's."""
+
+    pairs: tuple[Pair, ...]
+
+    @cached_property
+    def places(self) -> dict[Key, int]:
+        """Where each pair stands, from 0."""
+        return {(pair.query.id, pair.snippet.id): at for at, pair in enumerate(self.pairs)}
+
+    @cached_property
+    def queries(self) -> dict[str, range]:
+        """Which pairs, by their places, belong to each query."""
+        found: dict[str, range] = {}
+        for at, pair in enumerate(self.pairs):
+            start = found[pair.query.id].start if pair.query.id in found else at
+            found[pair.query.id] = range(start, at + 1)
+        return found
+
+
+def drawn(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[Key, ...]:
+    """The pairs of `count` queries drawn at random, or of all queries where there are fewer.
+
+    They are the queries that `judge agree --plan` draws, so that more can be labelled later. Raises
+    InputError when the pool is empty.
+    """
+    snippets: dict[str, list[Key]] = {}
+    for pair in pool.pairs:
+        snippets.setdefault(pair.query.id, []).append((pair.query.id, pair.snippet.id))
+    if not snippets:
+        raise InputError("the run has no pair to label")
+    chosen = draw(list(snippets), min(count, len(snippets)))
+    return tuple(key for query_id in chosen for key in snippets[query_id])
+
+
+def planned(path: Path, pool: Pool) -> tuple[Key, ...]:
+    """The pairs that a plan's rows name, each once, in the plan's order.
+
+    A plan is the CSV that `judge agree --plan` writes; only its columns `query_id` and `snippet_id`
+    count, whatever a spreadsheet made of the rest. Raises InputError naming file and line when it
+    can't be read or names what is no pair of the run.
+    """
+    known = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
+    found: dict[Key, None] = {}
+    for place, query_cell, snippet_cell in _rows(path):
+        names = ((query, item) for query in readings(query_cell) for item in readings(snippet_cell))
+        key = next((name for name in names if name in known), None)
+        if key is None:
+            raise InputError(
+                f"{place}: query {query_cell!r:.80} with snippet {snippet_cell!r:.80} is no pair of this run;"
+                " is it the plan of another?"
+            )
+        found[key] = None
+    if not found:
+        raise InputError(f"{path}: names no pair; write one with: judge agree RUN --plan N")
+    return tuple(found)
+
+
+def in_order(pool: Pool, keys: Sequence[Key], who: str) -> Tasks:
+    """The pairs `keys` of the pool: queries as they first come, a query's snippets shuffled for `who`."""
+    pairs = {(pair.query.id, pair.snippet.id): pair for pair in pool.pairs}
+    place = {query_id: at for at, query_id in enumerate(dict.fromkeys(key[0] for key in keys))}
+    ordered = sorted(keys, key=lambda key: (place[key[0]], short_hash([who, *key], 16)))
+    return Tasks(tuple(pairs[key] for key in ordered))
+
+
+def shown(pair: Pair, today: str | None) -> dict[str, Any]:
+    """What of a pair the page shows, as JSON values, characters that hide or command made visible."""
+    query, snippet = pair.query, pair.snippet
+    return {
+        "query_id": query.id,
+        "snippet_id": snippet.id,
+        "lang": query.lang,
+        "query": legible(query.text),
+        "reference": legible(query.reference or ""),
+        "today": today or "",
+        "title": legible(snippet.title),
+        "date": legible(snippet.date),
+        "snippet": legible(snippet.text),
+    }
+
+
+def legible(text: str) -> str:
+    """`text` with controls, bidi marks and the like as escapes; joiners and emoji as they are."""
+    return _HIDDEN.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Each row's place, query and snippet; commas, semicolons or tabs between cells, as spreadsheets save."""
+    text = _text(path)
+    csv.field_size_limit(1 << 30)
+    header_line = next((line for line in text.split("\n") if line.strip()), "")
+    separator = max(",;\t", key=header_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        header = [cell.strip().casefold() for cell in next((row for row in reader if any(row)), [])]
+        if not set(_COLUMNS) <= set(header):
+            raise InputError(
+                f"{path}: is no plan: it needs the columns query_id and snippet_id, and has"
+                f" {header!r:.160}; write one with: judge agree RUN --plan N"
+            )
+        query_at, snippet_at = map(header.index, _COLUMNS)
+        for row in reader:
+            if any(map(str.strip, row)):
+                cells = [cell.strip() for cell in row] + [""] * len(header)
+                yield f"{path}:{reader.line_num}", cells[query_at], cells[snippet_at]
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: is not CSV: {error}") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8; of a spreadsheet, save 'CSV UTF-8'") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error

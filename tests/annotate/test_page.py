@@ -1,0 +1,78 @@
+"""The page says what the prompts say, runs nothing else, and takes no text for markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from importlib.resources import files
+
+import pytest
+
+from judge.annotate.page import page
+from judge.assess.prompt import default_directory
+
+TEMPLATES = files("judge.annotate") / "templates"
+
+
+def source(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def sentences(name: str, lang: str, scale: str) -> list[str]:
+    """The texts that words.js has for a language and a scale in its constant `name`."""
+    constant = re.search(rf"^const {name} = {{$(.*?)^}};$", source("words.js"), re.DOTALL | re.MULTILINE)
+    assert constant
+    language = re.search(rf"^  {lang}: {{$(.*?)^  }},$", constant[1], re.DOTALL | re.MULTILINE)
+    assert language
+    texts = re.search(rf"^    {scale}: \[$(.*?)^    \],$", language[1], re.DOTALL | re.MULTILINE)
+    assert texts
+    return re.findall(r'^      "(.*)",$', texts[1], re.MULTILINE)
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("scale", ["graded", "binary"])
+def test_people_go_by_the_words_that_the_model_goes_by(lang: str, scale: str) -> None:
+    prompt = (default_directory() / lang / f"{scale}.jinja").read_text(encoding="utf-8")
+    rules = sentences("RULES", lang, scale)
+    assert [f"- {rule}" for rule in rules] == re.findall(r"^- .*$", prompt, re.MULTILINE)
+    grades = sentences("GRADES", lang, scale)
+    names = ["no", "yes"] if scale == "binary" else [str(grade) for grade in range(4)]
+    for name, meaning in zip(names, grades, strict=True):
+        assert re.search(rf"^{name}[:：] ?{re.escape(meaning)}$", prompt, re.MULTILINE), meaning
+
+
+def test_both_languages_say_everything() -> None:
+    constant = source("words.js").partition("const WORDS = {")[2]
+    zh, en = (
+        re.findall(r"^    (\w+):", block, re.MULTILINE)
+        for block in re.findall(r"^  \w\w: {$(.*?)^  },$", constant, re.DOTALL | re.MULTILINE)
+    )
+    assert zh == en
+    assert len(en) > 40
+
+
+def test_the_browser_runs_our_script_and_style_and_nothing_else() -> None:
+    ours = page()
+    for kind in ("style", "script"):
+        blocks = re.findall(rf"<{kind}>(.*?)</{kind}>", ours.html, re.DOTALL)
+        assert len(blocks) == 1
+        digest = base64.b64encode(hashlib.sha256(blocks[0].encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in ours.content_policy
+    assert ours.content_policy.startswith("default-src 'none';")
+    assert "unsafe" not in ours.content_policy
+    assert not re.search(r"\s(?:style|on\w+)=", ours.html.partition("<script>")[0])
+
+
+def test_no_text_can_become_markup_or_code() -> None:
+    for name in ("show.js", "page.js", "words.js"):
+        for sink in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacent",
+            "document.write",
+            "eval(",
+            "Function(",
+            "href",
+        ):
+            assert sink not in source(name), (name, sink)

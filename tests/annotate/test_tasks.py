@@ -1,0 +1,156 @@
+"""What is asked about: whole queries, in an order that says nothing, and nothing that gives it away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.annotate import tasks
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.errors import InputError
+from judge.measure.calibrate import plan as draw
+from judge.records import Dataset, Pair, Pool, Query, Snippet
+from judge.report import plan
+
+IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]
+
+
+def world(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Dataset, Pool]:
+    data = read(
+        [
+            {
+                "query_id": query_id,
+                "query": f"about {query_id}",
+                "engine": f"engine-{engine}",
+                "snippet": f"{text} {query_id} {engine}",
+                "url": f"https://engine-{engine}.example/{text}",
+                "docno": f"doc-{engine}-{text}",
+                "reference": "the answer",
+            }
+            for query_id in query_ids
+            for engine in engines
+            for text in range(texts)
+        ],
+        lang="en",
+        max_chars=400,
+    )
+    return data, pool(data, 10)
+
+
+def names(found: tasks.Tasks) -> list[tuple[str, str]]:
+    return list(found.places)
+
+
+def test_a_query_is_finished_before_the_next_begins() -> None:
+    _, held = world(["p", "q", "r"])
+    keys = [(pair.query.id, pair.snippet.id) for pair in held.pairs]
+    found = tasks.in_order(held, sorted(keys, key=lambda key: "rpq".index(key[0])), "ann")
+    assert [pair.query.id for pair in found.pairs] == ["r"] * 8 + ["p"] * 8 + ["q"] * 8
+    assert sorted(names(found)) == sorted(keys)
+    assert found.queries == {"r": range(8), "p": range(8, 16), "q": range(16, 24)}
+    assert [found.places[key] for key in names(found)] == list(range(24))
+
+
+def test_each_person_has_an_order_of_their_own_that_stays() -> None:
+    _, held = world(["p", "q"], texts=6)
+    keys = tasks.drawn(held)
+    ann, bob = (names(tasks.in_order(held, keys, who)) for who in ("ann", "bob"))
+    assert ann == names(tasks.in_order(held, keys, "ann")) != bob
+    assert {key for key in ann if key[0] == ann[0][0]} == {key for key in bob if key[0] == ann[0][0]}
+
+
+def test_the_order_knows_neither_engine_nor_rank() -> None:
+    one, other = (
+        read(
+            [{"query": "x", "query_id": "q", "engine": engine, "snippet": text} for text in texts],
+            lang="en",
+            max_chars=99,
+        )
+        for engine, texts in (("a", "abcdefgh"), ("z", "hgfedcba"))
+    )
+    orders = [
+        names(tasks.in_order(pool(data, 9), tasks.drawn(pool(data, 9)), "ann")) for data in (one, other)
+    ]
+    assert orders[0] == orders[1]
+
+
+def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
+    _, held = world([f"q{number}" for number in range(8)], engines="a", texts=2)
+    query_ids = {pair.query.id for pair in held.pairs}
+    found = list(dict.fromkeys(key[0] for key in tasks.drawn(held, 5)))
+    assert found == list(draw(sorted(query_ids), 5))
+    assert set(tasks.drawn(held)) == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
+    with pytest.raises(InputError, match="no pair to label"):
+        tasks.drawn(Pool(10, 0, (), {}))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path, separator: str) -> None:
+    data, held = world(IDS)
+    path = plan.write(tmp_path / "plan.csv", data, held, IDS[::-1])
+    text = path.read_text(encoding="utf-8-sig")
+    if separator != ",":
+        text = text.replace(",", separator)
+    path.write_text(text.replace("snippet_id", " Snippet_ID ", 1), encoding="utf-8")
+    found = tasks.planned(path, held)
+    assert set(found) == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
+    assert list(dict.fromkeys(key[0] for key in found)) == IDS[::-1]
+
+
+def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) -> None:
+    data, held = world(["p", "q"])
+    path = plan.write(tmp_path / "plan.csv", data, held, ["p", "q"])
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
+    assert len(tasks.planned(path, held)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("query_id,snippet_id\np,nothing\n", "plan.csv:2: query 'p' with snippet 'nothing' is no pair"),
+        ("query_id,snippet_id\n", "names no pair"),
+        ("query,grade\nx,1\n", "needs the columns query_id and snippet_id"),
+        ("", "needs the columns"),
+        ("\udcff", "is not UTF-8"),
+    ],
+)
+def test_another_file_is_refused_in_a_line(tmp_path: Path, text: str, said: str) -> None:
+    _, held = world(["p"])
+    path = tmp_path / "plan.csv"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match=said.replace("(", r"\(")):
+        tasks.planned(path, held)
+    with pytest.raises(InputError, match="no such file"):
+        tasks.planned(tmp_path / "absent.csv", held)
+
+
+def test_nothing_shown_tells_engine_rank_or_address() -> None:
+    data, held = world(["p"])
+    text = json.dumps([tasks.shown(pair, "2026-05-01") for pair in held.pairs])
+    for secret in (*data.engines, "example", "doc-"):
+        assert secret not in text
+    one = tasks.shown(held.pairs[0], None)
+    assert one["reference"] == "the answer"
+    assert one["today"] == ""
+    assert one.keys() == {
+        *("query_id", "snippet_id", "lang", "query", "reference", "today", "title", "date", "snippet"),
+    }
+
+
+def test_what_hides_is_made_visible_and_what_writes_is_left() -> None:
+    assert tasks.legible("a\u202eb\x1b[2K\u2028c") == "a\\x202eb\\x1b[2K\\x2028c"
+    for text in ("می\u200cخواهم", "👩\u200d🔬 ❤\ufe0f", "क्\u200dष", "两行\n小狗", "\U0001fae8"):
+        assert tasks.legible(text) == text
+
+
+@given(st.text())
+def test_no_text_breaks_what_is_shown(text: str) -> None:
+    query = Query("q", text, text, "en", reference=text)
+    found = tasks.shown(Pair(query, Snippet("s", text, text, text, "", text, text)), text)
+    assert not any(char in str(found["snippet"]) for char in "\x00\x1b\u202e\u2066\ufeff")
