@@ -1,0 +1,37 @@
+"""Owns the charts of the report: what each shows, in one pass over the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from judge.report.charts import grades, matrix, means, pairs, queries, repeats
+from judge.report.charts.chart import Chart
+from judge.report.charts.svg import Said
+
+__all__ = ["Chart", "Said", "charts"]
+
+
+def charts(
+    summary: Mapping[str, Any], entries: Iterable[Mapping[str, Any]], agreement: Mapping[str, Any] | None
+) -> tuple[Chart, ...]:
+    """The charts that have something to show, in the order to show them.
+
+    `summary` is what summary.json holds, `agreement` what agreement.json does, if there is one, and
+    `entries` are the queries of results.json: each is looked at once, and none is kept.
+    """
+    shown = grades.Grades(summary["repeats"], summary["depth"])
+    ahead = queries.differences(summary)
+    for entry in entries:
+        shown.add(entry)
+        if ahead:
+            ahead.add(entry)
+    drawn = (
+        means.chart(summary),
+        pairs.chart(summary),
+        ahead and queries.chart(ahead),
+        grades.chart(summary, shown),
+        repeats.chart(summary),
+        agreement and matrix.chart(agreement),
+    )
+    return tuple(chart for chart in drawn if chart)

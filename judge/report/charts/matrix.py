@@ -1,0 +1,144 @@
+"""Owns the chart of agreement: people's grades against the assessor's, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from judge.report.charts import texts
+from judge.report.charts.chart import Caption, Chart, figure
+from judge.report.charts.svg import Said, inset, name, percent, say, tag
+
+_NAMES = 0.3
+_TOP = 44
+_CELL = 40
+#: How dark the fullest cell is: its text must stay readable.
+_DARKEST = 0.4
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The counts, rows people and columns assessor, with what the grades of each side are called."""
+
+    counts: Sequence[Sequence[int]]
+    people: Sequence[Said]
+    assessor: Sequence[Said]
+
+    @property
+    def all(self) -> int:
+        return sum(map(sum, self.counts))
+
+
+def chart(agreement: Row) -> Chart | None:
+    """The matrix of agreement.json; None when no pair was graded by both."""
+    table = _Table(
+        agreement["confusion"], _graded(len(agreement["confusion"])), _graded(len(agreement["confusion"][0]))
+    )
+    if not table.all:
+        return None
+    caption = Caption("agreement", Said("People and the assessor", "人工与评测员"), _said(agreement))
+    head = (
+        Said("people ↓  assessor →", "人工 ↓  评测员 →"),
+        *map(_numbered, range(len(table.assessor)), table.assessor),
+    )
+    rows = tuple((str(grade), *(f"{count:,}" for count in row)) for grade, row in enumerate(table.counts))
+    return Chart(caption.id, caption.title, caption.desc, _picture(caption, agreement, table), head, rows)
+
+
+def _graded(grades: int) -> Sequence[Said]:
+    """What the grades of a scale with so many of them are called."""
+    return texts.GRADES["binary" if grades == 2 else "graded"]
+
+
+def _numbered(grade: int, said: Said) -> Said:
+    return Said(f"{grade} {said.en}", f"{grade} {said.zh}")
+
+
+def _said(agreement: Row) -> Said:
+    parts = [
+        Said(
+            f"How people and the assessor graded the same {agreement['pairs']:,} pairs, as counts and as"
+            " shares of each grade of people",
+            f"人工与评测员对同一批 {agreement['pairs']:,} 个（查询，摘要）对给出的等级："
+            "对数，以及占人工该等级的比例",
+        ),
+        *_alike(agreement),
+    ]
+    bias = agreement["bias"]["value"]
+    if bias:
+        way = Said("higher", "高") if bias > 0 else Said("lower", "低")
+        parts.append(
+            Said(
+                f"On average the assessor grades {abs(bias):.2f} {way.en} than people",
+                f"评测员给的等级平均比人工{way.zh} {abs(bias):.2f}",
+            )
+        )
+    return Said("".join(f"{part.en}. " for part in parts).strip(), "".join(f"{part.zh}。" for part in parts))
+
+
+def _alike(agreement: Row) -> Iterator[Said]:
+    """How often both say the same."""
+    same, verdict = agreement["same_grade"]["value"], agreement["same_verdict"]["value"]
+    if same is not None:
+        yield Said(f"{texts.share(same)} have the same grade", f"{texts.share(same)} 等级相同")
+    if verdict is not None:
+        share, kappa = texts.share(verdict), agreement["kappa_relevant"]["value"]
+        en, zh = f"{share} have the same verdict, relevant or not", f"{share} 结论（相关与否）相同"
+        if kappa is not None:
+            en += f" (kappa {kappa:.2f})"
+            zh += f"（kappa {kappa:.2f}）"
+        yield Said(en, zh)
+
+
+def _picture(caption: Caption, agreement: Row, table: _Table) -> Markup:
+    bottom = _TOP + _CELL * len(table.people)
+    return figure(
+        caption,
+        bottom + 4,
+        say(Said("people", "人工"), class_="head", x=0, y=34),
+        inset(_NAMES, 1 - _NAMES, *_columns(agreement, table), *_cells(table), *_borders(agreement, table)),
+        *_rows(table),
+    )
+
+
+def _rows(table: _Table) -> Iterator[Markup]:
+    for grade, said in enumerate(table.people):
+        y = _TOP + _CELL * (grade + 0.5) + 4
+        yield say(_numbered(grade, said), class_="name", x=0, y=y)
+
+
+def _columns(agreement: Row, table: _Table) -> Iterator[Markup]:
+    yield name(agreement["assessor"], 34, class_="head", x=0, y=12)
+    for grade in range(len(table.assessor)):
+        at = percent((grade + 0.5) / len(table.assessor))
+        yield tag("text", str(grade), class_="name", x=at, y=34, text_anchor="middle")
+
+
+def _cells(table: _Table) -> Iterator[Markup]:
+    """Every count, on a ground as dark as its share of the people's grade is large."""
+    width = 1 / len(table.assessor)
+    for at, row in enumerate(table.counts):
+        y = _TOP + _CELL * at
+        for column, count in enumerate(row):
+            share = count / sum(row) if count else 0.0
+            yield tag(
+                "rect", class_="heat", fill_opacity=_DARKEST * share,
+                x=percent(width * column), width=percent(width), y=y, height=_CELL,
+            )  # fmt: skip
+            centre = percent(width * (column + 0.5))
+            yield tag("text", f"{count:,}", class_="number", x=centre, y=y + 18, text_anchor="middle")
+            yield tag("text", texts.share(share), class_="tick", x=centre, y=y + 33, text_anchor="middle")
+
+
+def _borders(agreement: Row, table: _Table) -> Iterator[Markup]:
+    """Where relevant begins, on either side: what lies across is a disagreement that scores notice."""
+    x = percent(agreement["relevant_from"] / len(table.assessor))
+    y = _TOP + _CELL * agreement["people_relevant_from"]
+    height = _TOP + _CELL * len(table.people)
+    yield tag("line", x1=x, x2=x, y1=_TOP, y2=height, class_="relevant")
+    yield tag("line", x1="0%", x2="100%", y1=y, y2=y, class_="relevant")

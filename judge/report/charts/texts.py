@@ -1,0 +1,45 @@
+"""Owns the words that charts share: measures, grades, numbers, names in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from judge.report.charts.svg import NOTHING, Said
+
+#: What each grade of a scale is called in a word or two, from grade 0 up.
+GRADES = {
+    "graded": (
+        Said("off topic", "无关"),
+        Said("on topic only", "仅沾话题"),
+        Said("part of it", "部分回答"),
+        Said("full answer", "完整回答"),
+    ),
+    "binary": (Said("no", "否"), Said("yes", "是")),
+}
+UNJUDGED = Said("unjudged", "未判定")
+ENGINE = Said("engine", "引擎")
+
+
+def mean_of(measure: str) -> str:
+    """The measure's name as one of a mean: the mean of AP is MAP."""
+    return f"MAP{measure[2:]}" if measure == "AP" or measure.startswith("AP@") else measure
+
+
+def fixed(value: float | None, form: str = ".3f") -> str:
+    """A number, or a dash where there is none; with a true minus."""
+    return NOTHING if value is None else format(value, form).replace("-", "−")
+
+
+def between(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
+    """Both ends of a range, or a dash."""
+    return f"{fixed(ends[0], form)} … {fixed(ends[1], form)}" if ends else NOTHING
+
+
+def share(value: float | None) -> str:
+    """A share as a percentage, or a dash."""
+    return NOTHING if value is None else f"{value:.0%}"
+
+
+def grade_class(grade: int, top: int) -> str:
+    """The class of a grade's colour: the top grade of any scale looks the same, and so does 0."""
+    return f"grade-{round(3 * grade / top)}"

@@ -1,0 +1,52 @@
+"""Owns runs as charts get them: the summary and the queries of results.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from judge.measure.compare import compare
+from judge.measure.score import Scores, score
+from judge.measure.stability import stability
+from judge.measure.summary import summarise
+from judge.report import results
+from judge.report.findings import Findings
+from judge.report.reload import Held
+from judge.report.summary import summary
+
+
+def scored(run: Held) -> Scores:
+    """The run's scores."""
+    asked = run.asked
+    return score(
+        run.data.rankings,
+        run.pool.documents,
+        run.judgments,
+        asked.measures,
+        asked.scale,
+        depth=run.pool.depth,
+    )
+
+
+def summary_of(run: Held) -> dict[str, Any]:
+    """What summary.json holds of the run, but for slices and own lists."""
+    scores = scored(run)
+    found = Findings(compare(scores), (), None, stability(scores, run.judgments, run.asked.scale))
+    return summary(run.data, run.pool, run.judgments, summarise(scores), found, run.asked)
+
+
+def entries_of(run: Held) -> Iterator[dict[str, Any]]:
+    """The queries of the run's results.json, once."""
+    scores = scored(run)
+    value, _, _ = scores.by_query()
+    table = {
+        (engine, query): {
+            str(measure): None if np.isnan(value[e, q, m]) else float(value[e, q, m])
+            for m, measure in enumerate(scores.measures)
+        }
+        for e, engine in enumerate(scores.engines)
+        for q, query in enumerate(scores.queries)
+    }
+    return results.queries(run.data, run.pool, run.judgments, table, run.asked.scale)
