@@ -18,6 +18,8 @@ from judge.report.outcome import Outcome
 if TYPE_CHECKING:
     import pandas as pd
 
+    from judge.records import ScaleName
+
 
 def run(
     data: str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame,
@@ -54,12 +56,13 @@ def compare(*runs: str | Path) -> Mapping[str, Any]:
     return pipeline.compare_runs([Path(run) for run in runs])
 
 
-def agree(run: str | Path, qrels: str | Path) -> Mapping[str, Any]:
+def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
     """How far people's labels in the file `qrels` bear out a run: what `agreement.json` holds.
 
-    Raises InputError when the folder or the labels can't be read, or not one label is about the run.
+    `labels_scale` says how people graded where their highest grade doesn't. Raises InputError when the
+    folder or the labels can't be read, or not one label is about the run.
     """
-    return pipeline.agree(Path(run), Path(qrels))
+    return pipeline.agree(Path(run), Path(qrels), labels_scale)
 
 
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from judge import options
 from judge.errors import InputError, Interrupted, JudgeError
 
 if TYPE_CHECKING:
@@ -30,47 +31,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-_Data = Annotated[
-    list[Path] | None,
-    typer.Argument(help="Dataset: .jsonl, .json, .csv or .parquet (after --run: more run files)."),
-]
-_Topics = Annotated[Path | None, typer.Option(help="TREC input: topics (id, tab, text).")]
-_Docs = Annotated[Path | None, typer.Option(help="TREC input: documents (.jsonl or .tsv, .gz too).")]
-_TrecRuns = Annotated[list[Path] | None, typer.Option("--run", help="TREC input: a run file; repeat it.")]
-_Model = Annotated[
-    str | None,
-    typer.Option("--model", "-m", help="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical."),
-]
-_BaseUrl = Annotated[str | None, typer.Option(help="Server to call instead of the provider's own.")]
-_Scale = Annotated[str | None, typer.Option(help="graded (0-3, default) or binary (yes/no).")]
-_Lang = Annotated[str | None, typer.Option(help="Language of the prompt: auto (by query, default), zh, en.")]
-_Repeats = Annotated[int | None, typer.Option(help="Judge everything N times, to see how stable it is.")]
-_Depth = Annotated[int | None, typer.Option(help="How many ranks are judged (default 10).")]
-_RelevantFrom = Annotated[int | None, typer.Option(help="Lowest grade that counts as relevant.")]
-_AsOf = Annotated[str | None, typer.Option(help="A date that the prompt calls today, e.g. 2026-05-01.")]
-_Prompts = Annotated[Path | None, typer.Option(help="Folder with your own zh/ and en/ prompts.")]
-_Temperature = Annotated[float | None, typer.Option(help="Sampling temperature (default 0).")]
-_TopP = Annotated[float | None, typer.Option(help="Nucleus sampling; not sent unless given.")]
-_Seed = Annotated[int | None, typer.Option(help="Sampling seed; not sent unless given.")]
-_MaxTokens = Annotated[int | None, typer.Option(help="Longest reply, in tokens (default 512).")]
-_Thinking = Annotated[bool | None, typer.Option("--thinking", help="Let a reasoning model think.")]
-_Measures = Annotated[str | None, typer.Option(help='Measures, e.g. "nDCG@10 AP@10 P@5".')]
-_MinCoverage = Annotated[float | None, typer.Option(help="Share of pairs that must be judged (0.99).")]
-_Concurrency = Annotated[int | None, typer.Option(help="Most calls in flight (default 64).")]
-_Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 60).")]
-_Attempts = Annotated[int | None, typer.Option(help="Requests per call when the server fails (default 5).")]
-_Budget = Annotated[float | None, typer.Option(help="Stop when this many USD are spent; needs --price.")]
-_MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls.")]
-_Price = Annotated[
-    str | None, typer.Option(help="INPUT,OUTPUT[,CACHED] in USD per million tokens, from your provider.")
-]
-_Config = Annotated[
-    Path | None, typer.Option("--config", help="TOML file with these options; the command line wins.")
-]
-_Out = Annotated[Path | None, typer.Option(help="Folder of the run; an existing one is gone on with.")]
-_Store = Annotated[Path | None, typer.Option(help="Verdict store (default: verdicts.sqlite beside --out).")]
-_RunFolder = Annotated[Path, typer.Argument(help="Folder of a run.", show_default=False)]
 
 
 def _version(asked: bool) -> None:
@@ -91,7 +51,7 @@ def _options_of_all(
 
 
 @app.command()
-def demo(out: _Out = None) -> None:
+def demo(out: options.Out = None) -> None:
     """Judge a shipped Chinese and English example with the offline lexical floor: no key, no network."""
     from judge import example
 
@@ -117,35 +77,35 @@ def _with_the_options_of(other: Callable[..., None]) -> Callable[[Callable[..., 
 @app.command()
 def run(  # one parameter an option is how typer reads a command
     context: typer.Context,
-    data: _Data = None,
-    model: _Model = None,
-    topics: _Topics = None,
-    docs: _Docs = None,
-    trec_runs: _TrecRuns = None,
-    base_url: _BaseUrl = None,
-    scale: _Scale = None,
-    lang: _Lang = None,
-    repeats: _Repeats = None,
-    depth: _Depth = None,
-    relevant_from: _RelevantFrom = None,
-    as_of: _AsOf = None,
-    prompts: _Prompts = None,
-    temperature: _Temperature = None,
-    top_p: _TopP = None,
-    seed: _Seed = None,
-    max_tokens: _MaxTokens = None,
-    thinking: _Thinking = None,
-    measures: _Measures = None,
-    min_coverage: _MinCoverage = None,
-    concurrency: _Concurrency = None,
-    timeout: _Timeout = None,
-    attempts: _Attempts = None,
-    budget: _Budget = None,
-    max_calls: _MaxCalls = None,
-    price: _Price = None,
-    config: _Config = None,
-    out: _Out = None,
-    store: _Store = None,
+    data: options.Data = None,
+    model: options.Model = None,
+    topics: options.Topics = None,
+    docs: options.Docs = None,
+    trec_runs: options.TrecRuns = None,
+    base_url: options.BaseUrl = None,
+    scale: options.Scale = None,
+    lang: options.Lang = None,
+    repeats: options.Repeats = None,
+    depth: options.Depth = None,
+    relevant_from: options.RelevantFrom = None,
+    as_of: options.AsOf = None,
+    prompts: options.Prompts = None,
+    temperature: options.Temperature = None,
+    top_p: options.TopP = None,
+    seed: options.Seed = None,
+    max_tokens: options.MaxTokens = None,
+    thinking: options.Thinking = None,
+    measures: options.Measures = None,
+    min_coverage: options.MinCoverage = None,
+    concurrency: options.Concurrency = None,
+    timeout: options.Timeout = None,
+    attempts: options.Attempts = None,
+    budget: options.Budget = None,
+    max_calls: options.MaxCalls = None,
+    price: options.Price = None,
+    config: options.Config = None,
+    out: options.Out = None,
+    store: options.Store = None,
 ) -> None:
     """Judge a dataset, score every engine, and leave a run folder. The same command again resumes."""
     _judge(_given(context), config)
@@ -158,12 +118,12 @@ def estimate(context: typer.Context, **_: object) -> None:
     from judge import pipeline
     from judge.report import table
 
-    options = _options(_given(context), context.params["config"])
-    table.estimate(pipeline.estimate(options), _console())
+    asked = _options(_given(context), context.params["config"])
+    table.estimate(pipeline.estimate(asked), _console())
 
 
 @app.command()
-def score(run: _RunFolder, measures: _Measures = None) -> None:
+def score(run: options.RunFolder, measures: options.Measures = None) -> None:
     """Score a run again from its judgments: free, and with any measures."""
     from judge import pipeline
     from judge.report import table
@@ -174,12 +134,10 @@ def score(run: _RunFolder, measures: _Measures = None) -> None:
 
 @app.command()
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", show_default=False)],
-    measures: Annotated[
-        str | None, typer.Option(help='Measures whose pairs are shown (default: the first), e.g. "AP@10".')
-    ] = None,
-    pairs: Annotated[int, typer.Option(min=0, help="Most pairs of engines to show for a measure.")] = 21,
-    json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON instead.")] = False,
+    runs: options.RunFolders,
+    measures: options.ShownMeasures = None,
+    pairs: options.Pairs = 21,
+    json: options.Json = False,
 ) -> None:
     """Say which engines differ and how sure that is, within a run or across runs."""
     from judge import pipeline
@@ -194,26 +152,16 @@ def compare(
 
 @app.command()
 def agree(
-    run: Annotated[
-        Path, typer.Argument(help="Folder of a run, or an assessor's grades (qrels).", show_default=False)
-    ],
-    qrels: Annotated[
-        Path | None, typer.Option(help="People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
-    ] = None,
-    plan: Annotated[
-        int | None, typer.Option(help="Draw N queries at random and write a file for people to label.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed draws other queries.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="File of the plan (default: RUN/labels.csv).")] = None,
-    labels_scale: Annotated[
-        str | None, typer.Option(help="How people graded: graded or binary (default: as it looks).")
-    ] = None,
-    measure: Annotated[str | None, typer.Option(help="Measure that is shown (default: the first).")] = None,
-    trec_runs: Annotated[
-        list[Path] | None, typer.Option("--run", help="Without a folder: a TREC run, one an engine.")
-    ] = None,
-    depth: Annotated[int, typer.Option(min=1, help="Without a folder: ranks of a run that count.")] = 10,
-    json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON instead.")] = False,
+    run: options.RunOrGrades,
+    qrels: options.Qrels = None,
+    plan: options.Draw = None,
+    seed: options.DrawSeed = 0,
+    out: options.PlanFile = None,
+    labels_scale: options.LabelsScale = None,
+    measure: options.ShownMeasure = None,
+    trec_runs: options.ListsOfEngines = None,
+    depth: options.DepthOfLists = 10,
+    json: options.Json = False,
 ) -> None:
     """Say whether the assessor judges as people do, and what its errors do to the engines."""
     from judge import pipeline
@@ -243,17 +191,13 @@ def agree(
 
 @app.command()
 def annotate(
-    run: _RunFolder,
-    plan: Annotated[
-        Path | None, typer.Option(help="What to label: the file of judge agree --plan (default: 50 queries).")
-    ] = None,
-    who: Annotated[str, typer.Option(help="Who labels; each person has a file of their own.")] = "me",
-    host: Annotated[str, typer.Option(help="Address to listen on; another than this needs --token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: a free one.")] = 8765,
-    token: Annotated[str | None, typer.Option(help="Secret that the page's address must have.")] = None,
-    opens: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    run: options.RunFolder,
+    plan: options.Plan = None,
+    who: options.Who = "me",
+    host: options.Host = "127.0.0.1",
+    port: options.Port = 8765,
+    token: options.Token = None,
+    opens: options.Open = False,
 ) -> None:
     """Label pairs blind on a local page; what comes of it feeds judge agree. Needs judge[web]."""
     from judge.annotate import serve
@@ -262,10 +206,7 @@ def annotate(
 
 
 @app.command()
-def report(
-    run: _RunFolder,
-    opens: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
-) -> None:
+def report(run: options.RunFolder, opens: options.Open = False) -> None:
     """Write report.html of a run anew: one file to look at, mail or keep."""
     from judge import pipeline
 
@@ -284,14 +225,15 @@ def measures() -> None:
 
 
 @app.command()
-def show(
-    run: _RunFolder,
-    query: Annotated[str, typer.Option("--query", help="The query's id.")],
-) -> None:
+def show(run: options.RunFolder, query: options.QueryId, json: options.Json = False) -> None:
     """Print a query's snippets at every engine, with grades and reasons."""
     from judge.report import reading
 
-    reading.show(run, query, _console())
+    entry = reading.find(run, query)
+    if json:
+        _print_json(entry)
+    else:
+        reading.show(entry, _console())
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ from judge.measure.stability import stability
 from judge.measure.summary import summarise
 from judge.measure.within import counterparts, within_lists
 from judge.records import GRADED, Pool, ScaleName
-from judge.report import files, plan, reload
+from judge.report import files, plan, reload, results
 from judge.report.agreement import People, agreement_json
 from judge.report.bare import Side, grades, held_of
 from judge.report.findings import Findings
@@ -137,7 +137,25 @@ def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Ma
         people = People(matched.grades, scale, len(matched.unmatched), labels.name)
         found = agreement_json(held, people)
         folder.write("agreement.json", [dump(found, indent=2), "\n"])
+        _rewrite_report(folder)
     return found
+
+
+def report(path: Path) -> Path:
+    """Writes report.html of the run in folder `path` anew and gives its path.
+
+    Raises InputError when `path` is no finished run.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")
+    with folder.locked():
+        return _rewrite_report(folder)
+
+
+def _rewrite_report(folder: RunFolder) -> Path:
+    return files.write_report(
+        folder, folder.read("summary.json"), lambda: results.entries(folder.path / "results.json")
+    )
 
 
 def agree_without_run(
@@ -162,7 +180,8 @@ def agree_without_run(
     held, assumed = held_of(sides[0], sides[1], lists, depth, setup.measures(names, depth))
     said = {key: grade for key, grade in sides[1].grades.items() if key[0] in held.data.queries}
     people = People(said, sides[1].scale, len(sides[1].grades) - len(said), labels.name, assumed)
-    return agreement_json(held, people)
+    # Two files of grades are no random sample of the queries of one of them: nothing can be corrected.
+    return {**agreement_json(held, people), "calibration": {}}
 
 
 def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Path:

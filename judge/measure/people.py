@@ -95,6 +95,7 @@ def wholly_graded(pairs: Iterable[tuple[str, str]], grades: Grades) -> tuple[fro
 def orders(people: Scores, assessor: Scores) -> tuple[Orders, ...]:
     """How the engines stand by each measure that compares, over the queries where both sides have values.
 
+    Those are the queries where all engines have them, or each engine's own where no query has them all.
     The two have the same engines, queries and measures.
     """
     theirs, ours = people.by_query()[0], assessor.by_query()[0]
@@ -107,6 +108,9 @@ def orders(people: Scores, assessor: Scores) -> tuple[Orders, ...]:
 
 def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floats) -> Orders:
     both: Bools = ~(np.isnan(people) | np.isnan(assessor))
+    everywhere: Bools = np.all(both[both.any(1)], axis=0)
+    if everywhere.any():  # engines meet on the same queries, as long as there are such
+        both = np.logical_and(both, everywhere)
     sides = np.stack([np.where(both, side, np.nan) for side in (people, assessor)])
     means = mean_known(sides, axis=-1)
     ranked = [at for at in range(len(engines)) if both[at].any()]

@@ -61,6 +61,7 @@ def agreement_json(held: Held, people: People) -> dict[str, Any]:
     return {
         "labels": people.source,
         "assessor": held.asked.assessor,
+        "judged": sum(judgment.grade is not None for judgment in held.judgments),
         "people_scale": people.scale.name,
         "people_relevant_from": people.scale.relevant_from,
         "relevant_from": scale.relevant_from,

@@ -15,6 +15,7 @@ from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import words
 from judge.report.table import between, title
+from judge.report.words import counted
 
 Row = Mapping[str, Any]
 
@@ -43,7 +44,8 @@ def agreement(found: Row, console: Console, measure: str | None = None) -> None:
         console.print(_bias(found))
     if deciding is not None:
         _say(console, _order(found["orders"][deciding], deciding))
-        _calibration(found["calibration"][deciding], deciding, console)
+        if deciding in found["calibration"]:
+            _calibration(found["calibration"][deciding], deciding, console)
     console.print()
     for line in _references(found["references"]):
         console.print(Text(line, style="dim"))
@@ -67,11 +69,13 @@ def _deciding(found: Row, measure: str | None) -> str | None:
 
 def _answer(found: Row) -> Iterator[str]:
     yield (
-        f"{found['pairs']:,} pairs of {found['queries']:,} queries have a grade from people and one from"
-        f" {found['assessor']}; of {found['wholly_labelled_queries']:,} queries people graded every pair"
+        f"{counted(found['pairs'], 'pair')} of {counted(found['queries'], 'query', 'queries')} have a grade"
+        f" from people ({_SCALES[found['people_scale']]}) and one from {found['assessor']}; of"
+        f" {counted(found['wholly_labelled_queries'], 'query', 'queries')} people graded every pair"
     )
     if found["unmatched_labels"]:
-        yield f"{found['unmatched_labels']:,} labels are about nothing that is judged here and are left out"
+        labels = counted(found["unmatched_labels"], "label")
+        yield f"left out, being about nothing that is judged here: {labels}"
     kappa, same = found["kappa_relevant"], found["same_verdict"]
     if kappa["value"] is None:
         yield f"Agreement on relevant or not: {kappa['why']}."
@@ -136,6 +140,8 @@ def _confusion(found: Row) -> Table:
         table.add_row(str(grade), *(f"{count:,}" for count in row))
     return table
 
+
+_SCALES = {"graded": "0 to 3", "binary": "yes or no"}
 
 _NAMES = {
     "same_grade": "same grade",

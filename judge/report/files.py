@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from judge.dataset.cells import inert
 from judge.measure.score import Scores
 from judge.records import Judgment
-from judge.report import results, trec
+from judge.report import html, results, trec
 from judge.report.outcome import Outcome
 from judge.report.rundir import RunFolder, dump
 
@@ -27,10 +28,27 @@ def write(folder: RunFolder, outcome: Outcome) -> None:
     for engine, name in trec.file_names(outcome.data.engines).items():
         folder.write(name, trec.run(engine, rankings, documents))
     folder.write("summary.json", [dump(outcome.summary, indent=2), "\n"])
-    entries = results.queries(
-        outcome.data, outcome.pool, outcome.judgments, _table(outcome.scores), outcome.scale
-    )
-    folder.write("results.json", results.chunks(folder.path.name, outcome.summary, entries))
+    table = _table(outcome.scores)
+
+    def entries() -> Iterator[dict[str, Any]]:
+        return results.queries(outcome.data, outcome.pool, outcome.judgments, table, outcome.scale)
+
+    write_report(folder, outcome.summary, entries)
+    folder.write("results.json", results.chunks(folder.path.name, outcome.summary, entries()))
+
+
+def write_report(
+    folder: RunFolder, summary: Mapping[str, Any], entries: Callable[[], Iterable[Mapping[str, Any]]]
+) -> Path:
+    """Writes report.html and gives its path; `entries` gives the queries of results.json each time.
+
+    Agreement with people is in it when the folder has an agreement.json about these very judgments.
+    """
+    agreement = folder.read_if_there("agreement.json")
+    if agreement and agreement.get("judged") != summary["judged"]:
+        agreement = None
+    config = folder.read_if_there("config.json")
+    return folder.write("report.html", html.page(folder.path.name, summary, entries, agreement, config))
 
 
 def _plain(judgment: Judgment) -> dict[str, Any]:

@@ -8,36 +8,41 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.report.rundir import RunFolder
 
+_INDENT = 5
 _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
 
 
-def show(run: Path, query_id: str, console: Console) -> None:
-    """Prints query `query_id` of the run in folder `run`; raises InputError when it has none such."""
-    results = RunFolder(run).read("results.json")
-    entry = _find(results["queries"], query_id, run)
-    console.print(Text.assemble((visible(entry["query"]), "bold"), f"   {query_id}  {entry['lang']}"))
+def find(run: Path, query_id: str) -> Mapping[str, Any]:
+    """Query `query_id` as the results.json in folder `run` has it; raises InputError when it hasn't."""
+    known: dict[str, Mapping[str, Any]] = {
+        query["query_id"]: query for query in RunFolder(run).read("results.json")["queries"]
+    }
+    if query_id not in known:
+        near = get_close_matches(query_id, known, n=3) or list(known)[:3]
+        raise InputError(f"{run}: has no query {query_id!r}; it has {len(known)}, e.g. {', '.join(near)}")
+    return known[query_id]
+
+
+def show(entry: Mapping[str, Any], console: Console) -> None:
+    """Prints a query: each engine's snippets best first, with grades and reasons."""
+    said = visible(entry["query_id"])
+    console.print(Text.assemble((visible(entry["query"]), "bold"), f"   {said}  {entry['lang']}"))
     if entry.get("reference"):
         console.print(Text(f"reference: {visible(entry['reference'])}"))
     for engine, answer in entry["engines"].items():
         console.print()
         console.print(_engine_line(engine, answer))
         for snippet in answer["snippets"]:
+            console.print(_heading(snippet))
             for line in _snippet_lines(snippet):
-                console.print(line)
-
-
-def _find(queries: Iterable[Mapping[str, Any]], query_id: str, run: Path) -> Mapping[str, Any]:
-    known = {query["query_id"]: query for query in queries}
-    if query_id not in known:
-        near = get_close_matches(query_id, known, n=3) or list(known)[:3]
-        raise InputError(f"{run}: has no query {query_id!r}; it has {len(known)}, e.g. {', '.join(near)}")
-    return known[query_id]
+                console.print(Padding(line, (0, 0, 0, _INDENT)))
 
 
 def _engine_line(engine: str, answer: Mapping[str, Any]) -> Text:
@@ -51,23 +56,21 @@ def _engine_line(engine: str, answer: Mapping[str, Any]) -> Text:
     return line
 
 
-def _snippet_lines(snippet: Mapping[str, Any]) -> Iterable[Text]:
-    shown = snippet.get("shown", snippet)
-    title = visible(shown["title"])
-    address = visible(snippet["url"])
+def _heading(snippet: Mapping[str, Any]) -> Text:
+    title, address = visible(snippet.get("shown", snippet)["title"]), visible(snippet["url"])
     heading = f"{title}  {address}" if title not in ("", address) else address or "(no title)"
-    yield Text(f"{snippet['rank']:>3}. {heading}", style="bold")
-    yield Text("     " + visible(shown["snippet"]).replace("\n", "\n     "), style="dim")
+    return Text(f"{snippet['rank']:>{_INDENT - 2}}. {heading}", style="bold")
+
+
+def _snippet_lines(snippet: Mapping[str, Any]) -> Iterable[Text]:
+    yield Text(visible(snippet.get("shown", snippet)["snippet"]), style="dim")
     for judgment in snippet["judgments"]:
         grade = judgment["grade"]
         said = f"failed: {judgment['error']}" if grade is None else f"{grade} {judgment['verdict']}"
         repeat = f"#{judgment['repeat']} " if len(snippet["judgments"]) > 1 else ""
         flags = f"  [{', '.join(judgment['flags'])}]" if judgment["flags"] else ""
         yield Text.assemble(
-            f"     {repeat}",
-            (said, _STYLES.get(grade, "")),
-            f"  {visible(judgment['reason'])}",
-            (flags, "magenta"),
+            repeat, (said, _STYLES.get(grade, "")), f"  {visible(judgment['reason'])}", (flags, "magenta")
         )
     if not snippet["judgments"]:
-        yield Text("     unjudged", style="dim italic")
+        yield Text("unjudged", style="dim italic")

@@ -6,24 +6,45 @@ be scored again wherever it is.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile, takewhile
+from pathlib import Path
 from typing import Any
 
+from judge.errors import InputError
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale, Snippet
 from judge.report.rundir import dump
 
+_QUERIES, _END = '"queries": [\n', "]}\n"
 #: Values per (engine, query_id): measure -> mean over repeats, None where undefined.
 ScoreTable = Mapping[tuple[str, str], Mapping[str, float | None]]
 
 
 def chunks(run: str, summary: Mapping[str, Any], queries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The text of results.json, in pieces: the summary, then a line a query."""
-    yield f'{{"run": {dump(run)},\n"summary": {dump(summary)},\n"queries": [\n'
+    yield f'{{"run": {dump(run)},\n"summary": {dump(summary)},\n{_QUERIES}'
     separator = ""
     for query in queries:
         yield separator + dump(query)
         separator = ",\n"
-    yield "\n]}\n"
+    yield f"\n{_END}"
+
+
+def entries(path: Path) -> Iterator[dict[str, Any]]:
+    """The queries of the results.json at `path`, one after the other, as `chunks` wrote them.
+
+    Raises InputError when the file is not laid out so.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            lines = dropwhile(lambda line: line != _QUERIES, file)
+            if next(lines, None) is None:
+                raise ValueError("no line begins the queries")
+            for line in takewhile(lambda line: line != _END, lines):
+                yield json.loads(line.removesuffix("\n").removesuffix(","))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: is not as judge wrote it ({error}); judge score makes it anew") from error
 
 
 def queries(

@@ -78,6 +78,10 @@ class RunFolder:
             raise InputError(f"{path}: holds {type(value).__name__}, not an object")
         return value
 
+    def read_if_there(self, name: str) -> dict[str, Any] | None:
+        """The JSON object in file `name`, or None when there is no such file."""
+        return self.read(name) if (self.path / name).exists() else None
+
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """The JSON objects of file `name`, one a line."""
         path = self.path / name

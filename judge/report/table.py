@@ -52,6 +52,7 @@ def outcome(result: Outcome, console: Console) -> None:
     for line in (*_answer(summary), *_after(summary)):
         console.print(one_line(line))
     console.print(Text(f"results: {result.folder / 'results.json'}"))
+    console.print(Text(f"to look at: {result.folder / 'report.html'}"))
 
 
 def _before(result: Outcome) -> Iterator[str]:

@@ -215,6 +215,6 @@ def _on_the_pool(pooled: Pool, unequal: str) -> str:
             " be the assessor's instead of the engines'"
         )
     return (
-        f"all runs are measured on one frozen pool, what they found together ({pooled.results:,} results): these"
-        " means are not those that a run has alone"
+        f"all runs are measured on one frozen pool, what they found together ({pooled.results:,} results):"
+        " these means are not those that a run has alone"
     )

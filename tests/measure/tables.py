@@ -37,7 +37,7 @@ def tabled(
         coverage=Coverage(
             returned=nothing + 5,
             duplicates=nothing,
-            errors=np.isnan(lows).all((2, 3)),
+            errors=np.asarray(np.isnan(lows).all((2, 3))),
             absent=nothing > 0,
             graded=np.full((*cells, repeats), 5),
             blind=np.zeros((*cells, repeats), bool),

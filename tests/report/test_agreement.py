@@ -79,14 +79,15 @@ def test_each_engine_s_bias_is_over_what_it_showed() -> None:
     assert gap["difference"]["value"] == pytest.approx(1 / 3)
 
 
-def test_orders_are_over_what_both_sides_can_score() -> None:
+def test_orders_are_over_the_queries_where_both_sides_can_score_every_engine() -> None:
     """Nobody labelled z, nor what B shows for r; the assessor's grade for s is guessed from t."""
     order = found()["orders"]["P@1"]
-    assert order["queries"] == 3
-    assert order["people"] == pytest.approx({"A": (1 + 0 + 1) / 3, "B": (0 + 1) / 2})
-    assert order["assessor"] == pytest.approx({"A": (1 + 0 + 0) / 3, "B": (1 + 1) / 2})
-    assert order["swapped"] == [["A", "B"]]
-    assert order["tau"]["value"] == -1
+    assert order["queries"] == 2
+    assert order["people"] == pytest.approx({"A": (1 + 0) / 2, "B": (0 + 1) / 2})
+    assert order["assessor"] == pytest.approx({"A": (1 + 0) / 2, "B": (1 + 1) / 2})
+    assert order["swapped"] == []
+    assert order["tau"]["value"] is None
+    assert "one side holds all engines equal" in order["tau"]["why"]
 
 
 def test_too_few_labels_correct_nothing_and_say_how_many_are_needed() -> None:
@@ -216,6 +217,17 @@ def test_how_many_labels_a_correction_takes(queries: int, says: str) -> None:
     text = calibration.get("why") or " ".join(calibration["warnings"])
     assert says in text
     assert bool(text) == bool(says)
+
+
+def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
+    shown, truth, assessor = favouring(120)
+    run = held(shown, assessor, measures="P@3")
+    whole = first(60, truth)
+    partly = {key: grade for key, grade in first(80, truth).items() if key in whole or key[1].endswith("0")}
+    assert len(partly) > len(whole)
+    alone, more = (agreement_json(run, people(run, labels)) for labels in (whole, partly))
+    assert (more["labelled_queries"], more["wholly_labelled_queries"]) == (80, 60)
+    assert more["calibration"] == alone["calibration"]
 
 
 def test_engines_without_names_to_compare_are_not_corrected() -> None:

@@ -45,14 +45,14 @@ def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
     table = unfair["confusion"]
     relevant = sum(map(sum, table[2:])) / 360, sum(sum(row[2:]) for row in table) / 360
     for sentence in (
-        "360 pairs of 60 queries have a grade from people and one from someone/graded;"
+        "360 pairs of 60 queries have a grade from people (0 to 3) and one from someone/graded;"
         " of 60 queries people graded every pair",
-        "3 labels are about nothing that is judged here and are left out",
+        "left out, being about nothing that is judged here: 3 labels",
         f"On relevant or not they agree substantially: the same on {same:.1%} of the pairs, kappa"
         f" {kappa['value']:.3f} (95 %: {low:.4f} to {high:.4f}), where 0 is chance and 1 is always.",
         "The assessor is more generous than people:"
         f" it calls {relevant[1]:.1%} of the pairs relevant, people {relevant[0]:.1%}.",
-        "The assessor favours B over A by 1.000 (95 %: 1.0000 to 1.0000) grades a result",
+        "The assessor favours B over A by 1.000 grades a result",
         "nDCG@3 on 60 queries: people's grades give A > B, the assessor's B > A",
         "the other way round by the assessor: A > B",
         "nDCG@3 as people's grades would give it on all 120 queries, estimated from the 60",

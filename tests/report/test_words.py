@@ -79,7 +79,8 @@ def test_no_engine_is_best_while_one_is_close() -> None:
     )
     many = words.headline(summary([CLEAR] * 7))
     assert many == (
-        "No engine is best by P@5: a has the highest mean, but is not separated from b, c, d and 3 more (the difference may be chance)."
+        "No engine is best by P@5: a has the highest mean,"
+        " but is not separated from b, c, d and 3 more (the difference may be chance)."
     )
 
 

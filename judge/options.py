@@ -1,0 +1,83 @@
+"""Owns the options of the command line that several commands, or one long one, take: names and help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Dataset: .jsonl, .json, .csv or .parquet (after --run: more run files)."),
+]
+Topics = Annotated[Path | None, typer.Option(help="TREC input: topics (id, tab, text).")]
+Docs = Annotated[Path | None, typer.Option(help="TREC input: documents (.jsonl or .tsv, .gz too).")]
+TrecRuns = Annotated[list[Path] | None, typer.Option("--run", help="TREC input: a run file; repeat it.")]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical."),
+]
+BaseUrl = Annotated[str | None, typer.Option(help="Server to call instead of the provider's own.")]
+Scale = Annotated[str | None, typer.Option(help="graded (0-3, default) or binary (yes/no).")]
+Lang = Annotated[str | None, typer.Option(help="Language of the prompt: auto (by query, default), zh, en.")]
+Repeats = Annotated[int | None, typer.Option(help="Judge everything N times, to see how stable it is.")]
+Depth = Annotated[int | None, typer.Option(help="How many ranks are judged (default 10).")]
+RelevantFrom = Annotated[int | None, typer.Option(help="Lowest grade that counts as relevant.")]
+AsOf = Annotated[str | None, typer.Option(help="A date that the prompt calls today, e.g. 2026-05-01.")]
+Prompts = Annotated[Path | None, typer.Option(help="Folder with your own zh/ and en/ prompts.")]
+Temperature = Annotated[float | None, typer.Option(help="Sampling temperature (default 0).")]
+TopP = Annotated[float | None, typer.Option(help="Nucleus sampling; not sent unless given.")]
+Seed = Annotated[int | None, typer.Option(help="Sampling seed; not sent unless given.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Longest reply, in tokens (default 512).")]
+Thinking = Annotated[bool | None, typer.Option("--thinking", help="Let a reasoning model think.")]
+Measures = Annotated[str | None, typer.Option(help='Measures, e.g. "nDCG@10 AP@10 P@5".')]
+MinCoverage = Annotated[float | None, typer.Option(help="Share of pairs that must be judged (0.99).")]
+Concurrency = Annotated[int | None, typer.Option(help="Most calls in flight (default 64).")]
+Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 60).")]
+Attempts = Annotated[int | None, typer.Option(help="Requests per call when the server fails (default 5).")]
+Budget = Annotated[float | None, typer.Option(help="Stop when this many USD are spent; needs --price.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls.")]
+Price = Annotated[
+    str | None, typer.Option(help="INPUT,OUTPUT[,CACHED] in USD per million tokens, from your provider.")
+]
+Config = Annotated[
+    Path | None, typer.Option("--config", help="TOML file with these options; the command line wins.")
+]
+Out = Annotated[Path | None, typer.Option(help="Folder of the run; an existing one is gone on with.")]
+Store = Annotated[Path | None, typer.Option(help="Verdict store (default: verdicts.sqlite beside --out).")]
+RunFolder = Annotated[Path, typer.Argument(help="Folder of a run.", show_default=False)]
+RunFolders = Annotated[list[Path], typer.Argument(help="Folders of runs.", show_default=False)]
+ShownMeasures = Annotated[
+    str | None, typer.Option(help='Measures whose pairs are shown (default: the first), e.g. "AP@10".')
+]
+Pairs = Annotated[int, typer.Option(min=0, help="Most pairs of engines to show for a measure.")]
+Json = Annotated[bool, typer.Option("--json", help="Print all of it as JSON instead.")]
+RunOrGrades = Annotated[
+    Path, typer.Argument(help="Folder of a run, or an assessor's grades (qrels).", show_default=False)
+]
+Qrels = Annotated[
+    Path | None, typer.Option(help="People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
+]
+Draw = Annotated[
+    int | None, typer.Option(help="Draw N queries at random and write a file for people to label.")
+]
+DrawSeed = Annotated[int, typer.Option(help="Another seed draws other queries.")]
+PlanFile = Annotated[Path | None, typer.Option(help="File of the plan (default: RUN/labels.csv).")]
+LabelsScale = Annotated[
+    str | None, typer.Option(help="How people graded: graded or binary (default: as it looks).")
+]
+ShownMeasure = Annotated[str | None, typer.Option(help="Measure that is shown (default: the first).")]
+ListsOfEngines = Annotated[
+    list[Path] | None, typer.Option("--run", help="Without a folder: a TREC run, one an engine.")
+]
+DepthOfLists = Annotated[int, typer.Option(min=1, help="Without a folder: ranks of a run that count.")]
+Plan = Annotated[
+    Path | None, typer.Option(help="What to label: the file of judge agree --plan (default: 50 queries).")
+]
+Who = Annotated[str, typer.Option(help="Who labels; each person has a file of their own.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; another than this needs --token.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: a free one.")]
+Token = Annotated[str | None, typer.Option(help="Secret that the page's address must have.")]
+Open = Annotated[bool, typer.Option("--open", help="Open it in a browser.")]
+QueryId = Annotated[str, typer.Option("--query", help="The query's id.")]

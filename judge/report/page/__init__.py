@@ -1,0 +1,1 @@
+"""Owns the parts that report.html is put together from."""

@@ -1,0 +1,124 @@
+"""Owns what a reader has to mind before believing the answer, in English and Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from judge.report import words, words_zh
+from judge.report.charts import Said
+from judge.report.comparison import FEW
+from judge.report.page.kinds import ERRORS
+
+Row = Mapping[str, Any]
+
+
+def mind(summary: Row) -> Iterator[Said]:
+    """The warnings, the most important first; `summary` is `named`."""
+    if str(summary["assessor"]).startswith("lexical"):
+        yield Said(
+            "Judged by term overlap (lexical), not by a language model: a floor that any model must beat."
+            " Choose no engine by it.",
+            "这里的判定只看词面重合（lexical），没有用大模型：这是任何模型都必须超过的地板，不要据此挑选引擎。",
+        )
+    yield from _coverage(summary)
+    if words.deciding(summary) and summary["queries"] < FEW:
+        yield Said(
+            f"With fewer than {FEW} queries the 95 % ranges come out too narrow: go by p (Holm).",
+            f"查询不足 {FEW} 条，95 % 区间会偏窄：请以 p（Holm）为准。",
+        )
+    if summary["within_lists"]:
+        within = summary["within_lists"]
+        yield Said(words.within_lists(within), words_zh.within_lists(within))
+    yield from _engines(summary)
+    yield from _snippets(summary)
+    yield from _measures(summary)
+
+
+def _coverage(summary: Row) -> Iterator[Said]:
+    judged, wanted = summary["judged"], summary["judgments"]
+    if judged < wanted:
+        kinds = summary["failures"].items()
+        en = ", ".join(f"{_error(kind).en} ({count:,})" for kind, count in kinds)
+        zh = "、".join(f"{_error(kind).zh}（{count:,}）" for kind, count in kinds)
+        yield Said(
+            f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary['coverage']:.1%})"
+            f"{': ' + en if en else ''}. They do not count as “no”; the same command asks again for"
+            " these alone.",
+            f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary['coverage']:.1%}）"
+            f"{'：' + zh if zh else ''}。它们不算“不相关”；再跑同一条命令，只会补问这些。",
+        )
+    measure = summary["measures"][0]
+    unsure = {
+        engine: cell["bounds"]
+        for engine, row in summary["engines"].items()
+        for cell in [row["measures"][measure]]
+        if cell["bounds"] not in ([cell["mean"]] * 2, [None, None])
+    }
+    if unsure:
+        en = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
+        zh = "，".join(f"{engine} {low:.3f} 到 {high:.3f}" for engine, (low, high) in unsure.items())
+        yield Said(
+            f"Whatever the unjudged snippets are, {measure} lies within: {en}.",
+            f"不论未判定的摘要是好是坏，{measure} 都落在：{zh}。",
+        )
+
+
+def _error(kind: str) -> Said:
+    return ERRORS.get(kind, Said(kind, kind))
+
+
+def _engines(summary: Row) -> Iterator[Said]:
+    broke = {engine: row["errors"] for engine, row in summary["engines"].items() if row["errors"]}
+    if broke:
+        en, zh = _counts(broke)
+        yield Said(
+            f"Broke on some queries, which its means and comparisons leave out: {en}.",
+            f"在一些查询上出错，均值和比较都不计这些查询：{zh}。",
+        )
+    first = summary["measures"][0]
+    unknown = {engine: row["measures"][first]["unknown"] for engine, row in summary["engines"].items()}
+    if any(unknown.values()):
+        en, zh = _counts({engine: count for engine, count in unknown.items() if count})
+        yield Said(
+            f"Queries of which not one snippet is judged, left out of the means: {en}.",
+            f"有的查询一条摘要都没判定，不计入均值：{zh}。",
+        )
+
+
+def _counts(counts: Mapping[str, int]) -> Said:
+    each = [f"{name} {count:,}" for name, count in counts.items()]
+    return Said(", ".join(each), "，".join(each))
+
+
+def _snippets(summary: Row) -> Iterator[Said]:
+    if summary["flagged"]:
+        en, zh = _counts(summary["flagged"])
+        yield Said(
+            f"Snippets flagged because they seem to speak to the grader (never re-graded for it): {en}.",
+            f"疑似对评测员喊话的摘要，只做标记、不因此改分：{zh}。",
+        )
+    if summary["empty_snippets"]:
+        count = f"{summary['empty_snippets']:,}"
+        yield Said(
+            f"Results without any text, which get grade 0 without a call: {count}.",
+            f"没有任何文字的结果有 {count} 条，不经评测员，直接记 0。",
+        )
+
+
+def _measures(summary: Row) -> Iterator[Said]:
+    for measure, count in summary["undefined"].items():
+        nothing = measure.startswith("Judged")
+        en = "no result to look at" if nothing else "no relevant snippet in the pool"
+        zh = "没有可看的结果" if nothing else "整个池里没有相关摘要"
+        yield Said(
+            f"{measure} leaves out {count:,} of {summary['queries']:,} queries: {en}.",
+            f"{measure} 略去了 {summary['queries']:,} 条查询中的 {count:,} 条：{zh}。",
+        )
+    yield from _notes(summary["notes"].items())
+
+
+def _notes(notes: Iterable[tuple[str, str]]) -> Iterator[Said]:
+    for measure, note in notes:
+        zh = "除数是引擎自己返回的条数" if measure.startswith("SetP") else "只说明列表内部的次序"
+        yield Said(f"{measure}: {note}.", f"{measure}：{zh}，不能用来比较引擎。")

@@ -1,0 +1,70 @@
+"""Owns the summary as a page says it: every engine under a name that hides nothing and keeps to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from judge.report.page.legible import END, ISOLATE, isolated, name
+
+Row = Mapping[str, Any]
+
+
+def labels(engines: Iterable[str]) -> dict[str, str]:
+    """What each engine is called on the page; names that would look alike are numbered."""
+    called: dict[str, str] = {}
+    for engine in engines:
+        plain = label = name(engine)
+        number = 1
+        while label in called.values():
+            number += 1
+            label = f"{plain} ({number})"
+        called[engine] = label
+    return called
+
+
+def named(summary: Row) -> dict[str, Any]:
+    """The summary with the names of engines isolated, as sentences that are made from it will hold them."""
+    called = {engine: isolated(label) for engine, label in labels(summary["engines"]).items()}
+    return {
+        **summary,
+        "engines": _keyed(summary["engines"], called),
+        "comparisons": [_pair(row, called) for row in summary["comparisons"]],
+        "within_lists": _within(summary["within_lists"], called),
+        "flagged": _keyed(summary["flagged"], called),
+        "slices": [
+            (isolated(column), [(isolated(value), _slice(part, called)) for value, part in values.items()])
+            for column, values in summary["slices"].items()
+        ],
+    }
+
+
+def _keyed(rows: Row, called: Mapping[str, str]) -> dict[str, Any]:
+    return {called[engine]: row for engine, row in rows.items()}
+
+
+def _pair(row: Row, called: Mapping[str, str]) -> dict[str, Any]:
+    a, b = called[row["a"]], called[row["b"]]
+    verdict = f"{a} > {b}" if row["winner"] else row["verdict"]
+    return {**row, "a": a, "b": b, "winner": row["winner"] and called[row["winner"]], "verdict": verdict}
+
+
+def _within(row: Row | None, called: Mapping[str, str]) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    return {**row, "better": called[row["better"]], "worse": called[row["worse"]]}
+
+
+def _slice(part: Row, called: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "queries": part["queries"],
+        "engines": _keyed(part["engines"], called),
+        "comparisons": [_pair(row, called) for row in part["comparisons"]],
+    }
+
+
+def marked(sentence: str) -> Markup:
+    """The sentence escaped, each isolated name in a <bdi> of its own."""
+    return escape(sentence).replace(ISOLATE, Markup("<bdi>")).replace(END, Markup("</bdi>"))

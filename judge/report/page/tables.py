@@ -1,0 +1,144 @@
+"""Owns the tables of the answer: engines, pairs of engines, slices; every cell a text or two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from judge.report import words, words_zh
+from judge.report.charts import Said
+from judge.report.charts.texts import between, fixed
+from judge.report.table import title
+
+Row = Mapping[str, Any]
+
+#: How many pairs of engines a table lists; summary.json has them all.
+PAIRS = 60
+
+
+class Cell(NamedTuple):
+    """What a cell says, and what it says under it in smaller letters."""
+
+    main: Said
+    under: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose rows begin with a name; `more` rows are left out."""
+
+    caption: Said
+    head: tuple[Said, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    more: int = 0
+
+
+def plain(text: str) -> Said:
+    """What is the same in both languages."""
+    return Said(text, text)
+
+
+def number(value: float | None, form: str = ".4f") -> Cell:
+    """A number, or a dash."""
+    return Cell(plain(fixed(value, form)))
+
+
+_COUNTS = {
+    "answered": Said("answered", "有答复"),
+    "empty": Said("empty", "为空"),
+    "errors": Said("broke", "出错"),
+    "absent": Said("absent", "缺席"),
+}
+_SHARES = {
+    "judged": Said("judged", "已判定"),
+    "duplicates": Said("repeated", "重复"),
+    "unique": Said("only here", "独有"),
+}
+
+
+def engines(summary: Row) -> Table:
+    """One row an engine, best first: means with their ranges, and what came back."""
+    measures = summary["measures"]
+    counts = {key: said for key, said in _COUNTS.items() if key != "absent" or _any(summary, key)}
+    rows = []
+    for engine in words.standing(summary, words.deciding(summary) or measures[0]):
+        row = summary["engines"][engine]
+        means = [_mean(row["measures"][measure]) for measure in measures]
+        numbers = [Cell(plain(f"{row[key]:,}")) for key in counts]
+        shares = [Cell(plain("–" if row[key] is None else f"{row[key]:.1%}")) for key in _SHARES]
+        rows.append((engine, (*means, *numbers, *shares)))
+    head = (*(plain(title(measure)) for measure in measures), *counts.values(), *_SHARES.values())
+    caption = Said(
+        "Engines: means with 95 % range, and what came back", "各引擎：均值与 95 % 区间，以及返回情况"
+    )
+    return Table(caption, (Said("engine", "引擎"), *head), tuple(rows))
+
+
+def _any(summary: Row, key: str) -> bool:
+    return any(row[key] for row in summary["engines"].values())
+
+
+def _mean(cell: Row) -> Cell:
+    if cell["mean"] is None:
+        return number(None)
+    return Cell(plain(f"{cell['mean']:.4f}"), between(cell["ci95"]) if cell["ci95"] else "")
+
+
+def pairs(summary: Row) -> Iterator[Table]:
+    """For each measure that engines are compared by, every pair of engines."""
+    for measure in dict.fromkeys(row["measure"] for row in summary["comparisons"]):
+        rows = [row for row in summary["comparisons"] if row["measure"] == measure]
+        caption = Said(f"Pairs by {title(measure)}", f"两两比较：{title(measure)}")
+        shown = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:PAIRS])
+        yield Table(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
+
+
+_PAIR_HEAD = (
+    Said("pair", "引擎对"),
+    Said("so", "结论"),
+    Said("difference", "差值"),
+    Said("95 % range", "95 % 区间"),
+    Said("won / tied / lost", "胜 / 平 / 负"),
+    Said("p", "p"),
+    Said("p (Holm)", "p（Holm）"),
+    Said("detectable", "可检出的差值"),
+    Said("more queries", "还需查询"),
+)
+
+
+def _pair(row: Row) -> tuple[Cell, ...]:
+    outcome = Said(_outcome(row), words_zh.verdict_of({**row, "more_queries": None}))
+    return (
+        Cell(outcome),
+        number(row["difference"], "+.4f"),
+        Cell(plain(between(row["ci95"], "+.4f"))),
+        Cell(plain(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")),
+        number(row["p"]),
+        number(row["p_holm"]),
+        number(row["detectable"]),
+        Cell(plain("–" if row["more_queries"] is None else words.rounded(row["more_queries"]))),
+    )
+
+
+def _outcome(row: Row) -> str:
+    return str(row["verdict"] if row["winner"] else row["outcome"])
+
+
+def slices(summary: Row) -> Iterator[Table]:
+    """For each column that divides the queries, the engines' means on every part."""
+    measure = words.deciding(summary) or summary["measures"][0]
+    for column, values in summary["slices"]:
+        caption = Said(f"By {column}: mean {title(measure)}", f"按 {column} 细分：{title(measure)} 均值")
+        order = words.standing(summary, measure)
+        rows = tuple((value, _slice(part, order, measure)) for value, part in values)
+        head = (plain(column), Said("queries", "查询"), *map(plain, order), Said("separated", "分出高下的"))
+        yield Table(caption, head, rows)
+
+
+def _slice(part: Row, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
+    means = [part["engines"].get(engine, {}).get(measure) for engine in order]
+    found = [row["verdict"] for row in part["comparisons"] if row["winner"]]
+    said = Said("; ".join(found) or "none", "；".join(found) or "无")
+    cells = [_mean(mean) if mean else number(None) for mean in means]
+    return (Cell(plain(f"{part['queries']:,}")), *cells, Cell(said))

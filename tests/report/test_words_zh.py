@@ -1,0 +1,120 @@
+"""How findings are said in Chinese: the same engines and the same numbers as in English."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+from judge.report import words, words_zh
+
+SAME = "all grades are the same, so agreement by chance is complete"
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers of a sentence, in no order."""
+    return sorted(re.findall(r"[-+]?\d+(?:[.,]\d+)*%?", text))
+
+
+@pytest.mark.parametrize("of", sorted(set(words_zh.__all__) - {"verdict_of", "why"}))
+def test_each_sentence_has_a_counterpart_that_is_asked_for_alike(of: str) -> None:
+    asked, answered = (inspect.signature(getattr(module, of)) for module in (words, words_zh))
+    assert list(asked.parameters) == list(answered.parameters)
+    assert asked.return_annotation == answered.return_annotation
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    found = {
+        "measure": "P@5", "a": "A", "b": "B", "verdict": "not separated", "winner": None,
+        "outcome": "not separated", "n": 9, "difference": 0.25, "ci95": [-0.125, 0.5], "wins": 5, "losses": 3,
+        "p_holm": 0.5, "more_queries": None,
+    }  # fmt: skip
+    return {**found, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "A 与 B：分不出高下；+0.2500（95 % 区间 -0.1250 到 0.5000）；9 条查询中 5 条领先、3 条落后"),
+        ({"winner": "A", "outcome": "better"}, "A > B：+0.2500"),
+        ({"more_queries": 1234}, "大约还要 1,200 条查询才分得出"),
+        ({"outcome": "undetermined"}, "无法判断：未判定的摘要可能翻盘"),
+        ({"outcome": "undetermined", "p_holm": None, "difference": None}, "A 与 B：无法判断：没有哪条查询"),
+    ],
+)  # fmt: skip
+def test_a_comparison_in_chinese(changes: dict[str, Any], said: str) -> None:
+    assert said in words_zh.difference(row(**changes))
+
+
+def summary(*rows: dict[str, Any], **means: float | None) -> dict[str, Any]:
+    found = {engine: {"measures": {"P@5": {"mean": mean}}} for engine, mean in means.items()}
+    return {"comparisons": list(rows), "engines": found}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (summary(), ""),
+        (summary(row(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：领先另一个引擎"),
+        (summary(row(), A=0.5, B=0.2), "A 均值最高，但与 B 分不出高下（差距可能只是偶然）。"),
+        (summary(row(n=0, outcome="undetermined"), A=0.5, B=0.2), "但没有哪条查询上与 B 同时有分数"),
+        (summary(row(outcome="undetermined"), A=0.5, B=0.2), "未判定的摘要仍可能让 B 反超"),
+        (summary(row(), A=None, B=None), "选不出最好的引擎：哪个引擎都没有一条查询有分数"),
+        (
+            summary(row(), row(b="C", winner="A", outcome="better"), row(a="B", b="C"), A=0.5, B=0.4, C=0.1),
+            "与 B 分不出高下（差距可能只是偶然），只明确领先 1 个引擎",
+        ),
+        (
+            summary(row(winner="A", outcome="better", verdict="A > B"), A=0.5, B=0.2, C=0.1, D=0.1),
+            "运行之间的变化：A > B。",
+        ),
+        (summary(row(), A=0.5, B=0.2, C=0.1, D=0.1), "没有引擎在两次运行之间的变化超出偶然。"),
+    ],
+)
+def test_the_answer_in_chinese(found: dict[str, Any], said: str) -> None:
+    assert said in words_zh.headline(found)
+    assert numbers(words.headline(found)) == numbers(words_zh.headline(found))
+
+
+def stable(**changes: Any) -> dict[str, Any]:
+    cell = {"value": 0.25, "ci95": [0.125, 0.5]}
+    measure = {"equivalent": True, "largest_difference": 0.002, "tost_p": 0.0001, "smallest_tau": 1.0}
+    return {
+        "repeats": 3, "pairs": 1200, "flip_rate": cell, "ever_flipped": cell, "alpha": cell, "margin": 0.01,
+        "measures": {"P@5": {**measure, **changes.pop("measure", {})}}, **changes,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        stable(),
+        stable(alpha={"value": 0.9, "ci95": None}),
+        stable(alpha={"value": 0.7, "ci95": [0.6, 0.8]}),
+        stable(alpha={"value": None, "ci95": None, "why": SAME}),
+        stable(flip_rate={"value": None, "ci95": None, "why": "no pair was judged twice"}),
+        stable(measure={"equivalent": None, "smallest_tau": None}),
+        stable(measure={"equivalent": False, "tost_p": 0.5, "smallest_tau": 0.6}),
+    ],
+)  # fmt: skip
+def test_stability_says_the_same_numbers_in_chinese(found: dict[str, Any]) -> None:
+    english, chinese = (list(module.stability(found, "P@5")) for module in (words, words_zh))
+    assert [numbers(said) for said in english] == [numbers(said) for said in chinese]
+    assert not re.search("[a-z]{6,}", "".join(chinese).replace("alpha", ""))
+
+
+def test_own_lists_and_variance_say_the_same_numbers_in_chinese() -> None:
+    found = {
+        "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "pooled": [0.852, 0.28],
+        "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
+    }  # fmt: skip
+    for relevant in ([4.5, 1.0], [4.5, 4.5]):
+        each = {**found, "relevant": relevant}
+        assert numbers(words.within_lists(each)) == numbers(words_zh.within_lists(each))
+    split = {"query": 0.03, "engine": 0.01, "query_engine": 0.01, "noise": 0.0}
+    assert numbers(words.variance(split)) == numbers(words_zh.variance(split))
+    assert "2 条查询" in words_zh.variance(None)
+    assert words_zh.listed(["a"]) == "a"
+    assert words_zh.listed("abc") == "a、b 和 c"

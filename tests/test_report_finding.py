@@ -1,0 +1,178 @@
+"""Finding queries in report.html in a real browser: search, every filter, order, and what is drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from judge import example
+from tests.browser import Watched, address_of, chromium, opened
+from tests.report.pages import page_of, ran
+from tests.report.troubled import SWAYING, troubled
+from tests.worlds import results
+
+Entry = Mapping[str, Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "report.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the shipped example."""
+    folder = ran(tmp_path_factory.mktemp("runs") / "demo", example.path())
+    return written(folder, page_of(folder))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return troubled(tmp_path_factory.mktemp("troubled"))
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> Path:
+    return written(folder, page_of(folder))
+
+
+@pytest.fixture
+def watched(browser: Browser, report: Path) -> Iterator[Watched]:
+    """The page of the run, in English; whatever a test does there, it asks nobody and never complains."""
+    with opened(
+        browser, address_of(report), locale="en-US", viewport={"width": 1280, "height": 900}
+    ) as found:
+        yield found
+        assert found.requests == []
+        assert found.complaints == []
+
+
+def listed(page: Page) -> list[str]:
+    """The ids of all queries that the page found, in its order, drawn or not."""
+    ids: list[str] = page.evaluate("SHOWN.queries.map((query) => query.id)")
+    return ids
+
+
+def some(meets: Callable[[str, Entry, Entry], bool]) -> Callable[[Entry], bool]:
+    """Whether any result of a query is like that: it is given engine, snippet and each judgment."""
+    return lambda entry: any(
+        meets(engine, snippet, judgment)
+        for engine, answer in entry["engines"].items()
+        for snippet in answer["snippets"]
+        for judgment in snippet["judgments"]
+    )
+
+
+def grades(snippet: Entry) -> list[int | None]:
+    return [judgment["grade"] for judgment in snippet["judgments"]]
+
+
+def spread(entry: Entry) -> float:
+    scores = [answer["scores"]["nDCG@10"] for answer in entry["engines"].values()]
+    known = [score for score in scores if score is not None]
+    return max(known) - min(known) if known else 0.0
+
+
+FILTERS: list[tuple[dict[str, Any], Callable[[Entry], bool]]] = [
+    ({"verdict": "yes"}, some(lambda _, __, judgment: judgment["verdict"] == "yes")),
+    ({"verdict": "no"}, some(lambda _, __, judgment: judgment["verdict"] == "no")),
+    ({"verdict": "null"}, some(lambda _, __, judgment: judgment["verdict"] is None)),
+    ({"grade": "3"}, some(lambda _, __, judgment: judgment["grade"] == 3)),
+    ({"grade": "0", "engine": "Cyd"}, some(lambda who, _, judgment: who == "Cyd" and judgment["grade"] == 0)),
+    ({"failed": True}, some(lambda _, __, judgment: judgment["error"] is not None)),
+    ({"flagged": True}, some(lambda _, snippet, __: SWAYING in snippet["snippet"])),
+    ({"flagged": True, "engine": "Cyd"}, lambda _: False),
+    ({"repeats": True}, some(lambda _, snippet, __: grades(snippet)[0] != grades(snippet)[1])),
+    ({"differ": True}, lambda entry: spread(entry) >= 0.1),
+    ({"ql": "zh"}, lambda entry: entry["lang"] == "zh"),
+    ({"c.device": "phone"}, lambda entry: entry["extra"]["device"] == "phone"),
+    ({"find": "ＯＷＮ 7.1"}, lambda entry: "7.1" in json.dumps(entry["engines"])),
+    ({"find": "because of 3"}, some(lambda _, __, judgment: "because of 3" in judgment["reason"])),
+    ({"find": "www.site2.example/63"}, lambda entry: entry["query_id"] == "q63"),
+    ({"find": "nowhere to be found"}, lambda _: False),
+]  # fmt: skip
+
+
+def ask(page: Page, asked: Mapping[str, Any]) -> None:
+    for control, value in asked.items():
+        place = page.locator(f'[name="{control}"]')
+        if value is True:
+            place.check()
+        elif control == "find":
+            place.fill(value)
+        elif control == "engine":
+            place.select_option(label=value)
+        else:
+            place.select_option(value)
+
+
+@pytest.mark.parametrize(("asked", "meets"), FILTERS, ids=[str(asked) for asked, _ in FILTERS])
+def test_a_filter_finds_what_results_json_holds(
+    watched: Watched, folder: Path, asked: dict[str, Any], meets: Callable[[Entry], bool]
+) -> None:
+    page = watched.page
+    ask(page, asked)
+    wanted = [entry["query_id"] for entry in results(folder)["queries"] if meets(entry)]
+    assert listed(page) == wanted
+    expect(page.locator(".count")).to_contain_text(
+        f"{len(wanted)} of 64 queries" if len(wanted) < 64 else "64 queries"
+    )
+    assert page.locator("li.query").count() == min(60, len(wanted))
+    address = page.url
+    page.locator(".toolbar [type=reset]").click()
+    assert len(listed(page)) == 64
+    with page.context.new_page() as other:
+        other.goto(address)
+        assert listed(other) == wanted
+
+
+def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) -> None:
+    with opened(browser, address_of(demo), locale="en-US") as found:
+        ask(found.page, {"nothing": True})
+        assert listed(found.page) == ["zh-04", "en-04"]
+        ask(found.page, {"engine": "compass"})
+        assert listed(found.page) == ["en-04"]
+        found.page.locator("button.open").click()
+        expect(found.page.locator("section.engine .trouble")).to_have_text(
+            "broke: HTTP 503 Service Unavailable"
+        )
+
+
+@pytest.mark.parametrize(
+    ("order", "key"),
+    [
+        ("spread", lambda entry: -spread(entry)),
+        (
+            "lowest",
+            lambda entry: sum(answer["scores"]["nDCG@10"] or 0 for answer in entry["engines"].values()),
+        ),
+    ],
+)
+def test_queries_are_sorted_by_what_is_to_be_seen_first(
+    watched: Watched, folder: Path, order: str, key: Callable[[Entry], float]
+) -> None:
+    ask(watched.page, {"sort": order})
+    values = {entry["query_id"]: round(key(entry), 3) for entry in results(folder)["queries"]}
+    known = [values[each] for each in listed(watched.page)]
+    assert all(one <= other + 0.002 for one, other in pairwise(known))
+
+
+def test_lines_are_drawn_as_they_are_needed(watched: Watched) -> None:
+    page = watched.page
+    assert page.locator("li.query").count() == 60
+    page.locator("button[data-more=later]").scroll_into_view_if_needed()
+    expect(page.locator("li.query")).to_have_count(64)
+    expect(page.locator("button[data-more]")).to_have_count(0)
