@@ -26,7 +26,7 @@ ROOMS = {
 }
 ROOMS["pipeline"] = {*ROOMS, "identity"}
 ROOMS["api"] = {"pipeline", "config", "report", "assess", "errors", "records"}
-ROOMS["cli"] = {*ROOMS}
+ROOMS["cli"] = {*ROOMS, "options"}
 
 
 def imports(path: Path) -> set[str]:

@@ -75,6 +75,7 @@ def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path:
         assert len(server.asked) == 40  # runs side by side share what was paid
     assert set(files) == {
         "config.json", "results.json", "summary.json", "scores.csv", "judgments.jsonl", "qrels.txt",
+            "report.html",
         "run.engine0.trec", "run.engine1.trec",
     }  # fmt: skip
     assert "0 calls now" in second.stdout
