@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge import pipeline
+from judge import finished, pipeline
 from judge.assess.schedule import Stop
 from judge.assess.signals import KEPT
 from judge.config import Config
@@ -53,7 +53,7 @@ def compare(*runs: str | Path) -> Mapping[str, Any]:
     `comparisons` has a row for each pair of engines by each measure. Raises InputError when a folder is
     no finished run, or the runs can't be compared.
     """
-    return pipeline.compare_runs([Path(run) for run in runs])
+    return finished.compare_runs([Path(run) for run in runs])
 
 
 def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
@@ -62,7 +62,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     `labels_scale` says how people graded where their highest grade doesn't. Raises InputError when the
     folder or the labels can't be read, or not one label is about the run.
     """
-    return pipeline.agree(Path(run), Path(qrels), labels_scale)
+    return finished.agree(Path(run), Path(qrels), labels_scale)
 
 
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401

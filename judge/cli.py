@@ -140,10 +140,10 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Say which engines differ and how sure that is, within a run or across runs."""
-    from judge import pipeline
+    from judge import finished
     from judge.report import comparison
 
-    found = pipeline.compare_runs(runs)
+    found = finished.compare_runs(runs)
     if json:
         _print_json(found)
     else:
@@ -155,34 +155,34 @@ def agree(
     run: options.RunOrGrades,
     qrels: options.Qrels = None,
     plan: options.Draw = None,
-    seed: options.DrawSeed = 0,
+    seed: options.DrawSeed = None,
     out: options.PlanFile = None,
     labels_scale: options.LabelsScale = None,
     measure: options.ShownMeasure = None,
     trec_runs: options.ListsOfEngines = None,
-    depth: options.DepthOfLists = 10,
+    depth: options.DepthOfLists = None,
     json: options.Json = False,
 ) -> None:
     """Say whether the assessor judges as people do, and what its errors do to the engines."""
-    from judge import pipeline
+    from judge import finished
     from judge.report import agreement_table
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
-    if trec_runs and not run.is_file():
-        raise InputError(
-            f"--run goes with two files of grades; {run} is a run's folder, which has its engines"
-        )
+    if not run.is_file() and (trec_runs or depth is not None):
+        raise InputError(f"--run and --depth go with two files of grades; {run} is a run's folder")
+    if plan is None and (seed is not None or out is not None):
+        raise InputError("--seed and --out go with --plan, which draws queries for labelling")
     if plan is not None:
-        path = pipeline.plan_labels(run, plan, seed, out)
+        path = finished.plan_labels(run, plan, seed or 0, out)
         typer.echo(f"{path}: fill in the column 'grade', then: judge agree {run} --qrels {path}")
     elif qrels is not None:
         if run.is_file():
             names = [measure] if measure else None
             scale = _scale_name(labels_scale)
-            found = pipeline.agree_without_run(run, qrels, trec_runs or [], depth, names, scale)
+            found = finished.agree_without_run(run, qrels, trec_runs or [], depth or 10, names, scale)
         else:
-            found = pipeline.agree(run, qrels, _scale_name(labels_scale))
+            found = finished.agree(run, qrels, _scale_name(labels_scale))
         if json:
             _print_json(found)
         else:
@@ -208,9 +208,9 @@ def annotate(
 @app.command()
 def report(run: options.RunFolder, opens: options.Open = False) -> None:
     """Write report.html of a run anew: one file to look at, mail or keep."""
-    from judge import pipeline
+    from judge import finished
 
-    path = pipeline.report(run)
+    path = finished.report(run)
     typer.echo(path)
     if opens:
         typer.launch(str(path.resolve()))

@@ -62,7 +62,7 @@ Qrels = Annotated[
 Draw = Annotated[
     int | None, typer.Option(help="Draw N queries at random and write a file for people to label.")
 ]
-DrawSeed = Annotated[int, typer.Option(help="Another seed draws other queries.")]
+DrawSeed = Annotated[int | None, typer.Option(help="Another seed draws other queries.")]
 PlanFile = Annotated[Path | None, typer.Option(help="File of the plan (default: RUN/labels.csv).")]
 LabelsScale = Annotated[
     str | None, typer.Option(help="How people graded: graded or binary (default: as it looks).")
@@ -71,7 +71,9 @@ ShownMeasure = Annotated[str | None, typer.Option(help="Measure that is shown (d
 ListsOfEngines = Annotated[
     list[Path] | None, typer.Option("--run", help="Without a folder: a TREC run, one an engine.")
 ]
-DepthOfLists = Annotated[int, typer.Option(min=1, help="Without a folder: ranks of a run that count.")]
+DepthOfLists = Annotated[
+    int | None, typer.Option(min=1, help="Without a folder: ranks of a run that count (10).")
+]
 Plan = Annotated[
     Path | None, typer.Option(help="What to label: the file of judge agree --plan (default: 50 queries).")
 ]

@@ -1,13 +1,13 @@
-"""The whole flow on one page: read, pool, assess, score, report. Data goes one way.
+"""The whole flow on one page: read, pool, assess, score, compare, report. Data goes one way.
 
-dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─► score ─► report
-                                          │ above costs money; below is free and repeatable
+dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─► score ─► compare · slices · stability ─► report
+                                          │ left of here costs money; the rest is free and repeatable
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import aclosing, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,27 +23,21 @@ from judge.assess.signals import listening
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config import Config
-from judge.dataset import trec
-from judge.dataset.labels import match, read_labels
 from judge.dataset.pool import pool
-from judge.errors import Incomplete, InputError, Interrupted
-from judge.measure.calibrate import plan as draw
+from judge.errors import Incomplete, Interrupted
 from judge.measure.compare import compare
 from judge.measure.score import score
 from judge.measure.slices import slices
 from judge.measure.stability import stability
 from judge.measure.summary import summarise
 from judge.measure.within import counterparts, within_lists
-from judge.records import GRADED, Pool, ScaleName
-from judge.report import files, plan, reload, results
-from judge.report.agreement import People, agreement_json
-from judge.report.bare import Side, grades, held_of
+from judge.records import Pool
+from judge.report import files, reload
 from judge.report.findings import Findings
 from judge.report.outcome import Outcome
 from judge.report.reload import Held
-from judge.report.rundir import RunFolder, dump
+from judge.report.rundir import RunFolder
 from judge.report.summary import Asked, summary
-from judge.report.together import together
 
 
 def run(
@@ -67,7 +61,7 @@ def run(
             desk = Desk(model, setup.limits(config), stop or Stop())
             judging = asyncio.run(_judge(pooled, assessor, store, desk, config.repeats, watch or Unwatched()))
         asked = Asked(assessor.name, config.grading, config.repeats, measures, asdict(judging.cost))
-        outcome = _outcome(folder.path, Held(data, pooled, judging.judgments, asked))
+        outcome = measure(folder.path, Held(data, pooled, judging.judgments, asked))
         files.write(folder, outcome)
     return replace(
         outcome,
@@ -90,111 +84,7 @@ async def _judge(
     return judging
 
 
-def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
-    """Scores the run in folder `path` again from its judgments and rewrites its files, without a call.
-
-    `measures` None takes the run's own. Raises InputError when `path` is no finished run, or a
-    measure is unknown or deeper than the run was judged.
-    """
-    folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in what is no run's folder
-    with folder.locked():
-        held = reload.load(folder)
-        chosen = setup.measures(measures, held.pool.depth) if measures else held.asked.measures
-        outcome = _outcome(path, replace(held, asked=replace(held.asked, measures=chosen)))
-        files.write(folder, outcome)
-    return outcome
-
-
-def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
-    """What one run's summary says of its engines, or the summary of several runs side by side.
-
-    Several have `runs`, their names, and `remarks` on what was done to make them comparable. Raises
-    InputError when a path is no finished run, or the runs can't be compared.
-    """
-    if len(paths) == 1:
-        held = RunFolder(paths[0]).read("summary.json")
-        if "comparisons" not in held:
-            raise InputError(f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]}")
-        return held
-    side_by_side = together(reload.load_all(paths))
-    found = _outcome(Path(), side_by_side.held, side_by_side.pairs).summary
-    return {"runs": [str(path) for path in paths], "remarks": list(side_by_side.notes), **found}
-
-
-def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
-    """How far people's `labels` bear out the run in folder `path`; also written there as agreement.json.
-
-    `labels_scale` says how people graded where it can't be told. Raises InputError when the folder or
-    the labels can't be read, or not one label is about the run.
-    """
-    folder = RunFolder(path)
-    folder.read("summary.json")
-    with folder.locked():
-        held = reload.load(folder)
-        matched = match(read_labels(labels), held.data, held.pool)
-        scale = setup.labels_scale(matched.grades.values(), held.asked.scale, labels_scale)
-        people = People(matched.grades, scale, len(matched.unmatched), labels.name)
-        found = agreement_json(held, people)
-        folder.write("agreement.json", [dump(found, indent=2), "\n"])
-        _rewrite_report(folder)
-    return found
-
-
-def report(path: Path) -> Path:
-    """Writes report.html of the run in folder `path` anew and gives its path.
-
-    Raises InputError when `path` is no finished run.
-    """
-    folder = RunFolder(path)
-    folder.read("summary.json")
-    with folder.locked():
-        return _rewrite_report(folder)
-
-
-def _rewrite_report(folder: RunFolder) -> Path:
-    return files.write_report(
-        folder, folder.read("summary.json"), lambda: results.entries(folder.path / "results.json")
-    )
-
-
-def agree_without_run(
-    assessor: Path,
-    labels: Path,
-    runs: Sequence[Path],
-    depth: int,
-    names: Iterable[str] | None = None,
-    labels_scale: ScaleName | None = None,
-) -> Mapping[str, Any]:
-    """How far two files of grades agree, and what that makes of the engines whose TREC `runs` are given.
-
-    `labels_scale` is that of `labels`. Raises InputError when a file can't be read, or the two files of
-    grades have no query in common.
-    """
-    sides = [
-        Side(path.name, given, setup.labels_scale(given.values(), GRADED, asked))
-        for path, asked in ((assessor, None), (labels, labels_scale))
-        for given in [grades(read_labels(path))]
-    ]
-    lists = trec.rankings(runs) if runs else ()
-    held, assumed = held_of(sides[0], sides[1], lists, depth, setup.measures(names, depth))
-    said = {key: grade for key, grade in sides[1].grades.items() if key[0] in held.data.queries}
-    people = People(said, sides[1].scale, len(sides[1].grades) - len(said), labels.name, assumed)
-    # Two files of grades are no random sample of the queries of one of them: nothing can be corrected.
-    return {**agreement_json(held, people), "calibration": {}}
-
-
-def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Path:
-    """Draws `count` of the run's queries and writes the file for people to grade their pairs in.
-
-    Raises InputError when the file exists already, or the run has fewer queries.
-    """
-    held = reload.load(RunFolder(path))
-    drawn = draw([pair.query.id for pair in held.pool.pairs], count, seed)
-    return plan.write(out or path / "labels.csv", held.data, held.pool, drawn, seed)
-
-
-def _outcome(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = None) -> Outcome:
+def measure(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = None) -> Outcome:
     """All that is free: the scores of a run and what they say, of all `pairs` of engines or some."""
     data, pooled, judgments, asked = held.data, held.pool, held.judgments, held.asked
     wanted = tuple(dict.fromkeys((*asked.measures, *counterparts(asked.measures, pooled.depth))))
@@ -208,6 +98,22 @@ def _outcome(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = 
     )
     totals = summary(data, pooled, judgments, summarise(scores), found, asked)
     return Outcome(path, data, pooled, judgments, scores, asked.scale, totals)
+
+
+def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
+    """Scores the run in folder `path` again from its judgments and rewrites its files, without a call.
+
+    `measures` None takes the run's own. Raises InputError when `path` is no finished run, or a
+    measure is unknown or deeper than the run was judged.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")  # before a lock file appears in what is no run's folder
+    with folder.locked():
+        held = reload.load(folder)
+        chosen = setup.measures(measures, held.pool.depth) if measures else held.asked.measures
+        outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen)))
+        files.write(folder, outcome)
+    return outcome
 
 
 def estimate(config: Config) -> Mapping[str, Any]:

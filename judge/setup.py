@@ -11,6 +11,7 @@ from judge.assess.assessor import Assessor
 from judge.assess.prompt import default_directory, load
 from judge.assess.schedule import Limits, Price
 from judge.config import Config, environment
+from judge.dataset.labels import Label
 from judge.dataset.read import read, read_trec
 from judge.errors import InputError
 from judge.identity import identity, short_name, versions
@@ -46,17 +47,23 @@ def measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
     return chosen
 
 
-def labels_scale(grades: Iterable[int], run: Scale, asked: ScaleName | None) -> Scale:
-    """The scale that people graded on, going by what was `asked` or else by their highest grade.
+def labels_scale(
+    grades: Iterable[int], run: Scale | None, asked: ScaleName | None, labels: Iterable[Label] = ()
+) -> Scale:
+    """The scale that people graded on: what was `asked`, else the `run`'s own where their grades fit it.
 
-    Up to 1 it is yes or no, above it is 0-3; where that is the run's own scale, its `relevant_from`
-    counts. Raises InputError for a grade above the scale.
+    They don't where one is above it, or where `labels`, what the file holds, say yes or no of a graded
+    run. Then, and without a run, up to 1 is yes or no and above it is 0-3. A scale called like the
+    run's is the run's, with its `relevant_from`. Raises InputError for a grade above the scale.
     """
-    top = max(grades)
-    name = asked or ("graded" if top > 1 else "binary")
-    scale = run if name == run.name else BINARY if name == "binary" else GRADED
+    top, labels = max(grades), tuple(labels)
+    fits = run is not None and top <= run.top and not any(label.word for label in labels)
+    name = asked or (run.name if run and fits else "graded" if top > 1 else "binary")
+    scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
     if top > scale.top:
-        raise InputError(f"a label has grade {top}; the {scale.name} scale ends at {scale.top}")
+        high = next((label for label in labels if label.grade > scale.top), None)
+        said = f"{high.place}: has grade {high.grade}" if high else f"a label has grade {top}"
+        raise InputError(f"{said}; the {scale.name} scale ends at {scale.top}")
     return scale
 
 

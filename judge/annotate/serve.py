@@ -53,7 +53,7 @@ def annotate(run: Path, plan: Path | None, who: str, address: Address, opens: bo
         try:
             _serve(session, Address(address.host, port, address.token), listener)
         finally:
-            say(_farewell(session))
+            say(_farewell(session, plan))
 
 
 def _check_extra() -> None:
@@ -115,12 +115,13 @@ def _greeting(session: Session, url: str) -> str:
     )
 
 
-def _farewell(session: Session) -> str:
+def _farewell(session: Session, plan: Path | None) -> str:
     if not session.labels.current:
         return "no label was given"
     table = session.labels.write_table()
     state = session.state()
-    again = shlex.join(["judge", "annotate", str(session.run), "--who", session.labels.who])
+    which = ["--plan", str(plan)] if plan else []
+    again = shlex.join(["judge", "annotate", str(session.run), *which, "--who", session.labels.who])
     rest = "" if state["next"] is None else f"go on with: {again}\n"
     return (
         f"{state['labelled']:,} of {state['total']:,} pairs are labelled, in {session.labels.path} and, for"

@@ -17,6 +17,7 @@ from typing import Any
 
 from judge.dataset.cells import readings
 from judge.dataset.identifiers import short_hash
+from judge.dataset.labels import to_label
 from judge.errors import InputError
 from judge.measure.calibrate import ENOUGH_LABELLED
 from judge.measure.calibrate import plan as draw
@@ -54,11 +55,11 @@ class Tasks:
 def drawn(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[Key, ...]:
     """The pairs of `count` queries drawn at random, or of all queries where there are fewer.
 
-    They are the queries that `judge agree --plan` draws, so that more can be labelled later. Raises
-    InputError when the pool is empty.
+    They are the pairs that `judge agree --plan` draws, so that more can be labelled later. Raises
+    InputError when the pool has nothing to label.
     """
     snippets: dict[str, list[Key]] = {}
-    for pair in pool.pairs:
+    for pair in to_label(pool):
         snippets.setdefault(pair.query.id, []).append((pair.query.id, pair.snippet.id))
     if not snippets:
         raise InputError("the run has no pair to label")
@@ -71,8 +72,9 @@ def planned(path: Path, pool: Pool) -> tuple[Key, ...]:
 
     A plan is the CSV that `judge agree --plan` writes; only its columns `query_id` and `snippet_id`
     count, whatever a spreadsheet made of the rest. Raises InputError naming file and line when it
-    can't be read or names what is no pair of the run.
+    can't be read or names what is no pair of the run. Snippets without text are passed over.
     """
+    asked = {(pair.query.id, pair.snippet.id) for pair in to_label(pool)}
     known = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     found: dict[Key, None] = {}
     for place, query_cell, snippet_cell in _rows(path):
@@ -83,7 +85,8 @@ def planned(path: Path, pool: Pool) -> tuple[Key, ...]:
                 f"{place}: query {query_cell!r:.80} with snippet {snippet_cell!r:.80} is no pair of this run;"
                 " is it the plan of another?"
             )
-        found[key] = None
+        if key in asked:
+            found[key] = None
     if not found:
         raise InputError(f"{path}: names no pair; write one with: judge agree RUN --plan N")
     return tuple(found)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from judge.dataset.cells import column, readings
 from judge.errors import InputError
-from judge.records import Dataset, Pool
+from judge.records import Dataset, Pair, Pool
 
 #: What a CSV may call the thing that has a grade; the first that it has a column for counts.
 ITEMS = ("snippet_id", "document", "docno")
@@ -32,12 +32,16 @@ _FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One person's grade. `item` names a snippet or a document; `place` is `file:line` for messages."""
+    """One person's grade. `item` names a snippet or a document; `place` is `file:line` for messages.
+
+    `word` says that it was a yes or a no.
+    """
 
     query_id: str
     item: str
     grade: int
     place: str
+    word: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,11 @@ def match(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Matched:
     grades = {**inherited, **own}
     keys = ((pair.query.id, pair.snippet.id) for pair in pool.pairs)
     return Matched({key: grades[key] for key in keys if key in grades}, tuple(unmatched))
+
+
+def to_label(pool: Pool) -> tuple[Pair, ...]:
+    """The pairs that people can judge: all but snippets without text, which have grade 0 by rule."""
+    return tuple(pair for pair in pool.pairs if "empty_snippet" not in pair.snippet.flags)
 
 
 def _text(path: Path) -> str:
@@ -211,7 +220,7 @@ def _label(place: str, query_id: str, item: str, said: str) -> Iterator[Label]:
         )
     grade = int(whole[1]) if whole else _WORDS[plain]
     # The dataset's reader keeps ids in this one spelling.
-    yield Label(unicodedata.normalize("NFC", query_id), item, grade, place)
+    yield Label(unicodedata.normalize("NFC", query_id), item, grade, place, not whole)
 
 
 def _once(labels: Iterable[Label]) -> Iterator[Label]:

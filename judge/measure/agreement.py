@@ -1,4 +1,4 @@
-"""Owns agreement with people: how far an assessor's grades are theirs, and whom its errors favour.
+"""Owns agreement with people: how far an assessor's grades are theirs.
 
 Pairs of one query err together, so every interval resamples whole queries: resampling pairs gives
 intervals that are several times too narrow.
@@ -7,17 +7,16 @@ intervals that are several times too narrow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from judge.measure.estimates import Estimate, Statistic, estimate, estimates
+from judge.measure.estimates import Estimate, Statistic, estimates
 from judge.measure.formulas import Floats, Ints, quotient
 from judge.measure.kappa import cohen_kappa, collapsed, confusions, krippendorff_alpha
-from judge.measure.resampling import clustered_interval
 from judge.records import Scale
 
 _NO_PAIR = "no pair has a grade from people and one from the assessor"
@@ -75,29 +74,6 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineBias:
-    """The mean of assessor - people over one engine's `results` results with both grades."""
-
-    engine: str
-    results: int
-    queries: int
-    bias: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class BiasGap:
-    """The two engines that the assessor treats most differently: what its errors may add to a comparison.
-
-    `difference` is the bias for `favoured` minus that for `other`, never below 0. Its interval allows for
-    having picked the widest of all pairs of engines (Bonferroni): they differ if it stays above 0.
-    """
-
-    favoured: str
-    other: str
-    difference: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class Reference:
     """What others measured, for scale: `statistic` between `low` and `high`, for `what`."""
 
@@ -142,39 +118,6 @@ def agreement(paired: Paired, people: Scale, assessor: Scale) -> Agreement:
     )
 
 
-def engine_bias(engines: Sequence[str], engine: Ints, shown: Paired) -> tuple[EngineBias, ...]:
-    """How far the assessor over- or underrates each of `engines`, in their order.
-
-    `shown` has a row for every result of an engine that has both grades, `engine` says by its place in
-    `engines` whose it is; a result that two engines show is in it twice. Both grades are on one scale:
-    0 and 1 for not relevant and relevant where the scales differ.
-    """
-    cells = _by_engine(len(engines), engine, shown)
-    return tuple(_engine_bias(name, cells[:, at]) for at, name in enumerate(engines))
-
-
-def widest_gap(engines: Sequence[str], engine: Ints, shown: Paired) -> BiasGap | None:
-    """The largest difference in bias between two engines; None unless two of them have results.
-
-    Takes what `engine_bias` takes. With more than about ten engines the ends of the interval are the
-    most extreme resamples there are.
-    """
-    cells = _by_engine(len(engines), engine, shown)
-    biases = _mean(cells.sum(0))
-    known = [at for at in range(len(engines)) if not np.isnan(biases[at])]
-    if len(known) < 2:
-        return None
-    order = sorted(known, key=lambda at: (-biases[at], engines[at]))
-    favoured, other = order[0], order[-1]
-    both = cells[:, [favoured, other]]
-    both = both[both[..., 1].any(1)].reshape(-1, 4)
-    pairs = len(known) * (len(known) - 1) // 2
-    interval = clustered_interval(both, _difference, level=1 - 0.05 / pairs)
-    low, high = interval or (None, None)
-    difference = Estimate(float(_difference(both.sum(0))), low, high)
-    return BiasGap(engines[favoured], engines[other], difference)
-
-
 def _estimates(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, Estimate]:
     """The estimates of statistics of tables (..., levels, levels), from each query's table."""
     queries, *table = tables.shape
@@ -186,7 +129,8 @@ def _estimates(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, Esti
     statistics = {
         name: (of_cells(of_tables), _NO_PAIR if empty else why) for name, (of_tables, why) in asked.items()
     }
-    return estimates(tables.reshape(queries, math.prod(table)), statistics)
+    shares = [name for name in _SHARES if name in statistics]
+    return estimates(tables.reshape(queries, math.prod(table)), statistics, shares)
 
 
 def _on_sides(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
@@ -237,33 +181,7 @@ def _recall(table: Floats) -> Floats:
     return quotient(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan)
 
 
-def _by_engine(engines: int, engine: Ints, shown: Paired) -> Floats:
-    """(queries, engines, 2): the summed assessor - people, and over how many results."""
-    numbers, row = np.unique(shown.query, return_inverse=True)
-    cells = np.zeros((len(numbers), engines, 2))
-    excess = (shown.assessor - shown.human).astype(np.float64)
-    np.add.at(cells, (row, engine), np.stack([excess, np.ones_like(excess)], axis=1))
-    return cells
-
-
-def _engine_bias(name: str, cells: Floats) -> EngineBias:
-    present = cells[cells[:, 1] > 0]
-    return EngineBias(
-        engine=name,
-        results=int(present[:, 1].sum()),
-        queries=len(present),
-        bias=estimate(present, _mean, "none of its results has both grades"),
-    )
-
-
-def _mean(sums: Floats) -> Floats:
-    return quotient(sums[..., 0], sums[..., 1], np.nan)
-
-
-def _difference(sums: Floats) -> Floats:
-    return _mean(sums[..., :2]) - _mean(sums[..., 2:])
-
-
+_SHARES = ("same_grade", "same_side", "precision", "recall")
 _SAME_SCALE_ONLY = ("same_grade", "quadratic", "alpha", "bias")
 _ON_GRADES: Mapping[str, Statistic] = {
     "same_grade": (_alike, _NO_PAIR),

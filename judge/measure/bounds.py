@@ -11,8 +11,10 @@ because one more document adds less to a longer ideal, so that one set of grades
 
 Lowest: all other unjudged snippets have the top grade. What a list earns is linear in a gain and its
 divisor convex, so the ratio is lowest where each of its own has grade 0 or the top grade; and for any
-count, where the last of them have it. Only where such a document has a grade between the two elsewhere
-can the bound be a little lower than what is possible.
+count, where the last of them have it. If nothing else is relevant, not all of its own can have grade 0;
+as gains that grow alike leave the ratio as it is, one of them can be taken to have the top grade. Only
+where such a document has a grade between the two elsewhere can the bound be a little lower than what is
+possible.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ _Levels = Sequence[tuple[int, float]]
 def pooled_bounds(measure: Measure, lists: Lists, table: Floats) -> tuple[Floats, Floats]:
     """(engines, topics) lowest and highest values of nDCG, AP or R that unjudged snippets leave possible.
 
-    `table` holds the gain of each grade. Where nothing can be relevant both are 0.
+    `table` holds the gain of each grade. They are over the grades that make the measure defined; for a
+    list alone it always is, with 0 where nothing is relevant. Every topic needs an unjudged snippet.
     """
     view = _View.of(lists, measure.looks_at(lists.grade.shape[-1]))
     steps = np.diff(table)
@@ -113,7 +116,7 @@ def _lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
         documents = ((view.best >= level) | view.undecided).sum(-1) - adds
         sides.append(worth * _by_count(measure, view.grade >= level, order, (documents, adds), view.most))
     earnings, yardsticks = np.add.reduce(sides)
-    lowest: Floats = quotient(earnings, yardsticks, 0.0).min(0)
+    lowest: Floats = quotient(earnings, yardsticks, 0.0 if measure.own else np.inf).min(0)
     return lowest
 
 

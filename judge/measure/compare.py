@@ -7,8 +7,8 @@ each query's repeats averaged first. A better engine is named only when chance i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import floor, log2
 from typing import Literal
@@ -18,12 +18,12 @@ import numpy as np
 from judge.measure.formulas import Floats, Ints
 from judge.measure.power import detectable, queries_needed
 from judge.measure.resampling import RESAMPLES, holm, mean_intervals, randomised_p
-from judge.measure.score import Scores, mean_known
+from judge.measure.score import Scores, bounded_mean, mean_known
 
 #: How often a difference may be called one when there is none: over all pairs of a measure.
 ALPHA = 0.05
 #: Resamples for each pair of engines, so that the first of all pairs can pass Holm's first step.
-_PER_PAIR = 40
+_PER_PAIR = 25
 #: Differences on a query that are smaller than this are rounding.
 _TIE = 1e-12
 
@@ -106,6 +106,20 @@ def compare(scores: Scores, among: Collection[frozenset[str]] | None = None) -> 
     return tuple(compared)
 
 
+def adjusted_together(families: Sequence[Sequence[Comparison]]) -> list[tuple[Comparison, ...]]:
+    """The same comparisons with p adjusted over all of them at once, and what that leaves of winners."""
+    everything = [pair for family in families for pair in family]
+    adjusted = iter(holm(np.array([np.nan if pair.p is None else pair.p for pair in everything])))
+    return [tuple(_readjusted(pair, _number(next(adjusted))) for pair in family) for family in families]
+
+
+def _readjusted(pair: Comparison, p_holm: float | None) -> Comparison:
+    around = np.array(
+        [np.nan if end is None else end for end in (pair.low, pair.high, pair.least, pair.most)]
+    )
+    return replace(pair, p_holm=p_holm, outcome=_outcome(p_holm, around))
+
+
 def _pairs(value: Floats, low: Floats, high: Floats, places: Ints) -> _Pairs:
     a, b = places
     difference = (value[a] - value[b]).T
@@ -133,15 +147,15 @@ def _one_measure(
 
 
 def _bounds(pairs: _Pairs, column: int, known: Floats) -> tuple[float, float]:
-    """The least and the most that the mean could be, over all queries where both returned something."""
-    least, most = pairs.least[:, column], pairs.most[:, column]
-    bounded = ~np.isnan(least)
-    if not bounded.any():
-        return np.nan, np.nan
-    lowest, highest = float(least[bounded].mean()), float(most[bounded].mean())
-    # Queries where one of the two has no value widen the range; they can't move it off the mean.
-    mean = float(known.mean()) if known.size else lowest
-    return min(lowest, mean), max(highest, mean)
+    """The least and the most that the mean could be, over the queries where both have or may get a value."""
+    bounded = ~np.isnan(pairs.least[:, column])
+    arrays = (array[bounded, column] for array in (pairs.difference, pairs.least, pairs.most))
+    mean, least, most = map(float, bounded_mean(*arrays))
+    if known.size:
+        # Summed with the gaps between, the same mean may round otherwise.
+        mean = float(known.mean())
+        least, most = min(least, mean), max(most, mean)
+    return least, most
 
 
 def _comparison(
@@ -175,7 +189,7 @@ def _comparison(
         losses=int((known < -_TIE).sum()),
         p=p,
         p_holm=p_holm,
-        detectable=detectable(sd, n, level=level) if sd is not None else None,
+        detectable=detectable(sd, n, level=level) if sd is not None and n >= _fewest(level) else None,
         more=None if needed is None else max(1, needed - n),
         outcome=outcome,
     )
@@ -191,8 +205,12 @@ def _needed(sd: float | None, mean: float | None, level: float) -> int | None:
     if sd is None or mean is None or abs(mean) <= _TIE:
         return None
     needed = queries_needed(sd, mean, level=level) if sd else 2
-    # With fewer queries no sign flips can be rare enough, however clear the differences are.
-    return None if needed is None else max(needed, floor(log2(2 / level)) + 1)
+    return None if needed is None else max(needed, _fewest(level))
+
+
+def _fewest(level: float) -> int:
+    """With fewer queries no sign flips are rare enough for `level`, however clear the differences are."""
+    return floor(log2(2 / level)) + 1
 
 
 def _outcome(p_holm: float | None, around: Floats) -> Outcome:
@@ -202,8 +220,8 @@ def _outcome(p_holm: float | None, around: Floats) -> Outcome:
         return "undetermined"
     if p_holm < ALPHA:
         return "better" if least > 0 else "undetermined"
-    # What is unjudged weighs more than chance: further queries alone would not help.
-    return "undetermined" if most - least > high - low else "not separated"
+    # What is unjudged could turn it and weighs more than chance: further queries alone would not help.
+    return "undetermined" if least <= 0 and most - least > high - low else "not separated"
 
 
 def _by_standing(value: Floats, engines: tuple[str, ...]) -> Callable[[Comparison], tuple[int, int]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from judge.measure.resampling import clustered_intervals
 #: What turns sums (..., cells) into values (...), NaN where undefined; and why it would be.
 Statistic = tuple[Callable[[Floats], Floats], str]
 
+_LEVEL = 0.95
 _ONE_QUERY = "it comes from one query, which gives no range"
 _RARELY = "with other queries it would often be undefined, so no range can be given"
 
@@ -27,19 +28,40 @@ class Estimate:
     why: str = ""
 
 
-def estimate(cells: Floats, statistic: Callable[[Floats], Floats], why: str) -> Estimate:
-    """One statistic, as `estimates` gives it."""
-    return estimates(cells, {"": (statistic, why)})[""]
+def estimate(
+    cells: Floats, statistic: Callable[[Floats], Floats], why: str, *, share: bool = False
+) -> Estimate:
+    """One statistic, as `estimates` gives it; `share` says that it is a share."""
+    return estimates(cells, {"": (statistic, why)}, shares=("",) if share else ())[""]
 
 
-def estimates(cells: Floats, statistics: Mapping[str, Statistic]) -> dict[str, Estimate]:
-    """Each statistic of the summed `cells` (queries, cells), all over the same resamples of queries."""
+def estimates(
+    cells: Floats, statistics: Mapping[str, Statistic], shares: Collection[str] = ()
+) -> dict[str, Estimate]:
+    """Each statistic of the summed `cells` (queries, cells), all over the same resamples of queries.
+
+    Those named in `shares` are shares of something that is counted, and keep an interval at 0 and at 1.
+    """
     functions = [function for function, _ in statistics.values()]
-    intervals = clustered_intervals(cells, functions)
-    return {
+    intervals = clustered_intervals(cells, functions, level=_LEVEL)
+    found = {
         name: _estimate(float(function(cells.sum(0))), interval, why, len(cells))
         for (name, (function, why)), interval in zip(statistics.items(), intervals, strict=True)
     }
+    return found | {name: _widened(found[name], cells, statistics[name][0]) for name in shares}
+
+
+def _widened(share: Estimate, cells: Floats, statistic: Callable[[Floats], Floats]) -> Estimate:
+    """A share of all or nothing with the end that so many queries without an exception leave possible.
+
+    No resample holds what no query has. The queries are the trials (Clopper & Pearson 1934): those on
+    which there is something to count.
+    """
+    if share.low is None or share.value not in (0.0, 1.0):
+        return share
+    trials = int((~np.isnan(statistic(cells))).sum())
+    likely = ((1 - _LEVEL) / 2) ** (1 / trials)
+    return replace(share, high=1 - likely) if share.value == 0 else replace(share, low=likely)
 
 
 def _estimate(value: float, interval: tuple[float, float] | None, why: str, queries: int) -> Estimate:

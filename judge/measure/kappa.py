@@ -13,17 +13,12 @@ from judge.measure.formulas import Floats, Ints, quotient
 Counts = Floats | Ints
 
 
-def confusion(human: Ints, assessor: Ints, levels: int) -> Ints:
-    """(levels, levels): how many pairs got each two grades, rows human, columns assessor.
-
-    Raises `ValueError` when a grade is not one of 0..levels - 1.
-    """
-    table: Ints = confusions(np.zeros_like(human), human, assessor, levels).sum(0)
-    return table
-
-
 def confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> Ints:
-    """(queries, levels, levels): the `confusion` of each query that has a pair, in the queries' order."""
+    """(queries, levels, levels): how many pairs got each two grades, rows human, columns assessor.
+
+    There is a table for each query that has a pair, in the queries' order. Raises `ValueError` when a
+    grade is not one of 0..levels - 1.
+    """
     for grades in (human, assessor):
         if grades.size and not (grades.min() >= 0 and grades.max() < levels):
             raise ValueError(f"grades run from {grades.min()} to {grades.max()}, not from 0 to {levels - 1}")

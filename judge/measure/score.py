@@ -27,10 +27,12 @@ class Scores:
     """The values of all measures: arrays of shape (engines, queries, repeats, measures) and their axes.
 
     NaN in `value`, `low` and `high` stands where the engine broke or has no ranking, and where the
-    measure is undefined because the pool holds nothing relevant (nDCG, AP, R). `value` alone is NaN
-    where a list was returned and not one of its snippets has a grade. `low` and `high` equal `value`
-    exactly where all is judged. `judged` is the share of the snippets down to the cutoff that have a
-    grade, NaN for empty lists.
+    measure is undefined: nDCG, AP and R where all of the pool is judged and nothing of it relevant,
+    Judged of an empty list. `value` alone is NaN where only unjudged snippets can give one: where a list
+    was returned and not one of its snippets has a grade, and for nDCG, AP and R where nothing judged in
+    the pool is relevant and something is unjudged. There `low` and `high` are over the grades that make
+    the measure defined. They equal `value` exactly where all is judged. `judged` is the share of the
+    snippets down to the cutoff that have a grade, NaN for empty lists.
     """
 
     engines: tuple[str, ...]
@@ -87,9 +89,9 @@ class Scores:
         return replace(self, measures=tuple(chosen), **arrays)
 
     def by_query(self) -> tuple[Floats, Floats, Floats]:
-        """(engines, queries, measures) value, low and high, averaged over the repeats that have one."""
-        value, low, high = (mean_known(array, axis=2) for array in (self.value, self.low, self.high))
-        return value, low, high
+        """(engines, queries, measures) value, low and high over the repeats, as `bounded_mean` has them."""
+        value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
+        return bounded_mean(value, low, high)
 
 
 def score(
@@ -135,6 +137,30 @@ def mean_known(array: Floats, axis: int) -> Floats:
     known = ~np.isnan(array)
     total: Floats = np.where(known, array, 0.0).sum(axis)
     return quotient(total, known.sum(axis).astype(np.float64), np.nan)
+
+
+def bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """The mean of `value` along the last axis, and the least and most that it can be; NaN for nothing.
+
+    What has a value lies from its `low` to its `high`. What has bounds alone may come to lie there or
+    to have no value at all, so the mean can be with it and without it. What has neither has no part.
+    """
+    sure = ~np.isnan(value)
+    return mean_known(value, axis=-1), _least_mean(low, sure), -_least_mean(-high, sure)
+
+
+def _least_mean(low: Floats, sure: Bools) -> Floats:
+    """The lowest mean of all that are `sure` and any of the others: a mean falls by what is below it."""
+    others: Bools = ~sure & ~np.isnan(low)
+    most = int(others.sum(-1).max(initial=0))
+    if not most:
+        return mean_known(low, axis=-1)
+    joining = np.sort(np.where(others, low, np.inf), axis=-1)[..., :most].cumsum(-1)
+    total = np.where(sure, low, 0.0).sum(-1)[..., None]
+    sums = np.concatenate([total, total + joining], axis=-1)
+    counts = sure.sum(-1)[..., None] + np.arange(most + 1.0)
+    least: Floats = quotient(sums, counts, np.inf).min(-1)
+    return np.where(np.isinf(least), np.nan, least)
 
 
 def _measured(measure: Measure, lists: Lists, scale: Scale) -> Floats:
@@ -184,11 +210,7 @@ def _pooled(measure: Measure, lists: Lists, table: Floats) -> Floats:
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     if np.any(unsure):
         low, high = pooled_bounds(measure, lists.of_topics(unsure), table)
-        possible = np.clip(value[:, unsure], low, high)
-        bounded[:, :, unsure] = np.where(np.isnan(possible), np.nan, [possible, low, high])
-        blank = unsure & np.all(lists.best == NO_GRADE, axis=-1)
-        shows: Bools = np.any(lists.origin[:, blank] >= 0, axis=-1)
-        bounded[1:, :, blank] = [np.zeros(shows.shape), shows]
+        bounded[:, :, unsure] = [np.clip(value[:, unsure], low, high), low, high]
     return bounded
 
 

@@ -1,25 +1,30 @@
 """Owns slices: the same comparison for a part of the queries, by language and by the dataset's columns.
 
-Slices are for looking, not for deciding: each has fewer queries, and among many one differs by chance.
+Each has fewer queries, and among many slices one differs by chance: so p is adjusted over all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from judge.measure.compare import Comparison, compare
+from judge.measure.compare import Comparison, adjusted_together, compare
 from judge.measure.score import Scores
 from judge.measure.summary import EngineSummary, summarise
 from judge.records import Query
 
 #: A column with more values than this names queries rather than kinds of queries.
 MOST_VALUES = 20
+#: What a column of the dataset that is called as ours is called here.
+_THEIRS = "lang (dataset)"
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The queries whose `column` has `value`; `comparisons` are by the first measure that compares."""
+    """The queries whose `column` has `value`.
+
+    `comparisons` are by the first measure that compares; their `p_holm` is over all slices' pairs.
+    """
 
     column: str
     value: str
@@ -43,7 +48,8 @@ def slices(
             part = scores.of_queries(ids)
             comparisons = compare(part.of_measures(deciding), among)
             found.append(Slice(column, value, len(part.queries), summarise(part), comparisons))
-    return tuple(found)
+    families = adjusted_together([each.comparisons for each in found])
+    return tuple(replace(each, comparisons=pairs) for each, pairs in zip(found, families, strict=True))
 
 
 def _columns(queries: Mapping[str, Query]) -> dict[str, dict[str, frozenset[str]]]:
@@ -61,5 +67,6 @@ def _columns(queries: Mapping[str, Query]) -> dict[str, dict[str, frozenset[str]
 
 def _kinds(query: Query) -> Iterator[tuple[str, str]]:
     yield "lang", query.lang
-    # The dataset's own `lang` says what ours does, or better; two columns of one name say nothing.
-    yield from ((column, value) for column, value in query.extra.items() if value and column != "lang")
+    for column, value in query.extra.items():
+        if value:
+            yield (_THEIRS if column == "lang" else column), value

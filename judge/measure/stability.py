@@ -31,7 +31,8 @@ class EngineRepeats:
     """One engine's means in every repeat: their mean, standard deviation `sd` and largest difference.
 
     `icc` is the intraclass correlation ICC(A,1) of its per-query values. `p` is of the test that two
-    repeats' means differ by less than `MARGIN` (TOST, the worst of all pairs of repeats).
+    repeats' means differ by less than `MARGIN` (TOST, the worst of all pairs of repeats), None when a
+    pair of repeats can't be tested.
     """
 
     engine: str
@@ -195,8 +196,7 @@ def _engine(name: str, value: Floats) -> EngineRepeats:
     """One engine from its (queries, repeats) values."""
     means = mean_known(value, axis=0)
     known = means[~np.isnan(means)]
-    pairs = (value[:, one] - value[:, two] for one, two in combinations(range(value.shape[1]), 2))
-    chances = [equivalence_p(pair[~np.isnan(pair)], MARGIN) for pair in pairs]
+    chances = [equivalence_p(_moves(one, two), MARGIN) for one, two in combinations(value.T, 2)]
     tested = [p for p in chances if p is not None]
     return EngineRepeats(
         engine=name,
@@ -205,15 +205,39 @@ def _engine(name: str, value: Floats) -> EngineRepeats:
         sd=float(known.std(ddof=1)) if known.size > 1 else None,
         spread=float(np.ptp(known)) if known.size > 1 else None,
         icc=icc(value[~np.isnan(value).any(1)]),
-        p=max(tested, default=None),
+        p=max(tested) if len(tested) == len(chances) else None,
     )
 
 
+def _moves(one: Floats, two: Floats) -> Floats:
+    """What each query adds to the difference between two repeats' means: values whose mean is just that.
+
+    Where both repeats have a value it is their difference. A query that has one in a single repeat moves
+    that mean by how far it lies from it (a ratio's influence, as in the delta method).
+    """
+    some = ~(np.isnan(one) & np.isnan(two))
+    sides = []
+    for side in (one[some], two[some]):
+        known = ~np.isnan(side)
+        if not known.any():
+            return np.empty(0)
+        mean = side[known].mean()
+        sides.append(mean + np.where(known, side - mean, 0.0) * (len(side) / known.sum()))
+    moves: Floats = sides[0] - sides[1]
+    return moves
+
+
 def _least_tau(means: Floats) -> float | None:
-    """The smallest tau of the orders of any two repeats; `means` is (engines, repeats)."""
-    ranked = means[~np.isnan(means).any(1)]
+    """The smallest tau of the orders of any two repeats; `means` is (engines, repeats).
+
+    None when a repeat has no order of all engines that have a mean anywhere.
+    """
+    ranked = means[~np.isnan(means).all(1)]
+    if np.isnan(ranked).any():
+        return None
     taus = [tau(one, two) for one, two in combinations(ranked.T, 2)]
-    return min((each for each in taus if each is not None), default=None)
+    known = [each for each in taus if each is not None]
+    return min(known) if known and len(known) == len(taus) else None
 
 
 def _components(value: Floats) -> Components | None:

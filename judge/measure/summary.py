@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.measure.formulas import Bools, Floats
 from judge.measure.resampling import mean_intervals
-from judge.measure.score import Scores
+from judge.measure.score import Scores, bounded_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,11 @@ class Mean:
     """One measure of one engine over the queries; None where it is over no query.
 
     `mean` is over `n` queries, `interval` its 95 % BCa bootstrap interval over queries (None for fewer
-    than 2). `low` and `high` are over these and the `unknown` ones, where the engine returned something
-    and not one snippet of it has a grade. `undefined` counts queries whose pool
-    holds nothing relevant, or for Judged those with no result. `paired` is the mean over the `paired_n`
-    queries where every engine has a value.
+    than 2). `low` and `high` are over these with any of the `unknown` ones, to which only unjudged
+    snippets can give a value: not one that the engine returned is judged, or nothing judged in the pool
+    is relevant. `undefined` counts queries that can't have one: all of the pool is judged and nothing
+    relevant, or for Judged there is no result. `paired` is the mean over the `paired_n` queries where
+    every engine has a value.
     """
 
     mean: float | None
@@ -86,11 +87,7 @@ def _mean(bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bool
     value, low, high = bounded
     has = ~np.isnan(value)
     unknown = ~has & ~np.isnan(low)
-    mean = _over(value, has)
-    lowest, highest = _over(low, has | unknown), _over(high, has | unknown)
-    if mean is not None and lowest is not None and highest is not None:
-        # Queries without a value widen the range; they can't move it off what is printed.
-        lowest, highest = min(lowest, mean), max(highest, mean)
+    mean, lowest, highest = map(_number, bounded_mean(value, low, high))
     return Mean(
         mean=mean,
         interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
@@ -102,6 +99,10 @@ def _mean(bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bool
         paired=_over(value, shared),
         paired_n=int(shared.sum()),
     )
+
+
+def _number(value: Floats) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def _over(values: Floats, chosen: Bools) -> float | None:

@@ -31,6 +31,10 @@ class WithinLists:
     n: int
 
 
+#: Means that are closer than this are no order worth a warning.
+_CLEAR = 0.02
+
+
 def counterparts(measures: Sequence[Measure], depth: int) -> tuple[Measure, ...]:
     """What must be scored as well: nDCG and AP within the list, and P at the same cutoff."""
     pooled = [measure for measure in measures if _has_counterpart(measure)]
@@ -65,7 +69,9 @@ def _swap(
     if not shared.any():
         return None
     pooled, alone, relevant = shown[..., shared].mean(-1)
-    if pooled[0] <= pooled[1] or alone[0] >= alone[1]:
+    # An engine that shows more of what is relevant is the one that own lists wrong, and by how much counts.
+    clear = pooled[0] - pooled[1] >= _CLEAR and alone[1] - alone[0] >= _CLEAR
+    if not clear or relevant[0] <= relevant[1]:
         return None
     return WithinLists(
         measure=str(measures[0]),

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from judge.dataset.labels import to_label
 from judge.errors import InputError
-from judge.measure.agreement import (
-    REFERENCES,
-    Agreement,
-    BiasGap,
-    EngineBias,
-    agreement,
-    engine_bias,
-    widest_gap,
-)
-from judge.measure.calibrate import Calibration, Corrected, calibrate
+from judge.measure.agreement import REFERENCES, Agreement, agreement
+from judge.measure.bias import BiasGap, EngineBias, engine_bias, widest_gap
+from judge.measure.calibrate import Calibration, Outcome, calibrate
+from judge.measure.correction import Corrected
 from judge.measure.measures import Measure
 from judge.measure.people import (
     Grades,
@@ -51,12 +46,27 @@ class People:
     assumed: Grades = field(default_factory=dict)
 
 
-def agreement_json(held: Held, people: People) -> dict[str, Any]:
-    """Everything that can be said of a run and people's labels, as JSON values."""
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """The query ids that have something to label, and of those the ones labelled in part or wholly."""
+
+    asked: frozenset[str]
+    some: frozenset[str]
+    whole: frozenset[str]
+
+
+def agreement_json(held: Held, people: People, *, bare: bool = False) -> dict[str, Any]:
+    """Everything that can be said of a run and people's labels, as JSON values.
+
+    `bare` says that there is no run, only two files of grades: then engines stand by all queries that
+    both are about, and nothing is corrected, for neither file is a random sample of the other.
+    """
+    people = _of_text(held, people)
     said = typical_grades(held.judgments)
     scale = held.asked.scale
-    pairs = [(pair.query.id, pair.snippet.id) for pair in held.pool.pairs]
+    pairs = [(pair.query.id, pair.snippet.id) for pair in to_label(held.pool)]
     whole, some = wholly_graded(pairs, people.grades)
+    labelled = _Labelled(frozenset(query_id for query_id, _ in pairs), some, whole)
     found = agreement(paired(people.grades, said), people.scale, scale)
     return {
         "labels": people.source,
@@ -65,16 +75,29 @@ def agreement_json(held: Held, people: People) -> dict[str, Any]:
         "people_scale": people.scale.name,
         "people_relevant_from": people.scale.relevant_from,
         "relevant_from": scale.relevant_from,
+        "highest_label": max(people.grades.values(), default=None),
         "labelled_pairs": len(people.grades),
         "unmatched_labels": people.unmatched,
         "unlabelled_pairs": len(pairs) - len(people.grades),
+        "empty_pairs": len(held.pool.pairs) - len(pairs),
         "labelled_queries": len(some),
         "wholly_labelled_queries": len(whole),
+        "queries_to_label": len(labelled.asked),
+        "queries_without_text": len({each.query_id for each in held.data.rankings} - labelled.asked),
         **_agreement(found),
         **_bias(held, people, said),
-        **_scored(held, people, some, whole),
+        **_scored(held, people, labelled, bare),
         "references": [asdict(reference) for reference in REFERENCES],
     }
+
+
+def _of_text(held: Held, people: People) -> People:
+    """People's grades of snippets with text; the others have grade 0 for them as for the assessor."""
+    every = [(pair.query.id, pair.snippet.id) for pair in held.pool.pairs]
+    known = {(pair.query.id, pair.snippet.id) for pair in to_label(held.pool)}
+    empty = dict.fromkeys((key for key in every if key not in known), 0)
+    grades = {key: grade for key, grade in people.grades.items() if key in known}
+    return replace(people, grades=grades, assumed={**people.assumed, **empty})
 
 
 def _agreement(found: Agreement) -> dict[str, Any]:
@@ -117,31 +140,51 @@ def _engine(found: EngineBias) -> dict[str, Any]:
 def _gap(found: BiasGap | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    return {"favoured": found.favoured, "other": found.other, "difference": estimate(found.difference)}
+    return {
+        "favoured": found.favoured,
+        "other": found.other,
+        "difference": estimate(found.difference),
+        "p_holm": found.p_holm,
+    }
 
 
-def _scored(held: Held, people: People, some: frozenset[str], whole: frozenset[str]) -> dict[str, Any]:
+def _scored(held: Held, people: People, labelled: _Labelled, bare: bool) -> dict[str, Any]:
     """The orders of the engines on the queries with labels, and the scores corrected by whole ones."""
     measures = [
         measure
         for measure in held.asked.measures
         if measure.compares and (measure.rel or 0) <= people.scale.top
     ]
-    if not (measures and some and held.data.engines):
+    if not (measures and labelled.some and held.data.engines):
         return {"orders": {}, "calibration": {}}
-    assumed = as_judgments(people.assumed)
-    by_people = _scores(held, (*as_judgments(people.grades), *assumed), people.scale, measures)
-    by_assessor = _scores(held, (*held.judgments, *assumed), held.asked.scale, measures)
-    both = [scores.of_queries(some) for scores in (by_people, by_assessor)]
-    labelled = np.array([query in whole for query in by_people.queries], bool)
-    theirs, ours = by_people.by_query()[0], by_assessor.by_query()[0]
+    by_people, by_assessor = _sides(held, people, measures)
+    both = by_people, by_assessor
+    if not (labelled.whole or bare):
+        both = _sides(*_graded_by_both(held, people), measures)
+    used = labelled.some if bare or not labelled.whole else labelled.whole
+    met = orders(*(scores.of_queries(used) for scores in both))
     return {
-        "orders": {found.measure: _order(found) for found in orders(*both)},
-        "calibration": {
-            str(measure): _calibrated(by_people.engines, labelled, theirs[..., at], ours[..., at])
-            for at, measure in enumerate(measures)
-        },
+        "orders": {each.measure: _order(each, partly=not used <= labelled.whole) for each in met},
+        "calibration": {} if bare else _calibrations(by_people, by_assessor, labelled),
     }
+
+
+def _graded_by_both(held: Held, people: People) -> tuple[Held, People]:
+    """What both sides graded: nobody's order may come from knowing more of a query."""
+    both = people.grades.keys() & typical_grades(held.judgments).keys()
+    kept = both | people.assumed.keys()
+    judged = (each for each in held.judgments if (each.query_id, each.snippet_id) in kept)
+    grades = {key: grade for key, grade in people.grades.items() if key in both}
+    return replace(held, judgments=tuple(judged)), replace(people, grades=grades)
+
+
+def _sides(held: Held, people: People, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
+    """The scores by people's grades and by the assessor's."""
+    assumed = as_judgments(people.assumed)
+    return (
+        _scores(held, (*as_judgments(people.grades), *assumed), people.scale, measures),
+        _scores(held, (*held.judgments, *assumed), held.asked.scale, measures),
+    )
 
 
 def _scores(held: Held, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]) -> Scores:
@@ -150,15 +193,28 @@ def _scores(held: Held, judgments: Sequence[Judgment], scale: Scale, measures: S
     return scores.of_engines(held.data.engines)
 
 
-def _order(found: Orders) -> dict[str, Any]:
+def _order(found: Orders, *, partly: bool) -> dict[str, Any]:
     return {
         "queries": found.queries,
+        "partly_labelled": partly,
         "people": dict(zip(found.engines, found.people, strict=True)),
         "assessor": dict(zip(found.engines, found.assessor, strict=True)),
+        "left_out": list(found.left_out),
         "tau": estimate(found.tau),
         "tau_ap": found.tau_ap,
         "rbo": found.rbo,
         "swapped": [list(pair) for pair in found.swapped],
+    }
+
+
+def _calibrations(people: Scores, assessor: Scores, labelled: _Labelled) -> dict[str, Any]:
+    """By measure, over the queries that have something to label: others can't be in a sample."""
+    people, assessor = people.of_queries(labelled.asked), assessor.of_queries(labelled.asked)
+    whole = np.array([query in labelled.whole for query in people.queries], bool)
+    theirs, ours = people.by_query()[0], assessor.by_query()[0]
+    return {
+        str(measure): _calibrated(people.engines, whole, theirs[..., at], ours[..., at])
+        for at, measure in enumerate(people.measures)
     }
 
 
@@ -167,6 +223,14 @@ def _calibrated(engines: Sequence[str], labelled: Any, people: Any, assessor: An
         return _calibration(calibrate(engines, labelled, people, assessor))
     except InputError as error:
         return {"why": str(error)}
+
+
+_VERDICTS: Mapping[Outcome, str] = {
+    "confirmed": "judge-only order confirmed",
+    "reversed": "judge-only order reversed",
+    "decided": "judge-only tie decided",
+    "open": "judge-only order open",
+}
 
 
 def _calibration(found: Calibration) -> dict[str, Any]:
@@ -189,7 +253,7 @@ def _calibration(found: Calibration) -> dict[str, Any]:
                 "p": pair.corrected.p,
                 "p_holm": pair.p_holm,
                 "outcome": pair.outcome,
-                "verdict": f"judge-only order {pair.outcome}",
+                "verdict": _VERDICTS[pair.outcome],
             }
             for pair in found.pairs
         ],
@@ -201,8 +265,10 @@ def _corrected(found: Corrected) -> dict[str, Any]:
     return {
         "corrected": found.estimate,
         "ci95": ends(found.low, found.high),
+        "se": found.se,
         "weight": found.weight,
         "labelled": found.labelled,
         "undefined": found.undefined,
         "rest": found.rest,
+        "filled": found.filled,
     }

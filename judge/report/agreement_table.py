@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from rich.console import Console
@@ -12,9 +11,11 @@ from rich.text import Text
 
 from judge.dataset.clean import visible
 from judge.errors import InputError
+from judge.measure.bias import ALPHA
 from judge.measure.measures import parse
 from judge.report import words
-from judge.report.table import between, title
+from judge.report.engines_table import correction, orders
+from judge.report.table import between
 from judge.report.words import counted
 
 Row = Mapping[str, Any]
@@ -27,8 +28,6 @@ _KAPPA = (
     (0.21, "fairly"),
     (0.01, "slightly"),
 )
-#: How many engines or pairs of them a sentence names.
-_NAMED = 6
 
 
 def agreement(found: Row, console: Console, measure: str | None = None) -> None:
@@ -43,17 +42,18 @@ def agreement(found: Row, console: Console, measure: str | None = None) -> None:
     if found["engines"]:
         console.print(_bias(found))
     if deciding is not None:
-        _say(console, _order(found["orders"][deciding], deciding))
+        _say(console, orders(found["orders"][deciding], deciding))
         if deciding in found["calibration"]:
-            _calibration(found["calibration"][deciding], deciding, console)
+            without_text = found["queries_without_text"]
+            _say(console, correction(found["calibration"][deciding], deciding, without_text))
     console.print()
     for line in _references(found["references"]):
         console.print(Text(line, style="dim"))
 
 
-def _say(console: Console, lines: Iterable[str]) -> None:
+def _say(console: Console, lines: Iterable[str | Table]) -> None:
     for line in lines:
-        console.print(Text(visible(line)))
+        console.print(line if isinstance(line, Table) else Text(visible(line)))
 
 
 def _deciding(found: Row, measure: str | None) -> str | None:
@@ -76,6 +76,11 @@ def _answer(found: Row) -> Iterator[str]:
     if found["unmatched_labels"]:
         labels = counted(found["unmatched_labels"], "label")
         yield f"left out, being about nothing that is judged here: {labels}"
+    if found["empty_pairs"]:
+        empty = counted(found["empty_pairs"], "pair")
+        yield f"left out, for the snippet has no text and grade 0 by rule: {empty}"
+    if found["people_scale"] == "graded" and found["highest_label"] in (0, 1):
+        yield "no label is above 1; if people said yes or no, add --labels-scale binary"
     kappa, same = found["kappa_relevant"], found["same_verdict"]
     if kappa["value"] is None:
         yield f"Agreement on relevant or not: {kappa['why']}."
@@ -115,13 +120,15 @@ def _favoured(found: Row) -> Iterator[str]:
         return
     cell, favoured, other = gap["difference"], gap["favoured"], gap["other"]
     size = f"{cell['value']:.3f}{words.interval(cell['ci95'])} {_unit(found)}"
-    if _clear_side(cell):
+    if gap["p_holm"] is not None and gap["p_holm"] < ALPHA:
         yield (
-            f"The assessor favours {favoured} over {other} by {size}: a difference between engines may come"
-            " from that."
+            f"The assessor favours {favoured} over {other} by {size}, more than chance explains: a difference"
+            " between engines may come from that."
         )
     elif cell["ci95"]:
-        yield f"No engine is clearly favoured; the widest gap is {favoured} over {other}, {size}."
+        yield (
+            f"No engine is clearly favoured; of all pairs the widest gap is {favoured} over {other}, {size}."
+        )
 
 
 def _unit(found: Row) -> str:
@@ -159,7 +166,9 @@ _NAMES = {
 
 def _cells(found: Row) -> dict[str, Row]:
     """Every statistic by its name in print."""
-    named = {name: found[key] for key, name in _NAMES.items()}
+    differ = len(found["confusion"]) != len(found["confusion"][0])
+    names = {**_NAMES, "kappa": "kappa of bare numbers (scales differ)"} if differ else _NAMES
+    named = {name: found[key] for key, name in names.items()}
     at = {f"kappa, relevant from grade {grade}": cell for grade, cell in found["kappa_at"].items()}
     return named | at
 
@@ -196,90 +205,6 @@ def _bias(found: Row) -> Table:
         value = "-" if cell["value"] is None else f"{cell['value']:+.4f}"
         table.add_row(Text(visible(engine)), value, between(cell["ci95"], "+.3f"), f"{row['results']:,}")
     return table
-
-
-def _order(found: Row, measure: str) -> Iterator[str]:
-    if found["tau"]["value"] is None:
-        yield f"{title(measure)}: the orders of the engines can't be compared: {found['tau']['why']}"
-        return
-    yield (
-        f"{title(measure)} on {found['queries']:,} queries: people's grades give {_ranked(found['people'])},"
-        f" the assessor's {_ranked(found['assessor'])}"
-    )
-    rank = "-" if found["tau_ap"] is None else f"{found['tau_ap']:.4f}"
-    overlap = "-" if found["rbo"] is None else f"{found['rbo']:.4f}"
-    tau = f"{found['tau']['value']:.4f}{words.interval(found['tau']['ci95'])}"
-    yield (
-        f"how alike the two orders are: tau {tau}, where 1 is the same and -1 the reverse; tau-ap {rank},"
-        f" RBO {overlap}"
-    )
-    if found["swapped"]:
-        yield f"the other way round by the assessor: {_listed(found['swapped'])}"
-
-
-def _ranked(means: Mapping[str, float]) -> str:
-    """The engines best first, `A > B = C`."""
-    order = sorted(means, key=lambda engine: (-means[engine], engine))
-    text = order[0]
-    for before, engine in pairwise(order[:_NAMED]):
-        text += f" {'>' if means[before] - means[engine] > 1e-12 else '='} {engine}"
-    return text + (f" > {len(order) - _NAMED:,} more" if len(order) > _NAMED else "")
-
-
-def _listed(pairs: Sequence[Sequence[str]], sign: str = " > ") -> str:
-    """`A > B; C > D`, or the first of many."""
-    more = f"; {len(pairs) - _NAMED:,} more" if len(pairs) > _NAMED else ""
-    return "; ".join(sign.join(pair) for pair in pairs[:_NAMED]) + more
-
-
-def _calibration(found: Row, measure: str, console: Console) -> None:
-    if "why" in found:
-        _say(console, [f"No correction of {title(measure)}: {found['why']}"])
-        return
-    some = next(iter(found["engines"].values()))
-    whole = some["labelled"] + some["undefined"]
-    _say(
-        console,
-        [
-            f"{title(measure)} as people's grades would give it on all {whole + some['rest']:,} queries,"
-            f" estimated from the {whole:,} that they labelled and the assessor's grades on the rest:",
-        ],
-    )
-    console.print(_corrections(found, measure))
-    _say(console, (*found["warnings"], *_outcomes(found["comparisons"])))
-
-
-def _corrections(found: Row, measure: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(title(measure), overflow="fold")
-    for name in ("assessor", "corrected", "95 % range", "p (Holm)"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("assessor's order", no_wrap=True)
-    for engine, row in found["engines"].items():
-        means = f"{row['assessor']:.4f}", f"{row['corrected']:.4f}", between(row["ci95"])
-        table.add_row(Text(visible(engine)), *means)
-    for row in found["comparisons"]:
-        pair = Text(visible(f"{row['a']} - {row['b']}"))
-        means = f"{row['assessor']:+.4f}", f"{row['corrected']:+.4f}", between(row["ci95"], "+.3f")
-        table.add_row(pair, *means, f"{row['p_holm']:.4f}", row["outcome"])
-    return table
-
-
-def _outcomes(rows: Sequence[Row]) -> Iterator[str]:
-    """What became of the assessor's order of each pair of engines."""
-    pairs: dict[str, list[tuple[str, str]]] = {"confirmed": [], "reversed": [], "open": []}
-    for row in rows:
-        pairs[row["outcome"]].append((row["a"], row["b"]))
-    if pairs["confirmed"]:
-        yield f"People's labels confirm the assessor's order: {_listed(pairs['confirmed'])}"
-    if pairs["reversed"]:
-        true = [(b, a) for a, b in pairs["reversed"]]
-        yield f"People's labels reverse the assessor's order, it should be: {_listed(true)}"
-    if pairs["open"]:
-        yield (
-            "Open, for the labels are too few or the engines too close to say:"
-            f" {_listed(pairs['open'], ' and ')}"
-        )
 
 
 def _references(found: Sequence[Row]) -> Iterator[str]:

@@ -17,9 +17,6 @@ from judge.report.words import counted
 
 Row = Mapping[str, Any]
 
-#: Below so many queries a BCa interval of 95 % holds the mean clearly less often than that.
-FEW = 20
-
 _LEGEND = (
     "How to read it: all numbers are over queries, one engine against the other on the same ones."
     " The 95 % range is where the mean would fall with other queries of the same kind."
@@ -40,7 +37,7 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
     by). Raises InputError when the run has no such measure.
     """
     chosen = _chosen(summary, measures)
-    for line in _head(summary):
+    for line in _head(summary, chosen[0] if chosen else None):
         console.print(one_line(line))
     for row in [row for row in summary["comparisons"] if row["measure"] in chosen[:1]][:pairs]:
         console.print(one_line(f"  {words.difference(row)}"))
@@ -73,7 +70,7 @@ def _chosen(summary: Row, measures: Iterable[str] | None) -> Sequence[str]:
     return chosen
 
 
-def _head(summary: Row) -> Iterator[str]:
+def _head(summary: Row, measure: str | None) -> Iterator[str]:
     yield from summary.get("remarks", ())
     yield (
         f"{counted(summary['queries'], 'query', 'queries')}, {counted(len(summary['engines']), 'engine')},"
@@ -81,11 +78,11 @@ def _head(summary: Row) -> Iterator[str]:
         f" {counted(summary['repeats'], 'repeat')}; {counted(summary['pairs'], 'pair')},"
         f" {summary['coverage']:.1%} judged"
     )
-    headline = words.headline(summary)
+    headline = words.headline(summary, measure)
     if headline:
         yield headline
-    if headline and summary["queries"] < FEW:
-        yield f"With fewer than {FEW} queries the 95 % ranges come out too narrow: go by p (Holm)."
+    if words.few(summary):
+        yield words.few(summary)
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
 

@@ -45,7 +45,7 @@ def write_report(
     Agreement with people is in it when the folder has an agreement.json about these very judgments.
     """
     agreement = folder.read_if_there("agreement.json")
-    if agreement and agreement.get("judged") != summary["judged"]:
+    if agreement and agreement.get("grades") != summary["grades"]:
         agreement = None
     config = folder.read_if_there("config.json")
     return folder.write("report.html", html.page(folder.path.name, summary, entries, agreement, config))

@@ -28,7 +28,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
     """The findings as JSON values."""
     return {
         "comparisons": [comparison(each) for each in findings.comparisons],
-        "within_lists": _within(findings.within),
+        "within_lists": _within(findings.within, findings.comparisons),
         "slices": _slices(findings.slices),
         "stability": _stability(findings.stability),
     }
@@ -70,10 +70,17 @@ def ends(low: float | None, high: float | None) -> list[float] | None:
     return None if low is None or high is None else [low, high]
 
 
-def _within(found: WithinLists | None) -> dict[str, Any] | None:
+def _within(found: WithinLists | None, comparisons: Iterable[Comparison]) -> dict[str, Any] | None:
+    """The swap, and whether the pool's own order is `sure`: the comparison names the better engine."""
     if found is None:
         return None
+    sure = any(
+        (pair.measure, pair.outcome) == (found.measure, "better")
+        and (pair.a, pair.b) == (found.better, found.worse)
+        for pair in comparisons
+    )
     row = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(found).items()}
+    row["sure"] = sure
     return {**row, "why": words.within_lists(row)}
 
 

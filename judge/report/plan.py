@@ -15,11 +15,12 @@ from pathlib import Path
 
 from judge.dataset.cells import cell
 from judge.dataset.identifiers import short_hash
+from judge.dataset.labels import to_label
 from judge.errors import InputError
 from judge.records import Dataset, Pool, Snippet
 from judge.report.rundir import RunFolder
 
-COLUMNS = ("query_id", "query", "snippet_id", "title", "date", "snippet", "grade", "comment")
+COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
 # Halves of surrogate pairs have no bytes; control characters end a cell, or the file, for some readers.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 #: Excel spills what is longer over the rows below.
@@ -31,19 +32,21 @@ def rows(data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> 
 
     Queries come in the order given, each once; a query's snippets in an order that follows from
     `seed` and their ids alone. `grade` and `comment` are empty. Addresses are left out: the assessor
-    does not see them, and some tell the engine. Raises InputError for a query that is not in the run.
+    does not see them, and some tell the engine. So are snippets without text: there is nothing to
+    judge. Raises InputError for a query that is not in the run.
     """
-    shown: dict[str, dict[str, Snippet]] = {query_id: {} for query_id in query_ids}
+    shown: dict[str, list[Snippet]] = {query_id: [] for query_id in query_ids}
     for query_id in shown:
         if query_id not in data.queries:
             raise InputError(f"query {query_id!r} is not in the run")
-    for ranking in data.rankings:
-        if ranking.query_id in shown:
-            shown[ranking.query_id] |= {each.id: each for each in ranking.snippets[: pool.depth]}
+    for pair in to_label(pool):
+        if pair.query.id in shown:
+            shown[pair.query.id].append(pair.snippet)
     for query_id, snippets in shown.items():
-        query = data.queries[query_id].text
-        for each in _shuffled(snippets.values(), seed, query_id):
-            yield (query_id, query, each.id, each.title, each.date, each.text, "", "")
+        query = data.queries[query_id]
+        about = (query_id, query.text, query.reference or "")
+        for each in _shuffled(snippets, seed, query_id):
+            yield (*about, each.id, each.title, each.date, each.text, "", "")
 
 
 def write(path: Path, data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> Path:

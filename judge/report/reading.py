@@ -42,7 +42,7 @@ def show(entry: Mapping[str, Any], console: Console) -> None:
         for snippet in answer["snippets"]:
             console.print(_heading(snippet))
             for line in _snippet_lines(snippet):
-                console.print(Padding(line, (0, 0, 0, _INDENT)))
+                console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
 
 
 def _engine_line(engine: str, answer: Mapping[str, Any]) -> Text:

@@ -36,12 +36,12 @@ class RunFolder:
         self.path = path
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Holds the folder for this process; raises InputError when another process holds it."""
+    def locked(self, wait: float = 0) -> Iterator[None]:
+        """Holds the folder for this process; raises InputError when another holds it after `wait` seconds."""
         lock = FileLock(self.path / ".lock", thread_local=False)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=wait)
         except Timeout:
             raise InputError(
                 f"{self.path}: another judge is working on this run; wait for it or name another --out"
@@ -77,6 +77,11 @@ class RunFolder:
         if not isinstance(value, dict):
             raise InputError(f"{path}: holds {type(value).__name__}, not an object")
         return value
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether files can be written into it."""
+        return os.access(self.path, os.W_OK)
 
     def read_if_there(self, name: str) -> dict[str, Any] | None:
         """The JSON object in file `name`, or None when there is no such file."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +51,7 @@ def summary(
         "saved": 1 - len(pool.pairs) / pool.results if pool.results else 0.0,
         "judgments": wanted,
         "judged": judged,
+        "grades": _fingerprint(judgments, asked.scale),
         "coverage": judged / wanted if wanted else 1.0,
         "failures": _count(judgment.error for judgment in judgments if judgment.error is not None),
         "empty_snippets": _empty(data, pool),
@@ -60,6 +63,14 @@ def summary(
         **findings.as_json(found),
         "cost": dict(asked.cost),
     }
+
+
+def _fingerprint(judgments: Iterable[Judgment], scale: Scale) -> str:
+    """A hash of every grade and of what counts as relevant: what other files can be about."""
+    given = sorted(
+        (j.query_id, j.snippet_id, j.repeat, -1 if j.grade is None else j.grade) for j in judgments
+    )
+    return hashlib.sha256(json.dumps([scale.relevant_from, given]).encode()).hexdigest()[:16]
 
 
 def _engine(engine: EngineSummary) -> dict[str, Any]:

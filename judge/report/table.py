@@ -133,6 +133,8 @@ def _answer(summary: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {words.difference(row)}" for row in rows[:_PAIRS])
         if len(rows) > _PAIRS:
             yield f"  … and {len(rows) - _PAIRS:,} more pairs: judge compare RUN"
+    if words.few(summary):
+        yield words.few(summary)
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
     if summary["stability"]:
@@ -145,10 +147,7 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     for measure, count in summary["undefined"].items():
         why = "no result to look at" if measure.startswith("Judged") else "no relevant snippet in the pool"
         yield f"{measure}: {count} of {summary['queries']} queries have {why}; left out"
-    for engine, row in summary["engines"].items():
-        count = row["measures"][summary["measures"][0]]["unknown"]
-        if count:
-            yield f"{engine}: not one snippet is judged on {count} queries; its means leave them out"
+    yield from _unknown(summary)
     yield from _bounds(summary)
     if summary["failures"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
@@ -159,6 +158,18 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     if summary["flagged"]:
         shares = ", ".join(f"{engine} {count}" for engine, count in summary["flagged"].items())
         yield f"flagged as suspicious (never re-graded for it): {shares}"
+
+
+def _unknown(summary: Mapping[str, Any]) -> Iterator[str]:
+    """How many queries the mean of the first measure leaves out until more is judged."""
+    measure = summary["measures"][0]
+    counts = {engine: row["measures"][measure]["unknown"] for engine, row in summary["engines"].items()}
+    if any(counts.values()):
+        each = ", ".join(f"{engine} {count:,}" for engine, count in counts.items() if count)
+        yield (
+            f"{measure}: queries left out until more is judged (no snippet of the engine is judged, or none"
+            f" judged in the pool is relevant): {each}"
+        )
 
 
 def _bounds(summary: Mapping[str, Any]) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 A result that two runs show is one document of one pool, and each engine keeps the grades that its own
 run was given. Measures that a pool divides need grades that mean the same: they are left out when the
-runs were judged by different assessors or with different prompts. One assessor that grades a pair
-differently on two nights is noise, which both runs have alike: it is said, and nothing is left out.
+runs were judged by different assessors, with different prompts or parameters, or by one that has become
+clearly stricter or more generous. One that grades a pair differently now and then is noise, which both
+runs have alike: it is said, and nothing is left out.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+import numpy as np
+
 from judge.dataset.pool import pool
 from judge.errors import InputError
+from judge.measure.compare import ALPHA
 from judge.measure.measures import Measure
+from judge.measure.resampling import randomised_p
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 from judge.report.reload import Held
+from judge.report.rundir import dump
 from judge.report.words import counted, listed
 
 
@@ -25,8 +31,9 @@ from judge.report.words import counted, listed
 class Together:
     """Runs as one: what scoring needs, the measures that are fair, and `notes` on what was done.
 
-    `pairs` are those of one engine in two runs, which is what two nights are compared for; None when no
-    two runs have an engine in common, and all engines are to be compared.
+    `pairs` are those of one engine in two runs, which is what two nights are compared for, and those of
+    engines that one run alone has, in different runs; None when no two runs have an engine in common, and
+    all engines are to be compared.
     """
 
     held: Held
@@ -54,7 +61,7 @@ def together(runs: Mapping[str, Held]) -> Together:
     data = Dataset(queries, tuple(rankings), tuple(sorted({ranking.engine for ranking in rankings})))
     pooled = pool(data, first.pool.depth)
     repeats = min(held.asked.repeats for held in runs.values())
-    unequal = _unequal(runs, queries)
+    unequal = _unequal(runs, queries) or _shifted(runs, queries, repeats)
     common = _measures(runs)
     if not common:
         raise InputError(
@@ -70,8 +77,11 @@ def together(runs: Mapping[str, Held]) -> Together:
     # What a run paid is its own: runs share verdicts, so costs don't add up.
     asked = replace(first.asked, assessor=assessor, repeats=repeats, measures=measures, cost={})
     held = Held(*_apart(runs, names, data, pooled, repeats), asked)
-    notes = (*_notes(runs, queries, repeats), _on_the_pool(pooled, unequal))
-    return Together(held, _same_engine(names), notes)
+    pairs = _across(names)
+    notes = [*_notes(runs, queries, repeats), _on_the_pool(pooled, unequal)]
+    if pairs is not None:
+        notes.append("engines are compared across runs; within a run: judge compare RUN")
+    return Together(held, pairs, tuple(notes))
 
 
 def _check(runs: Mapping[str, Held]) -> None:
@@ -127,11 +137,16 @@ def _engine_names(runs: Mapping[str, Held]) -> dict[tuple[str, str], str]:
     return names
 
 
-def _same_engine(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] | None:
-    pairs = frozenset(
-        frozenset((names[one], names[two])) for one, two in combinations(names, 2) if one[1] == two[1]
+def _across(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] | None:
+    """The pairs of one engine in two runs, and of two runs' own engines; None when no engine is in two."""
+    times = Counter(engine for _, engine in names)
+    if max(times.values()) == 1:
+        return None
+    return frozenset(
+        frozenset((names[one], names[two]))
+        for one, two in combinations(names, 2)
+        if one[0] != two[0] and (one[1] == two[1] or times[one[1]] == times[two[1]] == 1)
     )
-    return pairs or None
 
 
 def _measures(runs: Mapping[str, Held]) -> Sequence[Measure]:
@@ -169,6 +184,7 @@ def _unequal(runs: Mapping[str, Held], queries: Mapping[str, Query]) -> str:
     if len(assessors) > 1:
         return f"judged by different assessors ({', '.join(assessors)})"
     versions: dict[str, set[str]] = {}
+    parameters = set()
     for held in runs.values():
         asked: dict[str, set[str]] = {}
         for judgment in held.judgments:
@@ -176,7 +192,34 @@ def _unequal(runs: Mapping[str, Held], queries: Mapping[str, Query]) -> str:
                 asked.setdefault(judgment.query_id, set()).add(judgment.prompt_version)
         if any(versions.setdefault(query, each) != each for query, each in asked.items()):
             return "judged with different prompts"
+        sent = next((judgment.params for judgment in held.judgments if judgment.params), {})
+        # The form of a reply is negotiated with the server and says nothing of how it was asked.
+        parameters.add(dump({name: value for name, value in sent.items() if name != "response_format"}))
+    return "judged with different parameters" if len(parameters - {"{}"}) > 1 else ""
+
+
+def _shifted(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int) -> str:
+    """Whether one assessor has become stricter or more generous on the pairs that runs share."""
+    (_, first), *others = runs.items()
+    known = _given(first, queries, repeats)
+    for name, held in others:
+        moved: dict[str, list[int]] = {}
+        for key, grade in _given(held, queries, repeats).items():
+            if key in known:
+                moved.setdefault(key[0], []).append(grade - known[key])
+        means = np.array([sum(each) / len(each) for _, each in sorted(moved.items())])
+        if means.size and randomised_p(means[:, None])[0] < ALPHA:
+            word = "more generous" if means.mean() > 0 else "stricter"
+            return f"judged by an assessor that has become {word} (by {abs(means.mean()):.2f} grades, {name})"
     return ""
+
+
+def _given(held: Held, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:
+    return {
+        (judgment.query_id, judgment.snippet_id, judgment.repeat): judgment.grade
+        for judgment in held.judgments
+        if judgment.grade is not None and judgment.query_id in queries and judgment.repeat <= repeats
+    }
 
 
 def _regraded(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int) -> tuple[int, int]:
@@ -184,11 +227,9 @@ def _regraded(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: i
     grades: dict[tuple[str, str, int], int] = {}
     shared = differing = 0
     for held in runs.values():
-        for judgment in held.judgments:
-            if judgment.query_id in queries and judgment.repeat <= repeats and judgment.grade is not None:
-                key = (judgment.query_id, judgment.snippet_id, judgment.repeat)
-                shared += key in grades
-                differing += grades.setdefault(key, judgment.grade) != judgment.grade
+        for key, grade in _given(held, queries, repeats).items():
+            shared += key in grades
+            differing += grades.setdefault(key, grade) != grade
     return differing, shared
 
 
@@ -202,8 +243,8 @@ def _notes(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int)
     differing, shared = _regraded(runs, queries, repeats)
     if differing:
         yield (
-            f"{differing:,} of {shared:,} judgments that two runs have in common differ: the judge's noise is"
-            " part of every difference"
+            f"{differing:,} of {shared:,} judgments that two runs have in common differ: the assessor's noise"
+            " is part of every difference"
         )
 
 

@@ -14,6 +14,10 @@ from judge.measure.compare import Comparison
 
 Row = Mapping[str, Any]
 
+#: Below so many queries a BCa interval of 95 % holds the mean clearly less often than that.
+FEW = 20
+#: Means that are closer than this are equal but for rounding.
+_TIE = 1e-12
 #: What keeps an engine from being best.
 _STANDINGS = {
     "behind": "is behind {} on the queries where both have a value",
@@ -28,6 +32,14 @@ def deciding(summary: Row) -> str:
     return next((row["measure"] for row in summary["comparisons"]), "")
 
 
+def few(summary: Row) -> str:
+    """What to mind when engines meet on few queries; empty when there are enough."""
+    numbers = [row["n"] for row in summary["comparisons"] if row["measure"] == deciding(summary)]
+    if not numbers or min(numbers) >= FEW:
+        return ""
+    return f"With fewer than {FEW} queries the 95 % ranges come out too narrow: go by what is said of chance."
+
+
 def verdict(comparison: Comparison) -> str:
     """What a comparison comes to: `A > B`, or why no engine is named."""
     if comparison.outcome == "better":
@@ -38,17 +50,20 @@ def verdict(comparison: Comparison) -> str:
         return "undetermined: unjudged snippets could turn it"
     if comparison.more is None:
         return "not separated"
-    more = rounded(comparison.more)
-    return f"not separated (about {more} more queries would separate a difference of this size)"
+    more = "1 more query" if comparison.more == 1 else f"{rounded(comparison.more)} more queries"
+    return f"not separated (about {more} would separate a difference of this size)"
 
 
-def headline(summary: Row) -> str:
-    """Which engine is best, or why none can be named; empty when there is nothing to compare."""
-    measure = deciding(summary)
+def headline(summary: Row, measure: str | None = None) -> str:
+    """Which engine is best by `measure` (None: the deciding one), or why none can be named.
+
+    Empty when there is nothing to compare.
+    """
+    measure = measure or deciding(summary)
     if not measure:
         return ""
     rows = [row for row in summary["comparisons"] if row["measure"] == measure]
-    if len(rows) < len(summary["engines"]) * (len(summary["engines"]) - 1) / 2:
+    if "runs" in summary:
         return _between_runs(rows, measure)
     order = standing(summary, measure)
     wins = Counter(row["winner"] for row in rows)
@@ -68,7 +83,9 @@ def headline(summary: Row) -> str:
     ]
     if ahead:
         reasons.append(f"is ahead of {ahead} other{'s' if ahead > 1 else ''}")
-    return f"No engine is best by {measure}: {best} has the highest mean, but {listed(reasons)}."
+    means = [summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]]
+    has = "has" if means[1] is None or means[0] - means[1] > _TIE else "shares"
+    return f"No engine is best by {measure}: {best} {has} the highest mean, but {listed(reasons)}."
 
 
 def _between_runs(rows: Sequence[Row], measure: str) -> str:
@@ -122,6 +139,7 @@ def interval(ends: Sequence[float] | None) -> str:
 def within_lists(row: Row) -> str:
     """Why the order that own lists give is another one."""
     better, worse = row["better"], row["worse"]
+    chance = "" if row["sure"] else " (which may be chance)"
     text = (
         f"Divided by its own list alone, {worse} would come first ({row['own']}: {worse}"
         f" {row['alone'][1]:.3f}, {better} {row['alone'][0]:.3f}): that says how well a list is ordered, not"
@@ -131,12 +149,12 @@ def within_lists(row: Row) -> str:
         text += (
             f" {better} shows {row['relevant'][0]:.1f} relevant results a query and {worse}"
             f" {row['relevant'][1]:.1f}; measured against what all engines found ({row['measure']}),"
-            f" {better} is ahead, {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}."
+            f" {better} is ahead, {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}{chance}."
         )
     else:
         text += (
             f" Measured against what all engines found ({row['measure']}), {better} is ahead,"
-            f" {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}."
+            f" {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}{chance}."
         )
     return text
 
@@ -165,14 +183,14 @@ def _verdicts(row: Row) -> Iterator[str]:
         yield f"the repeats agree, but alpha says nothing: {alpha['why']}"
     else:
         value = f"{alpha['value']:.3f}{interval(alpha['ci95'])}"
-        yield f"the repeats' grades agree {_strength(alpha['value'])}: alpha {value}, where 1 is always"
+        yield f"the repeats' grades agree {strength(alpha['value'])}: alpha {value}, where 1 is always"
 
 
 def _means(name: str, measure: Row, margin: float) -> str:
     if measure["equivalent"] is None:
         return f"{name}: too few queries to say whether the repeats' means are the same"
     spread = f"the repeats' means of an engine differ by up to {measure['largest_difference']:.4f}"
-    test = f"(equivalence test, p {_chance(measure['tost_p'])})"
+    test = f"(equivalence test, p {chance(measure['tost_p'])})"
     if measure["equivalent"]:
         return f"{name}: {spread}; that they stay within ±{margin} holds for every engine {test}"
     return f"{name}: {spread}; that they stay within ±{margin} is not shown {test}"
@@ -189,7 +207,9 @@ def variance(split: Row | None) -> str:
     """What the values of a measure vary with."""
     if split is None:
         return "what the values vary with can't be told: it takes 2 queries, engines and repeats at least"
-    total = sum(split.values()) or 1.0
+    total = sum(split.values())
+    if total < _TIE:
+        return "the values do not vary: every engine has the same on every query"
     names = {
         "query": "the query",
         "engine": "the engine",
@@ -201,9 +221,10 @@ def variance(split: Row | None) -> str:
     )
 
 
-def _strength(alpha: float) -> str:
-    """Words for an alpha; 0.8 and 0.667 are Krippendorff's (2004) own lines."""
-    return "well" if alpha >= 0.8 else "fairly well" if alpha >= 0.667 else "badly"
+def strength(agreement: float) -> str:
+    """Words for a kappa or an alpha, at the lines of Landis & Koch (1977), who draw them by feeling."""
+    lines = ((0.81, "very well"), (0.61, "well"), (0.41, "moderately"), (0.21, "a little"), (0.0, "hardly"))
+    return next((word for least, word in lines if agreement >= least), "no more than by chance")
 
 
 def listed(names: Iterable[str]) -> str:
@@ -234,7 +255,3 @@ def _percent(share: float) -> str:
 
 def _percents(ends: Sequence[float] | None) -> str:
     return f" (95 %: {_percent(ends[0])} to {_percent(ends[1])})" if ends else ""
-
-
-def _chance(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -7,17 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.measure.compare import Comparison
-from judge.report.words import deciding, rounded, standing
+from judge.report import words
+from judge.report.words import _TIE, FEW, chance, deciding, rounded, standing
 
 __all__ = [
     "deciding",
     "difference",
+    "few",
     "headline",
     "interval",
     "listed",
     "rounded",
     "stability",
     "standing",
+    "strength",
     "variance",
     "verdict",
     "verdict_of",
@@ -42,6 +45,13 @@ _WHY = {
     "all grades are the same, so agreement by chance is complete": "所有等级都一样，光凭偶然也会完全一致",
     "no pair has a grade from people and one from the assessor": "没有哪条摘要既有人工等级又有评测员的等级",
 }
+
+
+def few(summary: Row) -> str:
+    """What to mind when engines meet on few queries; empty when there are enough."""
+    return (
+        f"查询不足 {FEW} 条，95 % 区间会偏窄：请以是否可能出于偶然的说法为准。" if words.few(summary) else ""
+    )
 
 
 def verdict(comparison: Comparison) -> str:
@@ -70,13 +80,16 @@ def verdict_of(row: Row) -> str:
     return f"分不出高下（照这个差距，大约还要 {rounded(row['more_queries'])} 条查询才分得出）"
 
 
-def headline(summary: Row) -> str:
-    """Which engine is best, or why none can be named; empty when there is nothing to compare."""
-    measure = deciding(summary)
+def headline(summary: Row, measure: str | None = None) -> str:
+    """Which engine is best by `measure` (None: the deciding one), or why none can be named.
+
+    Empty when there is nothing to compare.
+    """
+    measure = measure or deciding(summary)
     if not measure:
         return ""
     rows = [row for row in summary["comparisons"] if row["measure"] == measure]
-    if len(rows) < len(summary["engines"]) * (len(summary["engines"]) - 1) / 2:
+    if "runs" in summary:
         return _between_runs(rows, measure)
     order = standing(summary, measure)
     wins = Counter(row["winner"] for row in rows)
@@ -95,7 +108,9 @@ def headline(summary: Row) -> str:
     ]
     if ahead:
         reasons.append(f"只明确领先 {ahead} 个引擎")
-    return f"按 {measure} 衡量，还选不出最好的引擎：{best} 均值最高，但{'，'.join(reasons)}。"
+    means = [summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]]
+    highest = "均值最高" if means[1] is None or means[0] - means[1] > _TIE else "并列均值最高"
+    return f"按 {measure} 衡量，还选不出最好的引擎：{best} {highest}，但{'，'.join(reasons)}。"
 
 
 def _between_runs(rows: Sequence[Row], measure: str) -> str:
@@ -150,9 +165,10 @@ def within_lists(row: Row) -> str:
             f"平均每条查询，{better} 给出 {row['relevant'][0]:.1f} 条相关结果，"
             f"{worse} 给出 {row['relevant'][1]:.1f} 条。"
         )
+    chance = "" if row["sure"] else "（这一差距可能只是偶然）"
     return (
         f"{text}以所有引擎找到的结果为准（{row['measure']}），领先的是 {better}，"
-        f"{row['pooled'][0]:.3f} 比 {row['pooled'][1]:.3f}。"
+        f"{row['pooled'][0]:.3f} 比 {row['pooled'][1]:.3f}{chance}。"
     )
 
 
@@ -178,7 +194,7 @@ def _verdicts(row: Row) -> Iterator[str]:
         yield f"各次重复是一致的，但 alpha 说明不了什么：{why(alpha)}"
     else:
         value = f"alpha {alpha['value']:.3f}{interval(alpha['ci95'])}，1 表示完全一致"
-        yield f"各次重复给出的等级{_strength(alpha['value'])}：{value}"
+        yield f"各次重复给出的等级{strength(alpha['value'])}：{value}"
 
 
 def why(cell: Row) -> str:
@@ -191,7 +207,7 @@ def _means(name: str, measure: Row, margin: float) -> str:
     if measure["equivalent"] is None:
         return f"{name}：查询太少，说不准各次重复的均值是否相同"
     spread = f"同一引擎在各次重复里的均值最多相差 {measure['largest_difference']:.4f}"
-    test = f"（等价性检验，p {_chance(measure['tost_p'])}）"
+    test = f"（等价性检验，p {chance(measure['tost_p'])}）"
     if measure["equivalent"]:
         return f"{name}：{spread}；每个引擎都稳定在 ±{margin} 之内{test}"
     return f"{name}：{spread}；还不能证明都稳定在 ±{margin} 之内{test}"
@@ -208,7 +224,9 @@ def variance(split: Row | None) -> str:
     """What the values of a measure vary with."""
     if split is None:
         return "说不清分数随什么变化：至少要有 2 条查询、2 个引擎、2 次重复"
-    total = sum(split.values()) or 1.0
+    total = sum(split.values())
+    if total < 1e-12:
+        return "分数没有变化：每个引擎在每条查询上都一样"
     names = {
         "query": "查询本身",
         "engine": "引擎",
@@ -218,9 +236,16 @@ def variance(split: Row | None) -> str:
     return "分数的变化来自：" + "，".join(f"{name} {split[key] / total:.0%}" for key, name in names.items())
 
 
-def _strength(alpha: float) -> str:
-    """Words for an alpha; 0.8 and 0.667 are Krippendorff's (2004) own lines."""
-    return "很一致" if alpha >= 0.8 else "还算一致" if alpha >= 0.667 else "不一致"
+def strength(agreement: float) -> str:
+    """Words for a kappa or an alpha, at the lines of Landis & Koch (1977), who draw them by feeling."""
+    lines = (
+        (0.81, "非常一致"),
+        (0.61, "比较一致"),
+        (0.41, "一致性中等"),
+        (0.21, "一致性偏低"),
+        (0.0, "几乎不一致"),
+    )
+    return next((word for least, word in lines if agreement >= least), "不比碰运气好")
 
 
 def listed(names: Iterable[str]) -> str:
@@ -231,7 +256,3 @@ def listed(names: Iterable[str]) -> str:
 
 def _percents(ends: Sequence[float] | None) -> str:
     return f"（95 % 区间 {ends[0]:.1%} 到 {ends[1]:.1%}）" if ends else ""
-
-
-def _chance(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"

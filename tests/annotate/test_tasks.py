@@ -89,6 +89,18 @@ def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
         tasks.drawn(Pool(10, 0, (), {}))
 
 
+def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
+    rows = [{"query": "x", "query_id": query, "engine": "e", "snippet": text} for query, text in
+            (("p", "one"), ("p", ""), ("q", ""))]  # fmt: skip
+    held = pool(read(rows, lang="en", max_chars=99), 9)
+    ids = {(pair.query.id, pair.snippet.text): pair.snippet.id for pair in held.pairs}
+    assert len(ids) == 3
+    assert tasks.drawn(held) == (("p", ids["p", "one"]),)
+    path = tmp_path / "plan.csv"
+    path.write_text("query_id,snippet_id\n" + "".join(f"{query},{key}\n" for (query, _), key in ids.items()))
+    assert tasks.planned(path, held) == tasks.drawn(held)
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path, separator: str) -> None:
     data, held = world(IDS)

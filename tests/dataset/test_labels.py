@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.dataset.labels import Label, Matched, match, read_labels
+from judge.dataset.labels import Label, Matched, match, read_labels, to_label
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
@@ -58,7 +58,7 @@ def test_qrels_with_blanks_or_tabs_packed_or_not(tmp_path: Path) -> None:
     found = labels(tmp_path, text)
     assert said(found) == expected
     assert [each.place for each in found] == [f"{tmp_path / 'labels'}:{number}" for number in (1, 3, 4)]
-    assert said(labels(tmp_path, gzip.compress(text.encode()), "qrels.csv")) == expected
+    assert said(labels(tmp_path, gzip.compress(text.encode(), mtime=0), "qrels.csv")) == expected
 
 
 def test_negative_grades_of_qrels_are_junk_or_not_judged(tmp_path: Path) -> None:
@@ -89,6 +89,13 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
         ("q1", "s1", 2), ("q1", "s2", 0), ("q2", "s3", 1), ("q2", "s4", 0), ("q2", "s5", 3)
     ]  # fmt: skip
     assert [each.place.rsplit(":", 1)[1] for each in found] == ["2", "4", "8", "9", "10"]
+    assert [each.word for each in found] == [False, False, True, True, False]
+
+
+def test_there_is_nothing_to_label_where_there_is_no_text() -> None:
+    _, held = world(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
+    assert [pair.snippet.text for pair in to_label(held)] == ["one"]
+    assert len(held.pairs) == 3
 
 
 @pytest.mark.parametrize("unsure", ["", "?", "？", "unsure", "Unsure ", "不确定", '""'])
@@ -140,7 +147,7 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
         (HEADER, "labels: holds no label"),
         ("q 0 a -1\n", "labels: holds no label"),
         ((HEADER + "q,a,1,\nq,狗,1\n").encode("gbk"), "labels:3: is not UTF-8; of a spreadsheet, save"),
-        (gzip.compress(b"q 0 a 1")[:-9], "labels: cannot be read"),
+        (gzip.compress(b"q 0 a 1", mtime=0)[:-9], "labels: cannot be read"),
     ],
 )  # fmt: skip
 def test_what_is_no_label_file_is_refused_where_it_is_wrong(

@@ -9,21 +9,9 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 from truescore.agreement import krippendorff_alpha
 
-from judge.measure.agreement import (
-    REFERENCES,
-    Agreement,
-    Paired,
-    agreement,
-    engine_bias,
-    widest_gap,
-)
+from judge.measure.agreement import REFERENCES, Agreement, Paired, agreement
 from judge.measure.estimates import Estimate
-from judge.measure.formulas import Ints
 from judge.records import BINARY, GRADED, Scale
-
-
-def ints(*values: int) -> Ints:
-    return np.array(values, dtype=np.int64)
 
 
 def paired(*rows: tuple[int, int, int]) -> Paired:
@@ -175,55 +163,19 @@ def test_the_order_of_the_pairs_does_not_matter() -> None:
     assert agreement(again, GRADED, GRADED) == agreement(pairs, GRADED, GRADED)
 
 
-def test_each_engine_has_its_own_bias() -> None:
-    """The assessor gives A half a grade too much, B what people give, C was never labelled."""
-    shown = paired((0, 1, 2), (0, 2, 2), (1, 0, 1), (1, 3, 3), (0, 1, 1), (1, 2, 2), (2, 0, 0))
-    a, b, c = engine_bias(("A", "B", "C"), ints(0, 0, 0, 0, 1, 1, 1), shown)
-    assert (a.engine, a.results, a.queries, a.bias.value) == ("A", 4, 2, 0.5)
-    assert (b.engine, b.results, b.queries, b.bias.value) == ("B", 3, 3, 0)
-    assert (c.results, c.queries, c.bias.value) == (0, 0, None)
-    assert c.bias.why == "none of its results has both grades"
-
-
-def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
-    chance = np.random.default_rng(0)
-    query, engine = np.repeat(np.arange(60), 15), np.tile(np.repeat(np.arange(3), 5), 60)
-    human = chance.integers(0, 3, query.size)
-    more = chance.random(query.size) < np.array([0.1, 0.7, 0.3])[engine]
-    shown = Paired(query, human, human + more)
-    biases = engine_bias("ABC", engine, shown)
-    gap = widest_gap("ABC", engine, shown)
-    assert gap is not None
-    assert (gap.favoured, gap.other) == ("B", "A")
-    favoured, other = biases[1].bias.value, biases[0].bias.value
-    assert favoured is not None
-    assert other is not None
-    assert gap.difference.value == pytest.approx(favoured - other)
-    assert gap.difference.low is not None
-    assert 0.4 < gap.difference.low < favoured - other
-
-    alone = engine != 2
-    two = widest_gap("AB", engine[alone], Paired(query[alone], human[alone], shown.assessor[alone]))
-    assert two is not None
-    assert two.difference.value == gap.difference.value
-    # With one pair of engines there is no choosing to allow for.
-    assert width(two.difference) < width(gap.difference)
-
-
-def test_equal_biases_are_no_gap() -> None:
-    shown = paired((0, 1, 2), (1, 1, 2), (0, 0, 1), (1, 0, 1))
-    gap = widest_gap(("B", "A"), ints(0, 0, 1, 1), shown)
-    assert gap is not None
-    assert (gap.favoured, gap.other) == ("A", "B")
-    assert gap.difference == Estimate(0, 0, 0)
-
-
-def test_a_gap_is_between_two() -> None:
-    assert widest_gap(("A", "B"), ints(0, 0), paired((0, 1, 2), (1, 1, 2))) is None
-    assert widest_gap((), ints(), paired()) is None
-
-
 def test_references_are_ranges_with_a_source() -> None:
     for reference in REFERENCES:
         assert 0 < reference.low <= reference.high < 1
         assert "arXiv" in reference.source
+
+
+def test_complete_agreement_is_as_sure_as_there_are_queries() -> None:
+    """On 10 queries nobody differed; the assessor calls something relevant on 4 of them."""
+    rows = [(query, grade, grade) for query in range(10) for grade in ((0, 3) if query < 4 else (0, 1))]
+    found = agreement(paired(*rows), GRADED, GRADED)
+    for one, queries in (
+        (found.same_grade, 10), (found.same_side, 10), (found.precision, 4), (found.recall, 4)
+    ):  # fmt: skip
+        assert (one.value, one.high) == (1, 1)
+        assert one.low == pytest.approx(0.025 ** (1 / queries))
+    assert (found.kappa.low, found.kappa.high) == (1, 1)

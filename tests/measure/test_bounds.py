@@ -62,12 +62,15 @@ def test_no_grades_lead_out_of_the_bounds(drawn: tuple[World, list[str]]) -> Non
     world, unjudged = drawn
     values = possible(world, unjudged)
     for row in world.rows():
-        if row.value is None or row.low is None or row.high is None:
-            continue
         reached = [value for value in values[row.engine, row.measure] if value is not None]
+        assert (row.low is None) == (row.high is None) == (not reached)
+        if row.low is None or row.high is None:
+            continue
         assert row.low <= min(reached) + 1e-12
         assert max(reached) <= row.high + 1e-12
-        assert row.low <= row.value <= row.high
+        if row.value is not None:
+            assert row.low <= row.value <= row.high
+            assert len(reached) == len(values[row.engine, row.measure])
         if not unjudged:
             assert row.low == row.value == row.high == pytest.approx(reached[0], abs=1e-12)
 
@@ -79,8 +82,8 @@ def test_the_bounds_are_reached(drawn: tuple[World, list[str]]) -> None:
     world, unjudged = drawn
     values = possible(world, unjudged)
     for row in world.rows():
-        if row.value is not None:
-            reached = [value for value in values[row.engine, row.measure] if value is not None]
+        reached = [value for value in values[row.engine, row.measure] if value is not None]
+        if reached:
             assert [row.low, row.high] == pytest.approx([min(reached), max(reached)])
 
 

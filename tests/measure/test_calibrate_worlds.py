@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from judge.measure.calibrate import Corrected, calibrate, corrected_mean
+from judge.measure.calibrate import calibrate
+from judge.measure.correction import Corrected, corrected_mean
 from judge.measure.formulas import Bools, Floats, summed_precision
 
 pytestmark = pytest.mark.slow
@@ -59,7 +60,7 @@ def covered(interval: Corrected, truth: float) -> bool:
 def test_an_assessor_that_errs_differently_per_engine_is_put_right() -> None:
     worlds = 1000
     fooled = 0
-    found = {n: {"confirmed": 0, "reversed": 0, "open": 0} for n in (50, 100)}
+    found = {n: {"confirmed": 0, "reversed": 0, "decided": 0, "open": 0} for n in (50, 100)}
     wrong = dict.fromkeys(found, 0)
     chance = np.random.default_rng(0)
     for _ in range(worlds):

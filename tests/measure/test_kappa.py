@@ -15,7 +15,6 @@ from judge.measure.kappa import (
     cohen_kappa,
     coincidences,
     collapsed,
-    confusion,
     confusions,
     fleiss_kappa,
     krippendorff_alpha,
@@ -39,6 +38,12 @@ def ints(*values: int) -> Ints:
 def sides(pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
     human, assessor = np.array(pairs, dtype=np.int64).T
     return human, assessor
+
+
+def confusion(human: Ints, assessor: Ints, levels: int) -> Ints:
+    """The table of one query."""
+    table: Ints = confusions(np.zeros_like(human), human, assessor, levels).sum(0)
+    return table
 
 
 def counted(ratings: Floats, levels: int) -> Ints:

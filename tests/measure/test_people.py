@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import kendalltau
-from scipy.stats import t as student
 
+from judge.measure.estimates import Estimate
 from judge.measure.people import (
     Orders,
     as_judgments,
@@ -53,6 +52,11 @@ def test_the_typical_grade_is_the_median_halves_up(
 def test_what_was_never_graded_has_no_typical_grade() -> None:
     assert typical_grades([judgment("q", "a", None), judgment("q", "b", 1)]) == {("q", "b"): 1}
     assert typical_grades([]) == {}
+
+
+def test_what_a_rule_graded_nobody_judged() -> None:
+    empty = replace(judgment("q", "a", 0), flags=("empty_snippet",))
+    assert typical_grades([empty, judgment("q", "b", 0)]) == {("q", "b"): 0}
 
 
 @given(GRADES)
@@ -178,7 +182,7 @@ def test_means_are_over_the_queries_where_both_sides_have_a_value() -> None:
 
 def test_an_engine_without_a_value_is_in_no_order() -> None:
     found = ordered({"a": "10", "b": "00", "c": "xx"}, {"a": "10", "b": "10", "c": "xx"})
-    assert found.engines == ("a", "b")
+    assert (found.engines, found.left_out) == (("a", "b"), ("c",))
     nothing = ordered({"a": "xx"}, {"a": "xx"})
     assert (nothing.queries, nothing.engines, nothing.rbo, nothing.tau.value) == (0, (), None, None)
 
@@ -195,34 +199,28 @@ def test_only_measures_that_compare_engines_order_them() -> None:
     assert [found.measure for found in orders(both, both)] == ["P@1"]
 
 
-def test_the_range_of_tau_is_a_jackknife_over_queries() -> None:
-    chance = np.random.default_rng(3)
-    people, assessor = chance.integers(0, 2, (2, 4, 25))
-    sides = [
-        {name: "".join(map(str, row)) for name, row in zip("abcd", side.tolist(), strict=True)}
-        for side in (people, assessor)
-    ]
-    found = ordered(sides[0], sides[1])
-
-    def tau(queries: list[int]) -> float:
-        return float(kendalltau(people[:, queries].mean(1), assessor[:, queries].mean(1)).statistic)
-
-    every = list(range(25))
-    left_out = np.array([tau(every[:at] + every[at + 1 :]) for at in every])
-    margin = student.ppf(0.975, 24) * np.sqrt(24 / 25 * np.square(left_out - left_out.mean()).sum())
-    value = tau(every)
-    assert found.tau.value == pytest.approx(value)
-    assert margin > 0
-    assert found.tau.low == pytest.approx(max(-1, value - margin))
-    assert found.tau.high == pytest.approx(min(1, value + margin))
-
-
-def test_an_order_that_one_query_makes_has_no_range() -> None:
+def test_tau_has_a_value_and_no_range() -> None:
     found = ordered({"a": "100", "b": "000"}, {"a": "111", "b": "000"})
-    assert (found.tau.value, found.tau.low, found.tau.high) == (1, None, None)
-    assert "no range" in found.tau.why
-    one = ordered({"a": "1", "b": "0"}, {"a": "1", "b": "0"})
-    assert (one.tau.value, one.tau.low) == (1, None)
+    assert found.tau == Estimate(1)
+
+
+def test_an_engine_with_few_values_doesn_t_take_the_others_queries() -> None:
+    """C has a value on one query of ten: A and B meet on ten, not on that one."""
+    grades = {"A": "2222222222", "B": "0000033333", "C": "xxxxxxxxx1"}
+    found = ordered(grades, grades, "sDCG@1")
+    assert (found.queries, found.engines, found.left_out) == (10, ("A", "B"), ("C",))
+    assert found.people == found.assessor
+    # On half of them it is in, and all three meet where it has its own.
+    grades["C"] = "xxxxx11111"
+    found = ordered(grades, grades, "sDCG@1")
+    assert (found.queries, found.engines, found.left_out) == (5, ("B", "A", "C"), ())
+
+
+def test_engines_that_share_no_query_stand_by_their_own() -> None:
+    grades = {"A": "22222xxxxx", "B": "3333300000", "C": "xxxxx11111"}
+    found = ordered(grades, grades, "P(rel=1)@1")
+    assert (found.queries, found.left_out) == (10, ())
+    assert dict(zip(found.engines, found.people, strict=True)) == {"A": 1, "B": 0.5, "C": 1}
 
 
 @given(st.integers(0, 1000))

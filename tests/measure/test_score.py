@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.errors import InputError
 from judge.measure.measures import parse_all
-from judge.measure.score import score
+from judge.measure.score import bounded_mean, score
 from judge.records import BINARY, GRADED, Scale
 from tests.measure.world import World, judgment, one_list, side_by_side, value, values
 
@@ -249,6 +252,69 @@ def test_a_pool_without_one_grade_says_nothing() -> None:
     bounds = {row.measure: (row.low, row.high) for row in world.rows() if row.engine == "engine"}
     assert bounds["P@5"] == (0.0, 0.4)
     assert bounds["nDCG@10"] == bounds["AP@10"] == (0.0, 1.0)
+
+
+def test_a_pool_of_nothing_relevant_known_has_bounds_and_no_value() -> None:
+    """Each measure is defined once an unjudged result is relevant: b's own, or a's at rank 2 of 1."""
+    names = "nDCG@2 AP@2 R@2 nDCG(own)@2"
+    world = side_by_side({"a": [0, None], "b": [None], "c": [0], "none": []}, names, scale=BINARY)
+    found: dict[tuple[str, str], Any] = {
+        (row.engine, row.measure): (row.value, row.low, row.high) for row in world.rows()
+    }
+    at_2 = {"nDCG@2": 1 / LOG3, "AP@2": 1 / 2, "R@2": 1}
+    for measure, high in at_2.items():
+        assert found["a", measure] == (None, 0, pytest.approx(high))
+        assert found["b", measure] == (None, 0, 1)
+        assert found["c", measure] == found["none", measure] == (None, 0, 0)
+    assert found["a", "nDCG(own)@2"] == (0, 0, pytest.approx(1 / LOG3))
+    assert found["c", "nDCG(own)@2"] == (0, 0, 0)
+
+
+def test_the_only_unjudged_result_is_relevant_wherever_the_measure_is_defined() -> None:
+    world = side_by_side({"a": [0, None], "c": [0]}, "nDCG@2")
+    assert [(row.value, row.low, row.high) for row in world.rows()] == [
+        (None, pytest.approx(1 / LOG3), pytest.approx(1 / LOG3)),
+        (None, 0, 0),
+    ]
+
+
+def test_an_unjudged_result_below_the_cutoff_may_define_a_measure() -> None:
+    world = side_by_side({"a": [0, 0, None], "c": [0]}, "nDCG@2 AP@2 P@2")
+    found: dict[tuple[str, str], Any] = {
+        (row.engine, row.measure): (row.value, row.low, row.high) for row in world.rows()
+    }
+    assert found["a", "nDCG@2"] == found["a", "AP@2"] == found["c", "AP@2"] == (None, 0, 0)
+    assert found["a", "P@2"] == (0, 0, 0)
+
+
+def test_a_repeat_that_may_have_no_value_moves_the_mean_of_a_query_or_is_left_out() -> None:
+    """Of b it is 1 at first; in the second repeat it is 1 / log2(3), or there is none."""
+    world = World(
+        {"a": {"q": ["x"]}, "b": {"q": ["y", "z"]}},
+        [{("q", "x"): 0, ("q", "y"): 1, ("q", "z"): 0}, {("q", "x"): 0, ("q", "y"): 0, ("q", "z"): None}],
+        BINARY,
+        measures="nDCG@2",
+    )
+    value, low, high = world.scores().by_query()
+    assert value.ravel().tolist() == high.ravel().tolist() == [0, 1]
+    assert low.ravel().tolist() == [0, pytest.approx((1 + 1 / LOG3) / 2)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 2)), max_size=6))
+def test_a_bounded_mean_is_the_extreme_over_all_that_may_take_part(cells: list[tuple[int, int, int]]) -> None:
+    """Of each (low, width, kind): kind 0 has a value, 1 may get one, 2 never."""
+    low = np.array([low if kind < 2 else np.nan for low, _, kind in cells], float)
+    high = low + [width for _, width, _ in cells]
+    value = np.array([low if kind == 0 else np.nan for low, _, kind in cells], float)
+    sure = [at for at, cell in enumerate(cells) if cell[2] == 0]
+    maybe = [at for at, cell in enumerate(cells) if cell[2] == 1]
+    chosen = [
+        [*sure, *some] for count in range(len(maybe) + 1) for some in itertools.combinations(maybe, count)
+    ]
+    means = [(low[some].mean(), high[some].mean()) for some in chosen if some]
+    expected = (min(low for low, _ in means), max(high for _, high in means)) if means else (np.nan, np.nan)
+    assert bounded_mean(value, low, high)[1:] == pytest.approx(expected, nan_ok=True)
 
 
 def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> None:

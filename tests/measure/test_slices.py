@@ -69,12 +69,17 @@ def test_queries_without_the_column_are_in_none_of_its_slices() -> None:
     assert {key: each.queries for key, each in found.items()} == {("topic", "a"): 1, ("topic", "b"): 2}
 
 
-def test_a_column_that_is_called_lang_gives_way_to_the_language() -> None:
+def test_a_column_that_is_called_lang_stands_beside_the_language() -> None:
     given: list[tuple[Lang, str]] = [("zh", "yue"), ("en", "en"), ("en", "fr")]
     found = sliced(
         [replace(query(number, lang), extra={"lang": said}) for number, (lang, said) in enumerate(given)]
     )
-    assert {key: each.queries for key, each in found.items()} == {("lang", "en"): 2, ("lang", "zh"): 1}
+    theirs = {("lang (dataset)", said): 1 for said in ("en", "fr", "yue")}
+    assert {key: each.queries for key, each in found.items()} == {
+        ("lang", "en"): 2,
+        ("lang", "zh"): 1,
+        **theirs,
+    }
 
 
 def test_engines_are_compared_by_the_first_measure_that_allows_it() -> None:

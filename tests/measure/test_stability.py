@@ -263,15 +263,36 @@ def test_an_engine_that_broke_in_part_keeps_what_it_has() -> None:
     assert found.engines[0].means == (None, None, None)
     assert (found.engines[0].mean, found.engines[0].sd, found.engines[0].p) == (None, None, None)
     assert found.engines[1].means[2] == pytest.approx(values[1, 5:, 2].mean())
+    # The five queries without a value in the third repeat add to its mean what lies at the mean, and the
+    # others their distance from it times 20 / 15.
+    third = values[1, :, 2]
+    mean = third[5:].mean()
+    spread_out = np.where(np.isnan(third), mean, mean + (third - mean) * 20 / 15)
+    columns = [values[1, :, 0], values[1, :, 1], spread_out]
     assert found.engines[1].p == pytest.approx(
-        max(
-            ttost_paired(*(values[1, 5 * (2 in pair) :, at] for at in pair), -MARGIN, MARGIN)[0]
-            for pair in combinations(range(3), 2)
-        ),
-        abs=1e-12,
+        max(ttost_paired(one, two, -MARGIN, MARGIN)[0] for one, two in combinations(columns, 2)), abs=1e-12
     )
     assert found.tau is not None
     assert found.components is None
+
+
+def test_means_that_move_because_queries_come_and_go_are_not_the_same() -> None:
+    """Repeat 2 finds something relevant on 30 queries more, on which A shows nothing of it."""
+    values = np.full((1, 60, 2), NAN)
+    values[0, :30] = 1.0
+    values[0, 30:, 1] = 0.0
+    found = of_scores(values)
+    assert found.engines[0].means == (1.0, 0.5)
+    assert found.spread == 0.5
+    assert found.p == pytest.approx(1.0)
+    assert found.equivalent is False
+
+
+def test_a_repeat_without_values_leaves_open_whether_the_means_are_the_same() -> None:
+    values = scored(3, 20, 0.0, engines=2)
+    values[1, :, 2] = NAN
+    found = of_scores(values)
+    assert (found.engines[1].p, found.equivalent, found.tau) == (None, None, None)
 
 
 def test_every_measure_is_looked_at() -> None:

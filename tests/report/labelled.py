@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.measure.measures import parse_all
-from judge.records import GRADED, Judgment, Scale
+from judge.records import GRADED, Judgment, Pair, Scale
 from judge.report.agreement import People
 from judge.report.reload import Held
 from judge.report.summary import Asked
@@ -32,7 +32,7 @@ def held(
     data = read(rows, lang="en", max_chars=400)
     pooled = pool(data, depth)
     judgments = [
-        _judgment(pair.query.id, pair.snippet.id, number, said[pair.query.id, pair.snippet.text])
+        _judgment(pair, number, said[pair.query.id, pair.snippet.text])
         for number, said in enumerate(repeats, start=1)
         for pair in pooled.pairs
     ]
@@ -73,6 +73,8 @@ def first(queries: int, said: Said) -> dict[tuple[str, str], int | None]:
     return {key: grade for key, grade in said.items() if int(key[0].removeprefix("q")) < queries}
 
 
-def _judgment(query_id: str, snippet_id: str, repeat: int, grade: int | None) -> Judgment:
-    error = "rate_limit" if grade is None else None
-    return Judgment(query_id, snippet_id, repeat, grade, "", error, "someone", "", {}, "", None)
+def _judgment(pair: Pair, repeat: int, grade: int | None) -> Judgment:
+    error, flags = "rate_limit" if grade is None else None, pair.snippet.flags
+    return Judgment(
+        pair.query.id, pair.snippet.id, repeat, grade, "", error, "someone", "", {}, "", None, flags
+    )

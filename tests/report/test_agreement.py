@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from judge.records import BINARY, GRADED, Scale
+from judge.records import BINARY, GRADED, Query, Ranking, Scale
 from judge.report.agreement import agreement_json
+from judge.report.reload import Held
 from judge.report.rundir import dump
 from tests.report.labelled import Said, Shown, favouring, first, held, people
 
@@ -45,8 +46,10 @@ def test_what_was_labelled_is_counted() -> None:
     said = found()
     counts = {
         "labels": "labels.csv", "assessor": "someone/graded", "people_scale": "graded",
-        "people_relevant_from": 2, "relevant_from": 2, "labelled_pairs": 6, "unmatched_labels": 4,
-        "unlabelled_pairs": 2, "labelled_queries": 3, "wholly_labelled_queries": 2, "pairs": 5, "queries": 2,
+        "people_relevant_from": 2, "relevant_from": 2, "highest_label": 3, "labelled_pairs": 6,
+        "unmatched_labels": 4, "unlabelled_pairs": 2, "empty_pairs": 0, "labelled_queries": 3,
+        "wholly_labelled_queries": 2, "queries_to_label": 4, "queries_without_text": 0, "pairs": 5,
+        "queries": 2,
     }  # fmt: skip
     assert {name: said[name] for name in counts} == counts
 
@@ -79,10 +82,10 @@ def test_each_engine_s_bias_is_over_what_it_showed() -> None:
     assert gap["difference"]["value"] == pytest.approx(1 / 3)
 
 
-def test_orders_are_over_the_queries_where_both_sides_can_score_every_engine() -> None:
-    """Nobody labelled z, nor what B shows for r; the assessor's grade for s is guessed from t."""
+def test_orders_are_over_the_queries_that_are_wholly_labelled() -> None:
+    """Nobody labelled z, nor what B shows for r."""
     order = found()["orders"]["P@1"]
-    assert order["queries"] == 2
+    assert (order["queries"], order["partly_labelled"], order["left_out"]) == (2, False, [])
     assert order["people"] == pytest.approx({"A": (1 + 0) / 2, "B": (0 + 1) / 2})
     assert order["assessor"] == pytest.approx({"A": (1 + 0) / 2, "B": (1 + 1) / 2})
     assert order["swapped"] == []
@@ -105,13 +108,17 @@ def test_people_who_say_what_the_assessor_says(repeats: int) -> None:
     said = agreement_json(run, people(run, truth))
     for name in ("same_grade", "kappa", "kappa_quadratic", "alpha", "same_verdict", "kappa_relevant"):
         assert said[name]["value"] == 1, name
-        assert said[name]["ci95"] == [1, 1], name
+        low, high = said[name]["ci95"]
+        assert high == 1
+        # A share of all is as sure as there are queries; a kappa of 1 has no such bound.
+        assert low == pytest.approx(0.025 ** (1 / 25) if name.startswith("same") else 1), name
     for order in said["orders"].values():
         assert order["people"] == order["assessor"]
         assert order["swapped"] == []
         assert order["tau"]["value"] == 1
     assert said["engines"]["A"]["bias"]["value"] == said["engines"]["B"]["bias"]["value"] == 0
     assert said["widest_gap"]["difference"] == {"value": 0, "ci95": [0, 0]}
+    assert said["widest_gap"]["p_holm"] == 1
 
 
 def test_repeats_meet_people_by_their_median() -> None:
@@ -191,6 +198,7 @@ def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
     assert said["engines"]["A"]["bias"] == {"value": 0, "ci95": [0, 0]}
     assert said["engines"]["B"]["bias"] == {"value": 1, "ci95": [1, 1]}
     assert (said["widest_gap"]["favoured"], said["widest_gap"]["other"]) == ("B", "A")
+    assert said["widest_gap"]["p_holm"] < 0.05
     calibration = said["calibration"]["nDCG@3"]
     (pair,) = calibration["comparisons"]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("B", "A", "reversed")
@@ -203,6 +211,8 @@ def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
     for each in (pair, *engines.values()):
         assert each["labelled"] + each["undefined"] == 60
         assert each["rest"] == 60
+        assert each["se"] > 0
+        assert each["filled"] >= 0
         assert 0 <= each["weight"] <= 1
     # All people's labels: what is to be estimated.
     everything = agreement_json(run, people(run, truth))["calibration"]["nDCG@3"]["comparisons"][0]
@@ -228,6 +238,116 @@ def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
     alone, more = (agreement_json(run, people(run, labels)) for labels in (whole, partly))
     assert (more["labelled_queries"], more["wholly_labelled_queries"]) == (80, 60)
     assert more["calibration"] == alone["calibration"]
+
+
+def half_seen(queries: int = 40) -> tuple[Held, Said, Said]:
+    """A is as good as B; people labelled what A shows last and B first, the assessor knows it all."""
+    shown: Shown = {
+        engine: {f"q{q}": [f"{engine}{q} {rank}" for rank in range(3)] for q in range(queries)}
+        for engine in "AB"
+    }
+    truth: Said = {
+        (q, text): (3, 3, 0)[int(text[-1])]
+        for lists in shown.values()
+        for q, texts in lists.items()
+        for text in texts
+    }
+    some = {key: grade for key, grade in truth.items() if key[1][0] + key[1][-1] in ("A2", "B0")}
+    return held(shown, truth, measures="P@3 nDCG@3"), truth, some
+
+
+def test_queries_that_are_partly_labelled_give_both_sides_the_same_to_go_by() -> None:
+    """Otherwise a perfect assessor stands against people who seem to have the order reversed."""
+    run, _, some = half_seen()
+    said = agreement_json(run, people(run, some))
+    assert (said["labelled_queries"], said["wholly_labelled_queries"]) == (40, 0)
+    for order in said["orders"].values():
+        assert order["partly_labelled"]
+        assert order["queries"] == 40
+        assert order["people"] == order["assessor"]
+        assert order["swapped"] == []
+    assert "needs 20" in said["calibration"]["P@3"]["why"]
+
+
+def test_repeats_of_partly_labelled_queries_are_all_kept() -> None:
+    run, _, some = half_seen(10)
+    again = replace(run, judgments=(*run.judgments, *(replace(each, repeat=2) for each in run.judgments)))
+    once, twice = (agreement_json(each, people(each, some))["orders"] for each in (run, again))
+    assert once == twice
+
+
+def test_wholly_labelled_queries_alone_order_the_engines_where_there_are_any() -> None:
+    run, truth, some = half_seen()
+    whole = {key: grade for key, grade in truth.items() if int(key[0][1:]) < 25}
+    said = agreement_json(run, people(run, {**some, **whole}))
+    assert (said["labelled_queries"], said["wholly_labelled_queries"]) == (40, 25)
+    for order in said["orders"].values():
+        assert (order["queries"], order["partly_labelled"]) == (25, False)
+    # Two files of grades are compared on all the queries that they share.
+    bare = agreement_json(run, people(run, {**some, **whole}), bare=True)
+    for order in bare["orders"].values():
+        assert (order["queries"], order["partly_labelled"]) == (40, True)
+    assert bare["calibration"] == {}
+
+
+def test_snippets_without_text_are_nobody_s_judgment() -> None:
+    """A shows nothing but a date on each query; people's plan did not ask, one old label says otherwise."""
+    shown, truth, _ = favouring(30)
+    blank = {f"q{q}": [*texts[:2], ""] for q, texts in enumerate(shown["A"].values())}
+    said: Said = {**truth, **{(f"q{q}", ""): 0 for q in range(30)}}
+    run = held({**shown, "A": blank}, said, measures="P@3")
+    kept = {text for texts in (*blank.values(), *shown["B"].values()) for text in texts if text}
+    labels: Said = {key: grade for key, grade in said.items() if key[1] in kept}
+    found = agreement_json(run, people(run, labels))
+    assert (found["empty_pairs"], found["pairs"], found["unlabelled_pairs"]) == (30, 150, 0)
+    assert (found["wholly_labelled_queries"], found["engines"]["A"]["results"]) == (30, 60)
+    order = found["orders"]["P@3"]
+    assert order["queries"] == 30
+    assert order["people"] == order["assessor"]
+    good = sum(truth[f"q{q}", text] >= 2 for q in range(30) for text in blank[f"q{q}"][:2])
+    assert order["people"]["A"] == pytest.approx(good / 90)
+    assert agreement_json(run, people(run, {**labels, ("q0", ""): 3})) == found
+
+
+def test_queries_that_nobody_answered_are_in_no_correction() -> None:
+    """They can't be drawn, so labels say nothing of them: the mean is over the others."""
+    shown, truth, assessor = favouring(60)
+    run = held(shown, assessor, measures="P@3")
+    unanswered = [f"z{number}" for number in range(60)]
+    more = replace(
+        run,
+        data=replace(
+            run.data,
+            queries={**run.data.queries, **{z: Query(z, z, z, "en") for z in unanswered}},
+            rankings=(*run.data.rankings, *(Ranking(e, z, ()) for e in "AB" for z in unanswered)),
+        ),
+        pool=replace(
+            run.pool, documents={**run.pool.documents, **{(e, z): () for e in "AB" for z in unanswered}}
+        ),
+    )
+    labels = first(30, truth)
+    alone, beside = (agreement_json(each, people(each, labels)) for each in (run, more))
+    assert (beside["queries_to_label"], beside["queries_without_text"]) == (60, 60)
+    assert beside["calibration"] == alone["calibration"]
+    engine = beside["calibration"]["P@3"]["engines"]["A"]
+    assert engine["labelled"] + engine["undefined"] + engine["rest"] == 60
+
+
+def test_an_engine_on_few_queries_is_left_out_of_the_orders() -> None:
+    shown, truth, assessor = favouring(20)
+    few = {"q0": ["c 0"], "q1": ["c 1"]}
+    said = {**assessor, ("q0", "c 0"): 3, ("q1", "c 1"): 3}
+    run = held({**shown, "C": few}, said, measures="P@3")
+    order = agreement_json(run, people(run, {**truth, ("q0", "c 0"): 3, ("q1", "c 1"): 3}))["orders"]["P@3"]
+    assert (order["queries"], order["left_out"], set(order["people"])) == (20, ["C"], {"A", "B"})
+
+
+def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
+    shown, truth, _ = favouring(120)
+    run = held(shown, dict.fromkeys(truth, 2), measures="P@3")
+    (pair,) = agreement_json(run, people(run, first(60, truth)))["calibration"]["P@3"]["comparisons"]
+    assert (pair["a"], pair["b"], pair["outcome"]) == ("A", "B", "decided")
+    assert pair["verdict"] == "judge-only tie decided"
 
 
 def test_engines_without_names_to_compare_are_not_corrected() -> None:

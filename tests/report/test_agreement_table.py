@@ -56,6 +56,7 @@ def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
         "nDCG@3 on 60 queries: people's grades give A > B, the assessor's B > A",
         "the other way round by the assessor: A > B",
         "nDCG@3 as people's grades would give it on all 120 queries, estimated from the 60",
+        "This holds if the labelled queries were drawn at random (judge agree RUN --plan).",
         "People's labels reverse the assessor's order, it should be: A > B",
     ):
         assert sentence in text, sentence
@@ -85,6 +86,10 @@ def test_every_number_is_that_of_the_file(unfair: dict[str, Any]) -> None:
     low, high = pair["ci95"]
     means = f"{pair['assessor']:+.4f} {pair['corrected']:+.4f} {low:+.3f} to {high:+.3f}"
     assert cells(text, "B - A") == [f"{means} {pair['p_holm']:.4f} reversed"]
+    (row,) = unfair["calibration"]["nDCG@3"]["comparisons"]
+    tiny = {**unfair["calibration"]["nDCG@3"], "comparisons": [{**row, "p_holm": 1e-9}]}
+    said = printed({**unfair, "calibration": {"nDCG@3": tiny}})
+    assert cells(said, "B - A") == [f"{means} <0.0001 reversed"]
 
 
 def test_another_measure_can_be_shown(unfair: dict[str, Any]) -> None:
@@ -156,6 +161,10 @@ def test_why_a_number_is_missing_is_said_once() -> None:
     assert text.count("different scales") == 1
     assert "- (same grade; 3 more): people and the assessor used different scales" in text
     assert cells(text, "same grade") == ["- -"]
+    # People's 0 and 1 beside 0 to 3 are no grades to agree on.
+    assert cells(text, "kappa") == []
+    assert len(cells(text, "kappa of bare numbers (scales differ)")) == 1
+    assert "--labels-scale" not in text
     assert "in the share of results called relevant" in text
 
 
@@ -170,6 +179,66 @@ def test_what_is_confirmed_and_what_stays_open() -> None:
     assert "People's labels confirm the assessor's order: C > A; C > B" in text
     assert "Open, for the labels are too few or the engines too close to say: A and B" in text
     assert "reverse" not in text.replace("-1 the reverse", "")
+
+
+def test_where_the_assessor_sees_a_tie_people_s_labels_decide() -> None:
+    shown, truth, _ = favouring(120)
+    run = held(shown, dict.fromkeys(truth, 2), measures="P@3")
+    text = printed(agreement_json(run, people(run, first(60, truth))))
+    assert "The assessor saw a tie where people's labels decide: A > B" in text
+    assert "confirm" not in text
+
+
+def test_grades_up_to_1_may_be_yes_and_no() -> None:
+    shown, truth, _ = favouring(25)
+    run = held(shown, truth)
+    hint = "no label is above 1; if people said yes or no, add --labels-scale binary"
+    low = {key: min(grade, 1) for key, grade in truth.items()}
+    assert hint in printed(agreement_json(run, people(run, low)))
+    assert hint not in printed(agreement_json(run, people(run, truth)))
+
+
+def test_what_the_orders_are_over_is_said(unfair: dict[str, Any]) -> None:
+    order = unfair["orders"]["nDCG@3"]
+
+    def with_order(**changes: Any) -> str:
+        return printed({**unfair, "orders": {"nDCG@3": {**order, **changes}}}, "nDCG@3")
+
+    assert "partly labelled" not in printed(unfair)
+    assert "nDCG@3 on 60 queries, partly labelled: people's grades give" in with_order(partly_labelled=True)
+    said = with_order(left_out=["x\x07", *"cdefgh"])
+    assert (
+        "in no order, for too few of the queries have a value by both: x\\x07, c, d, e, f, g; 1 more" in said
+    )
+    assert "in no order" not in printed(unfair)
+
+
+def test_what_has_nothing_to_label_is_said(unfair: dict[str, Any]) -> None:
+    text = printed({**unfair, "empty_pairs": 7, "queries_without_text": 1200})
+    assert "left out, for the snippet has no text and grade 0 by rule: 7 pairs" in text
+    assert "on all 120 queries that have something to label (1,200 have nothing), estimated from" in text
+    assert "no text" not in printed(unfair)
+
+
+@pytest.mark.parametrize(("engines", "is_long"), [(9, False), (10, True)])
+def test_rbo_is_for_long_orders(engines: int, is_long: bool) -> None:
+    names = [f"e{number:02}" for number in range(engines)]
+    shown = {engine: {f"q{q}": [f"{engine} {q}"] for q in range(2)} for engine in names}
+    truth = {(f"q{q}", f"{name} {q}"): 2 * (at % 2) for at, name in enumerate(names) for q in range(2)}
+    run = held(shown, truth, measures="P@1")
+    text = printed(agreement_json(run, people(run, truth)))
+    assert "tau 1.0000, where 1 is the same" in text
+    assert ("RBO 1.0000" in text) == is_long
+
+
+@pytest.mark.parametrize(("p", "favours"), [(0.049, True), (0.05, False), (None, False)])
+def test_an_engine_is_favoured_when_chance_does_not_explain_it(
+    unfair: dict[str, Any], p: float | None, favours: bool
+) -> None:
+    text = printed({**unfair, "widest_gap": {**unfair["widest_gap"], "p_holm": p}})
+    assert ("The assessor favours B over A by 1.000 grades a result, more than chance" in text) == favours
+    none = "No engine is clearly favoured; of all pairs the widest gap is B over A, 1.000 grades a result."
+    assert (none in text) != favours
 
 
 def test_many_engines_are_not_all_named() -> None:

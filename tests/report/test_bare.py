@@ -15,8 +15,8 @@ import pytrec_eval
 from judge.dataset.labels import Label
 from judge.dataset.trec import rankings
 from judge.errors import InputError
+from judge.finished import agree_without_run
 from judge.measure.measures import parse_all
-from judge.pipeline import agree_without_run
 from judge.records import GRADED
 from judge.report.bare import Side, grades, held_of
 

@@ -83,6 +83,7 @@ def test_own_lists_carry_their_sentence() -> None:
     assert row == {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "n": 2,
         "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
+        "sure": False,
     }  # fmt: skip
 
 

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge import example
+from judge.report import words
 from judge.report.html import page
 from judge.report.page.legible import END, ISOLATE, cut, isolated, legible, name
-from judge.report.page.names import labels, marked
+from judge.report.page.names import labels, marked, named
 from tests.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -101,6 +102,37 @@ def test_the_facts_name_assessor_prompt_scale_depth_and_dataset(demo: Path) -> N
         assert each in text
     assert "queries.jsonl" in text
     assert "down to rank 10, each pair judged once" in text
+
+
+def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: Path) -> None:
+    # Isolated, the longer name would sort before the shorter; numbered, the first after the second.
+    engines = ["a\u00a0b", "a b", "x", "xy"]
+    rows = [
+        {
+            "query_id": f"q{number}",
+            "query": "same words",
+            "engine": engine,
+            "rank": 1,
+            "snippet": "same words",
+        }
+        for number in range(3)
+        for engine in engines
+    ]
+    folder = ran(tmp_path / "tied", rows)
+    summary = held(folder, "results.json")["summary"]
+    order = words.standing(summary, words.deciding(summary))
+    assert order == sorted(engines)
+    called = labels(summary["engines"])
+    shown = words.standing(named(summary), words.deciding(summary))
+    assert shown == [isolated(called[engine]) for engine in order]
+    text = page_of(folder)
+    heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
+    data = data_of(text)["head"]
+    assert (
+        heads == [called[engine] for engine in order] == [data["engines"][place] for place in data["order"]]
+    )
+    assert f"<bdi>{heads[0]}</bdi> shares the highest mean" in text
+    assert f"<bdi>{heads[0]}</bdi> 并列均值最高" in text
 
 
 # --- the data

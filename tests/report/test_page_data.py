@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,31 @@ def test_what_is_the_pairs_own_is_not_repeated_at_an_engine() -> None:
     *_, answers, pairs = packed(snippet(), other, snippet(rank=3))
     assert answers[0][1] == [0, [0, "https://b.example/", 2], 0]
     assert len(pairs) == 1
+
+
+def test_no_address_is_not_the_pairs_address() -> None:
+    *_, answers, pairs = packed(snippet(), snippet(rank=2, url=""), snippet(rank=3, document="e"))
+    assert answers[0][1] == [0, [0, ""], [0, 0, 2]]
+    assert pairs[0][2] == "https://a.example/"
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://a.example/%E8%B7%AF?q=a+b&c=%#x", "https://a.example/%E8%B7%AF?q=a+b&c=%#x"),
+        ("https://例子.example/路", "https://例子.example/路"),
+        ("https://a.example/\u202egnp.exe", ["https://a.example/\\x202egnp.exe", "https://a.example/%E2%80%AEgnp.exe"]),
+        ("https://a.example/a\u00a0b", ["https://a.example/a b", "https://a.example/a%C2%A0b"]),
+        ("https://a.example/x ", ["https://a.example/x ", "https://a.example/x%20"]),
+        ("https://a.example/\n", ["https://a.example/\n", "https://a.example/%0A"]),
+        ("https://a.example/\ud800", ["https://a.example/\\xd800", ""]),
+    ],
+)  # fmt: skip
+def test_an_address_is_followed_as_the_engine_gave_it_and_shown_with_nothing_hidden(
+    url: str, address: str | list[str]
+) -> None:
+    *_, pairs = packed(snippet(url=url))
+    assert pairs[0][2] == address
 
 
 def test_long_texts_are_cut_with_a_count_and_addresses_so_that_they_lead_nowhere() -> None:

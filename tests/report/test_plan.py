@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from judge.dataset.labels import match, read_labels
+from judge.dataset.labels import match, read_labels, to_label
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
@@ -70,22 +70,23 @@ def test_every_label_comes_back_to_its_pair(
     given_rows: list[tuple[str, ...]], seed: int, separator: str, end: str, mark: str
 ) -> None:
     data, held = world(given_rows)
+    assume(to_label(held))
     query_ids = list(data.queries)
     with tempfile.TemporaryDirectory() as folder:
         path = plan.write(Path(folder) / "plan.csv", data, held, query_ids, seed)
         filled = table(path)
         truth = {}
         for number, row in enumerate(plan.rows(data, held, query_ids, seed)):
-            truth[row[0], row[2]] = number % 4
+            truth[row[0], row[3]] = number % 4
             filled[number]["grade"] = str(number % 4)
-            filled[number]["comment"] = row[5].encode("utf-8", "replace").decode()
+            filled[number]["comment"] = row[6].encode("utf-8", "replace").decode()
         with path.open("w", encoding="utf-8", newline="") as file:
             file.write(mark)
             lines = csv.DictWriter(file, plan.COLUMNS, delimiter=separator, lineterminator=end)
             lines.writeheader()
             lines.writerows(filled)
         found = match(read_labels(path), data, held)
-    assert truth.keys() == {(pair.query.id, pair.snippet.id) for pair in held.pairs}
+    assert truth.keys() == {(pair.query.id, pair.snippet.id) for pair in to_label(held)}
     assert found.grades == truth
     assert found.unmatched == ()
 
@@ -98,9 +99,11 @@ def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str,
         path = plan.write(Path(folder) / "plan.csv", data, held, list(data.queries))
         content = path.read_bytes()
         written = table(path)
-    assert content.startswith(b"\xef\xbb\xbfquery_id,query,snippet_id,title,date,snippet,grade,comment\r\n")
+    assert content.startswith(
+        b"\xef\xbb\xbfquery_id,query,reference,snippet_id,title,date,snippet,grade,comment\r\n"
+    )
     assert b"\x00" not in content
-    assert len(written) == len(held.pairs)
+    assert len(written) == len(to_label(held))
     assert not any(
         cell.lstrip()[:1] in tuple("=+-@") and cell.strip() for row in written for cell in row.values()
     )
@@ -113,7 +116,7 @@ def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
     path = plan.write(tmp_path / "plan.csv", data, held, ["q"])
     rows = sorted(table(path), key=lambda row: row["title"])
     shown = {pair.snippet.text: pair.snippet.id for pair in held.pairs}
-    query = {"query_id": "q", "query": "'=about q", "grade": "", "comment": ""}
+    query = {"query_id": "q", "query": "'=about q", "reference": "", "grade": "", "comment": ""}
     # A date stands as it is: a spreadsheet must not write it anew.
     dated = {"title": "A & B", "date": "'2026-05-01", "snippet": "one\ntwo"}
     assert rows == [
@@ -142,7 +145,7 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
     data, held = world([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
 
     def order(seed: int) -> list[tuple[str, str]]:
-        return [(row[0], row[5]) for row in plan.rows(data, held, ["r", "p", "r"], seed)]
+        return [(row[0], row[6]) for row in plan.rows(data, held, ["r", "p", "r"], seed)]
 
     assert [query for query, _ in order(0)] == ["r"] * 30 + ["p"] * 30
     assert sorted(order(0)[:30]) == [("r", text) for text in texts] != order(0)[:30]
@@ -154,8 +157,24 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
 
 def test_only_the_pool_is_asked_about() -> None:
     data, held = world([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
-    assert {row[5] for row in plan.rows(data, held, ["q"])} == {"one", "two"}
+    assert {row[6] for row in plan.rows(data, held, ["q"])} == {"one", "two"}
     assert list(plan.rows(data, held, [])) == []
+
+
+def test_snippets_without_text_are_not_asked_about() -> None:
+    data, held = world(
+        [("q", "e", "", "", "one"), ("q", "e", "", "2026-05-01", " <br> "), ("r", "e", "", "", "")]
+    )
+    assert [row[:4] for row in plan.rows(data, held, ["q", "r"])] == [
+        ("q", "=about q", "", next(pair.snippet.id for pair in held.pairs if pair.snippet.text))
+    ]
+
+
+def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> None:
+    rows = [{"query": "how tall?", "engine": "e", "snippet": "very", "reference": "=8,849 m"}]
+    data = read(rows, lang="en", max_chars=400)
+    (row,) = table(plan.write(tmp_path / "plan.csv", data, pool(data, 3), list(data.queries)))
+    assert (row["query"], row["reference"], row["snippet"]) == ("how tall?", "'=8,849 m", "very")
 
 
 def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:

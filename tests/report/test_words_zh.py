@@ -59,6 +59,8 @@ def summary(*rows: dict[str, Any], **means: float | None) -> dict[str, Any]:
         (summary(), ""),
         (summary(row(winner="A", outcome="better"), A=0.5, B=0.2), "A 最好：领先另一个引擎"),
         (summary(row(), A=0.5, B=0.2), "A 均值最高，但与 B 分不出高下（差距可能只是偶然）。"),
+        (summary(row(), A=0.5, B=0.5), "还选不出最好的引擎：A 并列均值最高，但与 B 分不出高下"),
+        (summary(row(), A=0.5, B=None), "：A 均值最高，但"),
         (summary(row(n=0, outcome="undetermined"), A=0.5, B=0.2), "但没有哪条查询上与 B 同时有分数"),
         (summary(row(outcome="undetermined"), A=0.5, B=0.2), "未判定的摘要仍可能让 B 反超"),
         (summary(row(), A=None, B=None), "选不出最好的引擎：哪个引擎都没有一条查询有分数"),
@@ -67,10 +69,10 @@ def summary(*rows: dict[str, Any], **means: float | None) -> dict[str, Any]:
             "与 B 分不出高下（差距可能只是偶然），只明确领先 1 个引擎",
         ),
         (
-            summary(row(winner="A", outcome="better", verdict="A > B"), A=0.5, B=0.2, C=0.1, D=0.1),
+            {**summary(row(winner="A", outcome="better", verdict="A > B"), A=0.5, B=0.2), "runs": ["1", "2"]},
             "运行之间的变化：A > B。",
         ),
-        (summary(row(), A=0.5, B=0.2, C=0.1, D=0.1), "没有引擎在两次运行之间的变化超出偶然。"),
+        ({**summary(row(), A=0.5, B=0.2), "runs": ["1", "2"]}, "没有引擎在两次运行之间的变化超出偶然。"),
     ],
 )
 def test_the_answer_in_chinese(found: dict[str, Any], said: str) -> None:
@@ -109,6 +111,7 @@ def test_own_lists_and_variance_say_the_same_numbers_in_chinese() -> None:
     found = {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "pooled": [0.852, 0.28],
         "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
+        "sure": True,
     }  # fmt: skip
     for relevant in ([4.5, 1.0], [4.5, 4.5]):
         each = {**found, "relevant": relevant}

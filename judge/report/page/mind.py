@@ -7,7 +7,6 @@ from typing import Any
 
 from judge.report import words, words_zh
 from judge.report.charts import Said
-from judge.report.comparison import FEW
 from judge.report.page.kinds import ERRORS
 
 Row = Mapping[str, Any]
@@ -22,11 +21,8 @@ def mind(summary: Row) -> Iterator[Said]:
             "这里的判定只看词面重合（lexical），没有用大模型：这是任何模型都必须超过的地板，不要据此挑选引擎。",
         )
     yield from _coverage(summary)
-    if words.deciding(summary) and summary["queries"] < FEW:
-        yield Said(
-            f"With fewer than {FEW} queries the 95 % ranges come out too narrow: go by p (Holm).",
-            f"查询不足 {FEW} 条，95 % 区间会偏窄：请以 p（Holm）为准。",
-        )
+    if words.few(summary):
+        yield Said(words.few(summary), words_zh.few(summary))
     if summary["within_lists"]:
         within = summary["within_lists"]
         yield Said(words.within_lists(within), words_zh.within_lists(within))
@@ -81,8 +77,10 @@ def _engines(summary: Row) -> Iterator[Said]:
     if any(unknown.values()):
         en, zh = _counts({engine: count for engine, count in unknown.items() if count})
         yield Said(
-            f"Queries of which not one snippet is judged, left out of the means: {en}.",
-            f"有的查询一条摘要都没判定，不计入均值：{zh}。",
+            f"{first} leaves out queries until more is judged (no snippet of the engine is judged, or none"
+            f" judged in the pool is relevant): {en}.",
+            f"有的查询要判定更多摘要后才计入 {first}"
+            f"（该引擎的摘要一条都没判定，或池里已判定的都不相关）：{zh}。",
         )
 
 

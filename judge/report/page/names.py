@@ -12,6 +12,21 @@ from judge.report.page.legible import END, ISOLATE, isolated, name
 Row = Mapping[str, Any]
 
 
+class Called(str):
+    """What an engine is called; sorts as the engine's own name does, so that ties stand alike everywhere."""
+
+    own: str
+
+    def __new__(cls, label: str, own: str) -> Called:
+        """The label, which remembers the engine's own name."""
+        called = super().__new__(cls, label)
+        called.own = own
+        return called
+
+    def __lt__(self, other: str) -> bool:
+        return self.own < other.own if isinstance(other, Called) else str(self) < other
+
+
 def labels(engines: Iterable[str]) -> dict[str, str]:
     """What each engine is called on the page; names that would look alike are numbered."""
     called: dict[str, str] = {}
@@ -27,7 +42,7 @@ def labels(engines: Iterable[str]) -> dict[str, str]:
 
 def named(summary: Row) -> dict[str, Any]:
     """The summary with the names of engines isolated, as sentences that are made from it will hold them."""
-    called = {engine: isolated(label) for engine, label in labels(summary["engines"]).items()}
+    called = {engine: Called(isolated(label), engine) for engine, label in labels(summary["engines"]).items()}
     return {
         **summary,
         "engines": _keyed(summary["engines"], called),

@@ -1,17 +1,18 @@
 """Owns how a query of results.json is packed for the page: short arrays, every pair once.
 
-The other end of this format is `unpack` in templates/report.js:
+The other end of this format is `unpack` in templates/data.js:
 
     query    [id, text, language, reference, columns, answers, pairs]
     answer   null: the engine was not asked · [scores, shown, error, below]
     shown    in rank order, the number of a pair, or [pair, url, document] where these are not the pair's own
+    url      what is shown and followed, or [shown, followed] where these differ; followed "": nowhere
     pair     [title, text, url, date, flags, judgments, document, more, raw]
     judgment [grade, reason, flags, error]; a number as reason: that of judgment number - 1
 
 What is empty at the end of an array is left out. Pages of a query are numbered; `document` is such a
-number plus 1, or 0 for the pair's own number. `below` counts results below the depth, which are left out,
-`more` the characters that were cut from the text; `raw` is the text as the engine gave it, where cleaning
-took something suspicious away.
+number plus 1, or 0 for the pair's own number; an engine's `url` of 0 is the pair's own, "" is none.
+`below` counts results below the depth, which are left out, `more` the characters that were cut from the
+text; `raw` is the text as the engine gave it, where cleaning took something suspicious away.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import punctuation
 from typing import Any
+from urllib.parse import quote
 
 from judge.dataset.suspicion import SUSPICIOUS
-from judge.report.page.legible import cut, name, short
+from judge.report.page.legible import cut, legible, name, short
 
 Entry = Mapping[str, Any]
 
@@ -92,12 +95,18 @@ def _answer(
     for snippet in answer["snippets"][: shape.depth]:
         document = documents.setdefault(snippet["document"], len(documents))
         pair = pairs.setdefault(snippet["snippet_id"], _Pair(len(pairs), document, snippet))
-        url = "" if snippet["url"] == pair.snippet["url"] else _address(snippet["url"])
-        place = _trimmed(pair.number, url, 0 if document == pair.document else document + 1)
-        shown.append(place if len(place) > 1 else pair.number)
+        shown.append(_place(pair, snippet["url"], document))
     scores = [_rounded(answer["scores"].get(measure)) for measure in shape.measures]
     below = len(answer["snippets"]) - len(shown)
     return _trimmed(scores, shown, short(answer.get("error") or "", 300), below)
+
+
+def _place(pair: _Pair, url: str, document: int) -> int | list[Any]:
+    """The pair's number, with the address and the page that an engine gave where they are others."""
+    address = 0 if url == pair.snippet["url"] else _address(url)
+    if document != pair.document:
+        return [pair.number, address, document + 1]
+    return pair.number if address == 0 else [pair.number, address]
 
 
 def _packed(pair: _Pair) -> list[Any]:
@@ -130,9 +139,24 @@ def _judgments(judgments: Sequence[Entry], known: Sequence[str]) -> list[list[An
     return packed
 
 
-def _address(url: str) -> str:
-    """The address; one that is too long to be followed begins so that it is none any more."""
-    return short(url, _LONGEST_ADDRESS) if len(url) <= _LONGEST_ADDRESS else f"… {short(url, 200)}"
+def _address(url: str) -> str | list[str]:
+    """The address as it is shown, and as it is followed where a browser would not make the same of both.
+
+    One that is too long to be followed begins so that it is none any more.
+    """
+    if len(url) > _LONGEST_ADDRESS:
+        return f"… {short(url, 200)}"
+    shown = legible(url)
+    # Browsers drop blanks at the ends and line breaks anywhere; all else they encode as `_encoded` does.
+    return shown if shown == url and not set(url) & {" ", "\n"} else [shown, _encoded(url)]
+
+
+def _encoded(url: str) -> str:
+    """The address in ASCII; empty where it can't be, for half a surrogate pair has no encoding."""
+    try:
+        return quote(url, safe=punctuation)
+    except UnicodeEncodeError:
+        return ""
 
 
 def _rounded(value: float | None) -> float | None:

@@ -27,9 +27,10 @@ function unpack([id, text, lang, reference, columns, answers, pairs], place) {
 
 function unpackAnswer([scores, shown = [], error = "", below = 0], pairs) {
   const results = shown.map((each, place) => {
-    const [number, url, document] = Array.isArray(each) ? each : [each];
+    const [number, url = 0, document = 0] = Array.isArray(each) ? each : [each];
     const pair = pairs[number];
-    return { pair, url: url || pair.url, document: document ? document - 1 : pair.document, rank: place + 1 };
+    const address = url === 0 ? pair.address : unpackAddress(url);
+    return { pair, address, document: document ? document - 1 : pair.document, rank: place + 1 };
   });
   const seen = new Set();
   for (const result of results) {
@@ -39,13 +40,19 @@ function unpackAnswer([scores, shown = [], error = "", below = 0], pairs) {
   return { scores, score: scores[HEAD.deciding], results, error, below };
 }
 
+function unpackAddress(url) {
+  const [shown, followed] = Array.isArray(url) ? url : [url, url];
+  return { shown, followed };
+}
+
 function unpackPair([title, text = "", url = "", date = "", flags = [], said = [], document = 0, more = 0, raw = ""], place) {
   const judgments = [];
   for (const [grade, reason = "", noticed = [], error = ""] of said) {
     const words = typeof reason === "number" ? judgments[reason - 1].reason : reason;
     judgments.push({ grade, reason: words, flags: noticed, error });
   }
-  const pair = { title, text, url, date, flags, judgments, more, raw, document: document ? document - 1 : place, place };
+  const address = unpackAddress(url);
+  const pair = { title, text, address, date, flags, judgments, more, raw, document: document ? document - 1 : place, place };
   pair.bits = bitsOf(pair);
   pair.flips = (pair.bits & (YES | NO)) === (YES | NO);
   return pair;
@@ -78,7 +85,7 @@ function hayOf(query) {
   if (!query.hay) {
     const parts = [query.id, query.text, query.reference, ...Object.values(query.columns)];
     for (const pair of query.pairs) {
-      parts.push(pair.title, pair.text, pair.url, ...pair.judgments.map((each) => each.reason));
+      parts.push(pair.title, pair.text, pair.address.shown, ...pair.judgments.map((each) => each.reason));
     }
     query.hay = plain(parts.join("\n"));
   }
@@ -117,12 +124,12 @@ function nothingFrom(answer) {
 function chosen(state) {
   const masks = masksOf(state);
   const words = plain(state.find).split(/\s+/).filter(Boolean);
-  const columns = Object.entries(state.columns);
+  const columns = [...state.columns];
   const found = QUERIES.filter((query) => {
     if (state.ql && query.lang !== state.ql) return false;
     if (columns.some(([column, value]) => query.columns[column] !== value)) return false;
     if (state.differ && query.spread < APART) return false;
-    const answers = state.engine === "" ? query.answers : [query.answers[Number(state.engine)] ?? null];
+    const answers = state.engine === "" ? query.answers : [query.answers[HEAD.engines.indexOf(state.engine)] ?? null];
     if (state.nothing && !answers.some(nothingFrom)) return false;
     const looked = masks.length || (state.engine !== "" && !state.nothing);
     if (looked && !answers.some((answer) => answer && answer.results.some((result) => meets(result, masks)))) {
@@ -142,8 +149,8 @@ const ORDERS = {
 };
 
 function sorted(queries, order) {
+  if (!Object.hasOwn(ORDERS, order)) return queries;
   const key = ORDERS[order];
-  if (!key) return queries;
   const keyed = queries.map((query) => [key(query), query]);
   keyed.sort(([a, one], [b, other]) => (a === b ? one.place - other.place : a - b));
   return keyed.map(([, query]) => query);

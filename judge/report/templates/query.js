@@ -16,11 +16,11 @@ function langOf(query) {
 
 /** Everything under an open query's line. */
 function panel(query) {
-  const sides = el("div", { class: "sides" });
+  const sides = el("div", { class: "sides", role: "region", "aria-label": t("sides") });
   sides.style.setProperty("--ranks", Math.max(1, ...query.answers.map((answer) => (answer ? answer.results.length + 1 : 0))));
   for (const engine of HEAD.order) sides.append(engineOf(query, engine));
   const first = sides.querySelector("article");
-  if (first) first.tabIndex = 0;
+  (first || sides).tabIndex = 0;
   return el("div", { class: "panel" }, factsOf(query), sides);
 }
 
@@ -71,7 +71,7 @@ function resultOf(query, engine, result) {
     el("div", { class: "top" }, el("span", { class: "rank" }, String(result.rank)), ...chipsOf(result), el("span", { class: "whose" }, apart(HEAD.engines[engine]))),
     twinsOf(query, engine, result),
     pair.title ? el("p", { class: "title", dir: "auto", lang }, pair.title) : null,
-    addressOf(result.url, pair.date),
+    addressOf(result.address, pair.date),
     ...textOf(pair, lang),
     ...reasonsOf(pair.judgments, lang),
     flagsOf(pair),
@@ -101,29 +101,35 @@ function errorWord(kind) {
   return Object.hasOwn(HEAD.errors, kind) ? either(HEAD.errors[kind]) : kind;
 }
 
+/** How many places of the same page are named at a result. */
+const TWINS = 8;
+
 /** Where the other engines have the same page, as buttons that lead there. */
 function twinsOf(query, engine, result) {
   const others = el("p", { class: "twins" });
+  let count = 0;
   for (const other of HEAD.order) {
     const answer = query.answers[other];
     for (const twin of answer ? answer.results : []) {
       if (other === engine || !(twin.document === result.document || twin.pair === result.pair)) continue;
+      if (++count > TWINS) continue;
       const name = el("bdi", {}, HEAD.engines[other]);
       const label = t("sameAt", HEAD.engines[other], twin.rank);
       others.append(el("button", { type: "button", "data-to": `${other} ${twin.rank}`, "aria-label": label }, name, ` ${twin.rank}`), " ");
     }
   }
-  if (others.querySelector("button")) others.prepend(el("span", { class: "muted" }, t("same")), " ");
+  if (count > TWINS) others.append(el("span", { class: "muted" }, t("andMore", count - TWINS)));
+  if (count) others.prepend(el("span", { class: "muted" }, t("same")), " ");
   if (result.again) others.prepend(el("span", { class: "again" }, t("again")), " ");
   return others.childNodes.length ? others : null;
 }
 
 /** The address as its host, a link only where it is http or https. */
-function addressOf(address, date) {
+function addressOf({ shown, followed }, date) {
   const line = el("p", { class: "where" });
-  const url = followable(address);
-  if (url) line.append(el("a", { href: url.href, rel: "noopener noreferrer nofollow", target: "_blank", title: address }, apart(url.host)));
-  else if (address) line.append(apart(address));
+  const url = followable(followed);
+  if (url) line.append(el("a", { href: url.href, rel: "noopener noreferrer nofollow", target: "_blank", title: shown }, apart(url.host)));
+  else if (shown) line.append(apart(shown));
   if (date) line.append(" ", el("span", { class: "muted" }, apart(date)));
   return line.childNodes.length ? line : null;
 }

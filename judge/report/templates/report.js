@@ -9,11 +9,15 @@ let languageSaid = false;
 
 function readAddress() {
   const asked = new URLSearchParams(location.hash.slice(1));
-  for (const name of ["q", "find", "engine", "verdict", "grade", "ql", "sort"]) STATE[name] = asked.get(name) || "";
+  for (const name of ["q", "find"]) STATE[name] = asked.get(name) || "";
+  for (const [name, values] of Object.entries(offered())) STATE[name] = values.includes(asked.get(name)) ? asked.get(name) : "";
   const only = (asked.get("only") || "").split(" ");
   for (const name of ONLY) STATE[name] = only.includes(name);
-  STATE.columns = {};
-  for (const [name, value] of asked) if (name.startsWith("c.") && value) STATE.columns[name.slice(2)] = value;
+  STATE.columns = new Map();
+  for (const [column, values] of dividing()) {
+    const value = asked.get(`c.${column}`);
+    if (value && values.has(value)) STATE.columns.set(column, value);
+  }
 }
 
 function writeAddress() {
@@ -21,7 +25,7 @@ function writeAddress() {
   for (const name of ["q", "find", "engine", "verdict", "grade", "ql", "sort"]) if (STATE[name]) said.set(name, STATE[name]);
   const only = ONLY.filter((name) => STATE[name]).join(" ");
   if (only) said.set("only", only);
-  for (const [column, value] of Object.entries(STATE.columns)) said.set(`c.${column}`, value);
+  for (const [column, value] of STATE.columns) said.set(`c.${column}`, value);
   if (languageSaid) said.set("lang", isChinese() ? "zh" : "en");
   try {
     history.replaceState(null, "", `#${said}`);
@@ -33,7 +37,8 @@ function writeAddress() {
 // --- language and shade
 
 function languageInAddress() {
-  return new URLSearchParams(location.hash.slice(1)).get("lang") || new URLSearchParams(location.search).get("lang");
+  const said = [location.hash, location.search].map((part) => new URLSearchParams(part.slice(1)).get("lang"));
+  return said.find((each) => /^(en|zh)\b/i.test(each || ""));
 }
 
 function askedLanguage() {
@@ -134,8 +139,8 @@ function changed(event) {
   const { name, type, checked, value } = event.target;
   if (!name) return;
   if (name.startsWith("c.")) {
-    if (value) STATE.columns[name.slice(2)] = value;
-    else delete STATE.columns[name.slice(2)];
+    if (value) STATE.columns.set(name.slice(2), value);
+    else STATE.columns.delete(name.slice(2));
   } else STATE[name] = type === "checkbox" ? checked : value;
   refresh();
   writeAddress();
@@ -143,7 +148,7 @@ function changed(event) {
 
 function cleared(event) {
   event.preventDefault();
-  Object.assign(STATE, { find: "", engine: "", verdict: "", grade: "", ql: "", sort: "", columns: {} });
+  Object.assign(STATE, { find: "", engine: "", verdict: "", grade: "", ql: "", sort: "", columns: new Map() });
   for (const name of ONLY) STATE[name] = false;
   buildRoom();
   refresh();
@@ -216,13 +221,14 @@ function buildHelp() {
   );
 }
 
-// --- printing: closed tables would stay behind
+// --- printing: closed tables and lines that are not drawn would stay behind
 
 let closedBefore = [];
 
 function openAll() {
   closedBefore = [...document.querySelectorAll("details:not([open])")];
   for (const each of closedBefore) each.open = true;
+  for (const kind of ["earlier", "later"]) if (ROOM.querySelector(`.more.${kind}`)) extend(kind, Infinity);
 }
 
 function closeAgain() {

@@ -3,7 +3,8 @@
 const CHUNK = 60;
 const MANY = 6;
 /** What the reading room shows; the address holds it too. */
-const STATE = { q: "", find: "", engine: "", verdict: "", grade: "", ql: "", sort: "", columns: {} };
+const STATE = { q: "", find: "", engine: "", verdict: "", grade: "", ql: "", sort: "", columns: new Map() };
+const VERDICTS = ["yes", "no", "null"];
 const ONLY = ["differ", "repeats", "failed", "flagged", "nothing"];
 const ROOM = document.getElementById("room");
 /** The queries that are asked for, and which part of them has lines: from `start` up to `end`. */
@@ -24,15 +25,15 @@ function buildRoom() {
 function toolbar() {
   const form = el("form", { role: "search", class: "toolbar" });
   form.append(field(t("find"), el("input", { type: "search", name: "find", value: STATE.find, placeholder: t("findHint"), autocomplete: "off" })));
-  const engines = HEAD.order.map((engine) => [String(engine), HEAD.engines[engine]]);
+  const engines = HEAD.order.map((engine) => [HEAD.engines[engine], HEAD.engines[engine]]);
   if (engines.length > 1) form.append(choice("engine", t("engine"), engines));
-  form.append(choice("verdict", t("verdict"), ["yes", "no", "null"].map((each) => [each, t(each)])));
+  form.append(choice("verdict", t("verdict"), VERDICTS.map((each) => [each, t(each)])));
   const grades = HEAD.grades.map((_, grade) => [String(grade), `${grade} ${gradeWord(grade)}`]).reverse();
   form.append(choice("grade", t("grade"), grades));
-  const languages = [...new Set(QUERIES.map((query) => query.lang))].sort();
+  const languages = languagesOf();
   if (languages.length > 1) form.append(choice("ql", t("language_of_query"), languages.map((each) => [each, each === "zh" || each === "en" ? t(each) : each])));
   for (const [column, values] of dividing()) {
-    form.append(choice(`c.${column}`, column, [...values].sort().map((each) => [each, each]), STATE.columns[column]));
+    form.append(choice(`c.${column}`, column, [...values].sort().map((each) => [each, each]), STATE.columns.get(column)));
   }
   form.append(choice("sort", t("sort"), orders(), STATE.sort, t("order")));
   const only = el("fieldset", {}, el("legend", {}, t("only")));
@@ -67,6 +68,21 @@ function orders() {
   return found;
 }
 
+function languagesOf() {
+  return [...new Set(QUERIES.map((query) => query.lang))].sort();
+}
+
+/** What the address may ask for: a value that is not among these asks for nothing. */
+function offered() {
+  return {
+    engine: HEAD.engines,
+    verdict: VERDICTS,
+    grade: HEAD.grades.map((_, grade) => String(grade)),
+    ql: languagesOf(),
+    sort: orders().map(([order]) => order),
+  };
+}
+
 function columnHeads() {
   const heads = el("div", { class: "heads", "aria-hidden": "true" }, el("span"));
   for (const engine of HEAD.order) heads.append(el("span", {}, apart(HEAD.engines[engine])));
@@ -93,7 +109,7 @@ function tellCount() {
   const every = QUERIES.length.toLocaleString("en"), some = SHOWN.queries.length.toLocaleString("en");
   const parts = [some === every ? t("every", every) : t("some", some, every)];
   if (!SHOWN.queries.length && QUERIES.length) parts.push(t("none"));
-  if (STATE.q && !QUERIES.some((query) => query.id === STATE.q)) parts.push(t("missing", STATE.q));
+  if (STATE.q && !QUERIES.some((query) => query.id === STATE.q)) parts.push(t("missing", foreign(STATE.q)));
   ROOM.querySelector(".count").textContent = parts.join(" ");
 }
 
@@ -113,11 +129,11 @@ function moreRow(kind, count) {
 }
 
 /** Adds lines at the end, or before the first; what is there stays as it is. */
-function extend(kind) {
+function extend(kind, by = CHUNK) {
   const rows = ROOM.querySelector(".rows");
   const { queries } = SHOWN;
-  const from = kind === "later" ? SHOWN.end : Math.max(0, SHOWN.start - CHUNK);
-  const to = kind === "later" ? Math.min(queries.length, SHOWN.end + CHUNK) : SHOWN.start;
+  const from = kind === "later" ? SHOWN.end : Math.max(0, SHOWN.start - by);
+  const to = kind === "later" ? Math.min(queries.length, SHOWN.end + by) : SHOWN.start;
   const fresh = queries.slice(from, to).map(rowOf);
   const left = kind === "later" ? queries.length - to : from;
   if (left > 0) kind === "later" ? fresh.push(moreRow(kind, left)) : fresh.unshift(moreRow(kind, left));

@@ -37,8 +37,8 @@ const TEXTS = {
   earlier: ["{0} earlier queries", "前面还有 {0} 条查询"],
   later: ["{0} more queries", "后面还有 {0} 条查询"],
   missing: [
-    "Query {0} is not on this page. Try: judge show RUN --query {0}",
-    "这一页没有查询 {0}。可以试试：judge show RUN --query {0}",
+    "Query {0} is not on this page; results.json holds all that were judged.",
+    "这一页没有查询 {0}；判定过的查询都在 results.json 里。",
   ],
   scores: ["{0} by engine, and grades in rank order", "各引擎的 {0}，以及按名次排列的等级"],
   link: ["link to this query", "本查询的链接"],
@@ -48,6 +48,7 @@ const TEXTS = {
   empty: ["empty", "为空"],
   returnedNothing: ["returned nothing", "什么也没返回"],
   absent: ["not asked", "没有问"],
+  sides: ["the engines side by side", "各引擎并排"],
   rank: ["{0}, rank {1}", "{0} 第 {1} 名"],
   noText: ["no text", "无文字"],
   unjudged: ["unjudged", "未判定"],
@@ -57,6 +58,7 @@ const TEXTS = {
   repeat: ["repeat {0}", "第 {0} 次"],
   again: ["the same page again: gains nothing", "同一网页再次出现，不得分"],
   same: ["same at", "相同结果："],
+  andMore: ["and {0} more", "等，另有 {0} 处"],
   sameAt: ["the same at {0}, rank {1}", "相同结果：{0} 第 {1} 名"],
   more: ["… {0} more characters in results.json", "……其余 {0} 字见 results.json"],
   whole: ["show all", "展开"],
@@ -85,6 +87,13 @@ function either(both) {
 
 function isChinese() {
   return document.documentElement.dataset.lang === "zh";
+}
+
+/** Text from the address, fit to stand in a sentence: nothing hidden in it, its direction kept to itself. */
+function foreign(text) {
+  const hidden = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+  const shown = text.slice(0, 200).replace(hidden, (char) => `\\x${char.codePointAt(0).toString(16).padStart(2, "0")}`);
+  return `\u2068${shown}${text.length > 200 ? "…" : ""}\u2069`;
 }
 
 /** An element; `attributes` are ours, children are elements or untrusted text, which becomes text nodes. */

@@ -1,0 +1,116 @@
+"""Owns what can be asked of finished runs, free of cost: compare, agree with people, look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from judge import pipeline, setup
+from judge.dataset import trec
+from judge.dataset.labels import match, read_labels
+from judge.errors import InputError
+from judge.measure.calibrate import plan as draw
+from judge.records import GRADED, ScaleName
+from judge.report import files, plan, reload, results
+from judge.report.agreement import People, agreement_json
+from judge.report.bare import Side, grades, held_of
+from judge.report.rundir import RunFolder, dump
+from judge.report.together import together
+
+
+def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
+    """What one run's summary says of its engines, or the summary of several runs side by side.
+
+    Several have `runs`, their names, and `remarks` on what was done to make them comparable. Raises
+    InputError when a path is no finished run, or the runs can't be compared.
+    """
+    if len(paths) == 1:
+        held = RunFolder(paths[0]).read("summary.json")
+        if "comparisons" not in held:
+            raise InputError(f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]}")
+        return held
+    side_by_side = together(reload.load_all(paths))
+    found = pipeline.measure(Path(), side_by_side.held, side_by_side.pairs).summary
+    return {"runs": [str(path) for path in paths], "remarks": list(side_by_side.notes), **found}
+
+
+def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
+    """How far people's `labels` bear out the run in folder `path`.
+
+    Also written there, as agreement.json and in report.html, unless the folder takes no files.
+    `labels_scale` says how people graded where it can't be told. Raises InputError when the folder or
+    the labels can't be read, or not one label is about the run.
+    """
+    folder = RunFolder(path)
+    held = reload.load(folder)
+    matched = match(read_labels(labels), held.data, held.pool)
+    scale = setup.labels_scale(matched.grades.values(), held.asked.scale, labels_scale)
+    people = People(matched.grades, scale, len(matched.unmatched), labels.name)
+    # What tells whether a report that is made later is still about these grades.
+    about = {"grades": folder.read("summary.json").get("grades")}
+    found = {**agreement_json(held, people), **about}
+    if folder.takes_files:
+        with folder.locked(wait=60):
+            folder.write("agreement.json", [dump(found, indent=2), "\n"])
+            _rewrite_report(folder)
+    return found
+
+
+def report(path: Path) -> Path:
+    """Writes report.html of the run in folder `path` anew and gives its path.
+
+    Raises InputError when `path` is no finished run.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")
+    with folder.locked():
+        return _rewrite_report(folder)
+
+
+def _rewrite_report(folder: RunFolder) -> Path:
+    try:
+        return files.write_report(
+            folder, folder.read("summary.json"), lambda: results.entries(folder.path / "results.json")
+        )
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{folder.path}: its files are not as this version of judge writes them ({error!r} is missing);"
+            f" make them anew: judge score {folder.path}"
+        ) from error
+
+
+def agree_without_run(
+    assessor: Path,
+    labels: Path,
+    runs: Sequence[Path],
+    depth: int,
+    names: Iterable[str] | None = None,
+    labels_scale: ScaleName | None = None,
+) -> Mapping[str, Any]:
+    """How far two files of grades agree, and what that makes of the engines whose TREC `runs` are given.
+
+    `labels_scale` is that of `labels`. Raises InputError when a file can't be read, or the two files of
+    grades have no query in common.
+    """
+    sides = [
+        Side(path.name, given, setup.labels_scale(given.values(), GRADED, asked))
+        for path, asked in ((assessor, None), (labels, labels_scale))
+        for given in [grades(read_labels(path))]
+    ]
+    lists = trec.rankings(runs) if runs else ()
+    held, assumed = held_of(sides[0], sides[1], lists, depth, setup.measures(names, depth))
+    said = {key: grade for key, grade in sides[1].grades.items() if key[0] in held.data.queries}
+    people = People(said, sides[1].scale, len(sides[1].grades) - len(said), labels.name, assumed)
+    # Two files of grades are no random sample of the queries of one of them: nothing can be corrected.
+    return {**agreement_json(held, people), "calibration": {}}
+
+
+def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Path:
+    """Draws `count` of the run's queries and writes the file for people to grade their pairs in.
+
+    Raises InputError when the file exists already, or the run has fewer queries.
+    """
+    held = reload.load(RunFolder(path))
+    drawn = draw([pair.query.id for pair in held.pool.pairs], count, seed)
+    return plan.write(out or path / "labels.csv", held.data, held.pool, drawn, seed)

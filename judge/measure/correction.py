@@ -1,0 +1,147 @@
+"""Owns correcting one mean: people's values on some queries, the assessor's on all.
+
+Prediction-powered inference takes what the assessor says about the rest and adds what it was wrong by
+on the labelled queries, so that its bias cancels: a good assessor narrows the interval, a bad one leaves
+it as wide as people's values alone make it. This holds when the labelled queries are a random sample.
+(Angelopoulos et al., Science 2023; PPI++: Angelopoulos, Duchi & Zrnic, arXiv 2311.01453.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.measure.formulas import Floats
+
+#: Numbers closer than this differ by rounding.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A mean over queries as people's grades would have it, with its interval and standard error.
+
+    `weight` is PPI++'s lambda, from 0 (people's grades alone) to 1. `labelled` queries have a value by
+    people's grades; `undefined` ones were labelled, too, but have none; `rest` counts the others. On
+    `filled` of all these queries the assessor's grades give no value. `p` is of the two-sided t test
+    that the mean is 0, which asks something of differences only.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    se: float
+    weight: float
+    labelled: int
+    undefined: int
+    rest: int
+    filled: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Values of one engine, or differences of two: by people and assessor (labelled,), and on the rest."""
+
+    engines: tuple[str, ...]
+    human: Floats
+    assessor: Floats
+    rest: Floats
+
+    @property
+    def usable(self) -> int:
+        """How many labelled queries have a value by people's grades."""
+        return int((~np.isnan(self.human)).sum())
+
+    @property
+    def seen(self) -> Floats:
+        """The assessor's values on all queries that have one."""
+        everywhere: Floats = np.concatenate([self.assessor, self.rest])
+        return everywhere[~np.isnan(everywhere)]
+
+    @property
+    def lead(self) -> int:
+        """1 where the first engine is ahead by the assessor, -1 where the second is, 0 for a tie."""
+        difference = self.seen.mean() if self.seen.size else 0.0
+        return int(np.sign(difference)) if abs(difference) > ROUNDING else 0
+
+
+def corrected_mean(human: Floats, assessor: Floats, rest: Floats, *, level: float = 0.95) -> Corrected:
+    """The mean by people's grades, from `human` and `assessor` (labelled,) and the assessor's `rest`.
+
+    PPI++ with the weight that its power tuning finds, between 0 and 1, and an interval that holds the
+    mean with probability `level` by the t distribution with one degree of freedom fewer than labelled
+    queries. The variance of the assessor's values, by which the weight divides, is taken over all
+    queries: over the labelled ones alone it would overrate an assessor whose rare gross errors none of
+    them shows. The weight is 0, and the answer that of a t test on people's values, when the assessor's
+    are all equal or the rest has fewer than 2. Labelled queries that are all alike leave an interval of
+    no width, and a p of 0, or of 1 where the mean is 0.
+
+    Raises `ValueError` when arrays don't fit together, hold NaN or infinity or fewer than 2 labelled
+    queries, and when `level` is not between 0 and 1.
+    """
+    if human.ndim != 1 or rest.ndim != 1 or human.shape != assessor.shape or human.size < 2:
+        shapes = f"{human.shape}, {assessor.shape} and {rest.shape}"
+        raise ValueError(f"expected (labelled,), (labelled,), (rest,), at least 2 labelled; got {shapes}")
+    if not all(np.isfinite(array).all() for array in (human, assessor, rest)):
+        raise ValueError("every value must be finite")
+    if not 0 < level < 1:
+        raise ValueError(f"the level must lie between 0 and 1, not {level}")
+    return correct(Sample((), human, assessor, rest), level)
+
+
+def correct(sample: Sample, level: float) -> Corrected:
+    """The mean of a sample that has people's values on at least 2 queries, the assessor's on at least 1.
+
+    Either may be NaN elsewhere: see `judge.measure.calibrate.calibrate` for why that is sound. Where
+    every value is known it is `corrected_mean`.
+    """
+    from scipy.special import stdtrit
+
+    known = ~np.isnan(sample.human)
+    n, size, rest = sample.usable, sample.human.size, sample.rest.size
+    mean = float(sample.human[known].mean())
+    # Both are 0 where there is no value, and divided by how many queries have one (a ratio's influence).
+    error = np.where(known, sample.human - mean, 0.0) * size / n
+    everywhere = np.concatenate([sample.assessor, sample.rest])
+    centred = np.where(np.isnan(everywhere), 0.0, everywhere - sample.seen.mean()) * size / n
+    here, there = centred[:size], centred[size:]
+    weight = _weight(error, here, there)
+    # With one degree of freedom for each query that has a value: over these it is the variance of a mean.
+    variance = float(np.var(error - weight * here)) / size * n / (n - 1)
+    if weight:
+        mean += weight * float(there.mean() - here.mean())
+        variance += weight**2 * float(there.var(ddof=1)) / rest
+    se = variance**0.5
+    margin = float(stdtrit(n - 1, (1 + level) / 2)) * se
+    return Corrected(
+        estimate=mean,
+        low=mean - margin,
+        high=mean + margin,
+        se=se,
+        weight=weight,
+        labelled=n,
+        undefined=size - n,
+        rest=rest,
+        filled=everywhere.size - sample.seen.size,
+        p=_p(mean, se, n - 1),
+    )
+
+
+def _weight(error: Floats, here: Floats, there: Floats) -> float:
+    """The weight with the least variance: cov(y, f) / ((1 + n/N) var f), kept within 0 and 1."""
+    everywhere = np.concatenate([here, there])
+    if there.size < 2 or np.ptp(everywhere) <= ROUNDING:
+        return 0.0
+    covariance = float(np.cov(error, here)[0, 1])
+    ratio = 1 + here.size / there.size
+    return float(np.clip(covariance / (ratio * everywhere.var(ddof=1)), 0.0, 1.0))
+
+
+def _p(mean: float, se: float, freedom: int) -> float:
+    from scipy.special import stdtr
+
+    if abs(mean) <= ROUNDING:
+        return 1.0
+    return 2 * float(stdtr(freedom, -abs(mean) / se)) if se else 0.0

@@ -1,0 +1,24 @@
+"""Owns values of people and of an assessor to correct, and the numbers that come out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judge.measure.correction import Corrected
+from judge.measure.formulas import Floats
+
+
+def floats(*values: float) -> Floats:
+    return np.array(values, dtype=np.float64)
+
+
+def numbers(corrected: Corrected) -> list[float]:
+    return [corrected.estimate, corrected.low, corrected.high, corrected.se, corrected.weight, corrected.p]
+
+
+def graded(n: int, rest: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+    """P@10 by people and by an assessor that mostly agrees; the human values of the rest are dropped."""
+    chance = np.random.default_rng(seed)
+    relevant = chance.binomial(10, chance.uniform(0.2, 0.8, n + rest))
+    seen = chance.binomial(relevant, 0.9) + chance.binomial(10 - relevant, 0.2)
+    return relevant[:n] / 10, seen[:n] / 10, seen[n:] / 10

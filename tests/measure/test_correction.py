@@ -1,0 +1,152 @@
+"""Correcting one mean: by hand, against truescore and scipy, and by what must not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from truescore.compare import ppi_compare
+from truescore.correct import ppi_estimate
+
+from judge.measure.correction import corrected_mean
+from judge.measure.formulas import Floats
+from tests.measure.corrected import floats, graded, numbers
+
+
+def test_four_labelled_and_four_others_by_hand() -> None:
+    """cov(y, f) = 1/6, var(f) = 15/56, n/N = 1: lambda = 14/45."""
+    found = corrected_mean(floats(1, 0, 1, 1), floats(1, 0, 0, 1), floats(1, 1, 0, 1))
+    assert found.weight == pytest.approx(14 / 45)
+    assert found.estimate == pytest.approx(3 / 4 + 14 / 45 * (3 / 4 - 1 / 2))
+    # var(y - lambda f) / 4 + lambda² var(F) / 4
+    assert found.se == pytest.approx((4339 / 97200 + 588 / 97200) ** 0.5)
+    margin = 3.182446 * found.se  # t, three degrees of freedom
+    assert [found.low, found.high] == pytest.approx([found.estimate - margin, found.estimate + margin])
+    assert (found.labelled, found.undefined, found.rest, found.filled) == (4, 0, 4, 0)
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+def test_truescore_agrees(n: int) -> None:
+    """Its covariance divides by n, ours by n - 1: lambdas differ by that ratio, and nothing else does."""
+    human, assessor, rest = graded(n, 400)
+    everything, labelled = np.concatenate([assessor, rest]), np.arange(n)
+    found = corrected_mean(human, assessor, rest)
+    theirs = ppi_estimate(everything, human, labelled)
+    assert theirs.lambda_ == pytest.approx(found.weight * (n - 1) / n)
+    assert theirs.point == pytest.approx(found.estimate, abs=0.003)
+    same = ppi_estimate(everything, human, labelled, lambda_=found.weight)
+    normal, t = stats.norm.ppf(0.975), stats.t.ppf(0.975, n - 1)
+    assert same.point == pytest.approx(found.estimate, abs=1e-12)
+    assert (same.high - same.low) / (2 * normal) == pytest.approx(found.se, abs=1e-12)
+    assert (found.high - found.low) / (2 * t) == pytest.approx(found.se, abs=1e-12)
+
+
+def test_truescore_agrees_about_a_difference() -> None:
+    (ya, fa, ra), (yb, fb, rb) = graded(100, 400, 1), graded(100, 400, 2)
+    found = corrected_mean(ya - yb, fa - fb, ra - rb)
+    theirs = ppi_compare(np.concatenate([fa, ra]), np.concatenate([fb, rb]), ya, yb, np.arange(100))
+    assert theirs.difference == pytest.approx(found.estimate, abs=0.001)
+    assert theirs.p_value == pytest.approx(found.p, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("assessor", "rest"),
+    [
+        (graded(30, 0)[1], floats()),
+        (graded(30, 0)[1], floats(0.5)),
+        (np.full(30, 0.7), np.full(50, 0.7)),
+        (0.1 + 1e-17 * np.arange(30), np.full(50, 0.1)),
+    ],
+    ids=["no rest", "one other query", "constant assessor", "but for rounding"],
+)
+def test_without_a_telling_assessor_it_is_the_t_test_on_human_values(assessor: Floats, rest: Floats) -> None:
+    human = graded(30, 0)[0] - 0.4
+    found = corrected_mean(human, assessor, rest, level=0.9)
+    theirs = stats.ttest_1samp(human, 0)
+    interval = theirs.confidence_interval(0.9)
+    expected = [human.mean(), interval.low, interval.high, stats.sem(human), 0, theirs.pvalue]
+    assert numbers(found) == pytest.approx(expected)
+
+
+def test_an_assessor_that_is_always_right_makes_every_query_a_labelled_one() -> None:
+    """The labelled spread as all do here (variance 2), so that lambda is N / (n + N) to the letter."""
+    human = floats(-1, 1)
+    rest = 1 + floats(-1, 1) * 1.5**0.5
+    found = corrected_mean(human, human, rest)
+    assert found.weight == pytest.approx(1 / 2)
+    assert found.estimate == pytest.approx(np.concatenate([human, rest]).mean())
+
+
+def test_an_assessor_that_is_always_wrong_is_ignored() -> None:
+    human, assessor, rest = graded(50, 100)
+    found = corrected_mean(human, 1 - assessor, 1 - rest)
+    assert found.weight == 0
+    assert found.estimate == pytest.approx(human.mean())
+
+
+def test_human_values_without_spread_leave_no_doubt() -> None:
+    _, assessor, rest = graded(20, 100)
+    same = corrected_mean(np.zeros(20), assessor, rest)
+    assert numbers(same) == [0, 0, 0, 0, 0, 1]
+    ahead = corrected_mean(np.full(20, 0.25), assessor, rest)
+    assert numbers(ahead) == [0.25, 0.25, 0.25, 0, 0, 0]
+
+
+def test_a_difference_of_rounding_errors_is_none() -> None:
+    human = np.where(np.arange(20) < 3, 0.0, 0.3 - 0.1 - 0.2)
+    assert corrected_mean(human, np.zeros(20), np.zeros(5)).p == 1
+
+
+@pytest.mark.parametrize(
+    ("human", "assessor", "rest", "level"),
+    [
+        (floats(1, 0), floats(1), floats(1), 0.95),
+        (floats(1), floats(1), floats(1), 0.95),
+        (np.zeros((2, 2)), np.zeros((2, 2)), floats(1), 0.95),
+        (floats(1, 0), floats(1, 0), np.zeros((2, 2)), 0.95),
+        (floats(1, np.nan), floats(1, 0), floats(1), 0.95),
+        (floats(1, 0), floats(1, np.nan), floats(1), 0.95),
+        (floats(1, 0), floats(1, 0), floats(np.inf), 0.95),
+        (floats(1, 0), floats(1, 0), floats(1), 1.0),
+    ],
+)
+def test_what_cannot_be_corrected_is_refused(
+    human: Floats, assessor: Floats, rest: Floats, level: float
+) -> None:
+    with pytest.raises(ValueError, match=r"expected|finite|level"):
+        corrected_mean(human, assessor, rest, level=level)
+
+
+values = st.integers(0, 20).map(lambda value: value / 20)
+
+
+@given(
+    labelled=st.lists(st.tuples(values, values), min_size=2, max_size=30),
+    rest=st.lists(values, max_size=30),
+    shift=st.floats(-100, 100),
+)
+def test_a_constant_added_by_the_assessor_moves_nothing(
+    labelled: Sequence[tuple[float, float]], rest: Sequence[float], shift: float
+) -> None:
+    human, assessor = np.array(labelled).T
+    others = floats(*rest)
+    found = corrected_mean(human, assessor, others)
+    moved = corrected_mean(human, assessor + shift, others + shift)
+    # All but p, which jumps to 1 where rounding errors are all there is.
+    assert numbers(moved)[:5] == pytest.approx(numbers(found)[:5], abs=1e-9)
+
+
+@given(st.lists(st.tuples(values, values), min_size=2, max_size=30), st.lists(values, max_size=30))
+def test_the_estimate_moves_no_further_than_the_assessor_says(
+    labelled: list[tuple[float, float]], rest: list[float]
+) -> None:
+    human, assessor = np.array(labelled).T
+    others = floats(*rest)
+    found = corrected_mean(human, assessor, others)
+    said = others.mean() - assessor.mean() if rest else 0.0
+    assert 0 <= found.weight <= 1
+    assert abs(found.estimate - human.mean()) <= abs(said) + 1e-12
