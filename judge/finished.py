@@ -8,10 +8,10 @@ from typing import Any
 
 from judge import pipeline, setup
 from judge.dataset import trec
-from judge.dataset.labels import match, read_labels
+from judge.dataset.labels import match, read_labels, to_label
 from judge.errors import InputError
 from judge.measure.calibrate import plan as draw
-from judge.records import GRADED, ScaleName
+from judge.records import ScaleName
 from judge.report import files, plan, reload, results
 from judge.report.agreement import People, agreement_json
 from judge.report.bare import Side, grades, held_of
@@ -39,13 +39,15 @@ def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Ma
     """How far people's `labels` bear out the run in folder `path`.
 
     Also written there, as agreement.json and in report.html, unless the folder takes no files.
-    `labels_scale` says how people graded where it can't be told. Raises InputError when the folder or
+    `labels_scale` says how people graded; else it is the run's own scale, unless a label is above it or
+    says yes or no. Raises InputError when the folder or
     the labels can't be read, or not one label is about the run.
     """
     folder = RunFolder(path)
     held = reload.load(folder)
-    matched = match(read_labels(labels), held.data, held.pool)
-    scale = setup.labels_scale(matched.grades.values(), held.asked.scale, labels_scale)
+    read = read_labels(labels)
+    matched = match(read, held.data, held.pool)
+    scale = setup.labels_scale(matched.grades.values(), held.asked.scale, labels_scale, read)
     people = People(matched.grades, scale, len(matched.unmatched), labels.name)
     # What tells whether a report that is made later is still about these grades.
     about = {"grades": folder.read("summary.json").get("grades")}
@@ -93,17 +95,16 @@ def agree_without_run(
     `labels_scale` is that of `labels`. Raises InputError when a file can't be read, or the two files of
     grades have no query in common.
     """
-    sides = [
-        Side(path.name, given, setup.labels_scale(given.values(), GRADED, asked))
-        for path, asked in ((assessor, None), (labels, labels_scale))
-        for given in [grades(read_labels(path))]
-    ]
+    sides = []
+    for path, asked in ((assessor, None), (labels, labels_scale)):
+        read = read_labels(path)
+        given = grades(read)
+        sides.append(Side(path.name, given, setup.labels_scale(given.values(), None, asked, read)))
     lists = trec.rankings(runs) if runs else ()
     held, assumed = held_of(sides[0], sides[1], lists, depth, setup.measures(names, depth))
     said = {key: grade for key, grade in sides[1].grades.items() if key[0] in held.data.queries}
     people = People(said, sides[1].scale, len(sides[1].grades) - len(said), labels.name, assumed)
-    # Two files of grades are no random sample of the queries of one of them: nothing can be corrected.
-    return {**agreement_json(held, people), "calibration": {}}
+    return agreement_json(held, people, bare=True)
 
 
 def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Path:
@@ -112,5 +113,5 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Path:
     Raises InputError when the file exists already, or the run has fewer queries.
     """
     held = reload.load(RunFolder(path))
-    drawn = draw([pair.query.id for pair in held.pool.pairs], count, seed)
+    drawn = draw([pair.query.id for pair in to_label(held.pool)], count, seed)
     return plan.write(out or path / "labels.csv", held.data, held.pool, drawn, seed)

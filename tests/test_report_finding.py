@@ -1,4 +1,4 @@
-"""Finding queries in report.html in a real browser: search, every filter, order, and what is drawn."""
+"""Finding queries in report.html in a real browser: search, filters, order, what is drawn and linked."""
 
 from __future__ import annotations
 
@@ -223,3 +223,33 @@ def test_it_prints_every_query_that_is_found(watched: Watched) -> None:
     expect(page.locator("li.more.earlier")).to_have_count(1)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("li.query").count() == 64
+
+
+def test_links_lead_where_the_engine_pointed_and_no_address_is_none(browser: Browser, tmp_path: Path) -> None:
+    shown = {"query_id": "q", "query": "words", "snippet": "words", "title": "words"}
+    addresses = {
+        "Ada": "https://ex.example/\u202egnp.exe",
+        "Bob": "",
+        "Cyd": "https://ex.example/\ud800",
+        "Dot": "https://ex.example/路?a=b c",
+    }
+    rows = [{**shown, "engine": engine, "rank": 1, "url": url} for engine, url in addresses.items()]
+    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
+        links = {
+            engine: found.page.get_by_role("article", name=f"{engine}, rank 1").locator(".where")
+            for engine in addresses
+        }
+        hrefs = {
+            engine: [each.get_attribute("href") for each in place.get_by_role("link").all()]
+            for engine, place in links.items()
+        }
+        assert hrefs == {
+            "Ada": ["https://ex.example/%E2%80%AEgnp.exe"],
+            "Bob": [],
+            "Cyd": [],
+            "Dot": ["https://ex.example/%E8%B7%AF?a=b%20c"],
+        }
+        assert links["Ada"].get_by_role("link").get_attribute("title") == "https://ex.example/\\x202egnp.exe"
+        assert links["Bob"].count() == 0
+        assert links["Cyd"].inner_text() == "https://ex.example/\\xd800"

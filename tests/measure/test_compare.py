@@ -276,6 +276,20 @@ def test_lists_without_one_grade_widen_the_bounds_and_never_move_the_mean_out() 
     assert pair.outcome == "undetermined"
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_queries_that_may_count_never_round_the_mean_out_of_its_bounds(seed: int) -> None:
+    """Left out, they change no digit of the mean: on them a is further ahead than anywhere else."""
+    a, b = normal(seed, 2, 40, ahead=0.1)
+    gaps = np.random.default_rng(seed).random(40) < 0.3
+    b[gaps] = 0
+    pair = only(np.where(gaps, NAN, a), b, low=[np.where(gaps, 0.9, a), b], high=[np.where(gaps, 1, a), b])
+    assert (pair.a, pair.n) == ("a", 40 - gaps.sum())
+    assert pair.difference is not None
+    assert pair.least is not None
+    assert pair.least <= pair.difference
+    assert pair.least == pytest.approx(pair.difference, abs=1e-12)
+
+
 # --- what it would take
 
 
