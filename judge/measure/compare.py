@@ -40,7 +40,8 @@ class Comparison:
     on `losses` b. `p` is of the paired randomisation test, `p_holm` adjusted over all pairs of engines
     (Holm 1979). `detectable` is the smallest difference that a paired t test would find on `n` queries
     with power 0.8, `more` how many further queries would find one of this size; both at the level that
-    Holm asks of the first of all pairs. Every number is None where nothing can be said.
+    Holm asks of the first of all pairs, and `detectable` only where enough queries are there for any sign
+    flips to be that rare. Every number is None where nothing can be said.
     """
 
     measure: str
