@@ -219,7 +219,8 @@ class Score:
 
     `value` is None where the measure is undefined (no snippet known to be relevant in the pool), the
     list has no grade at all, or the engine broke. `low` and `high` bound it over all grades that
-    unjudged snippets could have had; `judged` is the share of the engine's snippets, down to the measure's cutoff, with a grade.
+    unjudged snippets could have had; `judged` is the share of the engine's snippets, down to the
+    measure's cutoff, with a grade.
     """
 
     engine: str
