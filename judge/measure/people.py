@@ -51,7 +51,12 @@ def typical_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
     for judgment in judgments:
         if judgment.grade is not None and "empty_snippet" not in judgment.flags:
             given.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
-    return {key: floor(median(grades) + 0.5) for key, grades in given.items()}
+    return {key: typical(grades) for key, grades in given.items()}
+
+
+def typical(grades: Sequence[int]) -> int:
+    """The grade that stands for those of several repeats: their median, halves rounded up."""
+    return floor(median(grades) + 0.5)
 
 
 def as_judgments(people: Grades) -> tuple[Judgment, ...]:

@@ -53,7 +53,7 @@ def _ranked(means: Mapping[str, float]) -> str:
     order = sorted(means, key=lambda engine: (-means[engine], engine))
     text = order[0]
     for before, engine in pairwise(order[:_NAMED]):
-        text += f" {'>' if means[before] - means[engine] > 1e-12 else '='} {engine}"
+        text += f" {'>' if means[before] - means[engine] > words.TIE else '='} {engine}"
     return text + (f" > {len(order) - _NAMED:,} more" if len(order) > _NAMED else "")
 
 

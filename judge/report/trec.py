@@ -8,11 +8,10 @@ qrels, hence no gain. Grades of several repeats are the median, halves rounded u
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import median
 
 from judge.dataset.cells import column
+from judge.measure.people import typical
 from judge.records import Judgment, Ranking
 
 
@@ -33,7 +32,7 @@ def qrels(
             given = grades.get((ranking.query_id, snippet.id))
             if given:
                 key = (ranking.query_id, document)
-                best[key] = max(best.get(key, 0), math.floor(median(given) + 0.5))
+                best[key] = max(best.get(key, 0), typical(given))
     for (query_id, document), grade in sorted(best.items()):
         yield f"{column(query_id)} 0 {column(document)} {grade}\n"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
 
@@ -17,7 +18,9 @@ Row = Mapping[str, Any]
 #: Below so many queries a BCa interval of 95 % holds the mean clearly less often than that.
 FEW = 20
 #: Means that are closer than this are equal but for rounding.
-_TIE = 1e-12
+TIE = 1e-12
+#: How an engine with the highest mean can come out against another without being ahead.
+KINDS = ("behind", "not separated", "undetermined", "apart")
 #: What keeps an engine from being best.
 _STANDINGS = {
     "behind": "is behind {} on the queries where both have a value",
@@ -54,6 +57,44 @@ def verdict(comparison: Comparison) -> str:
     return f"not separated (about {more} would separate a difference of this size)"
 
 
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How the engine that leads by `measure` stands to the `others`, however one says it.
+
+    It is ahead of `ahead` of them by more than chance explains. `against` holds the rest by how it came
+    out against them, a key of `KINDS`. `known` is False when no engine has a value, `shared` True when
+    another engine has the same mean.
+    """
+
+    measure: str
+    best: str
+    others: int
+    ahead: int
+    known: bool
+    shared: bool
+    against: Mapping[str, Sequence[str]]
+
+
+def lead(summary: Row, measure: str) -> Lead:
+    """The lead in the comparisons by `measure`."""
+    rows = [row for row in summary["comparisons"] if row["measure"] == measure]
+    order = standing(summary, measure)
+    wins = Counter(row["winner"] for row in rows)
+    # An engine that broke on hard queries may have a higher mean than one that beats it on the others.
+    best = next((engine for engine in order if wins[engine] == len(order) - 1), order[0])
+    met = [(row["b"] if row["a"] == best else row["a"], row) for row in rows if best in (row["a"], row["b"])]
+    first, second = (summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2])
+    return Lead(
+        measure=measure,
+        best=best,
+        others=len(order) - 1,
+        ahead=wins[best],
+        known=summary["engines"][best]["measures"][measure]["mean"] is not None,
+        shared=second is not None and first - second <= TIE,
+        against={kind: [engine for engine, row in met if _came_out(row, best) == kind] for kind in KINDS},
+    )
+
+
 def headline(summary: Row, measure: str | None = None) -> str:
     """Which engine is best by `measure` (None: the deciding one), or why none can be named.
 
@@ -62,30 +103,19 @@ def headline(summary: Row, measure: str | None = None) -> str:
     measure = measure or deciding(summary)
     if not measure:
         return ""
-    rows = [row for row in summary["comparisons"] if row["measure"] == measure]
     if "runs" in summary:
-        return _between_runs(rows, measure)
-    order = standing(summary, measure)
-    wins = Counter(row["winner"] for row in rows)
-    # An engine that broke on hard queries may have a higher mean than one that beats it on the others.
-    best = next((engine for engine in order if wins[engine] == len(order) - 1), order[0])
-    ahead = wins[best]
-    if ahead == len(order) - 1:
-        others = "the other" if ahead == 1 else f"each of the {ahead} others"
-        return f"{best} is best by {measure}: ahead of {others} by more than chance explains."
-    if summary["engines"][best]["measures"][measure]["mean"] is None:
+        return _between_runs([row for row in summary["comparisons"] if row["measure"] == measure], measure)
+    found = lead(summary, measure)
+    if found.ahead == found.others:
+        others = "the other" if found.ahead == 1 else f"each of the {found.ahead} others"
+        return f"{found.best} is best by {measure}: ahead of {others} by more than chance explains."
+    if not found.known:
         return f"No engine is best by {measure}: none has a value on any query."
-    met = [(row["b"] if row["a"] == best else row["a"], row) for row in rows if best in (row["a"], row["b"])]
-    reasons = [
-        said.format(_some(names))
-        for kind, said in _STANDINGS.items()
-        if (names := [engine for engine, row in met if _standing(row, best) == kind])
-    ]
-    if ahead:
-        reasons.append(f"is ahead of {ahead} other{'s' if ahead > 1 else ''}")
-    means = [summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]]
-    has = "has" if means[1] is None or means[0] - means[1] > _TIE else "shares"
-    return f"No engine is best by {measure}: {best} {has} the highest mean, but {listed(reasons)}."
+    reasons = [_STANDINGS[kind].format(_some(names)) for kind, names in found.against.items() if names]
+    if found.ahead:
+        reasons.append(f"is ahead of {counted(found.ahead, 'other')}")
+    has = "shares" if found.shared else "has"
+    return f"No engine is best by {measure}: {found.best} {has} the highest mean, but {listed(reasons)}."
 
 
 def _between_runs(rows: Sequence[Row], measure: str) -> str:
@@ -98,11 +128,11 @@ def _between_runs(rows: Sequence[Row], measure: str) -> str:
     return f"Between the runs, by {measure}: {listed(changed)}{rest}."
 
 
-def _standing(row: Row, best: str) -> str:
-    """How the engine with the highest mean came out of a comparison."""
+def _came_out(row: Row, best: str) -> str:
+    """How the leading engine came out of a comparison: `ahead`, or one of `KINDS`."""
     if row["outcome"] == "better":
         return "ahead" if row["winner"] == best else "behind"
-    return row["outcome"] if row["n"] else "apart"
+    return str(row["outcome"]) if row["n"] else "apart"
 
 
 def standing(summary: Row, measure: str) -> list[str]:
@@ -208,7 +238,7 @@ def variance(split: Row | None) -> str:
     if split is None:
         return "what the values vary with can't be told: it takes 2 queries, engines and repeats at least"
     total = sum(split.values())
-    if total < _TIE:
+    if total < TIE:
         return "the values do not vary: every engine has the same on every query"
     names = {
         "query": "the query",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.measure.compare import Comparison
 from judge.report import words
-from judge.report.words import _TIE, FEW, chance, deciding, rounded, standing
+from judge.report.words import FEW, TIE, chance, deciding, lead, rounded, standing
 
 __all__ = [
     "deciding",
@@ -88,29 +87,19 @@ def headline(summary: Row, measure: str | None = None) -> str:
     measure = measure or deciding(summary)
     if not measure:
         return ""
-    rows = [row for row in summary["comparisons"] if row["measure"] == measure]
     if "runs" in summary:
-        return _between_runs(rows, measure)
-    order = standing(summary, measure)
-    wins = Counter(row["winner"] for row in rows)
-    best = next((engine for engine in order if wins[engine] == len(order) - 1), order[0])
-    ahead = wins[best]
-    if ahead == len(order) - 1:
-        others = "另一个引擎" if ahead == 1 else f"其余 {ahead} 个引擎"
-        return f"按 {measure} 衡量，{best} 最好：领先{others}，差距超出了偶然所能解释的范围。"
-    if summary["engines"][best]["measures"][measure]["mean"] is None:
+        return _between_runs([row for row in summary["comparisons"] if row["measure"] == measure], measure)
+    found = lead(summary, measure)
+    if found.ahead == found.others:
+        others = "另一个引擎" if found.ahead == 1 else f"其余 {found.ahead} 个引擎"
+        return f"按 {measure} 衡量，{found.best} 最好：领先{others}，差距超出了偶然所能解释的范围。"
+    if not found.known:
         return f"按 {measure} 衡量，选不出最好的引擎：哪个引擎都没有一条查询有分数。"
-    met = [(row["b"] if row["a"] == best else row["a"], row) for row in rows if best in (row["a"], row["b"])]
-    reasons = [
-        said.format(_some(names))
-        for kind, said in _STANDINGS.items()
-        if (names := [engine for engine, row in met if _standing(row, best) == kind])
-    ]
-    if ahead:
-        reasons.append(f"只明确领先 {ahead} 个引擎")
-    means = [summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]]
-    highest = "均值最高" if means[1] is None or means[0] - means[1] > _TIE else "并列均值最高"
-    return f"按 {measure} 衡量，还选不出最好的引擎：{best} {highest}，但{'，'.join(reasons)}。"
+    reasons = [_STANDINGS[kind].format(_some(names)) for kind, names in found.against.items() if names]
+    if found.ahead:
+        reasons.append(f"只明确领先 {found.ahead} 个引擎")
+    highest = "并列均值最高" if found.shared else "均值最高"
+    return f"按 {measure} 衡量，还选不出最好的引擎：{found.best} {highest}，但{'，'.join(reasons)}。"
 
 
 def _between_runs(rows: Sequence[Row], measure: str) -> str:
@@ -121,13 +110,6 @@ def _between_runs(rows: Sequence[Row], measure: str) -> str:
     if not changed:
         return f"按 {measure} 衡量，没有引擎在两次运行之间的变化超出偶然{rest}。"
     return f"按 {measure} 衡量，运行之间的变化：{listed(changed)}{rest}。"
-
-
-def _standing(row: Row, best: str) -> str:
-    """How the engine with the highest mean came out of a comparison."""
-    if row["outcome"] == "better":
-        return "ahead" if row["winner"] == best else "behind"
-    return str(row["outcome"]) if row["n"] else "apart"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -225,7 +207,7 @@ def variance(split: Row | None) -> str:
     if split is None:
         return "说不清分数随什么变化：至少要有 2 条查询、2 个引擎、2 次重复"
     total = sum(split.values())
-    if total < 1e-12:
+    if total < TIE:
         return "分数没有变化：每个引擎在每条查询上都一样"
     names = {
         "query": "查询本身",
