@@ -6,8 +6,6 @@ and the order says nothing of them.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Any
 from judge.dataset.cells import readings
 from judge.dataset.identifiers import short_hash
 from judge.dataset.labels import to_label
+from judge.dataset.sheet import column_name, read_text, records, separator_of
 from judge.errors import InputError
 from judge.measure.calibrate import ENOUGH_LABELLED
 from judge.measure.calibrate import plan as draw
@@ -122,34 +121,16 @@ def legible(text: str) -> str:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Each row's place, query and snippet; commas, semicolons or tabs between cells, as spreadsheets save."""
-    text = _text(path)
-    csv.field_size_limit(1 << 30)
-    header_line = next((line for line in text.split("\n") if line.strip()), "")
-    separator = max(",;\t", key=header_line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    try:
-        header = [cell.strip().casefold() for cell in next((row for row in reader if any(row)), [])]
-        if not set(_COLUMNS) <= set(header):
-            raise InputError(
-                f"{path}: is no plan: it needs the columns query_id and snippet_id, and has"
-                f" {header!r:.160}; write one with: judge agree RUN --plan N"
-            )
-        query_at, snippet_at = map(header.index, _COLUMNS)
-        for row in reader:
-            if any(map(str.strip, row)):
-                cells = [cell.strip() for cell in row] + [""] * len(header)
-                yield f"{path}:{reader.line_num}", cells[query_at], cells[snippet_at]
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: is not CSV: {error}") from None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8; of a spreadsheet, save 'CSV UTF-8'") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    """Each row's place, query and snippet."""
+    text = read_text(path)
+    rows = records(path, text, separator_of(text) or ",")
+    header = [column_name(cell) for cell in next(rows, ("", []))[1]]
+    if not set(_COLUMNS) <= set(header):
+        raise InputError(
+            f"{path}: is no plan: it needs the columns query_id and snippet_id, and has {header!r:.160};"
+            " write one with: judge agree RUN --plan N"
+        )
+    query_at, snippet_at = map(header.index, _COLUMNS)
+    for place, cells in rows:
+        padded = cells + [""] * len(header)
+        yield place, padded[query_at], padded[snippet_at]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import re
 import unicodedata
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from judge.dataset.cells import column, readings
+from judge.dataset.sheet import column_name, read_text, records, separator_of
 from judge.errors import InputError
 from judge.records import Dataset, Pair, Pool
 
 #: What a CSV may call the thing that has a grade; the first that it has a column for counts.
 ITEMS = ("snippet_id", "document", "docno")
-_SEPARATORS = ",;\t"
 _UNSURE = ("", "?", "unsure", "不确定")
 _WORDS = {"yes": 1, "是": 1, "no": 0, "否": 0}
 # Spreadsheets write 2 as 2.0, in half of Europe as 2,0.
@@ -70,8 +66,10 @@ def read_labels(path: Path) -> tuple[Label, ...]:
     the TREC Web Track). Raises InputError naming file, line, field and value for any other grade that
     is no whole number from 0, for two grades of one item, and for a file without a label.
     """
-    text = _text(path)
-    separator = _separator(text)
+    text = read_text(path)
+    if not text.strip():
+        raise InputError(f"{path}: is empty; {_FORMS}")
+    separator = separator_of(text)
     found = tuple(_once(_table(path, text, separator) if separator else _qrels(path, text)))
     if not found:
         raise InputError(f"{path}: holds no label; write grades into it, then ask again")
@@ -109,41 +107,6 @@ def to_label(pool: Pool) -> tuple[Pair, ...]:
     return tuple(pair for pair in pool.pairs if "empty_snippet" not in pair.snippet.flags)
 
 
-def _text(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-        if content.startswith(b"\x1f\x8b"):
-            content = gzip.decompress(content)
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path}:{line}: is not UTF-8; of a spreadsheet, save 'CSV UTF-8', of other files, convert them"
-        ) from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    if not text.strip():
-        raise InputError(f"{path}: is empty; {_FORMS}")
-    return text
-
-
-def _separator(text: str) -> str | None:
-    """What separates the cells of a CSV's header; None when the text doesn't begin with one."""
-    csv.field_size_limit(1 << 30)
-    for separator in _SEPARATORS:
-        records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        header = next((cells for cells in records if any(map(str.strip, cells))), [])
-        if "query_id" in map(_column_name, header):
-            return separator
-    return None
-
-
-def _column_name(cell: str) -> str:
-    return cell.strip().casefold()
-
-
 def _qrels(path: Path, text: str) -> Iterator[Label]:
     for number, line in enumerate(text.split("\n"), start=1):
         columns = re.findall(r"[^ \t\r]+", line)
@@ -158,10 +121,10 @@ def _qrels(path: Path, text: str) -> Iterator[Label]:
 
 
 def _table(path: Path, text: str, separator: str) -> Iterator[Label]:
-    records = _records(path, text, separator)
-    place, header = next(records)
-    columns = _columns(place, [_column_name(cell) for cell in header])
-    for place, cells in records:
+    rows = records(path, text, separator)
+    place, header = next(rows)
+    columns = _columns(place, [column_name(cell) for cell in header])
+    for place, cells in rows:
         if any(cells[len(header) :]):
             raise InputError(
                 f"{place}: has more cells than the header has columns, {len(cells)} for {len(header)};"
@@ -176,21 +139,6 @@ def _table(path: Path, text: str, separator: str) -> Iterator[Label]:
                     f"{place}: field {name!r} is {value!r} beside the grade {said!r:.80}; say what it is for"
                 )
         yield from _label(place, query_id, item, said)
-
-
-def _records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
-    """Every record that isn't blank, with the line it begins at."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    while True:
-        place = f"{path}:{reader.line_num + 1}"
-        try:
-            cells = [cell.strip() for cell in next(reader)]
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise InputError(f"{place}: is not CSV: {error}") from None
-        if any(cells):
-            yield place, cells
 
 
 def _columns(place: str, header: Sequence[str]) -> dict[str, int]:

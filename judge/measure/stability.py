@@ -6,7 +6,7 @@ Repeats that agree do not make a judge right (see agreement); repeats that diffe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -142,12 +142,7 @@ def _share(query: Ints, some: Floats, all_of_them: Floats) -> Estimate:
         return quotient(sums[..., 0], sums[..., 1], np.nan)
 
     cells = _by_query(query, np.stack([some, all_of_them], axis=1))
-    found = estimate(cells, share, _NEVER)
-    if found.value == 0 and found.high is not None:
-        # No resample holds what no query has. So many queries without it leave this share of queries
-        # possible (Clopper & Pearson 1934).
-        return replace(found, high=1 - (ALPHA / 2) ** (1 / len(cells)))
-    return found
+    return estimate(cells, share, _NEVER, share=True)
 
 
 def _alpha(query: Ints, counts: Ints) -> Estimate:
