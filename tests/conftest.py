@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -41,3 +44,12 @@ def _no_keys() -> None:
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_BASE_URL")):
             del os.environ[name]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The browser in which a module's tests open pages."""
+    from tests.browser import chromium
+
+    with chromium() as found:
+        yield found

@@ -10,17 +10,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.annotate.serving import Serving, judged, serving
-from tests.browser import chromium, opened, serious
+from tests.browser import opened, serious
 from tests.worlds import command, write_rows
 
 # A crowded machine may need its time; what is right comes as soon as it can.
 expect.set_options(timeout=30_000)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 
 from judge.report.html import page as report
 from judge.report.page.legible import legible, name
-from tests.browser import address_of, chromium, opened
+from tests.browser import address_of, opened
 from tests.report.pages import held, ran
 
 CASES = Path(__file__).parent / "cases" / "attacks.jsonl"
@@ -75,12 +75,6 @@ def harmless(text: str) -> str:
     return "".join(
         char if char.isspace() else "字" if east_asian_width(char) in "WF" else "x" for char in legible(text)
     )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -12,18 +12,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from judge import example
-from tests.browser import Watched, address_of, chromium, opened
+from tests.browser import Watched, address_of, opened
 from tests.report.pages import page_of, ran
 from tests.report.troubled import SWAYING, troubled
 from tests.worlds import results
 
 Entry = Mapping[str, Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 def written(folder: Path, text: str) -> Path:

@@ -12,17 +12,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from judge import example
 from judge.report.page.sample import Budget
-from tests.browser import Watched, address_of, chromium, opened, serious
+from tests.browser import Watched, address_of, opened, serious
 from tests.report.pages import page_of, ran
 from tests.report.troubled import troubled
 
 Entry = Mapping[str, Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 def written(folder: Path, text: str) -> Path:
