@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judge import finished, pipeline
-from judge.assess.schedule import Stop
 from judge.assess.signals import KEPT
+from judge.assess.stop import Stop
 from judge.config import Config
 from judge.errors import Interrupted
 from judge.report.outcome import Outcome

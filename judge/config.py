@@ -25,6 +25,10 @@ FREE = frozenset(
 )
 
 
+#: Tables of a TOML file that hold no options of a run, but what `judge collect` and others ask for.
+SECTIONS = frozenset({"collect", "nightly", "prices"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What a run was asked.
@@ -104,6 +108,7 @@ class Config:
         Raises InputError for unknown or ill-typed options, naming them.
         """
         options: dict[str, Any] = _read_toml(toml) if toml else {}
+        options = {name: value for name, value in options.items() if name not in SECTIONS}
         options |= {name: value for name, value in given.items() if value is not None}
         known = {each.name: str(each.type) for each in fields(cls)}
         for name in options:
@@ -165,6 +170,14 @@ _LEAST: Mapping[str, float] = {
 def environment() -> Mapping[str, str]:
     """The process's environment as it is now: keys and addresses of providers."""
     return dict(os.environ)
+
+
+def section(toml: Path, name: str) -> dict[str, Any]:
+    """The table `name` of a TOML file, empty where it has none; raises InputError when it is no table."""
+    found = _read_toml(toml).get(name, {})
+    if not isinstance(found, dict):
+        raise InputError(f"{toml}: {name!r} is {found!r}, not a table [{name}]")
+    return found
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@
     ├── Unreadable          a reply holds no verdict          -> one re-ask, then a failed judgment
     └── CallError           one call to a model failed
         ├── Transient       try the same request again        -> retried, then a failed judgment
+        ├── Conceded        ask again at once, with less      -> the adapter has given something up
         ├── Declined        final for this pair               -> a failed judgment
         └── AccountRefused  no call can succeed               -> the run stops, exit 3
 
@@ -75,6 +76,14 @@ class CallError(JudgeError):
 
 class Transient(CallError):
     """A fault that may pass: kinds rate_limit, server_error, transport."""
+
+
+class Conceded(CallError):
+    """The server refused a parameter or a format, and the adapter gave it up: kind conceded.
+
+    The same prompt is to be asked again at once; it comes to an end, for there is only so much to
+    give up.
+    """
 
 
 class Declined(CallError):

@@ -18,8 +18,8 @@ from judge.assess import estimate as estimating
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
 from judge.assess.judging import Judging, judge_pool
-from judge.assess.schedule import Stop
 from judge.assess.signals import listening
+from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config import Config

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from judge.assess.assessor import Assessor
+from judge.assess.price import Price
 from judge.assess.prompt import default_directory, load
-from judge.assess.schedule import Limits, Price
+from judge.assess.schedule import Limits
 from judge.config import Config, environment
 from judge.dataset.labels import Label
 from judge.dataset.read import read, read_trec

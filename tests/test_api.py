@@ -13,7 +13,7 @@ import pytest
 
 import judge
 from judge import pipeline
-from judge.assess.schedule import Stop
+from judge.assess.stop import Stop
 from judge.config import Config
 from judge.errors import Interrupted
 from tests.loopback.server import LoopbackServer

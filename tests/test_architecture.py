@@ -27,7 +27,8 @@ ROOMS = {
 ROOMS["pipeline"] = {*ROOMS, "identity"}
 ROOMS["finished"] = {*ROOMS}
 ROOMS["api"] = {"pipeline", "finished", "config", "report", "assess", "errors", "records"}
-ROOMS["cli"] = {*ROOMS, "options"}
+ROOMS["commands"] = {*ROOMS}
+ROOMS["cli"] = {"commands", "identity", "errors"}
 
 
 def imports(path: Path) -> set[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Self
 
-from judge.assess.schedule import Allowance, Gate, Limits, Stop, retrying
+from judge.assess.allowance import Allowance
+from judge.assess.gate import Gate
+from judge.assess.schedule import Limits, retrying
+from judge.assess.stop import Stop
 from judge.assess.store import Call
 from judge.errors import AccountRefused, CallError, Declined
 from judge.models import Model

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from judge.assess.assessor import Assessor
 from judge.assess.judging import split
-from judge.assess.schedule import Price
+from judge.assess.price import Price
 from judge.assess.store import Store
 from judge.han import HAN
 from judge.records import Pool, Prompt, Usage

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from judge.assess.assessor import Assessor, Question
 from judge.assess.desk import Desk
-from judge.assess.schedule import Price, Stopped
+from judge.assess.price import Price
+from judge.assess.stop import Stopped
 from judge.assess.store import Call, Store, Stored
 from judge.assess.watch import Rounds, Watch
 from judge.errors import AccountRefused, Incomplete, Interrupted, JudgeError, StoreError

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from judge.assess.schedule import Stop
+from judge.assess.stop import Stop
 from judge.errors import Interrupted
 
 #: What an interrupted person wants to know.

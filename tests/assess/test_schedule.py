@@ -7,7 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from judge.assess.schedule import LONGEST_WAIT, Allowance, Gate, Limits, Price, Stop, Stopped, retrying
+from judge.assess.allowance import Allowance
+from judge.assess.gate import Gate
+from judge.assess.price import Price
+from judge.assess.schedule import LONGEST_WAIT, Limits, retrying
+from judge.assess.stop import Stop, Stopped
 from judge.errors import CallError, Declined, Incomplete, Interrupted, Transient
 from judge.records import Usage
 

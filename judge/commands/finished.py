@@ -1,0 +1,127 @@
+"""Owns the commands on finished runs, which are free: score, compare, agree, annotate, report, show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import typer
+
+from judge.commands import options
+from judge.commands.terminal import console, print_json
+from judge.errors import InputError
+
+if TYPE_CHECKING:
+    from judge.records import ScaleName
+
+
+def score(run: options.RunFolder, measures: options.Measures = None) -> None:
+    """Score a run again from its judgments: free, and with any measures."""
+    from judge import pipeline
+    from judge.report import table
+
+    names = measures.split() if measures else None
+    table.outcome(pipeline.rescore(run, names), console())
+
+
+def compare(
+    runs: options.RunFolders,
+    measures: options.ShownMeasures = None,
+    pairs: options.Pairs = 21,
+    json: options.Json = False,
+) -> None:
+    """Say which engines differ and how sure that is, within a run or across runs."""
+    from judge import finished
+    from judge.report import comparison
+
+    found = finished.compare_runs(runs)
+    if json:
+        print_json(found)
+    else:
+        comparison.comparison(found, console(), measures.split() if measures else None, pairs)
+
+
+def agree(
+    run: options.RunOrGrades,
+    qrels: options.Qrels = None,
+    plan: options.Draw = None,
+    seed: options.DrawSeed = None,
+    out: options.PlanFile = None,
+    labels_scale: options.LabelsScale = None,
+    measure: options.ShownMeasure = None,
+    trec_runs: options.ListsOfEngines = None,
+    depth: options.DepthOfLists = None,
+    json: options.Json = False,
+) -> None:
+    """Say whether the assessor judges as people do, and what its errors do to the engines."""
+    from judge import finished
+    from judge.report import agreement_table
+
+    if (qrels is None) == (plan is None):
+        raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
+    if not run.is_file() and (trec_runs or depth is not None):
+        raise InputError(f"--run and --depth go with two files of grades; {run} is a run's folder")
+    if plan is None and (seed is not None or out is not None):
+        raise InputError("--seed and --out go with --plan, which draws queries for labelling")
+    if plan is not None:
+        path = finished.plan_labels(run, plan, seed or 0, out)
+        typer.echo(f"{path}: fill in the column 'grade', then: judge agree {run} --qrels {path}")
+    elif qrels is not None:
+        if run.is_file():
+            names = [measure] if measure else None
+            scale = _scale_name(labels_scale)
+            found = finished.agree_without_run(run, qrels, trec_runs or [], depth or 10, names, scale)
+        else:
+            found = finished.agree(run, qrels, _scale_name(labels_scale))
+        if json:
+            print_json(found)
+        else:
+            agreement_table.agreement(found, console(), measure)
+
+
+def annotate(
+    run: options.RunFolder,
+    plan: options.Plan = None,
+    who: options.Who = "me",
+    host: options.Host = "127.0.0.1",
+    port: options.Port = 8765,
+    token: options.Token = None,
+    opens: options.Open = False,
+) -> None:
+    """Label pairs blind on a local page; what comes of it feeds judge agree. Needs judge[web]."""
+    from judge.annotate import serve
+
+    serve.annotate(run, plan, who, serve.Address(host, port, token), opens, typer.echo)
+
+
+def report(run: options.RunFolder, opens: options.Open = False) -> None:
+    """Write report.html of a run anew: one file to look at, mail or keep."""
+    from judge import finished
+
+    path = finished.report(run)
+    typer.echo(path)
+    if opens:
+        typer.launch(str(path.resolve()))
+
+
+def measures() -> None:
+    """List every measure: how it is written, what it says, where its formula comes from."""
+    from judge.report import table
+
+    table.measures(console())
+
+
+def show(run: options.RunFolder, query: options.QueryId, json: options.Json = False) -> None:
+    """Print a query's snippets at every engine, with grades and reasons."""
+    from judge.report import reading
+
+    entry = reading.find(run, query)
+    if json:
+        print_json(entry)
+    else:
+        reading.show(entry, console())
+
+
+def _scale_name(text: str | None) -> ScaleName | None:
+    if text not in (None, "graded", "binary"):
+        raise InputError(f"--labels-scale is {text!r}; it is graded or binary")
+    return cast("ScaleName | None", text)

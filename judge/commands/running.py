@@ -1,0 +1,136 @@
+"""Owns the commands that may cost money: demo, run, estimate."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from judge.commands import options
+from judge.commands.terminal import console, say, text, watch
+from judge.errors import InputError
+
+if TYPE_CHECKING:
+    from judge.config import Config
+
+
+def demo(out: options.Out = None) -> None:
+    """Judge a shipped Chinese and English example with the offline lexical floor: no key, no network."""
+    from judge import example
+
+    _judge(
+        {"data": [example.path()], "model": "lexical", "out": text(out) or "runs/demo"},
+        None,
+        hint="\nThis was the lexical floor: term overlap, no understanding. With a model of your own:\n"
+        f"  judge run {example.path()} -m openai:NAME   (set OPENAI_API_KEY, or --base-url for your server)",
+    )
+
+
+def _with_the_options_of(other: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the signature of another: all that a run sends decides what an estimate knows."""
+
+    def take_over(command: Callable[..., None]) -> Callable[..., None]:
+        command.__signature__ = inspect.signature(other, eval_str=True)  # type: ignore[attr-defined]
+        command.__annotations__ = other.__annotations__
+        return command
+
+    return take_over
+
+
+def run(  # one parameter an option is how typer reads a command
+    context: typer.Context,
+    data: options.Data = None,
+    model: options.Model = None,
+    topics: options.Topics = None,
+    docs: options.Docs = None,
+    trec_runs: options.TrecRuns = None,
+    base_url: options.BaseUrl = None,
+    scale: options.Scale = None,
+    lang: options.Lang = None,
+    repeats: options.Repeats = None,
+    depth: options.Depth = None,
+    relevant_from: options.RelevantFrom = None,
+    as_of: options.AsOf = None,
+    prompts: options.Prompts = None,
+    temperature: options.Temperature = None,
+    top_p: options.TopP = None,
+    seed: options.Seed = None,
+    max_tokens: options.MaxTokens = None,
+    thinking: options.Thinking = None,
+    measures: options.Measures = None,
+    min_coverage: options.MinCoverage = None,
+    concurrency: options.Concurrency = None,
+    timeout: options.Timeout = None,
+    attempts: options.Attempts = None,
+    budget: options.Budget = None,
+    max_calls: options.MaxCalls = None,
+    price: options.Price = None,
+    config: options.Config = None,
+    out: options.Out = None,
+    store: options.Store = None,
+) -> None:
+    """Judge a dataset, score every engine, and leave a run folder. The same command again resumes."""
+    _judge(_given(context), config)
+
+
+@_with_the_options_of(run)
+def estimate(context: typer.Context, **_: object) -> None:
+    """Say what a run would ask and cost, without a call."""
+    from judge import pipeline
+    from judge.report import table
+
+    asked = _options(_given(context), context.params["config"])
+    table.estimate(pipeline.estimate(asked), console())
+
+
+def _given(context: typer.Context) -> dict[str, Any]:
+    """The options of the command as they were typed, less the one that names the file of options."""
+    return {name: value for name, value in context.params.items() if name != "config"}
+
+
+def _judge(given: dict[str, Any], toml: Path | None, hint: str = "") -> None:
+    from judge import pipeline
+    from judge.report import table
+
+    config = _options(given, toml)
+    outcome = pipeline.run(config, watch=watch())
+    table.outcome(outcome, console())
+    if hint:
+        typer.echo(hint)
+    if outcome.incomplete is not None:
+        say(outcome.incomplete)
+        sys.exit(3)
+
+
+def _options(given: dict[str, Any], toml: Path | None) -> Config:
+    from judge.config import Config
+
+    texts: dict[str, Any] = {
+        name: text(value) if isinstance(value, Path) else value for name, value in given.items()
+    }
+    texts |= _inputs(texts.pop("data", None) or [], texts.get("trec_runs") or [])
+    if texts.get("measures"):
+        texts["measures"] = texts["measures"].split()
+    if texts.get("price"):
+        texts["price"] = _prices(texts["price"])
+    return Config.load(toml, **texts)
+
+
+def _inputs(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:
+    """Files without an option name are the dataset, or go on with the list that --run began."""
+    if trec_runs:
+        return {"trec_runs": [str(path) for path in (*trec_runs, *data)]}
+    if len(data) > 1:
+        raise InputError(f"{len(data)} datasets were given ({data[0]}, {data[1]}, …); a run has one")
+    return {"data": str(data[0]) if data else None}
+
+
+def _prices(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--price is {text!r}; it is INPUT,OUTPUT[,CACHED], e.g. 0.4,1.2,0.08") from None

@@ -1,0 +1,51 @@
+"""Owns the terminal: where words, tables and progress go, on a screen and in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from judge.errors import JudgeError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from judge.assess.watch import Watch
+
+
+def watch() -> Watch:
+    """A bar where somebody looks, lines where a log is written."""
+    from judge.report.progress import Bar, Lines
+
+    screen = console(stderr=True)
+    return Bar(screen) if screen.is_terminal else Lines(sys.stderr)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where words go: a terminal as it is, a pipe without folding."""
+    from rich.console import Console
+
+    screen = Console(stderr=stderr, highlight=False)
+    # A pipe has no width; a table that is folded at 80 columns can't be read or searched.
+    return screen if screen.is_terminal else Console(stderr=stderr, highlight=False, width=1000)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Prints `value` as indented JSON."""
+    from judge.report.rundir import dump
+
+    typer.echo(dump(value, indent=2))
+
+
+def text(value: Path | None) -> str | None:
+    """A path as an option holds it."""
+    return None if value is None else str(value)
+
+
+def say(error: JudgeError) -> None:
+    """Says an error in one line on stderr."""
+    print(f"judge: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
