@@ -19,6 +19,11 @@ else crosses that seam. Errors about one pair end as a `Judgment` with an `error
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from judge.records import Usage
+
 
 class JudgeError(Exception):
     """Anything judge refuses or gives up on; its text is meant for the person at the terminal."""
@@ -61,17 +66,25 @@ class CallError(JudgeError):
     """One call to a model failed.
 
     `kind` is the word that a judgment's `error` shows; `retry_after` is in seconds, None when the
-    server named none; `billed` is True when the server may have charged for the call.
+    server named none; `billed` is True when the server may have charged for the call, `usage` the
+    tokens that it says it charged for, None when it doesn't say.
     """
 
     def __init__(
-        self, kind: str, detail: str, *, retry_after: float | None = None, billed: bool = False
+        self,
+        kind: str,
+        detail: str,
+        *,
+        retry_after: float | None = None,
+        billed: bool = False,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(f"{kind}: {detail}")
         self.kind = kind
         self.detail = detail
         self.retry_after = retry_after
         self.billed = billed
+        self.usage = usage
 
 
 class Transient(CallError):

@@ -1,88 +1,177 @@
-"""Owns how many calls are in flight: an adaptive limit, and pauses when a server asks for one."""
+"""Owns when a call may leave: scouts first, then as many and as fast as the server takes.
+
+Until the first call has come back only one is out, and so again when nobody gets an answer: what is
+wrong with an account, a name or a server then costs one call at a time.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
-from collections.abc import Callable
+from math import inf
 
+from judge.assess.pace import Pace, Turn
 from judge.assess.schedule import LONGEST_WAIT
 
-_SHRINK, _EPISODE = 0.7, 1.0
-#: How many of the latest calls tell a server that is busy from one that turns everybody away.
-_LATEST = 20
+#: So many failures in a row, with no answer between, are an outage.
+_OUTAGE = 5
+#: Seconds between two scouts: at first, and at most.
+_SCOUT_AGAIN, _SCOUT_LATEST = 0.5, 5.0
+#: Seconds after which the very first scout is no longer waited for: what is refused is refused at once.
+_FIRST_SCOUT = 3.0
 
 
 class Gate:
-    """Calls in flight, limited by what the server takes.
+    """Lets calls out, each with a `Turn`, by which it says how it went and that it came back."""
 
-    The limit starts at `ceiling`, shrinks by a third once an episode of overload (one second), and
-    grows back by one for each round of answers: additive increase, multiplicative decrease. When the
-    server turns half of the latest calls away, nobody calls for as long as it asked.
-    """
-
-    def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.limit = float(ceiling)
+    def __init__(self, ceiling: int) -> None:
+        self.pace = Pace(ceiling)
         self.in_flight = 0
-        self._ceiling = ceiling
-        self._clock = clock
-        self._shrunk_at = float("-inf")
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._turned_away: deque[bool] = deque(maxlen=_LATEST)
-        self._resumes_at = float("-inf")
+        self.scouting = True
+        self._count = 0
+        #: Calls before this number left on other terms: how they end says nothing about these.
+        self._first = 1
+        self._scouts = 0
+        self._scouted_at = self._opens_at = -inf
+        self._again = _SCOUT_AGAIN
+        self._failures = 0
+        self._answered = self._abandoned = False
+        self._silent_since: float | None = None
+        self._waiting: deque[asyncio.Future[Turn]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
 
-    async def enter(self) -> None:
-        """Takes a slot, waiting for one in the order of asking."""
-        if self._is_open() and not self._waiting:
-            self.in_flight += 1
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+    async def enter(self, after: Turn | None = None) -> Turn:
+        """The turn of a call that may leave now; waits in the order of asking.
+
+        Who gives back the turn `after` goes before all others.
+        """
+        turn: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
+        if after is None:
+            self._waiting.append(turn)
+            self._admit()
+        else:
+            self._waiting.appendleft(turn)
+            self.leave(after)
         try:
-            await turn
+            return await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.leave()
+                self.leave(turn.result())
             raise
 
-    def leave(self) -> None:
-        """Gives a slot back, to whoever waits longest."""
+    def leave(self, turn: Turn) -> None:
+        """The call is back."""
         self.in_flight -= 1
+        if self.scouting and turn.number >= self._first:
+            self._scouts -= 1
         self._admit()
 
-    def _admit(self) -> None:
-        while self._waiting and self._is_open():
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self.in_flight += 1
-                turn.set_result(None)
+    def answered(self, turn: Turn) -> None:
+        """The server answered, whatever it said."""
+        self._silent_since, self._answered = None, True
+        if not self.scouting:
+            self._failures = 0
+            self.pace.answered()
+        elif turn.number >= self._first:
+            self._open()
+        self._admit()
 
-    def _is_open(self) -> bool:
-        return self.in_flight + 1 <= self.limit and self._clock() >= self._resumes_at
+    def failed(self, turn: Turn, retry_after: float | None = None, *, turned_away: bool = False) -> None:
+        """No answer came, or the call was turned away for now, to come again after so many seconds."""
+        now = _now()
+        asked = min(retry_after or 0.0, LONGEST_WAIT)
+        turn.refused = turned_away
+        if self._silent_since is None:
+            self._silent_since = now
+        if self.scouting and turn.number >= self._first:
+            self._again = min(2 * self._again, _SCOUT_LATEST)
+            self._opens_at = max(self._opens_at, now + max(asked, self._again))
+        elif self.scouting:
+            self._opens_at = max(self._opens_at, now + asked)
+        elif turned_away:
+            self._slow_down(turn, asked)
+        elif turn.number >= self._first:
+            self._failures += 1
+            if self._failures >= _OUTAGE:
+                self._scout(now + max(asked, _SCOUT_AGAIN))
 
-    def answered(self) -> None:
-        """The server coped: the limit grows towards the ceiling."""
-        self._turned_away.append(False)
-        if self.limit < self._ceiling:
-            self.limit = min(self._ceiling, self.limit + 1 / self.limit)
-            self._admit()
-
-    def overloaded(self, retry_after: float | None = None) -> None:
-        """The server asked for less: the limit shrinks, once an episode; `retry_after` is in seconds."""
-        now = self._clock()
-        self._turned_away.append(True)
-        if retry_after and sum(self._turned_away) >= _LATEST / 2:
-            pause = min(retry_after, LONGEST_WAIT)
-            self._turned_away.clear()
-            self._resumes_at = now + pause
-            # A little later, because a timer may fire a tick early and then nobody would be let in.
-            asyncio.get_running_loop().call_later(pause + 0.01, self._admit)
-        if now - self._shrunk_at >= _EPISODE:
-            self._shrunk_at = now
-            self.limit = max(1.0, self.limit * _SHRINK)
+    def silence(self) -> float:
+        """Seconds since nobody gets an answer, 0 while somebody may."""
+        return _now() - self._silent_since if self.scouting and self._silent_since is not None else 0.0
 
     def abandon(self) -> None:
         """Lets everybody in who waits: a stop was requested, and they are to find out."""
-        self._resumes_at, self.limit = float("-inf"), float("inf")
+        self._abandoned = True
         self._admit()
+
+    def _slow_down(self, turn: Turn, asked: float) -> None:
+        now = _now()
+        most = self.pace.turns_most_away(now)
+        if not self.pace.untried:
+            self.pace.crowded()
+        if most or (turn.number >= self._first and self.pace.too_many()):
+            self._change_terms(self.pace.slow_down(now, asked, self._count + 1))
+        if most:
+            self._scout(max(self._opens_at, now + max(asked, _SCOUT_AGAIN)))
+
+    def _scout(self, opens_at: float) -> None:
+        self._change_terms(opens_at)
+        self.scouting = True
+
+    def _open(self) -> None:
+        now = _now()
+        self._change_terms(now)
+        self.scouting = False
+        self.pace.begin(now, now - self._scouted_at, self._first)
+
+    def _change_terms(self, opens_at: float) -> None:
+        self._first = self._count + 1
+        self._failures = self._scouts = 0
+        self._again = _SCOUT_AGAIN
+        self._opens_at = opens_at
+
+    def _admit(self) -> None:
+        while self._waiting:
+            if self._waiting[0].done():
+                self._waiting.popleft()
+                continue
+            wait = 0.0 if self._abandoned else self._wait()
+            if wait > 0:
+                self._wake_in(wait)
+                return
+            self._waiting.popleft().set_result(self._take())
+
+    def _wait(self) -> float:
+        """Seconds until the next may leave, as far as is known now."""
+        now = _now()
+        late = self._scouted_at + (_SCOUT_LATEST if self._answered else _FIRST_SCOUT)
+        if self.scouting and self._scouts and not self._answered and now >= late:
+            self._open()
+        if self.scouting:
+            return max(self._opens_at, late if self._scouts else -inf) - now
+        if self.in_flight + 1 > self.pace.limit:
+            return inf
+        return max(self._opens_at, self.pace.next_at) - now
+
+    def _take(self) -> Turn:
+        self.in_flight += 1
+        self._count += 1
+        turn = Turn(self._count, _now(), self.in_flight)
+        if self.scouting:
+            self._scouts += 1
+            self._scouted_at = turn.at
+        else:
+            self.pace.sent(turn)
+        return turn
+
+    def _wake_in(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds < inf:
+            # A little later, because a timer may fire a tick early.
+            self._timer = asyncio.get_running_loop().call_later(seconds + 0.0005, self._admit)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -22,6 +22,8 @@ from judge.errors import CallError, Transient
 
 #: Longest wait that a server may ask for, in seconds; an absurd Retry-After is cut to it.
 LONGEST_WAIT = 120.0
+#: Retries that a run can afford before any answer (and four per call in flight), and per answer.
+_RESERVE, _PER_ANSWER = 200.0, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,33 @@ class Limits:
     price: Price | None = None
 
 
-def retrying(limits: Limits, sleep: Callable[[float], Awaitable[None]]) -> AsyncRetrying:
-    """The retry policy of one request: only `Transient` faults, as often as `limits` allow."""
+class Reserve:
+    """How many retries a run can afford: so many at first, and one more for every ten answers.
+
+    A server that fails all the time is thus not asked several times as often as one that works.
+    """
+
+    def __init__(self, concurrency: int) -> None:
+        self._most = self._left = _RESERVE + 4.0 * concurrency
+
+    def answered(self) -> None:
+        """A call was answered."""
+        self._left = min(self._most, self._left + _PER_ANSWER)
+
+    def take(self) -> bool:
+        """Whether there was a retry left to take."""
+        enough = self._left >= 1
+        self._left -= enough
+        return enough
+
+
+def retrying(
+    limits: Limits, sleep: Callable[[float], Awaitable[None]], afford: Callable[[], bool]
+) -> AsyncRetrying:
+    """The retry policy of one request: only `Transient` faults, as often as `limits` and `afford` allow.
+
+    Being turned away costs neither attempts nor reserve, but patience.
+    """
     backoff = wait_exponential_jitter(multiplier=0.5, max=60, jitter=0.5)
     # Pairs that were told the same second must not all come back in it.
     spread = wait_random(0, 0.25)
@@ -58,7 +85,7 @@ def retrying(limits: Limits, sleep: Callable[[float], Awaitable[None]]) -> Async
         if _fault(state).kind == "rate_limit":
             return (state.seconds_since_start or 0.0) > limits.patience
         failed += 1
-        return failed >= limits.attempts
+        return failed >= limits.attempts or not afford()
 
     return AsyncRetrying(
         retry=retry_if_exception_type(Transient), wait=wait, stop=hopeless, sleep=sleep, reraise=True

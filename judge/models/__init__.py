@@ -35,7 +35,7 @@ class Model(Protocol):
         ...
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The model's final answer; raises `CallError` (Transient, Declined, AccountRefused)."""
+        """The model's final answer; raises `CallError` (Transient, Conceded, Declined, AccountRefused)."""
         ...
 
     async def aclose(self) -> None:

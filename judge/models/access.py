@@ -78,14 +78,14 @@ def thinking_switch(url: str, thinking: bool) -> dict[str, Any]:
 
     There is no common one. DashScope reads `enable_thinking`, DeepSeek `thinking`, Ollama
     `reasoning_effort` (it ignores the others silently), vLLM, SGLang and llama.cpp
-    `chat_template_kwargs`. OpenAI refuses fields that it doesn't know, so a host that isn't
-    listed gets nothing.
+    `chat_template_kwargs`. OpenAI reads `reasoning_effort`, too, and says so where a model has
+    none. Other hosts may refuse fields that they don't know, and get nothing.
     """
     if is_dashscope(url):
         return {"enable_thinking": thinking}
     if _in_domain(url, "deepseek.com"):
         return {"thinking": {"type": "enabled" if thinking else "disabled"}}
-    if _in_domain(url, "ollama.com") or urlsplit(url).port == 11434:
+    if _in_domain(url, "ollama.com") or _in_domain(url, "openai.com") or urlsplit(url).port == 11434:
         return {} if thinking else {"reasoning_effort": "none"}
     if is_private(url):
         return {"chat_template_kwargs": {"enable_thinking": thinking}}

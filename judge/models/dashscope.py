@@ -60,15 +60,13 @@ class DashScope:
         )
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The model's final answer; raises `Transient`, `Declined` or `AccountRefused`."""
-        while True:
-            terms = self._negotiation.terms
-            sent = terms.with_format(prompt.schema)
-            answer = await self._post(prompt, sent)
-            if not isinstance(answer, Fault):
-                return self._read(answer, sent)
-            if not self._negotiation.step_down(terms, answer):
-                raise classify(answer, self._key)
+        """The model's final answer; raises `Transient`, `Conceded`, `Declined` or `AccountRefused`."""
+        terms = self._negotiation.terms
+        sent = terms.with_format(prompt.schema)
+        answer = await self._post(prompt, sent)
+        if isinstance(answer, Fault):
+            raise self._negotiation.step_down(terms, answer) or classify(answer, self._key)
+        return self._read(answer, sent)
 
     async def aclose(self) -> None:
         """Closes connections; the model can't be used afterwards."""

@@ -11,7 +11,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import CallError, Declined, SetupError
+from judge.errors import CallError, Conceded, Declined, SetupError
 from judge.models.access import (
     DASHSCOPE_URL,
     NO_KEY,
@@ -81,14 +81,13 @@ class LangChain:
         ]
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The model's final answer; raises `Transient`, `Declined` or `AccountRefused`."""
+        """The model's final answer; raises `Transient`, `Conceded`, `Declined` or `AccountRefused`."""
         # What a call may raise is known to the provider's package only: an outcome, not an except clause.
-        [outcome] = await asyncio.gather(self._invoke(messages(prompt)), return_exceptions=True)
+        asked, sent = self._model, self._sent
+        [outcome] = await asyncio.gather(self._invoke(asked, messages(prompt)), return_exceptions=True)
         if isinstance(outcome, Exception):
             error = self._translate(outcome)
-            if self._concede(error):
-                return await self.complete(prompt)
-            raise error
+            raise self._concede(asked, error) or error
         if isinstance(outcome, BaseException):
             raise outcome
         said = outcome.response_metadata
@@ -96,7 +95,7 @@ class LangChain:
         return complete(
             [{"message": message, "finish_reason": said.get("finish_reason")}],
             model=said.get("model_name") or said.get("model"),
-            params=self._sent,
+            params=sent,
             usage=outcome.usage_metadata or said.get("token_usage"),
             request_id=said.get("request_id") or said.get("id"),
         )
@@ -108,26 +107,27 @@ class LangChain:
         if self._http is not None:
             await self._http.aclose()
 
-    async def _invoke(self, turns: list[dict[str, str]]) -> AIMessage:
+    async def _invoke(self, model: BaseChatModel, turns: list[dict[str, str]]) -> AIMessage:
         with tracing_context(enabled=False):
             async with asyncio.timeout(self._timeout):
                 if self._pool is None:
-                    return await self._model.ainvoke(turns)
+                    return await model.ainvoke(turns)
                 blocking = copy_context().run
                 return await asyncio.get_running_loop().run_in_executor(
-                    self._pool, blocking, self._model.invoke, turns
+                    self._pool, blocking, model.invoke, turns
                 )
 
-    def _concede(self, error: CallError) -> bool:
-        """Whether the call is worth repeating without the extra parameters that the server refuses."""
-        extra: Mapping[str, Any] = getattr(self._model, "extra_body", None) or {}
+    def _concede(self, asked: BaseChatModel, error: CallError) -> Conceded | None:
+        """What to raise when the server refuses extra parameters: the call goes on without them."""
+        extra: Mapping[str, Any] = getattr(asked, "extra_body", None) or {}
         refused = {name for name in extra if name in error.detail}
         if not refused:
-            return False
+            return None
         kept = {name: value for name, value in extra.items() if name not in refused}
-        self._model = self._model.model_copy(update={"extra_body": kept or None})
-        self._sent = {name: value for name, value in self._sent.items() if name not in refused}
-        return True
+        if self._model is asked:  # many may be refused at once: the first one changes the model
+            self._model = asked.model_copy(update={"extra_body": kept or None})
+            self._sent = {name: value for name, value in self._sent.items() if name not in refused}
+        return Conceded("conceded", error.detail)
 
     def _translate(self, error: Exception) -> CallError:
         fault = _fault(error)

@@ -44,21 +44,19 @@ class OpenAI:
         self._client = _client(url, self._key or NO_KEY, access)
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The model's final answer; raises `Transient`, `Declined` or `AccountRefused`."""
-        while True:
-            terms = self._negotiation.terms
-            sent = terms.with_format(prompt.schema)
-            answer = await self._post({"model": self._model, "messages": messages(prompt), **sent})
-            if not isinstance(answer, Fault):
-                return complete(
-                    answer.get("choices"),
-                    model=answer.get("model"),
-                    params=sent,
-                    usage=answer.get("usage"),
-                    request_id=answer.get("id"),
-                )
-            if not self._negotiation.step_down(terms, answer):
-                raise classify(self._own_words(answer), self._key)
+        """The model's final answer; raises `Transient`, `Conceded`, `Declined` or `AccountRefused`."""
+        terms = self._negotiation.terms
+        sent = terms.with_format(prompt.schema)
+        answer = await self._post({"model": self._model, "messages": messages(prompt), **sent})
+        if isinstance(answer, Fault):
+            raise self._negotiation.step_down(terms, answer) or classify(self._own_words(answer), self._key)
+        return complete(
+            answer.get("choices"),
+            model=answer.get("model"),
+            params=sent,
+            usage=answer.get("usage"),
+            request_id=answer.get("id"),
+        )
 
     async def aclose(self) -> None:
         """Closes connections; the model can't be used afterwards."""

@@ -55,25 +55,28 @@ def complete(
     message = _mapping(choice.get("message"))
     finish = choice.get("finish_reason")
     finish_reason = finish if isinstance(finish, str) else None
-    refuse(finish_reason, message.get("refusal"))
+    billed = read_usage(usage)
+    refuse(finish_reason, message.get("refusal"), billed)
     return Completion(
         text=flatten(message.get("content")),
         model=str(model or ""),
         finish_reason=finish_reason,
         params=params,
-        usage=read_usage(usage),
+        usage=billed,
         request_id=str(request_id) if request_id else None,
     )
 
 
-def refuse(finish_reason: str | None, refusal: object) -> None:
-    """Raises `Declined` if the model refused, or a filter ended its answer."""
+def refuse(finish_reason: str | None, refusal: object, usage: Usage | None = None) -> None:
+    """Raises `Declined` if the model refused, or a filter ended its answer; `usage` was billed for it.
+
+    Where the server counted no tokens, it may have billed all the same.
+    """
     if finish_reason in FILTERED:
-        raise Declined(
-            "content_filter", f"the provider's filter cut the answer ({finish_reason})", billed=True
-        )
+        said = f"the provider's filter cut the answer ({finish_reason})"
+        raise Declined("content_filter", said, billed=usage is None, usage=usage)
     if refusal:
-        raise Declined("refusal", shorten(str(refusal)), billed=True)
+        raise Declined("refusal", shorten(str(refusal)), billed=usage is None, usage=usage)
 
 
 def flatten(content: object) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from judge.models.faults import Fault
+from judge.errors import Conceded
+from judge.models.faults import Fault, shorten
 from judge.records import Sampling
 
 Form = Literal["json_schema", "json_object", "text"]
@@ -71,17 +72,17 @@ class Negotiation:
         self._offers = offers
         self.terms = Terms(params, offers[0])
 
-    def step_down(self, refused: Terms, fault: Fault) -> bool:
-        """Whether the call is worth repeating on new terms, after a server refused `refused`.
+    def step_down(self, refused: Terms, fault: Fault) -> Conceded | None:
+        """What to raise when a server refused `refused` and less can be asked for; None when it can't.
 
         Many calls may be refused at once: the first one changes the terms, the others find them changed.
         """
         if fault.status not in NEGOTIABLE:
-            return False
+            return None
         lesser = self._lesser(refused, f"{fault.code} {fault.param} {fault.message}")
         if lesser is not None and self.terms is refused:
             self.terms = lesser
-        return lesser is not None
+        return None if lesser is None else Conceded("conceded", shorten(fault.message))
 
     def _lesser(self, terms: Terms, words: str) -> Terms | None:
         if re.search(ABOUT_FORM, words, re.I) and terms.form != self._offers[-1]:

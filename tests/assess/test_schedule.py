@@ -1,24 +1,22 @@
-"""Who may call when: the gate, retries, allowances and stopping."""
+"""When a request is made again, how often, and how a stop is heard."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from judge.assess.allowance import Allowance
-from judge.assess.gate import Gate
-from judge.assess.price import Price
-from judge.assess.schedule import LONGEST_WAIT, Limits, retrying
+from judge.assess.schedule import LONGEST_WAIT, Limits, Reserve, retrying
 from judge.assess.stop import Stop, Stopped
-from judge.errors import CallError, Declined, Incomplete, Interrupted, Transient
-from judge.records import Usage
+from judge.errors import CallError, Declined, Interrupted, Transient
 
 LIMITS = Limits(concurrency=4, attempts=3, patience=10, grace=1)
 
 
-def slept(faults: Sequence[CallError], limits: Limits = LIMITS) -> tuple[list[float], int]:
+def slept(
+    faults: Sequence[CallError], limits: Limits = LIMITS, afford: Callable[[], bool] = lambda: True
+) -> tuple[list[float], int]:
     """The waits and the number of requests of one call that meets `faults`, one a request."""
     waits: list[float] = []
     left = list(faults)
@@ -28,7 +26,7 @@ def slept(faults: Sequence[CallError], limits: Limits = LIMITS) -> tuple[list[fl
 
     async def go() -> int:
         requests = 0
-        async for attempt in retrying(limits, sleep):
+        async for attempt in retrying(limits, sleep, afford):
             with attempt:
                 requests += 1
                 if left:
@@ -73,73 +71,19 @@ def test_a_final_fault_is_not_retried() -> None:
         slept([Declined("content_filter", "x")])
 
 
-def test_the_gate_never_lets_more_in_than_its_limit_and_shrinks_once_an_episode() -> None:
-    now = [0.0]
-    peak = 0
-
-    async def go() -> None:
-        nonlocal peak
-        gate = Gate(10, clock=lambda: now[0])
-
-        async def call() -> None:
-            nonlocal peak
-            await gate.enter()
-            peak = max(peak, gate.in_flight)
-            assert gate.in_flight <= 10
-            await asyncio.sleep(0)
-            gate.leave()
-
-        await asyncio.gather(*(call() for _ in range(50)))
-        assert gate.in_flight == 0
-        gate.overloaded()
-        gate.overloaded()
-        assert gate.limit == pytest.approx(7.0)
-        now[0] = 1.5
-        gate.overloaded()
-        assert gate.limit == pytest.approx(4.9)
-        for _ in range(100):
-            gate.answered()
-        assert gate.limit == 10
-
-    asyncio.run(go())
-    assert peak == 10
+def test_a_reserve_gives_out_and_grows_with_the_answers() -> None:
+    reserve = Reserve(concurrency=10)
+    assert sum(reserve.take() for _ in range(1000)) == 240
+    for _ in range(95):
+        reserve.answered()
+    assert sum(reserve.take() for _ in range(1000)) == 9
 
 
-def test_when_half_of_the_calls_are_turned_away_nobody_calls_for_as_long_as_was_asked() -> None:
-    async def go() -> float:
-        gate = Gate(100)
-        for _ in range(9):
-            gate.overloaded(0.1)
-            gate.answered()
-        began = asyncio.get_running_loop().time()
-        await gate.enter()
-        assert asyncio.get_running_loop().time() - began < 0.05
-        gate.overloaded(0.1)
-        await asyncio.wait_for(gate.enter(), 1)
-        return asyncio.get_running_loop().time() - began
-
-    assert asyncio.run(go()) >= 0.1
-
-
-def test_a_cancelled_waiter_gives_its_turn_back() -> None:
-    async def go() -> None:
-        gate = Gate(1)
-
-        async def hold(seconds: float) -> None:
-            await gate.enter()
-            await asyncio.sleep(seconds)
-            gate.leave()
-
-        holder = asyncio.create_task(hold(0.02))
-        await asyncio.sleep(0)
-        waiters = [asyncio.create_task(hold(0)) for _ in range(3)]
-        await asyncio.sleep(0)
-        waiters[0].cancel()
-        waiters[1].cancel()
-        await asyncio.wait_for(asyncio.gather(holder, waiters[2]), 1)
-        assert gate.in_flight == 0
-
-    asyncio.run(go())
+def test_a_fault_is_final_when_no_retry_can_be_afforded() -> None:
+    with pytest.raises(Transient):
+        slept([Transient("server_error", "x")], afford=lambda: False)
+    _, requests = slept([Transient("rate_limit", "x")] * 3, afford=lambda: False)
+    assert requests == 4
 
 
 def test_a_stop_wakes_sleepers_and_keeps_the_first_reason() -> None:
@@ -155,21 +99,3 @@ def test_a_stop_wakes_sleepers_and_keeps_the_first_reason() -> None:
             stop.check()
 
     asyncio.run(go())
-
-
-def test_calls_and_money_have_ceilings() -> None:
-    price = Price(input=2.0, output=10.0, cached=0.5)
-    usage = Usage(prompt_tokens=1000, cached_tokens=400, completion_tokens=100)
-    # 600 fresh at 2 + 400 cached at 0.5 + 100 out at 10, per million
-    assert price.usd(usage) == pytest.approx(0.0024)
-    few = Allowance(Limits(4, 3, 10, 1, max_calls=2))
-    few.take()
-    few.take()
-    with pytest.raises(Incomplete, match="max-calls 2"):
-        few.take()
-    poor = Allowance(Limits(4, 3, 10, 1, budget=0.004, price=price))
-    for _ in range(2):
-        poor.take()
-        poor.spend(usage)
-    with pytest.raises(Incomplete, match=r"budget 0\.004"):
-        poor.take()

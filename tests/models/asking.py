@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from judge.errors import Conceded
 from judge.models import Model, open_model
 from judge.records import GRADED, Completion, Prompt, Sampling
 from tests.loopback.server import Asked, LoopbackServer, Reply
@@ -45,11 +46,20 @@ def ask(model: Model, *prompts: Prompt) -> list[Completion]:
 
     async def asking() -> list[Completion]:
         try:
-            return [await model.complete(prompt) for prompt in prompts or (PROMPT,)]
+            return [await agree(model, prompt) for prompt in prompts or (PROMPT,)]
         finally:
             await model.aclose()
 
     return asyncio.run(asking())
+
+
+async def agree(model: Model, prompt: Prompt) -> Completion:
+    """The answer to `prompt`, asked again as often as the adapter gives something up."""
+    while True:
+        try:
+            return await model.complete(prompt)
+        except Conceded:
+            continue
 
 
 def cases(kind: str) -> list[Case]:

@@ -21,7 +21,7 @@ from judge.models.access import Access
 from judge.models.langchain import LangChain, open_chat_model
 from judge.records import Completion, Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
-from tests.models.asking import CANARY, KEYS, PROMPT, SAMPLING, always, ask, open_at
+from tests.models.asking import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
 
 GRADE = '{"grade": 2}'
 BOTH = ("langchain:openai", "langchain:tongyi")
@@ -67,6 +67,25 @@ def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
         answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
         assert len(server.asked) == 3
     assert all("chat_template_kwargs" not in answer.params for answer in answers)
+
+
+def test_many_first_calls_pay_one_refusal_each() -> None:
+    refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
+
+    def strict(asked: Asked) -> Reply:
+        refused = "chat_template_kwargs" in (asked.body or {})
+        return Reply(status=400, body=refusal, delay=0.05) if refused else Reply(text=GRADE)
+
+    async def asking() -> list[Completion]:
+        model = open_at("langchain:openai", server)
+        answers = await asyncio.gather(*(agree(model, PROMPT) for _ in range(4)))
+        await model.aclose()
+        return answers
+
+    with LoopbackServer(strict) as server:
+        answers = asyncio.run(asking())
+        assert len(server.asked) == 8
+    assert not any("chat_template_kwargs" in answer.params for answer in answers)
 
 
 @pytest.mark.parametrize("top_p", [None, 0.5])

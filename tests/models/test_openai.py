@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from judge.errors import AccountRefused, Declined, SetupError
+from judge.errors import AccountRefused, Conceded, Declined, SetupError
 from judge.models.access import Access, thinking_switch
 from judge.models.openai import OpenAI
 from judge.records import Completion, Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
-from tests.models.asking import CANARY, PROMPT, SAMPLING, SCHEMA, always, ask, open_at
+from tests.models.asking import CANARY, PROMPT, SAMPLING, SCHEMA, agree, always, ask, open_at
 
 GRADE = '{"grade": 2}'
 
@@ -93,7 +93,7 @@ def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("url", "switch"),
     [
-        ("https://api.openai.com/v1", {}),
+        ("https://api.openai.com/v1", {"reasoning_effort": "none"}),
         ("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", {"enable_thinking": False}),
         ("https://ws1.cn-beijing.maas.aliyuncs.com/compatible-mode/v1", {"enable_thinking": False}),
         ("https://notaliyuncs.com/v1", {}),
@@ -131,7 +131,7 @@ def test_the_answer_format_steps_down_once_and_is_remembered(message: str) -> No
 def test_many_first_calls_pay_one_refusal_each() -> None:
     async def asking(model: OpenAI) -> list[Completion]:
         prompts = [replace(PROMPT, user=f"query: {number}") for number in range(8)]
-        answers = await asyncio.gather(*map(model.complete, prompts))
+        answers = await asyncio.gather(*(agree(model, prompt) for prompt in prompts))
         await model.aclose()
         return answers
 
@@ -141,6 +141,21 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
         answers = asyncio.run(asking(model))
         assert len(server.asked) <= 16
     assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
+
+
+def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> None:
+    async def asking(model: OpenAI) -> list[str]:
+        with pytest.raises(Conceded, match="json_schema is not supported") as conceded:
+            await model.complete(PROMPT)
+        said = [conceded.value.kind, (await model.complete(PROMPT)).text]
+        await model.aclose()
+        return said
+
+    message = "response_format.type json_schema is not supported"
+    with refusing(message, lambda asked: format_of(asked) == "json_schema") as server:
+        said = asyncio.run(asking(OpenAI("m", Access(server.openai_url, {}, 5.0, 8), SAMPLING)))
+        assert said == ["conceded", GRADE]
+        assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize(

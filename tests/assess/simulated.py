@@ -1,0 +1,107 @@
+"""Owns whole runs of the desk in virtual time: the real gate and retries, a server that is a function."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from judge.assess.desk import Desk
+from judge.assess.schedule import Limits
+from judge.assess.stop import Stop
+from judge.errors import CallError, Incomplete, Transient
+from judge.models.faults import retry_after
+from judge.records import GRADED, Completion, Prompt
+from tests.assess import virtual
+from tests.chaos.servers import Limited, Request
+from tests.loopback.server import Asked, Reply
+
+#: Seconds after which a server turns a request away.
+_REFUSES_IN = 0.002
+
+
+class Simulated:
+    """A model behind `server`, in virtual time."""
+
+    name = endpoint = "simulated"
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, server: Callable[[Asked], Reply]) -> None:
+        self._server = server
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """What the server answers to the user's part of `prompt`."""
+        reply = self._server(Asked("", {}, None, prompt.user, 0, 0))
+        await asyncio.sleep(_REFUSES_IN + reply.delay)
+        if reply.status != 200 or reply.reset:
+            kind = "rate_limit" if reply.status == 429 else "server_error"
+            raise Transient(kind, "simulated", retry_after=retry_after(reply.headers))
+        return Completion("", "", "stop", {}, None, None)
+
+    async def aclose(self) -> None:
+        """Has nothing to close."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """What became of a simulated run: `seconds` of virtual time, the server's `log`, and who was `lost`."""
+
+    pairs: int
+    seconds: float
+    log: list[Request]
+    lost: Counter[str]
+    stopped: Incomplete | None
+
+    @property
+    def rate(self) -> float:
+        """Pairs a second."""
+        return self.pairs / self.seconds
+
+    @property
+    def requests(self) -> float:
+        """Requests a pair."""
+        return len(self.log) / self.pairs
+
+
+def prompt(text: str) -> Prompt:
+    """A prompt that asks about `text`."""
+    return Prompt("", text, {}, "graded/en", "", "", "en", GRADED)
+
+
+def simulate(server: Limited, pairs: int, limits: Limits) -> Story:
+    """What becomes of `pairs` at `server`, of which as many are asked about at once as in a real run."""
+
+    async def judged() -> Story:
+        loop = asyncio.get_running_loop()
+        server.clock = loop.time
+        desk = Desk(Simulated(server), limits, Stop())
+        lost: Counter[str] = Counter()
+        left = iter(range(pairs))
+
+        async def work() -> None:
+            for number in left:
+                try:
+                    async with desk.seat() as seat:
+                        await seat.complete(prompt(str(number)))
+                except CallError as fault:
+                    lost[fault.kind] += 1
+                except Incomplete as reason:
+                    desk.stop.request(reason)
+                if desk.stop.reason is not None:
+                    return
+
+        async def everybody() -> None:
+            await asyncio.gather(*(work() for _ in range(max(16, 4 * limits.concurrency))))
+
+        ends = [loop.create_task(everybody()), loop.create_task(desk.stop.wait())]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+        reason = desk.stop.reason
+        assert reason is None or isinstance(reason, Incomplete)
+        return Story(pairs, loop.time(), server.log, lost, reason)
+
+    return virtual.run(judged())

@@ -1,0 +1,97 @@
+"""What is asked of a model for one pair: every request counted, concessions at once, retries with others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from judge.assess.desk import Desk
+from judge.assess.schedule import Limits
+from judge.assess.stop import Stop
+from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient
+from judge.records import Completion, Prompt, Usage
+from tests.assess import virtual
+from tests.assess.simulated import prompt
+
+USAGE = Usage(prompt_tokens=10, completion_tokens=5)
+DOWN = Transient("server_error", "down")
+LESS = Conceded("conceded", "no json_schema")
+
+
+class Scripted:
+    """A model that fails as its script says, call by call, and then answers."""
+
+    name = endpoint = "scripted"
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, *faults: CallError) -> None:
+        self._faults: Iterator[CallError] = iter(faults)
+
+    async def complete(self, _: Prompt) -> Completion:
+        for fault in self._faults:
+            raise fault
+        return Completion("yes", "m", "stop", {}, USAGE, None)
+
+    async def aclose(self) -> None:
+        pass
+
+
+def outcomes(desk: Desk) -> list[str]:
+    """How the calls for one pair ended."""
+
+    async def asked() -> list[str]:
+        async with desk.seat() as seat:
+            try:
+                await seat.complete(prompt("tea"))
+            except (CallError, Incomplete) as error:
+                return [*(call.outcome for call in seat.calls), type(error).__name__]
+        return [call.outcome for call in seat.calls]
+
+    return virtual.run(asked())
+
+
+def desk(*faults: CallError, attempts: int = 2, max_calls: int | None = None) -> Desk:
+    """A desk with a model that meets `faults`."""
+    return Desk(Scripted(*faults), Limits(4, attempts, 600, 1, max_calls), Stop())
+
+
+def test_a_concession_is_a_call_but_no_attempt() -> None:
+    here = desk(LESS, LESS, DOWN, LESS)
+    assert outcomes(here) == ["conceded", "conceded", "server_error", "conceded", "answered"]
+    assert here.allowance.calls == 5
+    assert here.gate.in_flight == 0
+
+
+def test_a_concession_counts_against_the_ceiling_of_calls() -> None:
+    assert outcomes(desk(LESS, LESS, LESS, max_calls=2)) == ["conceded", "conceded", "Incomplete"]
+
+
+def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
+    async def asked() -> int:
+        here = desk(LESS)
+        async with here.seat() as seat:
+            waiting = asyncio.create_task(here.gate.enter())
+            await asyncio.sleep(0)
+            await seat.complete(prompt("tea"))
+        return (await waiting).number
+
+    assert virtual.run(asked()) == 3
+
+
+def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
+    assert outcomes(desk(DOWN, DOWN)) == ["server_error", "server_error", "Transient"]
+    assert outcomes(desk(Declined("too_long", "x"))) == ["too_long", "Declined"]
+
+
+def test_a_refused_account_stops_everybody() -> None:
+    here = desk(AccountRefused("auth", "who are you"))
+    assert outcomes(here) == ["auth", "AccountRefused"]
+    assert isinstance(here.stop.reason, AccountRefused)
+
+
+def test_a_declined_pair_shows_that_the_server_is_there() -> None:
+    here = desk(Declined("content_filter", "x"))
+    outcomes(here)
+    assert not here.gate.scouting
