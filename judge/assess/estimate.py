@@ -1,63 +1,167 @@
-"""Owns what judging would cost before anything is paid. Counts calls exactly, tokens roughly."""
+"""Owns what judging would cost before anything is paid. Counts calls exactly, tokens by experience.
+
+What earlier calls of the same model with the same prompt took is the best guess at what the next ones
+take; without enough of them a rule of thumb stands in, and the estimate says so.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from judge.assess.assessor import Assessor
 from judge.assess.judging import split
 from judge.assess.price import Price
-from judge.assess.store import Store
-from judge.han import HAN
+from judge.assess.schedule import Limits
+from judge.assess.store import Past, Store
 from judge.records import Pool, Prompt, Usage
+from judge.tokens import rough_tokens
 
-# Rough rules of today's tokenizers: a Chinese character is about 0.7 tokens, four other characters one.
-_HAN = re.compile(f"[{HAN}]")
-_TOKENS_PER_HAN, _CHARS_PER_TOKEN = 0.7, 4.0
 #: Tokens that a reason of one or two sentences and its verdict take.
 _REPLY = 80
+#: Tokens that the roles and turns of a chat add to its texts.
+_FRAME = 10
+#: Seconds that a call takes at a server nobody has called yet.
+_LATENCY = 2.0
+#: Verdicts with a token count that make experience.
+_ENOUGH = 20
+#: A pause of so many seconds ends a stretch of calls; a shorter stretch than the other says nothing.
+_PAUSE, _STRETCH = 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would ask: `judgments` in all, `known` of them free, `calls` to pay for.
+    """What a run would ask of one model: `judgments` in all, `known` of them free, `calls` to pay for.
 
-    `prompt_tokens` and `completion_tokens` are estimates; `usd` is None when no price was given.
+    `again` further calls are to be expected for retries and re-asks; the tokens include theirs.
+    Tokens, `usd` and `seconds` are estimates, `usd` None when the price is unknown. `learned_from`
+    earlier calls were gone by, and a rule of thumb for the prompts `by_rule`. `pace` is how many calls
+    a second the server took last time, None when `seconds` goes by an assumed `latency` instead.
     """
 
     judgments: int
     known: int
     calls: int
+    again: int
     prompt_tokens: int
     completion_tokens: int
+    price: Price | None
     usd: float | None
+    seconds: float
+    learned_from: int
+    by_rule: int
+    pace: float | None
+    latency: float = _LATENCY
 
 
-def estimate(
-    pool: Pool, assessor: Assessor, store: Store | None, repeats: int, price: Price | None
-) -> Estimate:
+@dataclass(frozen=True, slots=True)
+class _Experience:
+    """What the verdicts of one prompt took: all their calls, and the tokens of the counted ones."""
+
+    verdicts: int
+    calls: int
+    counted: int
+    usage: Usage
+
+    def expected(self, verdicts: int) -> Usage:
+        """What so many further verdicts take."""
+        share = verdicts / self.counted
+        return Usage(
+            prompt_tokens=round(self.usage.prompt_tokens * share),
+            cached_tokens=round(self.usage.cached_tokens * share),
+            completion_tokens=round(self.usage.completion_tokens * share),
+        )
+
+
+def estimate(pool: Pool, assessor: Assessor, store: Store | None, repeats: int, limits: Limits) -> Estimate:
     """What judging `pool` would cost now, given what `store` holds already, if there is one."""
     empty, asked = split(pool, assessor, repeats)
     known = store.lookup(asked) if store else {}
+    past = store.past(assessor.model.name) if store else []
     todo = [questions[0].prompt for key, questions in asked.items() if key not in known]
     judgments = len(empty) + sum(map(len, asked.values()))
-    usage = Usage(prompt_tokens=_tokens(todo), completion_tokens=_REPLY * len(todo))
+    learned = _learned(past)
+    again = sum(_again(learned, version, n) for version, n in _versions(todo).items())
+    usage = _sum(_expected(learned, todo))
+    pace = _pace(past)
     return Estimate(
         judgments=judgments,
         known=judgments - sum(len(asked[key]) for key in asked if key not in known),
         calls=len(todo),
+        again=round(again),
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
-        usd=None if price is None else price.usd(usage),
+        price=limits.price,
+        usd=None if limits.price is None else limits.price.usd(usage),
+        seconds=_seconds(len(todo) + again, pace, limits.concurrency),
+        learned_from=sum(learned[version].calls for version in _versions(todo) if version in learned),
+        by_rule=sum(prompt.version not in learned for prompt in todo),
+        pace=pace,
     )
 
 
-def _tokens(prompts: Sequence[Prompt]) -> int:
-    total = 0.0
-    for prompt in prompts:
-        text = prompt.system + prompt.user
-        han = len(_HAN.findall(text))
-        total += han * _TOKENS_PER_HAN + (len(text) - han) / _CHARS_PER_TOKEN
-    return round(total)
+def _versions(prompts: Iterable[Prompt]) -> Counter[str]:
+    return Counter(prompt.version for prompt in prompts)
+
+
+def _learned(past: Iterable[Past]) -> Mapping[str, _Experience]:
+    """Experience with each version of a prompt that has enough of it."""
+    by_version: dict[str, list[Past]] = {}
+    for each in past:
+        by_version.setdefault(each.prompt_version, []).append(each)
+    found = {
+        version: _Experience(
+            verdicts=sum(each.verdicts for each in those),
+            calls=sum(each.calls for each in those),
+            counted=sum(each.counted for each in those),
+            usage=_sum(each.usage for each in those),
+        )
+        for version, those in by_version.items()
+    }
+    return {version: experience for version, experience in found.items() if experience.counted >= _ENOUGH}
+
+
+def _again(learned: Mapping[str, _Experience], version: str, verdicts: int) -> float:
+    experience = learned.get(version)
+    return verdicts * (experience.calls / experience.verdicts - 1) if experience else 0.0
+
+
+def _expected(learned: Mapping[str, _Experience], todo: Sequence[Prompt]) -> Iterable[Usage]:
+    for version, count in _versions(todo).items():
+        if version in learned:
+            yield learned[version].expected(count)
+    for prompt in todo:
+        if prompt.version not in learned:
+            tokens = rough_tokens(prompt.system) + rough_tokens(prompt.user) + _FRAME
+            yield Usage(prompt_tokens=round(tokens), completion_tokens=_REPLY)
+
+
+def _sum(usages: Iterable[Usage]) -> Usage:
+    those = list(usages)
+    return Usage(
+        prompt_tokens=sum(usage.prompt_tokens for usage in those),
+        cached_tokens=sum(usage.cached_tokens for usage in those),
+        completion_tokens=sum(usage.completion_tokens for usage in those),
+    )
+
+
+def _pace(past: Iterable[Past]) -> float | None:
+    """Calls a second in the last unbroken stretch of calls, None when it was too short to tell."""
+    calls: Counter[float] = Counter()
+    for each in past:
+        calls[datetime.fromisoformat(each.second).timestamp()] += each.calls
+    seconds = sorted(calls)
+    breaks = [place for place in range(1, len(seconds)) if seconds[place] - seconds[place - 1] > _PAUSE]
+    stretch = seconds[breaks[-1] :] if breaks else seconds
+    if not stretch or stretch[-1] - stretch[0] < _STRETCH:
+        return None
+    # The calls of the first second were made before it: they tell when the others began.
+    return sum(calls[second] for second in stretch[1:]) / (stretch[-1] - stretch[0])
+
+
+def _seconds(calls: float, pace: float | None, concurrency: int) -> float:
+    if pace is not None:
+        return calls / pace
+    return _LATENCY * max(calls / concurrency, min(calls, 1))

@@ -1,0 +1,62 @@
+"""Owns the words that an estimate is told in on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from judge.report import words
+from judge.report.table import one_line
+
+
+def show(asked: Mapping[str, Any], console: Console) -> None:
+    """Prints what a run would ask of each assessor, what it would cost and how long it would take."""
+    size = f"{asked['results']:,} results, {asked['pairs']:,} pairs, {asked['repeats']} repeat(s)"
+    console.print(Text(size))
+    for name, found in asked["assessors"].items():
+        if len(asked["assessors"]) > 1:
+            console.print(one_line(f"{name}:"))
+        for line in _expected(found):
+            console.print(one_line(line))
+
+
+def _expected(found: Mapping[str, Any]) -> Iterator[str]:
+    again = f", and about {found['again']:,} more for retries and re-asks" if found["again"] else ""
+    known = f"{found['judgments']:,} judgments: {found['known']:,} known"
+    yield f"{known}, {found['calls']:,} calls to pay{again}"
+    if not found["calls"]:
+        return
+    tokens = f"about {found['prompt_tokens']:,} tokens in, {found['completion_tokens']:,} out"
+    yield f"{tokens} ({_basis(found)})"
+    yield _dollars(found)
+    pace, latency = found["pace"], found["latency"]
+    why = f"if a call takes {latency:g} s" if pace is None else f"at the {pace:.1f} calls/s of the last time"
+    yield f"about {_duration(found['seconds'])} {why}"
+
+
+def _basis(found: Mapping[str, Any]) -> str:
+    learned = f"from {words.counted(found['learned_from'], 'earlier call')}" if found["learned_from"] else ""
+    rule = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better"
+    if learned and found["by_rule"]:
+        return f"{learned}, {found['by_rule']:,} prompts {rule}"
+    return learned or rule
+
+
+def _dollars(found: Mapping[str, Any]) -> str:
+    price = found["price"]
+    if price is None:
+        return "price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE"
+    day = f" as of {price['as_of']}" if price["as_of"] else ""
+    return (
+        f"about ${found['usd']:.2f}, a million tokens being ${price['input']:g} in,"
+        f" ${price['cached']:g} cached, ${price['output']:g} out{day} ({price['source']})"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,24 @@
+"""Owns how many tokens a text roughly is, where no tokenizer is at hand."""
+
+from __future__ import annotations
+
+import re
+
+from judge.han import HAN
+
+_HAN = re.compile(f"[{HAN}]+")
+# Fitted to Qwen's tokenizer over the shipped prompts with 600 Chinese and 600 English web snippets:
+# off by less than 3 % for most prompts, and by less than 1 % for the sum of either language.
+_PER_HAN, _PER_OTHER, _PER_DIGIT, _PER_ASCII = 0.75, 0.64, 0.9, 0.235
+
+
+def rough_tokens(text: str) -> float:
+    """About how many tokens `text` is: a rule of thumb by script, not rounded.
+
+    Chinese characters, other signs beyond ASCII, digits, and the rest of ASCII each have their rate.
+    """
+    han = sum(map(len, _HAN.findall(text)))
+    digits = sum(map(text.count, "0123456789"))
+    ascii_ = len(text.encode("ascii", "ignore"))
+    others = len(text) - han - ascii_
+    return han * _PER_HAN + others * _PER_OTHER + digits * _PER_DIGIT + (ascii_ - digits) * _PER_ASCII

@@ -1,0 +1,82 @@
+"""How an estimate is told."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from judge.report.expected import show
+
+PRICE = {
+    "input": 0.4,
+    "output": 1.2,
+    "cached": 0.1,
+    "as_of": "2026-07-02",
+    "source": "https://prices.example",
+}
+FOUND: dict[str, Any] = {
+    "judgments": 2000,
+    "known": 500,
+    "calls": 1500,
+    "again": 0,
+    "prompt_tokens": 900_000,
+    "completion_tokens": 90_000,
+    "price": PRICE,
+    "usd": 0.468,
+    "seconds": 47.0,
+    "learned_from": 1234,
+    "by_rule": 0,
+    "pace": 32.0,
+    "latency": 2.0,
+}
+RULE = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better"
+
+
+def told(*found: dict[str, Any]) -> list[str]:
+    """The lines that are printed."""
+    text = io.StringIO()
+    assessors = {f"openai:m{number}/graded": each for number, each in enumerate(found)}
+    show(
+        {"results": 3000, "pairs": 2000, "repeats": 1, "assessors": assessors}, Console(file=text, width=1000)
+    )
+    return text.getvalue().splitlines()
+
+
+def test_an_estimate_says_what_it_goes_by() -> None:
+    assert told(FOUND) == [
+        "3,000 results, 2,000 pairs, 1 repeat(s)",
+        "2,000 judgments: 500 known, 1,500 calls to pay",
+        "about 900,000 tokens in, 90,000 out (from 1,234 earlier calls)",
+        "about $0.47, a million tokens being $0.4 in, $0.1 cached, $1.2 out as of 2026-07-02"
+        " (https://prices.example)",
+        "about 47 s at the 32.0 calls/s of the last time",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "line", "said"),
+    [
+        ({"again": 30}, 1, "1,500 calls to pay, and about 30 more for retries and re-asks"),
+        ({"learned_from": 0, "by_rule": 1500}, 2, f"({RULE})"),
+        ({"by_rule": 70}, 2, f"(from 1,234 earlier calls, 70 prompts {RULE})"),
+        ({"learned_from": 1}, 2, "(from 1 earlier call)"),
+        ({"price": None, "usd": None}, 3, "price unknown: add --price INPUT,OUTPUT"),
+        ({"price": {**PRICE, "as_of": None, "source": "--price"}}, 3, "$1.2 out (--price)"),
+        ({"pace": None, "seconds": 600.0}, 4, "about 10 min if a call takes 2 s"),
+        ({"seconds": 9000.0}, 4, "about 2.5 h at the 32.0 calls/s"),
+    ],
+)
+def test_each_part_is_said_where_it_is_so(changed: dict[str, Any], line: int, said: str) -> None:
+    assert said in told({**FOUND, **changed})[line]
+
+
+def test_nothing_to_pay_is_one_line() -> None:
+    assert told({**FOUND, "calls": 0})[1:] == ["2,000 judgments: 500 known, 0 calls to pay"]
+
+
+def test_a_panel_is_told_by_member() -> None:
+    lines = told(FOUND, {**FOUND, "price": None, "usd": None})
+    assert [lines[1], lines[6]] == ["openai:m0/graded:", "openai:m1/graded:"]
