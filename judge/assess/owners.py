@@ -10,6 +10,7 @@ import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 from filelock import FileLock, Timeout
 
@@ -18,7 +19,7 @@ _YOUNG = 60.0
 
 
 class Owner:
-    """The name of this process in a store, alive until `release` or death."""
+    """The name of this process in a store, alive until `release` or death; use it as a context manager."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -28,6 +29,12 @@ class Owner:
             self._sweep(path)
         self._lock = FileLock(self._path(self.id), thread_local=False)
         self._lock.acquire(timeout=0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
     def _sweep(self, path: Path) -> None:
         """Removes what a dead process left; a young file may be one that is just being locked."""

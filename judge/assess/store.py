@@ -11,6 +11,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -19,26 +20,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from judge.assess import file
 from judge.assess.owners import Owner
 from judge.assess.writer import Writer
 from judge.errors import StoreError
 from judge.records import Usage
-
-_APPLICATION_ID = 0x6A756467  # "judg": tells our file from any other SQLite file
-_SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS verdicts (
-    key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt_version TEXT NOT NULL, repeat INTEGER NOT NULL,
-    grade INTEGER NOT NULL, body TEXT NOT NULL, checksum TEXT NOT NULL, judged_at TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS calls (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL, outcome TEXT NOT NULL, maybe_billed INTEGER NOT NULL,
-    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER,
-    made_at TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key);
-"""
 
 #: The outcome of a call whose process died before the answer was stored.
 LOST = "lost"
@@ -79,24 +65,43 @@ class Source:
     repeat: int
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Calls that led to verdicts and were written down in one second (ISO 8601, UTC), of one prompt.
+
+    `counted` of the `verdicts` have calls with a token count; `usage` is the sum of these counts.
+    """
+
+    prompt_version: str
+    second: str
+    verdicts: int
+    calls: int
+    counted: int
+    usage: Usage
+
+
 class Store:
     """The verdict store at `path`, created when absent; use it as a context manager.
 
-    Raises StoreError when the file is not ours, is damaged or can't be written.
+    `wait` is how many seconds another process may keep the file busy. Raises StoreError when the file
+    is not ours, is damaged or can't be written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, wait: float = 60.0) -> None:
         self.path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._owner = Owner(path.with_name(path.name + ".owners"))
-            self._reader = _connect(path)
-            _prepare(self._reader, path)
-            self._writer = Writer(lambda: _connect(path), name=f"writer of {path.name}")
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{path}: cannot be used as a verdict store: {error}") from error
         #: Keys whose rows no longer match their checksum; they count as absent and are judged again.
         self.tampered: list[str] = []
+        with ExitStack() as opened:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._reader = opened.enter_context(closing(file.open_store(path, wait)))
+                self._owner = opened.enter_context(Owner(file.owners(path)))
+                self._writer = opened.enter_context(closing(Writer(path, file.connect(path, wait))))
+            except (sqlite3.Error, OSError) as error:
+                raise StoreError(
+                    f"{path}: cannot be used as a verdict store: {error}{file.advice(error)}"
+                ) from error
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -108,9 +113,7 @@ class Store:
 
     def close(self) -> None:
         """Commits what is queued, gives up this process's claims and closes the file."""
-        self._writer.close()
-        self._owner.release()
-        self._reader.close()
+        self._opened.close()
 
     def lookup(self, keys: Iterable[str]) -> dict[str, Stored]:
         """The stored verdicts among `keys`; keys without one are absent from the result."""
@@ -136,12 +139,27 @@ class Store:
         ]
         return [Call(outcome, _usage(tokens), bool(billed)) for _, outcome, billed, *tokens in sorted(rows)]
 
+    def past(self, model: str) -> list[Past]:
+        """What the verdicts of `model` took, by prompt and by the second in which calls were written down."""
+        rows = self._select(
+            "SELECT v.prompt_version, c.made_at, count(DISTINCT c.key), count(*),"
+            " count(DISTINCT CASE WHEN c.prompt_tokens IS NOT NULL THEN c.key END),"
+            " total(c.prompt_tokens), total(c.cached_tokens), total(c.completion_tokens)"
+            " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.model IN ({})"
+            " GROUP BY v.prompt_version, c.made_at ORDER BY c.made_at, v.prompt_version",
+            [model],
+        )
+        return [
+            Past(version, second, verdicts, calls, counted, Usage(*map(int, tokens)))
+            for version, second, verdicts, calls, counted, *tokens in rows
+        ]
+
     def _select(self, statement: str, keys: Sequence[str]) -> list[Any]:
         marks = ",".join("?" * len(keys))
         try:
             return self._reader.execute(statement.format(marks), keys).fetchall()
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: cannot be read: {error}") from error
+            raise StoreError(f"{self.path}: cannot be read: {error}{file.advice(error)}") from error
 
     async def claim(self, key: str) -> Stored | Literal["mine", "taken"]:
         """Takes `key` before paying for it.
@@ -180,26 +198,6 @@ class Store:
     async def give_up(self, key: str, calls: Sequence[Call]) -> None:
         """Frees a claimed `key` that got no verdict, and keeps the calls that were made for it."""
         await self._writer.submit(lambda connection: _log(connection, key, calls))
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "trusted_schema=OFF", "busy_timeout=60000"):
-        connection.execute(f"PRAGMA {pragma}")
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    found = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if tables and found != _APPLICATION_ID:
-        raise StoreError(f"{path}: is a database of another program; name another file with --store")
-    if version > _SCHEMA_VERSION:
-        raise StoreError(f"{path}: was written by a newer judge (format {version}); update judge")
-    connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
-    connection.executescript(_SCHEMA)
 
 
 def _bury(connection: sqlite3.Connection, owner: str) -> None:

@@ -7,6 +7,8 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 from judge.errors import StoreError
@@ -16,12 +18,17 @@ _Job = tuple[Callable[[sqlite3.Connection], Any], asyncio.AbstractEventLoop, "as
 
 
 class Writer:
-    """Runs writes in the order given, each group of waiting ones in one `BEGIN IMMEDIATE` transaction."""
+    """Runs writes in the order given, each group of waiting ones in one `BEGIN IMMEDIATE` transaction.
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str) -> None:
+    `connection` leads to the file at `path`, and is closed with the writer.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._files = _files(path)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._connection = connect()
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._connection = connection
+        self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
     async def submit(self, write: Callable[[sqlite3.Connection], T]) -> T:
@@ -45,28 +52,44 @@ class Writer:
             while not self._jobs.empty():
                 group.append(self._jobs.get())
             closing = None in group
-            self._commit([job for job in group if job is not None])
+            self._settle([job for job in group if job is not None])
 
-    def _commit(self, group: list[_Job]) -> None:
-        if not group:
-            return
+    def _settle(self, group: list[_Job]) -> None:
+        """Commits `group` and tells everybody in it what came of it."""
+        results: list[Any] = [None] * len(group)
+        failure = None
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            results = [write(self._connection) for write, _, _ in group]
-            self._connection.execute("COMMIT")
+            if group:
+                results = self._commit([write for write, _, _ in group])
         # Whatever goes wrong here, somebody waits for an answer: a thread that dies would hang the run.
         except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            failure = StoreError(f"verdicts cannot be stored, so no more are paid for: {error}")
-            for _, loop, done in group:
-                loop.call_soon_threadsafe(_settle, done, None, failure)
-            return
+            failure = StoreError(f"{self._path}: verdicts cannot be stored, so no more are paid for: {error}")
         for (_, loop, done), result in zip(group, results, strict=True):
-            loop.call_soon_threadsafe(_settle, done, result, None)
+            with suppress(RuntimeError):  # the loop is closed: whoever waited was cancelled in a hurry
+                loop.call_soon_threadsafe(_tell, done, result, failure)
+
+    def _commit(self, writes: list[Callable[[sqlite3.Connection], Any]]) -> list[Any]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            results = [write(self._connection) for write in writes]
+            self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                with suppress(sqlite3.Error):  # the disk that failed the write may fail this one, too
+                    self._connection.execute("ROLLBACK")
+        # SQLite goes on writing to a file that has no name any more, and says that all is well.
+        if _files(self._path) != self._files:
+            raise FileNotFoundError("the file was deleted, moved or replaced while judge was using it")
+        return results
 
 
-def _settle(done: asyncio.Future[Any], result: object, failure: StoreError | None) -> None:
+def _files(path: Path) -> list[tuple[int, int]]:
+    """Which files the name of a database and that of its log lead to."""
+    found = [each.stat() for each in (path, path.with_name(path.name + "-wal")) if each.exists()]
+    return [(file.st_dev, file.st_ino) for file in found]
+
+
+def _tell(done: asyncio.Future[Any], result: object, failure: StoreError | None) -> None:
     if done.done():
         return
     if failure is None:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,9 @@ class RunFolder:
             raise StoreError(
                 f"{path}: cannot be written: {error.strerror or error}; verdicts are kept"
             ) from error
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)  # half a file must not keep a full disk full
         return path
 
     def _no_run(self, path: Path, error: OSError) -> InputError:

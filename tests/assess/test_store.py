@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -148,6 +150,97 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(StoreError, match="another program"):
         Store(path)
+
+
+def test_a_file_of_others_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.execute("PRAGMA user_version=7")
+        theirs.execute("CREATE TABLE theirs (x)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        Store(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_store_of_a_newer_judge_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("PRAGMA user_version=99")
+    with pytest.raises(StoreError, match=r"newer judge \(format 99\); update"):
+        Store(path)
+
+
+def test_a_store_that_somebody_keeps_locked_is_named_and_nothing_hangs(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with Store(path, wait=0.05) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with Store(path, wait=0.05) as reader:
+            assert reader.lookup(["k"]) == {}
+        with pytest.raises(StoreError, match=r"v\.sqlite: .* is locked"):
+            asyncio.run(store.claim("k"))
+        other.execute("ROLLBACK")
+        assert asyncio.run(store.claim("k")) == "mine"
+
+
+def test_a_new_file_that_somebody_keeps_locked_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="keeps it locked, end that one or name another"):
+            Store(path, wait=0.05)
+
+
+def test_a_damaged_store_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with Store(path) as store:
+        for number in range(40):
+            save(store, str(number), verdict(reason="long " * 200))
+    content = bytearray(path.read_bytes())
+    content[4096 * 5 :] = b"\xff" * (len(content) - 4096 * 5)
+    path.write_bytes(content)
+    with Store(path) as store, pytest.raises(StoreError, match="malformed; restore a copy of it"):
+        store.lookup(map(str, range(40)))
+
+
+@pytest.mark.parametrize("gone", ["v.sqlite", "v.sqlite-wal"])
+def test_a_store_that_lost_its_file_acknowledges_nothing_more(tmp_path: Path, gone: str) -> None:
+    with Store(tmp_path / "v.sqlite") as store:
+        save(store, "k", verdict())
+        (tmp_path / gone).unlink()
+        with pytest.raises(StoreError, match="deleted, moved or replaced"):
+            save(store, "l", verdict())
+
+
+def test_another_file_in_the_place_of_a_store_is_noticed(tmp_path: Path) -> None:
+    with Store(tmp_path / "v.sqlite") as store:
+        save(store, "k", verdict())
+        for name in ("v.sqlite", "v.sqlite-wal"):
+            shutil.copy(tmp_path / name, tmp_path / "copy")
+            (tmp_path / "copy").rename(tmp_path / name)
+        with pytest.raises(StoreError, match="deleted, moved or replaced"):
+            save(store, "l", verdict())
+
+
+def test_what_somebody_in_a_hurry_no_longer_waits_for_is_written_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+
+    async def hurry(store: Store) -> None:
+        task = asyncio.create_task(store.claim("k"))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    with Store(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        asyncio.run(hurry(store))
+        other.execute("ROLLBACK")
+    with Store(path) as store:
+        assert asyncio.run(store.claim("k")) == "mine"
+        assert store.calls(["k"]) == [Call("lost", maybe_billed=True)]
 
 
 def test_verdicts_are_synced_to_disk_before_they_count(tmp_path: Path) -> None:

@@ -1,0 +1,88 @@
+"""Owns the file of a store: its format, and that only a file of ours is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from filelock import FileLock
+
+from judge.errors import StoreError
+
+_APPLICATION_ID = 0x6A756467  # "judg": tells our file from any other SQLite file
+_SCHEMA_VERSION = 1
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA application_id={_APPLICATION_ID};
+PRAGMA user_version={_SCHEMA_VERSION};
+CREATE TABLE IF NOT EXISTS verdicts (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt_version TEXT NOT NULL, repeat INTEGER NOT NULL,
+    grade INTEGER NOT NULL, body TEXT NOT NULL, checksum TEXT NOT NULL, judged_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS calls (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, outcome TEXT NOT NULL, maybe_billed INTEGER NOT NULL,
+    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER,
+    made_at TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key);
+COMMIT;
+"""
+
+
+def owners(path: Path) -> Path:
+    """The folder in which those who use the store at `path` show that they are alive."""
+    return path.with_name(path.name + ".owners")
+
+
+def open_store(path: Path, wait: float) -> sqlite3.Connection:
+    """A connection to the store at `path`, which is made when absent.
+
+    Raises StoreError when the file is not ours, and leaves it as it is.
+    """
+    with ExitStack() as opened:
+        connection = opened.enter_context(closing(connect(path, wait)))
+        if not _is_ours(connection, path) or not _keeps_a_log(connection):
+            # Two that start at once on a new file: SQLite turns one away without waiting.
+            with FileLock(owners(path) / "door", timeout=wait):
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.executescript(_SCHEMA)
+        opened.pop_all()
+    return connection
+
+
+def connect(path: Path, wait: float) -> sqlite3.Connection:
+    """A connection whose commits are on disk when they return; `wait` is in seconds."""
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is a store, not a new one; raises StoreError when it is neither."""
+    found, version, tables = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)"
+        " FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if (tables or version) and found != _APPLICATION_ID:
+        raise StoreError(f"{path}: is a database of another program; name another file with --store")
+    if version > _SCHEMA_VERSION:
+        raise StoreError(f"{path}: was written by a newer judge (format {version}); update judge")
+    return bool(found == _APPLICATION_ID and tables)
+
+
+def _keeps_a_log(connection: sqlite3.Connection) -> bool:
+    """Whether commits go to a write-ahead log, as in every store that nobody has worked on."""
+    return bool(connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
+
+
+def advice(error: Exception) -> str:
+    """What to do about `error`, where SQLite's own words don't say."""
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return "; another program keeps it locked, end that one or name another file with --store"
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return "; restore a copy of it, or name another file with --store"
+    return ""

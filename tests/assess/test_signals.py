@@ -1,0 +1,54 @@
+"""Signals end judging in good order, and only judging."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from judge.assess.signals import listening, raising
+from judge.assess.stop import Stop
+from judge.errors import Interrupted
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_signal_asks_for_a_stop_and_whoever_listened_before_listens_again(number: int) -> None:
+    heard: list[int] = []
+    before = signal.signal(number, lambda number, _: heard.append(number))
+
+    async def judging(stop: Stop) -> None:
+        with listening(stop):
+            os.kill(os.getpid(), number)
+            await stop.wait()
+        os.kill(os.getpid(), number)
+        await asyncio.sleep(0)
+
+    stop = Stop()
+    try:
+        asyncio.run(judging(stop))
+    finally:
+        signal.signal(number, before)
+    assert isinstance(stop.reason, Interrupted)
+    assert heard == [number]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_outside_of_judging_a_signal_ends_whatever_is_done(number: int) -> None:
+    before = signal.getsignal(number)
+    with raising(), pytest.raises(Interrupted, match="what was judged is kept"):
+        signal.raise_signal(number)
+    assert signal.getsignal(number) == before
+
+
+def test_a_signal_that_nohup_silenced_stays_silent() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with raising():
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
