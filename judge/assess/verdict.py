@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from judge.assess.reading import damaged, prose, wording
+from judge.assess.reading.borrowed import is_borrowed
 from judge.assess.reading.final_answer import final_answer
 from judge.assess.reading.lenient_json import Node, Object, Scan, Text, flatten, is_strict, scan, unescape
 from judge.errors import Unreadable
@@ -30,6 +31,10 @@ _BRACELESS = re.compile(
     rf"\A((?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?)(?={wording.QUOTED_KEY.pattern})", re.IGNORECASE
 )
 _JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]")
+#: A key beside the verdict's own that may have the last word.
+_LAST_WORD = re.compile(r"final|correct|revis|updat|actual|instead|最终|更正|修正|修订|实际", re.IGNORECASE)
+_NOTHING = ("", "null", "None", "none", "无")
+_SAME_QUESTION = re.compile(r"(?:is_?)?relevant|(?:是否)?相关", re.IGNORECASE)
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -86,7 +91,7 @@ def _read_answer(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdic
     if cut:
         raise Unreadable("truncated", f"the reply was cut off: {answer[-80:]!r}")
     grade, reason = wording.read_bare(answer, scale)
-    if prose.is_revised(reason) or prose.states(reason, scale) - {grade}:
+    if prose.is_turned(reason, grade, scale):
         raise Unreadable("ambiguous", "the reason behind the value says something else")
     return Verdict(grade, reason, () if reason else ("no_reason",))
 
@@ -99,6 +104,8 @@ def _read_objects(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdi
         raise Unreadable("truncated", "the reply was cut off right behind the value")
     if min(claim.depth for claim in claims) > 1:
         raise Unreadable("missing_key", "the verdict lies too deep inside other objects")
+    if any(_has_last_word(claim.owner, grade, scale) for claim in claims):
+        raise Unreadable("ambiguous", "another member of the object may have the last word")
     _check_prose(answer, found, grade, scale, cut=cut)
     reason, flags = _reason(claims)
     strict = all(is_strict(answer[each.start : each.end]) for each in found.objects)
@@ -134,7 +141,17 @@ def _claims(node: Node, scale: Scale, depth: int = 0) -> Iterator[_Claim]:
             if _plain(key) in wording.KEYS[scale.name]:
                 yield _Claim(value, node, depth)
             else:
-                yield from _claims(value, scale, depth + 1)
+                within = _claims(value, scale, depth + 1)
+                if wording.ALIEN_KEY.search(key):
+                    within = _refuse_any(within, key)
+                yield from within
+
+
+def _refuse_any(claims: Iterator[_Claim], key: str) -> Iterator[_Claim]:
+    """No claim, or Unreadable when there is one: under such a `key` it is not the answer."""
+    if any(True for _ in claims):
+        raise Unreadable("ambiguous", f"a verdict under {key!r} may not be the answer")
+    yield from ()
 
 
 def _is_echo(claim: _Claim) -> bool:
@@ -160,6 +177,22 @@ def _agreed(claims: list[_Claim], scale: Scale) -> int:
     return grades.pop()
 
 
+def _has_last_word(node: Object, grade: int, scale: Scale) -> bool:
+    """True when a member such as `final_grade` does not say `grade`, or `relevant` says otherwise."""
+    for key, value in node.pairs:
+        words = value.value if isinstance(value, Text) else "…"
+        said = wording.says(words, scale)
+        if _LAST_WORD.search(key) and not _is_known(key) and words not in _NOTHING and said != grade:
+            return True
+        if _SAME_QUESTION.fullmatch(key) and said not in (None, grade):
+            return True
+    return False
+
+
+def _is_known(key: str) -> bool:
+    return _plain(key) in (*wording.KEYS["binary"], *wording.KEYS["graded"], *wording.REASON_KEYS)
+
+
 def _check_prose(answer: str, found: Scan, grade: int, scale: Scale, *, cut: bool) -> None:
     """Refuses an object whose surroundings say something else, or announce something else."""
     gaps = [answer[start:end] for start, end in found.gaps(len(answer))]
@@ -171,8 +204,8 @@ def _check_prose(answer: str, found: Scan, grade: int, scale: Scale, *, cut: boo
         or prose.takes_back(gaps[-1], grade, scale)
     ):
         raise Unreadable("ambiguous", "the prose around the object says something else")
-    if len(found.objects) == 1 and prose.is_example(gaps[0]):
-        raise Unreadable("ambiguous", "the object is announced as an example")
+    if all(is_borrowed(gap) for gap in gaps[:-1]):
+        raise Unreadable("ambiguous", "the object is announced as an example, or as someone else's")
     inside = any(prose.is_inside_line(*pair) for pair in pairwise(gaps))
     if inside or any(prose.runs_into(gap) for gap in gaps[:-1]) or any(map(prose.is_structured, gaps)):
         raise Unreadable("ambiguous", "the object may be quoted in a reason")

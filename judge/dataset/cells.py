@@ -6,7 +6,8 @@ import re
 from urllib.parse import quote
 
 # An apostrophe may stand before all of these already; one more keeps two texts from becoming one cell.
-_FORMULA = re.compile(r"['\s\ufeff]*[=+\-@＝＋－＠]")
+# Some spreadsheets drop a tab or a line break in front and look at what follows it.
+_FORMULA = re.compile(r"['\s\ufeff]*[=+\-@＝＋－＠﹢﹣﹦﹫]|'*[\t\r\n]")
 # Digits that aren't a plain whole number, or too long a one: 007, 1.10, 3-2, 12:30, 6e12, 1234567890123456.
 _NUMBER = re.compile(
     r"'*(?!(?:0|[1-9][0-9]{0,10})\Z)[(.]?[0-9][0-9 .,:/%()+-]*(?:[eE][0-9+-][0-9 .,:/%()+-]*)?\Z"

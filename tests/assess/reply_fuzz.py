@@ -1,90 +1,19 @@
 """Owns the damaged replies that reading is tried on: a true value, wrapped and hurt in random ways.
 
 The value itself is never touched (or the case says that there is none to read), so every reply has
-only two right outcomes: the true value, or a refusal. Run it for more cases than the suite has:
-
-    python -m tests.assess.reply_fuzz --cases 100000 --seed 7
+only two right outcomes: the true value, or a refusal. tests/chaos/replies.py reads a million of them.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import random
-import time
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from judge.assess.verdict import read
 from judge.errors import Unreadable
-from judge.records import BINARY, GRADED, Scale
+from judge.records import BINARY
+from tests.assess import reply_asides as asides
 from tests.assess import reply_words as words
-
-#: Marks around the true value while damage is done; removed before a case is handed out.
-OPEN, CLOSE = "\ue000", "\ue001"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A reply, what it truly says (None: nothing that may be read) and whether it should be readable."""
-
-    text: str
-    scale: Scale
-    finish_reason: str
-    truth: int | None
-    recoverable: bool
-
-
-class Reply:
-    """A reply in the making: shapes write its `text`, damages change it and what it truly says."""
-
-    def __init__(self, seed: str) -> None:
-        self.rng = random.Random(seed)
-        self.scale = self.rng.choice((BINARY, GRADED))
-        self.key, *synonyms = (
-            ("verdict", "判定", "结论") if self.scale is BINARY else ("grade", "等级", "评分")
-        )
-        if self.rng.random() < 0.08:
-            self.key = self.rng.choice((self.key.title(), self.key.upper(), *synonyms))
-        self.truth: int | None = self.rng.randint(0, self.scale.top)
-        self.other = self.rng.choice([grade for grade in range(self.scale.top + 1) if grade != self.truth])
-        self.value = self.spelled(self.truth)
-        if self.rng.random() < 0.06:
-            self.truth, self.value = None, self.rng.choice(words.OFF_SCALE[self.scale.name])
-        self.reason = "".join(self.rng.choices(words.PLAIN, k=self.rng.randint(1, 3)))
-        if self.rng.random() < 0.4:
-            middle = self.rng.randint(0, len(self.reason))
-            self.reason = self.reason[:middle] + self.rng.choice(words.TRAPS) + self.reason[middle:]
-        self.finish_reason = "stop"
-        self.recoverable = True
-        #: Says two things or nothing; what tells so could be lost in further damage.
-        self.spoiled = False
-        self.thought = self.exotic = False
-        self.text = ""
-
-    def spelled(self, grade: int) -> str:
-        name = "graded" if self.scale is GRADED else ("no", "yes")[grade]
-        return self.rng.choice(words.SPELLINGS[name]).format(grade, wide=chr(0xFF10 + grade))
-
-    def spoil(self) -> None:
-        self.truth, self.recoverable, self.spoiled = None, False, True
-
-    def object(self, value: str, reason: str, q: str = '"') -> str:
-        """An object in one of the usual layouts; `reason` is escaped as the quote `q` asks for."""
-        members = [f"{q}reason{q}: {q}{reason}{q}", f"{q}{self.key}{q}: {value}"]
-        if self.rng.random() < 0.3:
-            members.reverse()
-        if self.rng.random() < 0.1:
-            members.insert(self.rng.randint(0, 2), self.rng.choice((f"{q}id{q}: 1", f"{q}sure{q}: 0.9")))
-        between, around = self.rng.choice(((", ", ""), (", ", ""), (",\n  ", "\n"), (",", "")))
-        return "{" + around + between.join(members) + around + "}"
-
-    def marked(self) -> str:
-        return f"{OPEN}{self.value}{CLOSE}"
-
-    def escaped(self) -> str:
-        return json.dumps(self.reason, ensure_ascii=self.rng.random() < 0.1)[1:-1]
+from tests.assess.reply import CLOSE, OPEN, Case, Reply
 
 
 def plain(reply: Reply) -> None:
@@ -150,7 +79,8 @@ def fence(reply: Reply) -> None:
 
 
 def prose(reply: Reply) -> None:
-    before, after = reply.rng.choice(words.BEFORE), reply.rng.choice(words.AFTER)
+    before = reply.rng.choice((*words.BEFORE, *asides.LEADS))
+    after = reply.rng.choice(words.AFTER)
     reply.text = reply.rng.choice((before + reply.text, reply.text + after, before + reply.text + after))
 
 
@@ -189,6 +119,8 @@ def endless_thought(reply: Reply) -> None:
 
 
 def agreeing(reply: Reply) -> None:
+    if reply.spoiled:
+        return
     reply.text += reply.rng.choice(("\n", " ", "\n\nFinal: ")) + reply.object(reply.value, "again")
     reply.recoverable = False
 
@@ -206,10 +138,42 @@ def conflicting(reply: Reply) -> None:
 def correction(reply: Reply) -> None:
     label = "verdict" if reply.scale is BINARY else "grade"
     word = reply.spelled(reply.other).replace('"', "")
-    reply.text += reply.rng.choice(
-        (f"\nCorrection: {word}", f"\n更正：{word}", f"\n{label}: {word}", f"\n{word}")
-    )
+    reply.text += reply.rng.choice((*asides.CORRECTIONS, *asides.DISOWNED)).format(word, label=label)
     reply.spoil()
+
+
+def borrowed(reply: Reply) -> None:
+    """The only object is one that the reply quotes: the answer itself never came."""
+    rival = reply.object(reply.spelled(reply.other), "perfect")
+    reply.text = reply.rng.choice(asides.BORROWED).replace("%s", rival)
+    reply.exotic = True
+    reply.spoil()
+
+
+def stated_twice(reply: Reply) -> None:
+    """The object has its key once more, with another value."""
+    key = reply.rng.choice((reply.key, reply.key.upper(), "结论" if reply.scale is BINARY else "评分"))
+    again = f', "{key}": {reply.spelled(reply.other)}}}'
+    reply.text = reply.object(reply.value, reply.escaped()).removesuffix("}").rstrip() + again
+    reply.exotic = True
+    reply.spoil()
+
+
+def blanks(reply: Reply) -> None:
+    """JSON mode that never stops: blanks until the limit, in front of the closer or behind it."""
+    head, brace, tail = reply.text.rpartition("}")
+    many = reply.rng.choice((" ", "\n", "\t", "\n \n")) * reply.rng.randint(50, 2_000)
+    if brace and reply.rng.random() < 0.5:
+        reply.text = head + many + brace + tail
+    else:
+        reply.text += many
+
+
+def looped(reply: Reply) -> None:
+    """A model that says the same again and again, until the limit or not."""
+    reply.text = "\n".join([reply.text] * reply.rng.randint(2, 12))
+    reply.finish_reason = reply.rng.choice(("stop", "length"))
+    reply.recoverable = False
 
 
 def noise(reply: Reply) -> None:
@@ -238,11 +202,11 @@ def truncated(reply: Reply) -> None:
 Change = Callable[[Reply], None]
 SHAPES: tuple[Change, ...] = (
     *(plain, plain, plain, raw_reason, raw_reason, single_quotes),
-    *(python_literal, full_width, bare_keys, bare, exotic),
+    *(python_literal, full_width, bare_keys, bare, exotic, exotic, borrowed, stated_twice),
 )
 DAMAGES: tuple[Change, ...] = (
     *(fence, fence, prose, prose, trailing_comma, wrapper, missing_brace, line_ends, thought, thought),
-    *(endless_thought, agreeing, conflicting, correction, noise, noise),
+    *(endless_thought, agreeing, conflicting, correction, blanks, looped, noise, noise),
 )
 
 
@@ -269,32 +233,3 @@ def outcome(case: Case) -> str:
     except Unreadable:
         return "refused"
     return "right" if verdict.grade == case.truth else "wrong"
-
-
-def main() -> None:
-    """Reads random replies and prints how many were right, refused and wrong, and the slowest."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--seed", default="1")
-    options = parser.parse_args()
-    counts: Counter[str] = Counter()
-    slowest = 0.0
-    for number in range(options.cases):
-        case = make(f"{options.seed}:{number}")
-        started = time.perf_counter()
-        result = outcome(case)
-        slowest = max(slowest, time.perf_counter() - started)
-        counts[result] += 1
-        counts[f"recoverable {result}"] += case.recoverable
-        counts["with a truth"] += case.truth is not None
-        if result == "wrong":
-            print(f"WRONG {options.seed}:{number} {case}")
-    sound = counts["recoverable right"] + counts["recoverable refused"] + counts["recoverable wrong"]
-    print(f"{options.cases} replies, seed {options.seed}: {counts['wrong']} wrong, {counts['right']} right")
-    print(f"read: {counts['right'] / max(counts['with a truth'], 1):.1%} of those that say something,")
-    print(f"      {counts['recoverable right'] / max(sound, 1):.1%} of the {sound} that are recoverable")
-    print(f"slowest: {slowest * 1000:.1f} ms")
-
-
-if __name__ == "__main__":
-    main()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from judge.assess.verdict import read
 from judge.errors import Unreadable
 from judge.records import BINARY, GRADED, Scale
+from tests.assess.reply_asides import BORROWED
 from tests.assess.reply_fuzz import make, outcome
 
 KINDS = {
@@ -58,3 +59,33 @@ def test_a_cut_reply_is_never_misread(reason: str, grade: int, data: st.DataObje
     cut = reply[: data.draw(st.integers(0, len(reply) - 1))]
     with pytest.raises(Unreadable):
         read(cut, GRADED, "length")
+
+
+REASONS = st.text() | st.lists(
+    st.sampled_from(
+        ('"', "\\", "{", "}", '"grade": 3', ", ", "</think>", "是", "\n", "```", "3", " so ", "no")
+    )
+).map("".join)
+
+
+@given(REASONS, st.integers(0, 3), st.booleans(), st.data())
+def test_a_lost_character_away_from_the_value_never_changes_it(
+    reason: str, grade: int, first: bool, data: st.DataObject
+) -> None:
+    quoted = json.dumps(reason, ensure_ascii=False)
+    head = f'{{"grade": {grade}' if first else f'{{"reason": {quoted}, "grade": {grade}'
+    reply = f'{head}, "reason": {quoted}}}' if first else head + "}"
+    value = len('{"grade": ') if first else len(head) - 1
+    place = data.draw(st.integers(0, len(reply) - 1).filter(lambda at: abs(at - value) > 2))
+    try:
+        found: int | None = read(reply[:place] + reply[place + 1 :], GRADED).grade
+    except Unreadable:
+        found = None
+    assert found in (grade, None)
+
+
+@given(st.sampled_from(BORROWED), REASONS, st.integers(0, 3))
+def test_no_quoted_object_is_an_answer(form: str, reason: str, grade: int) -> None:
+    quoted = json.dumps({"reason": reason, "grade": grade}, ensure_ascii=False)
+    with pytest.raises(Unreadable):
+        read(form.replace("%s", quoted), GRADED)

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from judge.assess.reading import prose, wording
+from judge.assess.reading.borrowed import is_borrowed
 from judge.assess.reading.lenient_json import Scan, flatten, rest_of_object, unescape, without_prose_braces
 from judge.errors import Unreadable
 from judge.records import Scale, Verdict
@@ -29,12 +30,18 @@ _REASON = re.compile(
 )
 #: In front of the first key: prose without an object, a fence, the brace, at most one wrapper.
 _HEAD = re.compile(
-    rf"(?P<prose>[^{{}}\"]*)\{{\s*(?:\{{\s*|[{_QUOTES}]?(?!reason)[A-Za-z_]{{1,20}}[{_QUOTES}]?\s*:\s*\{{\s*)?"
+    rf"(?P<prose>[^{{}}\"]*)\{{\s*(?:\{{\s*|[{_QUOTES}]?(?!reason)(?P<wrapper>[A-Za-z_]{{1,20}})[{_QUOTES}]?\s*:\s*\{{\s*)?"
 )
 #: In front of a later key: a string's closing quote or a bracket, then a comma, which may be missing.
 _BEHIND_MEMBER = re.compile(rf"(?:[{_QUOTES}\]}}]\s*,\s*|[{_QUOTES}]\s+(?P<no_comma>))\Z")
-_OPENING = re.compile(rf"(?P<prose>[^{{}}]*)\{{\s*(?:[{_QUOTES}]?[A-Za-z_]{{1,20}}[{_QUOTES}]?\s*:\s*\{{)?")
+_OPENING = re.compile(
+    rf"(?P<prose>[^{{}}]*)\{{\s*(?:[{_QUOTES}]?(?P<wrapper>[A-Za-z_]{{1,20}})[{_QUOTES}]?\s*:\s*\{{)?"
+)
 _OPENING_QUOTE = re.compile(rf":\s*[{_QUOTES}]\s*,?\s*\Z")
+#: Each mention is weighed against the whole text.
+_MAX_MENTIONS = 40
+#: "2 | 3", "2-3", "2,5": alternatives, ranges and fractions.
+_GOES_ON = re.compile(r"\s{0,8}(?:,\s{0,8}[0-9]|[|/~+*^%→–—-]|or\b|或)")
 _NEW_OBJECT = re.compile(rf"\{{\s{{0,64}}[{_QUOTES}]")
 
 
@@ -65,12 +72,14 @@ def read(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
     """The verdict of a damaged answer; raises Unreadable when the value or its place is not certain."""
     flat = flatten(answer)
     mentions = _mentions(flat, scale)
+    if len(mentions) > _MAX_MENTIONS:
+        raise Unreadable("malformed", f"the value is stated {len(mentions)} times")
     unclosed = cut or flat.count("{") > flat.count("}")
     if not mentions:
         raise Unreadable("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
     if unclosed and not any(mention.complete for mention in mentions):
         raise Unreadable("truncated", f"the reply ends within the value: {answer[-80:]!r}")
-    grade = _agreed(mentions, scale)
+    grade = _agreed(flat, mentions, scale)
     if found.objects:
         raise Unreadable("truncated" if unclosed else "ambiguous", "an object and the remains of another")
     for mention in mentions:
@@ -102,9 +111,11 @@ def _mentions(flat: str, scale: Scale) -> list[_Mention]:
     ]
 
 
-def _agreed(mentions: list[_Mention], scale: Scale) -> int:
+def _agreed(flat: str, mentions: list[_Mention], scale: Scale) -> int:
     """The one grade that all mentions state; bare words behind a bare key may be plain prose."""
     grades = {grade for mention in mentions if (grade := wording.says(mention.value, scale)) is not None}
+    if any(_GOES_ON.match(flat, mention.end) for mention in mentions):
+        raise Unreadable("malformed", "a value goes on behind what could be one")
     unreadable = [mention for mention in mentions if wording.says(mention.value, scale) is None]
     if not grades:
         wording.read_value(unreadable[0].value, scale)
@@ -119,7 +130,7 @@ def _is_first(flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:
     head = _HEAD.fullmatch(before)
     if not head:
         return False
-    if prose.is_revised(after) or prose.states(after, scale) - {grade}:
+    if prose.is_turned(after, grade, scale) or wording.ALIEN_KEY.search(head["wrapper"] or ""):
         return False  # where the reason ends is unknown: a correction may follow it
     behind = after[max(after.rfind(mark) for mark in _QUOTES) + 1 :] if "}" in after else ""
     return not _NEW_OBJECT.search(after) and _stands_alone(head["prose"], behind, grade, scale)
@@ -130,7 +141,9 @@ def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale
     before = flat[: mention.start]
     rest = rest_of_object(answer, mention.start)
     opening = _OPENING.match(before)
-    if rest is None or opening is None or not flat.endswith("}", 0, rest.end):
+    if rest is None or opening is None or wording.ALIEN_KEY.search(opening["wrapper"] or ""):
+        return False
+    if not flat.endswith("}", 0, rest.end):
         return False
     if flat.count("{") != flat.count("}") or _NEW_OBJECT.search(before, opening.end()):
         return False
@@ -148,9 +161,11 @@ def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale
 def _stands_alone(before: str, behind: str, grade: int, scale: Scale) -> bool:
     """True when the prose around the object neither contradicts nor takes back its value."""
     return not (
-        prose.is_example(before)
+        is_borrowed(before)
         or prose.is_structured(before)
         or prose.runs_into(before)
+        # Where the object ends is not known: what is behind it may be the rest of a sentence.
+        or prose.is_inside_line(before, behind="words")
         or prose.is_refusal(before)
         or prose.contradicts(before, grade, scale)
         or prose.takes_back(behind, grade, scale)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from judge.assess.reading.lenient_json import Scan, flatten, scan
+from judge.assess.reading.lenient_json import Scan, flatten, is_strict, scan
 from judge.assess.reading.wording import ANY_KEY, QUOTED_KEY
 from judge.errors import Unreadable
 
@@ -33,8 +33,8 @@ _TRAILING = re.compile(rf"{_CONTROL}+\Z", re.IGNORECASE)
 _JSON_FIRST = re.compile(
     rf"(?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?(?:[{{｛]|(?:{ANY_KEY})\s?[:：=])", re.IGNORECASE
 )
-#: Far above what any token limit lets through; reading must stay fast on garbage.
-_MAX_CHARS = 200_000
+#: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
+_MAX_CHARS, _MAX_SOUND = 60_000, 200_000
 
 
 def final_answer(text: str, *, cut: bool) -> str:
@@ -45,7 +45,7 @@ def final_answer(text: str, *, cut: bool) -> str:
     """
     reply = _bare(text)
     rest = _behind_thinking_blocks(reply)
-    if len(rest) > _MAX_CHARS:
+    if len(rest) > _MAX_CHARS and not (len(rest) <= _MAX_SOUND and is_strict(rest)):
         raise Unreadable("malformed", f"an answer of {len(rest)} characters is no verdict")
     found = scan(rest)
     start = _thinking_end(rest, found)

@@ -107,7 +107,7 @@ def is_strict(text: str) -> bool:
     """True when the standard's own grammar reads the text as it is."""
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

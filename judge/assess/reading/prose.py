@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from judge.assess.reading.borrowed import is_disowned
 from judge.assess.reading.lenient_json import flatten
 from judge.assess.reading.wording import AROUND, KEYS, LABELS, REASON_KEYS, label_of, says
 from judge.records import Scale
@@ -22,7 +23,6 @@ _REVISION = re.compile(
     r"|更正|修正|纠正|应为|应该是|应当是|改为|改成|不对|其实",
     re.IGNORECASE,
 )
-_EXAMPLE = re.compile(r"example|sample|e\.g\.|for instance|示例|例如|样例|例子|比如", re.IGNORECASE)
 _TOKENS = {
     "graded": r"(?<![0-9A-Za-z.])(?P<value>[-+]?[0-9]{1,9}(?:\.[0-9]{1,9})?[分级]?)(?![0-9A-Za-z])",
     "binary": r"(?P<value>(?<![A-Za-z])(?:yes|no|not relevant|irrelevant|relevant)(?![A-Za-z])"
@@ -33,9 +33,17 @@ _STRUCTURE = re.compile(
     rf"|</?(?:{'|'.join((*REASON_KEYS, *KEYS['binary'], *KEYS['graded']))})>",
     re.IGNORECASE | re.MULTILINE,
 )
+_SPELLED = re.compile(
+    r"\b(?:a|grade|score|rating|be|is|to) (?:zero|one|two|three)\b|[零〇一二两三][级分](?!钟)", re.IGNORECASE
+)
 _OTHERWISE = re.compile(r"^\s*(?:or\b|或)", re.IGNORECASE)
+_COMMAS = tuple(",，、;；")
 _COUNT = re.compile(r"[0-9]{2}")
 _TAG = re.compile(r"<[^<>]{1,30}>")
+#: How a sentence begins that concludes, be it without a full stop in front.
+_SO = r"(?:\b(?:so|thus|hence|therefore)\b|所以|因此),?\s?(?:it is\b|it['’]s\b|是|为)?"
+_BLANKS = re.compile(r"[^\S\n]{3,}")
+_BLANK_LINES = re.compile(r"\n\s+")
 _CLASS = re.escape(AROUND)
 
 
@@ -47,11 +55,6 @@ def is_refusal(text: str) -> bool:
 def is_revised(text: str) -> bool:
     """True when text has the words of someone who corrects himself."""
     return _REVISION.search(text) is not None
-
-
-def is_example(text: str) -> bool:
-    """True when the prose in front of an object announces an example of one."""
-    return _EXAMPLE.search(text[-40:]) is not None
 
 
 def is_structured(text: str) -> bool:
@@ -68,7 +71,7 @@ def is_inside_line(before: str, behind: str) -> bool:
     """True when an object stands within a sentence: behind a comma, or between words with no colon."""
     lead = _TAG.sub("\n", before[-80:].rstrip(" "))
     within = lead[-1:] not in ("", ":", "：", "\n") and behind.lstrip(" ")[:1].isalnum()
-    return within or lead[-1:] in (",", "，", "、", ";", "；")
+    return within or lead[-1:] in _COMMAS or (before.strip() != "" and behind.lstrip(" ")[:1] in _COMMAS)
 
 
 def states(text: str, scale: Scale) -> set[int | None]:
@@ -77,13 +80,20 @@ def states(text: str, scale: Scale) -> set[int | None]:
     Stated is what has a label ("Grade: 2", "结论是否"), begins a line or fills it, or stands in a
     table's cell or in braces.
     """
-    flat = flatten(text)
+    flat = _tight(text)
     return {says(match["value"], scale) for form in _statements(scale) for match in form.finditer(flat)}
+
+
+def is_turned(reason: str, grade: int, scale: Scale) -> bool:
+    """True when a reason whose end is not certain may go over into prose that says something else."""
+    *_, first, last = ("", *reason.rsplit("\n", 1))
+    more = first and changes(last, grade, scale)
+    return bool(more or is_revised(reason) or is_disowned(reason) or states(reason, scale) - {grade})
 
 
 def contradicts(before: str, grade: int, scale: Scale) -> bool:
     """True when prose in front of an object states another value, or ends a line with one."""
-    flat = _TAG.sub("\n", flatten(before))
+    flat = _TAG.sub("\n", _tight(before))
     ends = {says(match["value"], scale) for match in _line_end(scale).finditer(flat)}
     return bool((states(before, scale) | ends) - {grade})
 
@@ -93,14 +103,20 @@ def changes(behind: str, grade: int, scale: Scale) -> bool:
     found = (match["value"] for match in re.finditer(_TOKENS[scale.name], flatten(behind), re.IGNORECASE))
     # Years and counts are on no scale.
     values = {says(value, scale) for value in found if not _COUNT.match(value)}
-    return bool(values - {grade} or _OTHERWISE.search(behind)) or is_revised(behind)
+    spelled = scale.name == "graded" and _SPELLED.search(behind)
+    return bool(values - {grade} or spelled or _OTHERWISE.search(behind)) or is_revised(behind)
 
 
 def takes_back(behind: str, grade: int, scale: Scale) -> bool:
     """True when the last prose of an answer changes the value, or announces one that does not come."""
     flat = flatten(behind)
     announced = label_of(scale).search(flat) is not None or flat.rstrip(AROUND).endswith(":")
-    return announced or changes(behind, grade, scale)
+    return announced or is_disowned(flat) or is_refusal(behind) or changes(behind, grade, scale)
+
+
+def _tight(text: str) -> str:
+    """The text flat, long blanks as one and empty lines left out, for marks that look a few places far."""
+    return _BLANK_LINES.sub("\n", _BLANKS.sub(" ", flatten(text)))
 
 
 @cache
@@ -108,7 +124,7 @@ def _statements(scale: Scale) -> tuple[re.Pattern[str], ...]:
     value, around = _TOKENS[scale.name], f"[{_CLASS}]{{0,4}}"
     forms = (
         rf"(?<![A-Za-z])(?:{LABELS[scale.name]}|correction|更正){around}(?:[:=>]|\bis\b|是|为){around}{value}",
-        rf"(?:^|[:=]){around}{value}{around}[。.!]{{0,3}}{around}(?:[-–—,:;]|[)\]}}]?$)",
+        rf"(?:^|[:=]|{_SO}){around}(?:or\s|或者?\s?)?{around}{value}{around}[。.!]{{0,3}}{around}(?:[-–—,:;]|[)\]}}]?$)",
         rf"[|{{]{around}{value}[。.!]?{around}[|}}]",
     )
     return tuple(re.compile(form, re.IGNORECASE | re.MULTILINE) for form in forms)

@@ -18,6 +18,12 @@ QUOTED_KEY = re.compile(
     rf"[\"'“”„‘’＂＇]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[\"'“”„‘’＂＇]\s{{0,4}}[:：]", re.IGNORECASE
 )
 
+#: What a value under such a key is about is no verdict, or not the last one.
+ALIEN_KEY = re.compile(
+    r"example|sample|previous|prior|initial|draft|first|old|wrong|snippet|query|input|schema|format|context|quot"
+    r"|user|human|system|page|title|示例|例子|例如|样例|原文|引用|摘要|查询|输入|初步|格式",
+    re.IGNORECASE,
+)
 #: Words that announce a value in prose, by scale, as alternatives of a regular expression.
 LABELS = {
     "binary": r"verdict|answer|judge?ment|relevant|判定|结论|判断|答案|结果|是否相关",
@@ -31,14 +37,15 @@ _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
 AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff*_`\"'“”„‘’「」『』＂＇"
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
 _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
-_FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}[ \t]*\r?\n(.*?)\s*(?:```|~~~)?\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n")
 _PLACEHOLDER = re.compile(
     r"<.*>|\.{2,4}|…{1,2}|int(?:eger)?|str(?:ing)?|0\s?[-~–—/|到至]\s?3|0([|/,])\s?1\1\s?2\1\s?3"
     r"|\"?yes\"?\s?(?:[|/]|or)\s?\"?no\"?|是\s?[|/或]\s?否",
     re.IGNORECASE,
 )
 _REASON_LABEL = re.compile(
-    r"\s*[\n.。,;]\s*[*_\"]{0,3}(?:reason(?:ing)?|explanation|理由|原因|解释)[*_\"]{0,3}\s?:", re.IGNORECASE
+    r"\s{0,8}[\n.。,;]\s{0,8}[*_\"]{0,3}(?:reason(?:ing)?|explanation|理由|原因|解释)[*_\"]{0,3}\s?:",
+    re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w")
 
@@ -81,8 +88,7 @@ def read_bare(text: str, scale: Scale) -> tuple[int, str]:
     A fence, one label in front ("Grade: 2") and a labelled reason behind may be there too. Raises
     Unreadable: `malformed` for prose, `not_integer` or `not_a_grade` for a value off the scale.
     """
-    fenced = _FENCE.match(text) if len(text) < 2_000 else None
-    answer = fenced[1] if fenced else text
+    answer = _unfenced(text)
     head = flatten(answer[:300])
     mark = _REASON_LABEL.search(head)
     words = head[: mark.start()] if mark else head
@@ -93,6 +99,11 @@ def read_bare(text: str, scale: Scale) -> tuple[int, str]:
     if prose or (not mark and len(answer) > 300):
         raise Unreadable("malformed", f"prose without a verdict: {text[:80]!r}")
     return read_value(words, scale), answer[mark.end() :].strip() if mark else ""
+
+
+def _unfenced(text: str) -> str:
+    fence = _FENCE.match(text)
+    return text[fence.end() :].rstrip().removesuffix("```").removesuffix("~~~").rstrip() if fence else text
 
 
 @cache
