@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
+from itertools import pairwise
 
 from judge.dataset.encoding import looks_misdecoded
 from judge.dataset.identifiers import short_hash
@@ -16,13 +18,17 @@ from judge.dataset.suspicion import suspicions
 from judge.dataset.unseen import drop_invisible, has_invisible
 from judge.records import Snippet
 
-# Control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, gpt-oss, and thinking marks.
+# Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, marks of
+# thinking and lines like those of our fence are broken: behind the first character, before a closing `>`.
 _TOKENS = re.compile(
-    r"<(?=[|｜])|(?<=[|｜])>|<(?=/?(?:s|bos|eos|think|thinking|start_of_turn|end_of_turn|unk|pad)>)"
-    r"|\[(?=/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])|<(?=</?SYS>>)|<(?=/?SYS>>)|◁(?=/?think)",
+    r"<(?=\|)|(?<=\|)>|<(?=/?(?:s|bos|eos|unk|pad|think|thinking|tool_call|tool_response)>)"
+    r"|<(?=(?:start|end)_of_(?:turn|image)>)|<(?=<?/?SYS>>)|◁(?=/?think)"
+    r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|THINK|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+    r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
     re.IGNORECASE,
 )
-_TOKEN_MARKS = ("<", "|>", "｜>", "[", "◁")
+# No token is without one of these; what follows the first of each is what NFKC makes the same of.
+_TOKEN_MARK = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁]|[|\uff5c>\ufe65\uff1e][>\ufe65\uff1e]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # A sequence that isn't finished is no reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
@@ -110,11 +116,9 @@ def _tidy(text: str, flags: set[str]) -> tuple[str, set[str]]:
     """`text` with nothing in it that a reader can't see or a model could obey, in ordinary blanks."""
     if not text.isascii() or not text.isprintable():
         text = _readable(text, flags)
-    broken = text
-    if any(mark in text for mark in _TOKEN_MARKS):
-        broken = _TOKENS.sub(_apart, text)
-        if broken != text:
-            flags.add("chat_tokens")
+    broken = _broken(text) if _TOKEN_MARK.search(text) else text
+    if broken != text:
+        flags.add("chat_tokens")
     if "\n" not in broken:
         return " ".join(broken.split()), flags
     collapsed = _BLANKS.sub(" ", broken)
@@ -125,8 +129,13 @@ def _line_breaks(match: re.Match[str]) -> str:
     return "\n" * min(match[0].count("\n"), 2)
 
 
-def _apart(match: re.Match[str]) -> str:
-    return f" {match[0]}" if match[0] == ">" else f"{match[0]} "
+def _broken(text: str) -> str:
+    """`text` with a blank inside every control token, also in one that only NFKC would make."""
+    folded = [unicodedata.normalize("NFKC", char) for char in text]
+    places = [place for place, piece in enumerate(folded) for _ in piece]
+    matches = _TOKENS.finditer("".join(folded))
+    cuts = sorted({places[match.start()] + (match[0] != ">") for match in matches})
+    return " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
 
 
 def _readable(text: str, flags: set[str]) -> str:

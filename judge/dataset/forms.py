@@ -25,7 +25,7 @@ class Row:
     """One result as it was given: values untyped, `place` is `file:line` for messages.
 
     Without a `snippet` key in `values` the row only says that the engine was asked: with an `error`
-    it broke, without one it returned nothing.
+    it broke, without one it returned nothing, or what other rows say; `latency_ms` is how long it took.
     """
 
     place: str
@@ -234,11 +234,18 @@ def _nested(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
         here = f"{place}: engine {engine!r}"
         if isinstance(answer, dict) and isinstance(answer.get("error"), str) and answer["error"]:
             yield Row(here, {**asked, "engine": engine, "error": answer["error"]}, extra)
-        elif not isinstance(answer, list):
-            raise InputError(f'{here}: is {answer!r:.80}; write a list of results, or {{"error": "why"}}')
-        else:
-            yield Row(here, {**asked, "engine": engine}, extra)
-            yield from _results(here, {**asked, "engine": engine}, answer, extra)
+            continue
+        took = {}
+        if isinstance(answer, dict) and "results" in answer:
+            took = {"latency_ms": answer["latency_ms"]} if "latency_ms" in answer else {}
+            answer = answer["results"]
+        if not isinstance(answer, list):
+            raise InputError(
+                f'{here}: is {answer!r:.80}; write a list of results, {{"results": […], "latency_ms": 312.4}}'
+                ' or {"error": "why"}'
+            )
+        yield Row(here, {**asked, "engine": engine, **took}, extra)
+        yield from _results(here, {**asked, "engine": engine}, answer, extra)
 
 
 def _results(

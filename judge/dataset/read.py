@@ -10,13 +10,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from judge.dataset import clean, trec
 from judge.dataset.forms import Row, from_mappings, rows
-from judge.dataset.identifiers import short_hash
+from judge.dataset.identifiers import folded, identifier, query_id_of
 from judge.errors import InputError
 from judge.han import HAN
 from judge.records import Dataset, Lang, LangChoice, Query, Ranking, Snippet
@@ -25,11 +24,6 @@ from judge.records import Dataset, Lang, LangChoice, Query, Ranking, Snippet
 DEEPEST = 1_000_000
 _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile("[぀-ヿ]")
-_UNSAFE = re.compile(
-    r"[/\\\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
-)
-#: An engine's id becomes a part of a file's name, and file systems count bytes.
-_ID_BYTES = 200
 
 
 @dataclass(slots=True)
@@ -49,6 +43,7 @@ class _Answer:
 
     place: str
     error: str | None = None
+    latency_ms: float | None = None
     ranked: bool | None = None
     results: dict[int, tuple[str, Snippet]] = field(default_factory=dict)
 
@@ -78,7 +73,7 @@ def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int)
     if not asked:
         raise InputError(f"{source}: holds no rows")
     rankings = tuple(
-        Ranking(engine, query_id, _in_order(answer), answer.error)
+        Ranking(engine, query_id, _in_order(answer), answer.error, answer.latency_ms)
         for query_id, each in asked.items()
         for engine, answer in each.answers.items()
     )
@@ -89,7 +84,7 @@ def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int)
 
 def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -> None:
     each = _query(row, asked, lang)
-    engine = _identifier(row, "engine", "engine")
+    engine = identifier(row.place, "engine", row.values.get("engine"), "engine")
     known = each.answers.get(engine)
     answer = each.answers.setdefault(engine, _Answer(row.place))
     if "snippet" not in row.values:
@@ -99,6 +94,7 @@ def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -
                 f" {known.place}; an engine answers a query once, and two engines need two names"
             )
         answer.error = _text(row, "error") or None
+        answer.latency_ms = _latency(row)
         return
     error = _text(row, "error") or answer.error
     if error:
@@ -120,7 +116,7 @@ def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
     if not isinstance(raw, str):
         wrong = "is missing" if raw is None else f"is {raw!r:.80}, not text"
         raise InputError(f"{row.place}: field 'query' {wrong}; every row needs the query's text")
-    query_id = _identifier(row, "query_id", "q-" + short_hash([_folded(raw)], 12))
+    query_id = identifier(row.place, "query_id", row.values.get("query_id"), query_id_of(raw))
     each = asked.get(query_id)
     if each is None:
         each = asked[query_id] = _new_query(row, query_id, raw, lang)
@@ -159,7 +155,7 @@ def _extra(row: Row) -> dict[str, str]:
 def _same(row: Row, each: _Asked, raw: str, reference: str | None) -> None:
     """Raises InputError when the row says other things of its query than an earlier row did."""
     known = each.query
-    if raw is not known.raw_text and _folded(raw) != _folded(known.raw_text):
+    if raw is not known.raw_text and folded(raw) != folded(known.raw_text):
         raise InputError(
             f"{row.place}: field 'query_id': {known.id!r} is {raw!r:.80} here and {known.raw_text!r:.80} at"
             f" {each.place}; give every query its own id"
@@ -171,35 +167,6 @@ def _same(row: Row, each: _Asked, raw: str, reference: str | None) -> None:
         )
 
 
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text.strip())
-
-
-def _identifier(row: Row, name: str, otherwise: str) -> str:
-    """The id in field `name`, fit to name a file and to stand in a column of a TREC file."""
-    value = row.values.get(name)
-    if value is None:
-        return otherwise
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(f"{row.place}: field {name!r} is {value!r:.80}; an id is text or a whole number")
-    text = _safe_name(str(value))
-    if text is None:
-        raise InputError(
-            f"{row.place}: field {name!r} is {value!r:.240}; an id takes 1 to {_ID_BYTES} bytes, has no"
-            " slash, backslash, control or invisible character, and is not '.' or '..'"
-        )
-    return text
-
-
-@lru_cache(maxsize=4096)
-def _safe_name(value: str) -> str | None:
-    """The id that `value` is, in its one spelling; None when no file or column could bear it."""
-    text = unicodedata.normalize("NFC", value.strip())
-    if not text or text in (".", "..") or _UNSAFE.search(text) or len(text.encode()) > _ID_BYTES:
-        return None
-    return text
-
-
 def _rank(row: Row, answer: _Answer) -> int:
     value = row.values.get("rank")
     ranked = value is not None
@@ -209,6 +176,15 @@ def _rank(row: Row, answer: _Answer) -> int:
         )
     answer.ranked = ranked
     return _whole(row.place, value) if ranked else len(answer.results) + 1
+
+
+def _latency(row: Row) -> float | None:
+    value = row.values.get("latency_ms")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        raise InputError(f"{row.place}: field 'latency_ms' is {value!r:.40}, not a number of milliseconds")
+    return float(value)
 
 
 def _whole(place: str, value: object) -> int:

@@ -6,12 +6,14 @@ A flag never changes a grade: an article about prompt injection is flagged and s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from judge.records import Ranking
 
 _NEAR = r"[^\n]{0,40}?"
 _GRADERS = r"(?:grader|judge|evaluator|assessor|rater|reviewer|scorer|ai|llm|model|assistant)s?"
-_TOP = r"[\"'“‘]?(?:3|three|yes|relevant|maximum|full marks|highest)\b"
+_TOP = r"[\"'“‘]?(?:3|three|yes|relevant|maximum|full marks|highest)\b(?! or no\b| out of (?!3\b|three\b))"
 _FILLING = (
     "only just with it this them a an the as single character word grade score rating of is be simply always me"
     " passage snippet result document item verdict"
@@ -49,10 +51,13 @@ _TRICKS: Mapping[str, _Trick] = {
         rf"(?: (?:{_FILLING}))*:? {_TOP}(?=[\s.,;!?\"'”’)]|$)",
     ),
     "instruction:role": _trick(
-        "note message attention notice memo instruction you%are from%now pre-scored pre-graded pre-rated already%been",
+        "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
         rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for|:)(?: [\w-]+){{0,2}} {_GRADERS}\b",
         r"\byou are (?:no longer|now) (?:an?|the|in|judg|grad)|\bfrom now on,? you\b",
         r"\bpre-(?:scored|graded|rated|approved)\b|\balready been (?:graded|scored|rated)\b",
+        rf"\bif you(?: are|'re) an? (?:[\w-]+ ){{0,2}}{_GRADERS}\b",
+        r"\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
+        r"\b(?:full marks|rubric|strict|grade|score|three)\b",
     ),
     "instruction:忽略": _trick(
         "忽略 无视 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管",
@@ -60,22 +65,24 @@ _TRICKS: Mapping[str, _Trick] = {
         r"(?:要求|规则|指令|指示|提示词|说明|标准|评分|任务)",
     ),
     "instruction:回答": _trick(
-        "输出 回复 回答 打 给 评 判 写 返回",
+        "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为",
         r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分|[“\"']?[3３](?![\d.]))",
-        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.])",
+        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.])|(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
     ),
     "instruction:角色": _trick(
-        "从现在 现在开始 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明",
+        "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
         r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai|模型)[^\n。]{0,6}(?:的话|说明|注意|提示|须知|声明)",
         r"(?:从现在起|现在开始|从现在开始)[^\n。]{0,6}你|你现在(?:是一|必须|要给)|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
+        r"(?:若|如果|假如)你是[^\n。]{0,6}(?:模型|评测|评分|裁判|ai|机器人)|(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|满分|评分|评测|规则)",
     ),
     "fake_verdict": _trick(
-        "verdict grade score relevance rating 判定 等级 评分 得分 结论",
+        "verdict grade score relevan rating assessment 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
         r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
         r"[\"'“]?(?:yes|no|是|否|相关|不相关|[0-3])",
         r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes|no|[0-3])\b",
         r"(?:判定|结论) ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|final (?:score|grade|verdict) ?(?:is|:|=)",
+        r"(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])|\bassessment: (?:[a-z]+ )?relevant\b",
     ),
     "fake_turn": _trick(
         "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统： 助手： 用户：",
@@ -96,24 +103,49 @@ _TRICKS: Mapping[str, _Trick] = {
     "overthink": _trick(
         "solve decoy prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
         r"\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b|\bdecoy\b|\bsolve this\b",
+        r"\bsimulate every\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
         r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
         r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
     ),
     "overthink:先": _trick(
-        "先 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
-        r"(?:先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明|推导|解出|验证|枚举)",
+        "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
+        r"(?:(?:请|必须|务必)先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明|推导|解出|验证|枚举|模拟)",
+        r"先把[^\n。,，]{0,12}(?:解|算|推)出来?",
         r"(?:在|请)?(?:判断|回答|打分|评分|作答)之?前[,，]?(?:请|必须|务必)?先",
     ),
     "secrets": _trick(
-        "environ process.env api_key api%key authorization bearer system%prompt access%token .env",
+        "environ process.env api_key api%key authorization bearer system%prompt access%token previous%query previous%message",
         r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n]{0,40}"
-        r"(?:os\.environ|process\.env|api[ _-]?key|authorization header|bearer|environment variable|system prompt"
-        r"|access token|\.env\b)",
+        r"(?:api[ _-]?key|authorization header|bearer|environment variable|system prompt|access token)",
+        r"\b(?:reason|reply|response|verdict)\b[^\n]{0,60}(?:api[ _-]?key|access token|environ\b|process\.env)",
+        r"(?:api[ _-]?key|access token|environ\b|process\.env|previous (?:query|message))[^\n]{0,60}"
+        r"\b(?:reason|reply|response|verdict)\b",
     ),
     "secrets:密钥": _trick(
-        "环境变量 密钥 系统提示 令牌 api%key api_key",
-        r"(?:输出|打印|写出|告诉|贴出|附上|泄露|给出)[^\n。]{0,12}(?:环境变量|密钥|系统提示|令牌|api[ _]?key)",
+        "环境变量 密钥 系统提示 令牌 api%key api_key 上一条",
+        r"(?:输出|打印|写出|告诉|贴出|附上|泄露|给出)[^\n。]{0,12}(?:环境变量|密钥|系统提示|令牌|api[ _]?key|上一条查询)",
         r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:写进|写在|输出|打印|贴出|告诉我|附在)",
+        r"理由[^\n。]{0,40}(?:密钥|令牌|api[ _]?key)",
+    ),
+    "hidden_text": _trick(
+        "<!-- display visibility opacity font-size left: hidden <noscript <template <textarea",
+        r"(?:<!--|display: ?none|visibility: ?hidden|opacity: ?0\b|font-size: ?0|left: ?-\d{3}|<[a-z]+ hidden|<(?:noscript|template|textarea)\b)"
+        r"[^\n]{0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevant|rubric|full marks|is a 3|yes)\b)",
+        raw=True,
+    ),
+    "encoded": _trick(
+        "decode base64 rot13 hex 解码 编码 first%letters 首字",
+        r"\b(?:decode|base64|rot13|hex)\b[^\n]{0,60}\b(?:follow|obey|orders?|execute|run it|system prompt)\b",
+        r"(?:解码|base64)[^\n]{0,20}(?:照做|执行|提示|指令)|首字(?:执行|照做)|\bread the first letters\b",
+    ),
+    "persuasion": _trick(
+        "answers passage 回答 用户",
+        r"\bthis (?:page|passage|snippet|text) answers [“\"']|\bthe (?:passage|snippet) is [a-z]+ relevant\b",
+        r"(?:本文|本页|摘要)[^\n。]{0,20}回答了[“\"「]|(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
+    ),
+    "instruction:foreign": _trick(
+        "ignor 無視 무시",
+        r"\bignor(?:ez|a|e|ar)\b[^\n]{0,20}(?:consignes|instrucciones|istruzioni|instruções)|指示を無視|지시를 무시",
     ),
 }
 #: What `Snippet.flags` call text that tries to sway whoever grades it, here and in cleaning.
@@ -142,11 +174,21 @@ _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _LOOK_AT = 8000
 
 
+def suspects(rankings: Iterable[Ranking], depth: int) -> frozenset[tuple[str, str]]:
+    """The query and snippet ids of all that `rankings` show down to `depth` and that tries to sway the grader."""
+    return frozenset(
+        (ranking.query_id, snippet.id)
+        for ranking in rankings
+        for snippet in ranking.snippets[:depth]
+        if not SUSPICIOUS.isdisjoint(snippet.flags)
+    )
+
+
 def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     """The names of the tricks that `raw` or its `cleaned` form seems to try, sorted.
 
-    Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, stuffing. Only the first
-    8,000 characters are looked at.
+    Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, hidden_text, encoded,
+    persuasion, stuffing. Only the first 8,000 characters are looked at.
     """
     shown, given = cleaned[:_LOOK_AT].lower(), raw[:_LOOK_AT].lower()
     ascii_only = shown.isascii()

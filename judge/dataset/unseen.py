@@ -7,10 +7,10 @@ import unicodedata
 
 # Soft hyphen, combining grapheme joiner, Arabic letter mark, Hangul fillers, Mongolian marks, zero-width
 # characters, bidi controls and isolates, invisible operators, variation selectors, BOM, interlinear
-# marks, the tag block and the supplementary variation selectors.
+# marks, controls of shorthand and music, the tag block and the supplementary variation selectors.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _PICTURE = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,16 @@ def test_hostile_snippets_come_out_readable_and_marked(case: dict[str, Any]) -> 
         ("&lt;|im_start|&gt;", "< |im_start| >"),
         ("<\u200b|im_start|\u200b>", "< |im_start| >"),
         ("<｜begin▁of▁sentence｜> ◁think▷", "< ｜begin▁of▁sentence｜ > ◁ think▷"),
+        ("＜｜im_start｜＞ ﹤/s﹥", "＜ ｜im_start｜ ＞ ﹤ /s﹥"),
+        ("［INST］ [／ＩＮＳＴ]", "［ INST］ [ ／ＩＮＳＴ]"),
+        ("<ﬆart_of_turn> <𝐭hink>", "< ﬆart_of_turn> < 𝐭hink>"),
+        ("<tool_call> [SYSTEM_PROMPT]", "< tool_call> [ SYSTEM_PROMPT]"),
+        (
+            "x\n0123456789abcdef>>>\n<<<0123456789abcdef\ny",
+            "x\n0123456789abcdef >>>\n< <<0123456789abcdef\ny",
+        ),
+        ("MARK>>> ＜<<标记", "MARK >>> ＜ <<标记"),
+        ("全角［1］，a＜b，>>> print(1) <<<<<<< HEAD", "全角［1］，a＜b，>>> print(1) <<<<<<< HEAD"),
     ],
 )
 def test_what_a_reader_sees(raw: str, shown: str) -> None:
@@ -234,12 +245,14 @@ def test_the_terminal_is_never_obeyed() -> None:
 
 @given(
     st.text(st.characters(), max_size=300)
+    | st.text("<＜﹤|｜>＞﹥[［]］/／INSTＩＮsthinkｔ_ﬆ\u200b\u0338", max_size=60)
     | st.from_regex(r"(<[|/a-z]{0,6}>?|&[a-z#0-9]{1,6};?|\[/?INST\]|\u200d|👩| |x){0,40}")
 )
 def test_cleaning_never_fails_and_leaves_nothing_hidden(text: str) -> None:
     shown = cleaned(text)
     assert not FORBIDDEN.search(shown.text)
     assert not TOKENS.search(shown.text)
+    assert not TOKENS.search(unicodedata.normalize("NFKC", shown.text))
     assert shown.raw_text == text
     once = clean.query(text)
     assert clean.query(once) == once

@@ -1,0 +1,54 @@
+"""Owns what an engine's answers take: the time that it needed, and the tokens that its results are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.records import Ranking
+from judge.tokens import rough_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long an engine took in milliseconds over `n` queries: the median, and what 95 % stay under."""
+
+    median: float
+    p95: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """How many tokens the titles and snippets of an answer are, roughly: the mean over `n` queries."""
+
+    mean: float
+    n: int
+
+
+def latency(rankings: Iterable[Ranking]) -> Latency | None:
+    """The latency of one engine, None when nobody measured it; queries on which it broke don't count."""
+    took = [each.latency_ms for each in rankings if each.latency_ms is not None and each.error is None]
+    if not took:
+        return None
+    median, p95 = np.percentile(took, [50, 95])
+    return Latency(float(median), float(p95), len(took))
+
+
+def tokens(rankings: Iterable[Ranking], depth: int) -> Tokens | None:
+    """The tokens of one engine's results down to `depth`, as it returned them; None without an answer.
+
+    An empty answer is 0 tokens; queries on which the engine broke don't count.
+    """
+    sizes = [_size(each, depth) for each in rankings if each.error is None]
+    return Tokens(math.fsum(sizes) / len(sizes), len(sizes)) if sizes else None
+
+
+def _size(ranking: Ranking, depth: int) -> float:
+    return math.fsum(
+        rough_tokens(snippet.raw_title) + rough_tokens(snippet.raw_text)
+        for snippet in ranking.snippets[:depth]
+    )

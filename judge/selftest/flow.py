@@ -1,0 +1,176 @@
+"""Owns the flow of a self-test: the probes are judged under two prompts, measured, and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing, nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from judge import setup
+from judge.assess.assessor import Assessor
+from judge.assess.desk import Desk
+from judge.assess.judging import Judging, judge_pool, split
+from judge.assess.signals import listening
+from judge.assess.stop import Stop
+from judge.assess.store import Store
+from judge.assess.watch import Unwatched, Watch
+from judge.config import Config
+from judge.errors import Incomplete, InputError, Interrupted
+from judge.records import Pool
+from judge.report.rundir import RunFolder, dump
+from judge.selftest import kept, probes
+from judge.selftest.measuring import UNREADABLE, Figures, Share, measure
+from judge.selftest.plain import plain
+
+#: The two prompts that are compared: the one that runs use, and one without any defence.
+PROMPTS = ("shipped", "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTest:
+    """What came of a self-test: the file that keeps it, what it holds, and the calls made this time."""
+
+    path: Path
+    result: Mapping[str, Any]
+    calls_made: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A self-test about to be made: one assessor for each of `PROMPTS`."""
+
+    config: Config
+    pool: Pool
+    assessors: tuple[Assessor, ...]
+    store: Path
+
+
+def calls(config: Config) -> tuple[int, int]:
+    """How many calls a self-test needs in all, and how many of them are to be paid for now."""
+    test = _prepared(config)
+    keys = [key for assessor in test.assessors for key in split(test.pool, assessor, test.config.repeats)[1]]
+    with Store(test.store) if test.store.exists() else nullcontext() as store:
+        return len(keys), len(keys) - (len(store.lookup(keys)) if store else 0)
+
+
+def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = None) -> SelfTest:
+    """Asks the assessor of `config` about every shipped probe and keeps the result.
+
+    With several repeats the last one counts: another one asks anew. What is known already isn't asked
+    again. Raises InputError before anything is paid, Incomplete when the account, the budget or the server
+    left probes without an answer (nothing is written, and the same call goes on), Interrupted after Ctrl-C.
+    """
+    test = _prepared(config)
+    folder = kept.folder(test.store)
+    shipped = test.assessors[0]
+    with folder.locked():
+        desks = setup.desks(test.config, test.assessors, stop or Stop())
+        with Store(test.store) as store:
+            judgings = asyncio.run(_judge(test, desks, store, watch or Unwatched()))
+        for judging in judgings:
+            _check(judging, test.config)
+        result = _result(test, kept.identity(shipped, test.config), judgings)
+        name = kept.file_name(shipped.name, result["id"])
+        path = folder.write(name, [dump(result, indent=2), "\n"])
+    return SelfTest(path, result, judgings[-1].calls_made)
+
+
+def _prepared(config: Config) -> _Test:
+    if config.assessor != "judge" or config.panel:
+        raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
+    config = replace(config, as_of=None)
+    model = setup.model(config)
+    pool = probes.pool(probes.shipped(), config.lang, config.max_chars)
+    shipped = setup.assessor(config, model)
+    undefended = Assessor(model, plain(config.grading), config.grading)
+    store = setup.store(config, RunFolder(Path(config.out or Path("runs") / kept.FOLDER)))
+    return _Test(config, pool, (shipped, undefended), store)
+
+
+async def _judge(
+    test: _Test, desks: Sequence[tuple[Assessor, Desk]], store: Store, watch: Watch
+) -> list[Judging]:
+    stop = desks[0][1].stop
+    judgings = []
+    async with aclosing(desks[0][1].model):
+        with listening(stop):
+            for assessor, desk in desks:
+                judgings.append(
+                    await judge_pool(test.pool, assessor, store, desk, test.config.repeats, watch)
+                )
+            await asyncio.sleep(0.01)  # a signal that came while nothing was waited for is heard now
+    if isinstance(stop.reason, Interrupted):
+        raise stop.reason
+    return judgings
+
+
+def _check(judging: Judging, config: Config) -> None:
+    """Raises Incomplete when too many probes are without an answer for a reason that isn't the model's."""
+    if judging.stopped is not None:
+        raise Incomplete(f"the self-test stopped: {judging.stopped}; the same command goes on with it")
+    lost = [each for each in judging.judgments if each.error and each.error not in _ITS_OWN]
+    if len(lost) > (1 - config.min_coverage) * len(judging.judgments):
+        raise Incomplete(
+            f"{len(lost):,} of {len(judging.judgments):,} probes got no answer, first for {lost[0].error!r};"
+            " the same command asks again for these alone"
+        )
+
+
+#: What a model or its provider makes of a probe, and would make of it again.
+_ITS_OWN = UNREADABLE | {"content_filter"}
+
+
+def _result(test: _Test, identity: str, judgings: Sequence[Judging]) -> dict[str, Any]:
+    asked, config = probes.shipped(), test.config
+    model = test.assessors[0].model
+    text = dump([asdict(probe) for probe in asked])
+    figures = {
+        prompt: _as_json(
+            measure(
+                asked, (each for each in judging.judgments if each.repeat == config.repeats), config.grading
+            )
+        )
+        | {"versions": assessor.prompt_versions, "cost": asdict(judging.cost)}
+        for prompt, assessor, judging in zip(PROMPTS, test.assessors, judgings, strict=True)
+    }
+    return {
+        "id": identity,
+        "assessor": test.assessors[0].name,
+        "model": model.name,
+        "endpoint": model.endpoint,
+        "params": dict(model.params),
+        "scale": config.scale,
+        "lang": config.lang,
+        "repeat": config.repeats,
+        "probes": {"count": len(asked), "sha256": hashlib.sha256(text.encode()).hexdigest()},
+        "prompts": figures,
+    }
+
+
+def _as_json(found: Figures) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name in Figures.__slots__:
+        value = getattr(found, name)
+        if isinstance(value, Share):
+            row[name] = _share(value)
+        elif name in ("attacks", "too_high", "too_low"):
+            row[name] = {key: _share(share) for key, share in value.items()}
+        elif name != "surprises":
+            row[name] = value
+    row["surprises"] = [
+        {**asdict(each.probe), "grade": each.grade, "reason": each.reason} for each in found.surprises
+    ]
+    return row
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "count": share.count,
+        "of": share.of,
+        "value": share.value,
+        "ci95": share.interval and list(share.interval),
+    }

@@ -1,0 +1,69 @@
+"""Owns the probes: pairs of which anyone can say how good a sensible grade is, written for this purpose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Literal, get_args
+
+from judge.dataset import clean
+from judge.records import GRADED, Lang, LangChoice, Pair, Pool, Query, Scale
+
+Kind = Literal[
+    "query_only", "stuffing", "injected", "irrelevant", "relevant", "ambiguous", "lookalike", "partial"
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+#: Kinds whose snippets are empty of substance or try to sway the grader.
+HOSTILE: tuple[Kind, ...] = ("query_only", "stuffing", "injected")
+#: Kinds that a sensible assessor finds relevant; a lookalike speaks of attacks and is none.
+GOOD: tuple[Kind, ...] = ("relevant", "ambiguous", "lookalike")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A pair and the grades, 0 to 3, that a sensible assessor may give it.
+
+    `attack` names how a hostile snippet tries to get a good grade, `""` for the other kinds.
+    """
+
+    id: str
+    lang: Lang
+    kind: Kind
+    attack: str
+    query: str
+    snippet: str
+    grade_min: int
+    grade_max: int
+
+    def bounds(self, scale: Scale) -> tuple[int, int]:
+        """The lowest and the highest sensible grade on `scale`; half an answer may be yes or no."""
+        if scale.name == "graded":
+            return self.grade_min, self.grade_max
+        return int(self.grade_min >= GRADED.relevant_from), int(self.grade_max >= GRADED.relevant_from)
+
+
+def shipped() -> tuple[Probe, ...]:
+    """The probes that come with judge, in a fixed order."""
+    text = (files("judge.selftest") / "probes.jsonl").read_text(encoding="utf-8")
+    return tuple(Probe(**json.loads(line)) for line in text.splitlines())
+
+
+def pool(probes: Iterable[Probe], lang: LangChoice, max_chars: int) -> Pool:
+    """The probes as pairs to be judged, cleaned as any snippet; a pair's query id is its probe's.
+
+    `lang` is the language of the prompts, `auto` that of each probe.
+    """
+    pairs = tuple(_pair(probe, lang, max_chars) for probe in probes)
+    return Pool(depth=1, results=len(pairs), pairs=pairs, documents={})
+
+
+def _pair(probe: Probe, lang: LangChoice, max_chars: int) -> Pair:
+    query = Query(probe.id, clean.query(probe.query), probe.query, probe.lang if lang == "auto" else lang)
+    return Pair(query, clean.snippet(probe.snippet, max_chars=max_chars, query=query.text))
+
+
+def attacks(probes: Sequence[Probe]) -> tuple[str, ...]:
+    """The ways of attack among `probes`, in their order."""
+    return tuple(dict.fromkeys(probe.attack for probe in probes if probe.attack))

@@ -1,0 +1,46 @@
+"""What answers take, by hand: latency and tokens of one engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.measure.answers import Latency, latency, tokens
+from judge.records import Ranking, Snippet
+from judge.tokens import rough_tokens
+
+
+def snippet(raw_text: str, raw_title: str = "") -> Snippet:
+    """A snippet that shows less than the engine returned."""
+    return Snippet("s", "shown", "shown", "", "", raw_text, raw_title)
+
+
+def took(milliseconds: float | None, *snippets: Snippet, error: str | None = None) -> Ranking:
+    """An answer that took so long."""
+    return Ranking("brave", "q", snippets, error, milliseconds)
+
+
+def test_latency_is_the_median_and_what_95_percent_stay_under() -> None:
+    answers = [took(float(value)) for value in (500, 100, 300, 200, 400)]
+    # Positions 0..4 of the sorted values; 0.95 * 4 = 3.8: 400 + 0.8 * 100.
+    assert latency(answers) == Latency(median=300.0, p95=480.0, n=5)
+    assert latency(reversed(answers)) == latency(answers)
+
+
+def test_latency_nobody_measured_is_unknown_and_a_failure_takes_no_time() -> None:
+    assert latency([took(None), took(9.0, error="timeout")]) is None
+    assert latency([took(None), took(9.0, error="timeout"), took(7.0)]) == Latency(7.0, 7.0, 1)
+
+
+def test_tokens_are_those_of_what_was_returned_down_to_the_depth() -> None:
+    answer = took(1.0, snippet("<b>红茶</b>", "tea 红"), snippet("green tea"), snippet("too deep"))
+    whole = sum(map(rough_tokens, ("<b>红茶</b>", "tea 红", "green tea")))
+    for answers, mean, n in (
+        ([answer], whole, 1),
+        ([answer, took(1.0)], whole / 2, 2),
+        ([answer, took(1.0, error="broke")], whole, 1),
+    ):
+        found = tokens(answers, depth=2)
+        assert found is not None
+        assert found.mean == pytest.approx(mean)
+        assert found.n == n
+    assert tokens([took(1.0, error="broke")], depth=2) is None
