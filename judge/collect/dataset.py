@@ -1,0 +1,104 @@
+"""Owns making the dataset out of the journal: pure, so the same journal always gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from judge.collect.engines import Request
+from judge.collect.journal import Entry
+from judge.collect.queries import Asked
+from judge.collect.shape import Shape, read
+from judge.collect.sources import Source
+from judge.errors import CallError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of one engine's answer to one query: `results` down to the depth, and how long it took.
+
+    `missing` is the call that is to be made next, None when the answer is whole.
+    """
+
+    results: tuple[Mapping[str, str], ...]
+    latency_ms: float
+    missing: Request | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What one call brought."""
+
+    results: Sequence[Mapping[str, str]]
+    latency_ms: float
+
+
+class Held:
+    """What the journal says of the engines with these `shapes`: pages and errors, the latest counts."""
+
+    def __init__(self, shapes: Mapping[str, Shape]) -> None:
+        self._shapes = shapes
+        self._pages: dict[tuple[str, str, Request], _Page] = {}
+        self._errors: dict[tuple[str, str], str] = {}
+        self._latest: dict[str, str] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Takes one more call into account; what can't be read as an answer any more is none."""
+        shape = self._shapes.get(entry.engine)
+        if shape is None:
+            return
+        if entry.error is None:
+            with suppress(CallError):
+                page = _Page(read(shape, entry.body), entry.latency_ms)
+                self._pages[entry.engine, entry.query_id, entry.request] = page
+        else:
+            self._errors[entry.engine, entry.query_id] = self._latest[entry.engine] = entry.error
+
+    def page(self, engine: str, query_id: str, request: Request) -> _Page | None:
+        """What `request` brought, if it was answered."""
+        return self._pages.get((engine, query_id, request))
+
+    def error(self, engine: str, query_id: str) -> str:
+        """Why the engine has no answer to the query."""
+        own = self._errors.get((engine, query_id))
+        return own or f"not asked: {self._latest.get(engine, 'collecting ended before')}"
+
+
+def hold(found: Iterable[Entry], sources: Iterable[Source]) -> Held:
+    """All that the journal's calls to `sources` come to."""
+    held = Held({source.name: source.shape for source in sources})
+    for entry in found:
+        held.add(entry)
+    return held
+
+
+def answer(source: Source, query: Asked, depth: int, held: Held) -> Answer:
+    """The answer of `source` to `query` as far as it is there: page after page, until one is empty."""
+    results: list[Mapping[str, str]] = []
+    latency = 0.0
+    for request in source.requests(query.text, depth):
+        page = held.page(source.name, query.id, request)
+        if page is None:
+            return Answer(tuple(results), latency, request)
+        results += page.results
+        latency += page.latency_ms
+        if not page.results or len(results) >= depth:
+            break
+    return Answer(tuple(results[:depth]), round(latency, 1), None)
+
+
+def rows(
+    queries: Sequence[Asked], sources: Sequence[Source], depth: int, held: Held
+) -> Iterator[dict[str, Any]]:
+    """The dataset, one row a query in the nested form, engines by name."""
+    for query in queries:
+        engines: dict[str, dict[str, Any]] = {}
+        for source in sorted(sources, key=lambda source: source.name):
+            found = answer(source, query, depth, held)
+            if found.missing is not None:
+                engines[source.name] = {"error": held.error(source.name, query.id)}
+            else:
+                engines[source.name] = {"results": list(found.results), "latency_ms": found.latency_ms}
+        yield {**query.row, "engines": engines}

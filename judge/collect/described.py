@@ -1,0 +1,84 @@
+"""Owns engines that a user describes: `http:NAME` and its table [collect.engines.NAME] in a TOML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+from urllib.parse import urlsplit
+
+from judge.collect.engines import Engine
+from judge.collect.shape import Shape
+from judge.errors import InputError
+
+_RESULT_FIELDS = ("title", "url", "snippet", "date")
+#: What a table may hold, with its type; the words are those of `Engine` and `Shape`.
+_KEYS: Mapping[str, type] = {
+    "url": str,
+    "method": str,
+    "key": str,
+    "headers": dict,
+    "secrets": dict,
+    "params": dict,
+    "body": dict,
+    "page": int,
+    "results": str,
+    "proof": str,
+    "fields": dict,
+}
+_KEPT = frozenset(each.name for each in fields(Engine)) & frozenset(_KEYS)
+
+
+def engine(name: str, table: Mapping[str, Any]) -> Engine:
+    """The engine that `table` describes; raises InputError naming what is wrong with it."""
+    where = f"[collect.engines.{name}]"
+    _check(where, table)
+    base, path = _address(where, table.get("url", ""))
+    kept = {key: table[key] for key in _KEPT if key in table}
+    kept["method"] = str(table.get("method", "POST" if "body" in table else "GET")).upper()
+    return Engine(**kept, name=name, docs=where, shape=_shape(where, table), base_url=base, path=path)
+
+
+def _check(where: str, table: Mapping[str, Any]) -> None:
+    """Raises InputError for a key that is unknown, missing or of another type."""
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise InputError(f"{where}: unknown key {key!r}; known are {', '.join(_KEYS)}")
+        if not isinstance(value, _KEYS[key]) or isinstance(value, bool):
+            raise InputError(f"{where}: {key!r} is {value!r:.80}, not {_KEYS[key].__name__}")
+    for key in ("headers", "secrets", "params"):
+        for part, value in table.get(key, {}).items():
+            if not isinstance(value, str):
+                raise InputError(f"{where}: {part!r} is {value!r:.80}; in {key!r} it is text")
+    if "results" not in table:
+        raise InputError(f"{where}: 'results' is missing; it leads to the list of results, e.g. 'data.items'")
+    if table.get("page", 1) < 1:
+        raise InputError(f"{where}: 'page' is {table['page']}; it is how many results a call gives at most")
+
+
+def _address(where: str, url: str) -> tuple[str, str]:
+    """The server in `url`, which --base-url may replace, and the rest."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or "{" in parts.netloc:
+        raise InputError(
+            f"{where}: 'url' is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}"
+        )
+    base = f"{parts.scheme}://{parts.netloc}"
+    return base, url.removeprefix(base).partition("#")[0]
+
+
+def _shape(where: str, table: Mapping[str, Any]) -> Shape:
+    named = table.get("fields", {})
+    unknown = set(named) - set(_RESULT_FIELDS)
+    if unknown:
+        raise InputError(f"{where}: unknown field {min(unknown)!r}; known are {', '.join(_RESULT_FIELDS)}")
+    title, url, snippet, date = (_paths(where, name, named.get(name, name)) for name in _RESULT_FIELDS)
+    proof = table.get("proof", table["results"])
+    return Shape(results=table["results"], proof=proof, title=title, url=url, snippet=snippet, date=date)
+
+
+def _paths(where: str, name: str, value: object) -> tuple[str, ...]:
+    paths = [value] if isinstance(value, str) else value
+    if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
+        raise InputError(f"{where}: field {name!r} is {value!r:.80}; it is a path such as 'link', or several")
+    return tuple(paths)

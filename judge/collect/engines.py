@@ -1,0 +1,108 @@
+"""Owns what an engine's API looks like on the way out: address, parameters, key; and filling them in.
+
+An engine is data. Its templates hold {query}, {count}, {count_text} (where JSON wants text), {page}
+(from 1), {skipped_pages}, {offset} (results to skip), {first} (the first result's number), {lang} and
+{country}; a parameter whose value is not given is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from judge.collect.shape import Shape
+from judge.report.rundir import dump
+
+_SLOT = re.compile(r"\{(query|count|count_text|page|skipped_pages|offset|first|lang|country)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """How one engine is asked; `docs` is the address at which its maker says so.
+
+    `base_url` is "" where there is no common server; `base_env` names a variable that may hold one.
+    `key` names the variable that holds the key, which goes into the header or the parameter (`secret`)
+    that is "{key}" in `headers` or `secrets`. A `body` is sent as JSON. One call gives `page` results
+    at most. `hint` is what to look at when the engine turns everybody away.
+    """
+
+    name: str
+    docs: str
+    shape: Shape
+    base_url: str = ""
+    base_env: str = ""
+    path: str = ""
+    method: str = "GET"
+    key: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+    page: int = 10
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call as it is made, less its key: the same request is never made again once it is answered."""
+
+    method: str
+    url: str
+    body: str = ""
+
+
+def requests(
+    engine: Engine, base_url: str, query: str, depth: int, place: Mapping[str, str | None]
+) -> list[Request]:
+    """The calls that bring `depth` results for `query`, in order; `place` holds lang and country.
+
+    An engine without a second page is called once, and gives what it gives.
+    """
+    count = min(depth, engine.page)
+    made = []
+    for skipped in range(-(-depth // count)):
+        slots = {
+            **place,
+            "query": query,
+            "count": count,
+            "count_text": str(count),
+            "page": skipped + 1,
+            "skipped_pages": skipped,
+            "offset": skipped * count,
+            "first": skipped * count + 1,
+        }
+        made.append(_request(engine, base_url, slots))
+    return list(dict.fromkeys(made))
+
+
+def _request(engine: Engine, base_url: str, slots: Mapping[str, Any]) -> Request:
+    path = _SLOT.sub(lambda slot: quote(str(slots[slot[1]] or ""), safe=""), engine.path)
+    params = urlencode(filled(engine.params, slots))
+    joint = "&" if "?" in path else "?"
+    body = "" if engine.body is None else dump(filled(engine.body, slots))
+    return Request(engine.method, f"{base_url}{path}{joint + params if params else ''}", body)
+
+
+def filled(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
+    """`template` with its slots filled in, without what has no value.
+
+    A value that is one slot keeps its type, so that a count stays a number in JSON.
+    """
+    values = {name: _value(part, slots) for name, part in template.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _value(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(part, Mapping):
+        return filled(part, slots)
+    if isinstance(part, list):
+        return [_value(each, slots) for each in part]
+    if not isinstance(part, str):
+        return part
+    whole = _SLOT.fullmatch(part)
+    if whole:
+        return slots[whole[1]]
+    return _SLOT.sub(lambda slot: str(slots[slot[1]] or ""), part)

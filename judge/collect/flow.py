@@ -1,0 +1,171 @@
+"""Owns the way from a file of queries to a dataset: read, ask, keep, derive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+from filelock import FileLock, Timeout
+
+from judge.assess.schedule import Limits
+from judge.assess.signals import listening
+from judge.assess.stop import Stop
+from judge.collect import journal, queries
+from judge.collect.asked import Asked
+from judge.collect.asking import Asking, Seat, Watch
+from judge.collect.dataset import Held, answer, hold, rows
+from judge.collect.opening import sources
+from judge.collect.queries import Asked as Query
+from judge.collect.sources import AT_ONCE, Source
+from judge.config import environment
+from judge.errors import Incomplete, InputError, Interrupted
+from judge.report.rundir import RunFolder, dump
+
+#: Seconds that calls under way get when somebody wants to stop.
+_GRACE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a collection came to.
+
+    `data` is the dataset, `journal` the raw answers. `answered` and `failed` count queries for every
+    engine; `incomplete` says what is missing, None when nothing is.
+    """
+
+    data: Path
+    journal: Path
+    queries: int
+    calls_made: int
+    answered: Mapping[str, int]
+    failed: Mapping[str, int]
+    incomplete: Incomplete | None
+
+
+class _Unwatched:
+    """A watch that looks away."""
+
+    def begin(self, asked: int, known: int) -> None:
+        """Ignores the beginning."""
+
+    def answered(self, *, failed: bool) -> None:
+        """Ignores the answer."""
+
+    def end(self) -> None:
+        """Ignores the end."""
+
+
+def collect(asked: Asked, *, watch: Watch | None = None, stop: Stop | None = None) -> Collected:
+    """Asks engines what is missing and writes the dataset, whole, from all that is there.
+
+    Raises InputError before anything is asked, StoreError when the journal or the dataset can't be
+    written, Interrupted after Ctrl-C: then the journal is kept and the dataset left as it was.
+    """
+    stop = stop or Stop()
+    data = Path(asked.out)
+    path = journal.path_of(data)
+    _check(data, path, Path(asked.queries))
+    found = queries.read(Path(asked.queries))
+    opened = sources(asked, environment())
+    with _locked(data):
+        held = hold(journal.entries(path), opened)
+        with journal.Journal(path) as written:
+            calls = asyncio.run(_ask(_Task(asked, found, opened, held, written), watch or _Unwatched(), stop))
+        if stop.reason is not None:
+            raise stop.reason
+        lines = (dump(row) + "\n" for row in rows(found, opened, asked.depth, held))
+        RunFolder(data.parent).write(data.name, lines)
+    return _collected(asked, calls, found, opened, held)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is to be done, and with what."""
+
+    asked: Asked
+    queries: Sequence[Query]
+    sources: Sequence[Source]
+    held: Held
+    journal: journal.Journal
+
+
+def _check(data: Path, path: Path, asked: Path) -> None:
+    """Raises InputError when the dataset would take the place of something else."""
+    if data.suffix != ".jsonl":
+        raise InputError(f"--out is {str(data)!r}; a dataset of judge collect is called NAME.jsonl")
+    if data.resolve() == asked.resolve():
+        raise InputError(f"{data}: is the file of queries; name another --out")
+    if data.exists() and not path.exists():
+        raise InputError(f"{data}: is there, but not from judge collect (no {path.name}); name another --out")
+
+
+@contextmanager
+def _locked(data: Path) -> Iterator[None]:
+    """Keeps other processes from collecting into the same dataset."""
+    lock = FileLock(data.with_name(f".{data.name}.lock"), thread_local=False)
+    try:
+        data.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InputError(
+            f"{data}: another judge is collecting into it; wait for it or name another --out"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{data}: cannot be written: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+async def _ask(task: _Task, watch: Watch, stop: Stop) -> int:
+    """Asks all that is missing, and gives the number of calls; a stop ends it in good order."""
+    asked = task.asked
+    limits = Limits(AT_ONCE, asked.attempts, asked.patience, _GRACE)
+    seats = [Seat(source, asked.rate, stop) for source in task.sources]
+    timeout = aiohttp.ClientTimeout(total=asked.timeout)
+    async with aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session:
+        asking = Asking(task.journal, task.held, limits, asked.depth, stop, session, watch)
+        with listening(stop):
+            working = asyncio.ensure_future(asking.ask(task.queries, seats))
+            await _until_done(working, stop)
+    if isinstance(stop.reason, Interrupted):
+        raise Interrupted("interrupted; every answer so far is kept, the same command goes on from here")
+    return asking.calls
+
+
+async def _until_done(working: asyncio.Future[None], stop: Stop) -> None:
+    """Waits for the work; once a stop is requested, no longer than the grace for calls under way."""
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not working.done():
+        hurrying = asyncio.ensure_future(stop.wait_for_hurry(_GRACE))
+        await asyncio.wait({working, hurrying}, return_when=asyncio.FIRST_COMPLETED)
+        hurrying.cancel()
+        working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+
+
+def _collected(
+    asked: Asked, calls: int, found: Sequence[Query], opened: Sequence[Source], held: Held
+) -> Collected:
+    data = Path(asked.out)
+    answered = {
+        source.name: sum(answer(source, query, asked.depth, held).missing is None for query in found)
+        for source in opened
+    }
+    failed = {name: len(found) - count for name, count in answered.items()}
+    incomplete = None
+    if any(failed.values()):
+        each = ", ".join(f"{name} on {count:,}" for name, count in failed.items() if count)
+        incomplete = Incomplete(
+            f"no answer of {each} of {len(found):,} queries: {data} says why; the same command asks again"
+            " for these alone"
+        )
+    return Collected(data, journal.path_of(data), len(found), calls, answered, failed, incomplete)

@@ -1,0 +1,137 @@
+"""Owns asking an engine over HTTP: one call, with its key, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import quote
+
+import aiohttp
+from yarl import URL
+
+from judge.collect.engines import Engine, Request, requests
+from judge.collect.shape import Shape
+from judge.errors import Declined, SetupError
+from judge.models.access import Access
+from judge.models.faults import transport
+
+#: Queries that are under way at most, and so calls to one engine.
+AT_ONCE = 8
+#: An answer is a page of results; what is larger than this is none.
+_LARGEST = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back for one call: `body` as text, without a key that it repeats."""
+
+    status: int
+    body: str
+    headers: Mapping[str, str]
+
+
+class Source(Protocol):
+    """An engine that can be asked."""
+
+    @property
+    def name(self) -> str:
+        """What the engine is called in the dataset."""
+        ...
+
+    @property
+    def shape(self) -> Shape:
+        """How its answers are read."""
+        ...
+
+    @property
+    def hint(self) -> str:
+        """What to look at when it turns everybody away, `""` when there is nothing in particular."""
+        ...
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be printed or kept."""
+        ...
+
+    def requests(self, query: str, depth: int) -> list[Request]:
+        """The calls that bring `depth` results for `query`, in order."""
+        ...
+
+    async def fetch(self, request: Request, session: aiohttp.ClientSession) -> Response:
+        """What comes back for `request`; raises CallError when nothing whole does."""
+        ...
+
+
+class Http:
+    """An engine behind an HTTP API.
+
+    `access` says where it is and holds the environment with its key, `place` lang and country. Raises
+    SetupError when the address or the key is missing.
+    """
+
+    def __init__(self, engine: Engine, access: Access, place: Mapping[str, str | None]) -> None:
+        if not (access.base_url or engine.base_url or access.environ.get(engine.base_env)):
+            raise SetupError(
+                f"engine {engine.name!r} has no common address: add --base-url {engine.name}=https://…"
+                f" or set {engine.base_env}"
+            )
+        self.name = engine.name
+        self.shape = engine.shape
+        self.hint = engine.hint
+        self._engine = engine
+        self._place = place
+        self._base_url = access.url(engine.base_env, default=engine.base_url)
+        key = access.key(engine.key, self._base_url) if engine.key else ""
+        self.secrets = tuple(dict.fromkeys(filter(None, (key, quote(key, safe="")))))
+        self._headers = {
+            "Accept": "application/json",
+            "User-Agent": "judge",
+            **_with_key(engine.headers, key),
+        }
+        self._params = "&".join(
+            f"{name}={quote(value, safe='')}" for name, value in _with_key(engine.secrets, key).items()
+        )
+
+    def requests(self, query: str, depth: int) -> list[Request]:
+        """The calls that bring `depth` results for `query`, in order."""
+        return requests(self._engine, self._base_url, query, depth, self._place)
+
+    async def fetch(self, request: Request, session: aiohttp.ClientSession) -> Response:
+        """What comes back for `request`; raises Transient or Declined when nothing whole does."""
+        joint = "&" if "?" in request.url else "?"
+        url = URL(request.url + (joint + self._params if self._params else ""), encoded=True)
+        body = request.body.encode() or None
+        headers = {**self._headers, **({"Content-Type": "application/json"} if body else {})}
+        try:
+            async with session.request(
+                request.method, url, data=body, headers=headers, allow_redirects=False
+            ) as response:
+                raw = await _limited(response)
+                return Response(response.status, self._clean(raw), dict(response.headers))
+        except TimeoutError:
+            raise transport("no answer in time", billed=True) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise transport(f"{type(error).__name__}: {error}", *self.secrets, billed=True) from None
+
+    def _clean(self, raw: bytes) -> str:
+        text = raw.decode("utf-8", errors="replace").removeprefix("\ufeff")
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def _with_key(templates: Mapping[str, str], key: str) -> dict[str, str]:
+    """`templates` with the key in its place, without those that have none to show."""
+    return {
+        name: text.replace("{key}", key) for name, text in templates.items() if key or "{key}" not in text
+    }
+
+
+async def _limited(response: aiohttp.ClientResponse) -> bytes:
+    parts = bytearray()
+    async for part in response.content.iter_any():
+        parts += part
+        if len(parts) > _LARGEST:
+            raise Declined("too_long", f"the answer is larger than {_LARGEST >> 20} MB")
+    return bytes(parts)

@@ -1,0 +1,271 @@
+"""Every engine's wire: what is asked, how answers, empty answers and errors are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.collect.asked import Asked
+from judge.collect.catalogue import KNOWN
+from judge.collect.flow import collect
+from judge.errors import SetupError
+from tests.collect.asking import CANARY, KEYS, answers, asked, collected, results, three, write_queries
+from tests.loopback.engines import DATE, EngineServer, Page, Searched
+
+#: What each engine gets for the query 茶 & tea at depth 10, besides its key.
+SENT: dict[str, dict[str, Any]] = {
+    "searxng": {"q": "茶 & tea", "format": "json", "pageno": "1", "language": "zh-CN"},
+    "brave": {
+        "q": "茶 & tea",
+        "count": "10",
+        "offset": "0",
+        "result_filter": "web",
+        "search_lang": "zh-CN",
+        "country": "cn",
+    },
+    "bing": {
+        "q": "茶 & tea",
+        "count": "10",
+        "offset": "0",
+        "responseFilter": "Webpages",
+        "setLang": "zh-CN",
+        "cc": "cn",
+    },
+    "serper": {"q": "茶 & tea", "num": 10, "page": 1, "hl": "zh-CN", "gl": "cn"},
+    "serpapi-google": {
+        "engine": "google",
+        "q": "茶 & tea",
+        "no_cache": "true",
+        "num": "10",
+        "start": "0",
+        "hl": "zh-CN",
+        "gl": "cn",
+    },
+    "serpapi-baidu": {"engine": "baidu", "q": "茶 & tea", "no_cache": "true", "rn": "10", "pn": "0"},
+    "serpapi-bing": {
+        "engine": "bing",
+        "q": "茶 & tea",
+        "no_cache": "true",
+        "count": "10",
+        "first": "1",
+        "cc": "cn",
+    },
+    "tavily": {"query": "茶 & tea", "max_results": 10, "search_depth": "basic"},
+    "exa": {
+        "query": "茶 & tea",
+        "numResults": 10,
+        "userLocation": "cn",
+        "contents": {"highlights": True},
+    },
+    "aliyun-iqs": {
+        "query": "茶 & tea",
+        "engineType": "LiteAdvanced",
+        "timeRange": "NoLimit",
+        "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
+        "advancedParams": {"numResults": "10"},
+    },
+    "bocha": {"query": "茶 & tea", "count": 10, "page": 1, "summary": False},
+}
+#: The header or parameter that carries each engine's key.
+KEY_AT = {
+    "brave": "X-Subscription-Token",
+    "bing": "Ocp-Apim-Subscription-Key",
+    "serper": "X-API-KEY",
+    "serpapi-google": "api_key",
+    "serpapi-baidu": "api_key",
+    "serpapi-bing": "api_key",
+    "tavily": "Authorization",
+    "exa": "x-api-key",
+    "aliyun-iqs": "Authorization",
+    "bocha": "Authorization",
+}
+#: Errors as each engine words them: status, body, and the kind they are.
+REFUSED = (
+    ("searxng", 403, "<html><title>403 Forbidden</title></html>", "auth"),
+    (
+        "brave",
+        422,
+        {"type": "ErrorResponse", "error": {"code": "SUBSCRIPTION_TOKEN_INVALID", "detail": "bad"}},
+        "auth",
+    ),
+    (
+        "brave",
+        429,
+        {"type": "ErrorResponse", "error": {"code": "RATE_LIMITED", "detail": "slow"}},
+        "rate_limit",
+    ),
+    (
+        "bing",
+        401,
+        {"_type": "ErrorResponse", "errors": [{"code": "InvalidAuthorization", "message": "no"}]},
+        "auth",
+    ),
+    ("bing", 403, {"errors": [{"code": "X", "message": "Out of call volume quota."}]}, "quota"),
+    ("serper", 403, {"message": "Unauthorized.", "statusCode": 403}, "auth"),
+    ("serper", 400, {"message": "Not enough credits", "statusCode": 400}, "quota"),
+    ("serpapi-google", 401, {"error": "Invalid API key. Your API key should be here: https://a"}, "auth"),
+    ("serpapi-baidu", 429, {"error": "Your account has run out of searches."}, "quota"),
+    (
+        "serpapi-bing",
+        503,
+        {"search_metadata": {"status": "Error"}, "error": "try again later"},
+        "server_error",
+    ),
+    ("tavily", 401, {"detail": {"error": "Unauthorized: missing or invalid API key."}}, "auth"),
+    ("tavily", 432, {"detail": {"error": "This request exceeds your plan's set usage limit."}}, "quota"),
+    ("exa", 402, {"requestId": "r", "error": "no credits", "tag": "NO_MORE_CREDITS"}, "quota"),
+    ("exa", 400, {"requestId": "r", "error": "numResults", "tag": "INVALID_REQUEST"}, "bad_request"),
+    ("aliyun-iqs", 403, {"requestId": "r", "code": "Retrieval.Arrears", "message": "owes"}, "quota"),
+    (
+        "aliyun-iqs",
+        200,
+        {"requestId": "r", "errorCode": "Retrieval.NotActivate", "errorMessage": "x"},
+        "auth",
+    ),
+    ("aliyun-iqs", 429, {"code": "Retrieval.Throttling.User", "message": "slow"}, "rate_limit"),
+    ("bocha", 403, {"code": "403", "message": "You do not have enough money", "log_id": "l"}, "quota"),
+    ("bocha", 200, {"code": 401, "message": "Invalid API KEY", "log_id": "l"}, "auth"),
+)
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, key in KEYS.items():
+        monkeypatch.setenv(variable, key)
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("engine", KNOWN)
+def test_each_engine_is_asked_in_its_own_words_and_its_results_are_kept_raw(
+    engine: str, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, "茶 & tea")
+    with EngineServer(three) as server:
+        found = collected(tmp_path, server, engine, lang="zh-CN", country="cn")
+    assert found.incomplete is None
+    [request] = server.of(engine)
+    sent = dict(request.sent)
+    if engine in KEY_AT:
+        key = sent.pop("api_key") if KEY_AT[engine] == "api_key" else request.headers[KEY_AT[engine]]
+        assert key.removeprefix("Bearer ") == CANARY
+    assert sent == SENT[engine]
+    [answer] = answers(tmp_path, engine)
+    assert answer["latency_ms"] > 0
+    assert answer["results"] == [
+        {"title": title, "url": url, "snippet": snippet, "date": DATE}
+        for title, url, snippet in results("茶 & tea")
+    ]
+
+
+@pytest.mark.parametrize("engine", KNOWN)
+def test_nothing_found_is_an_empty_list_and_no_error(engine: str, tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda _: Page()) as server:
+        found = collected(tmp_path, server, engine)
+    assert found.incomplete is None
+    assert [answer["results"] for answer in answers(tmp_path, engine)] == [[]]
+
+
+@pytest.mark.parametrize("body", ["", "<html>busy</html>", "[]", "{}", "null", '{"results": 3}', "[" * 5000])
+@pytest.mark.parametrize("engine", KNOWN)
+def test_garbage_is_an_error_and_no_empty_list(engine: str, body: str, tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda _: Page(body=body)) as server:
+        found = collected(tmp_path, server, engine, attempts=1)
+    assert found.incomplete is not None
+    assert answers(tmp_path, engine)[0]["error"].startswith("server_error: ")
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize(("engine", "status", "body", "kind"), REFUSED)
+def test_errors_are_told_apart_by_what_each_engine_says(
+    engine: str, status: int, body: object, kind: str, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, "tea", "coffee")
+    text = body if isinstance(body, str) else json.dumps(body)
+    with EngineServer(lambda _: Page(status=status, body=text)) as server:
+        found = collected(tmp_path, server, engine, attempts=1, patience=0)
+    assert found.failed == {engine: 2}
+    assert answers(tmp_path, engine)[0]["error"].startswith(f"{kind}: "), answers(tmp_path, engine)[0]
+
+
+def test_a_searxng_whose_engines_all_kept_silent_has_not_searched(tmp_path: Path) -> None:
+    body = json.dumps({"query": "tea", "results": [], "unresponsive_engines": [["google", "CAPTCHA"]]})
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda _: Page(body=body)) as server:
+        collected(tmp_path, server, "searxng", attempts=1)
+    assert "CAPTCHA" in answers(tmp_path, "searxng")[0]["error"]
+
+
+def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: Path) -> None:
+    def page(asked: Searched) -> Page:
+        if asked.query == "rare" and asked.sent["pageno"] == "2":
+            return Page()
+        return Page(results(f"{asked.query} {asked.sent['pageno']}", 10))
+
+    write_queries(tmp_path, "common", "rare")
+    with EngineServer(page) as server:
+        collected(tmp_path, server, "searxng", depth=25)
+    common, rare = answers(tmp_path, "searxng")
+    assert [each["title"] for each in common["results"]] == [
+        *(f"common 1 {rank}" for rank in range(1, 11)),
+        *(f"common 2 {rank}" for rank in range(1, 11)),
+        *(f"common 3 {rank}" for rank in range(1, 6)),
+    ]
+    assert len(rare["results"]) == 10
+    assert sorted((each.query, each.sent["pageno"]) for each in server.searched) == [
+        *(("common", page) for page in "123"),
+        *(("rare", page) for page in "12"),
+    ]
+
+
+def test_an_engine_without_a_second_page_is_asked_once(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda asked: Page(results(asked.query, 20))) as server:
+        collected(tmp_path, server, "tavily", depth=50)
+    assert [each.sent["max_results"] for each in server.searched] == [20]
+
+
+def test_a_described_engine_is_asked_as_its_table_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE", CANARY)
+    write_queries(tmp_path, "茶 & tea")
+    toml = tmp_path / "judge.toml"
+    toml.write_text(
+        f'''
+        [collect]
+        queries = "{tmp_path}/queries.tsv"
+        out = "{tmp_path}/data.jsonl"
+        engine = ["http:mine"]
+        [collect.engines.mine]
+        url = "https://mine.example/find?n={{count}}&text={{query}}"
+        key = "MINE"
+        headers = {{ X-Token = "token {{key}}" }}
+        secrets = {{ sig = "{{key}}" }}
+        results = "data.items"
+        fields = {{ title = "name", url = ["link", "href"], snippet = "text" }}
+        ''',
+        encoding="utf-8",
+    )
+    with EngineServer(three) as server:
+        collect(Asked.load(toml, base_urls={"mine": server.url}))
+    [request] = server.searched
+    assert request.sent == {"n": "10", "text": "茶 & tea", "sig": CANARY}
+    assert request.headers["X-Token"] == f"token {CANARY}"
+    assert [each["url"] for each in answers(tmp_path, "mine")[0]["results"]] == [
+        url for _, url, _ in results("x")
+    ]
+
+
+def test_a_public_address_needs_its_key_and_one_of_your_own_its_address(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(three) as server:
+        for engine, said in (("brave", "BRAVE_SEARCH_API_KEY"), ("searxng", "--base-url searxng=")):
+            with pytest.raises(SetupError, match=said):
+                collected(tmp_path, server, engine, base_urls={})
+        assert asked(tmp_path, server, "brave").base_urls == {"brave": server.url}
+    assert not server.searched

@@ -1,0 +1,87 @@
+"""The journal: what was added is there after a kill, and a torn line is no call."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.collect.engines import Request
+from judge.collect.journal import Entry, Journal, entries, path_of
+from judge.errors import InputError, StoreError
+
+texts = st.text(max_size=20)
+
+
+def entry(query_id: str, body: str = "{}") -> Entry:
+    """A call that was answered."""
+    request = Request("GET", "http://localhost/search?q=tea")
+    return Entry("brave", query_id, request, "2026-11-20T01:02:03.004+00:00", 200, 12.5, body, None)
+
+
+@given(body=texts, error=st.none() | texts, status=st.none() | st.integers(100, 599))
+def test_what_is_added_is_read_back_equal(
+    body: str, error: str | None, status: int | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "data.jsonl.raw.jsonl"
+    made = Entry("exa", "q\u2028", Request("POST", "http://a", body), "now", status, 0.1, body, error)
+    for _ in range(2):
+        with Journal(path) as journal:
+            journal.add(made)
+    assert list(entries(path)) == [made, made]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 50, 100])
+def test_a_torn_line_is_no_call_and_the_next_one_begins_a_line(cut: int, tmp_path: Path) -> None:
+    path = path_of(tmp_path / "data.jsonl")
+    with Journal(path) as journal:
+        journal.add(entry("q1", "x" * 100_000))
+        journal.add(entry("q2"))
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert [each.query_id for each in entries(path)] == ["q1"]
+    with Journal(path) as journal:
+        journal.add(entry("q3"))
+    assert [each.query_id for each in entries(path)] == ["q1", "q3"]
+
+
+def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    path.write_bytes(b'{"engine": "br')
+    assert list(entries(path)) == []
+    with Journal(path) as journal:
+        journal.add(entry("q1"))
+    assert [each.query_id for each in entries(path)] == ["q1"]
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"engine": "brave"}', '{"request": 3}'])
+def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(path) as journal:
+        journal.add(entry("q1"))
+    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="journal:2: is no call"):
+        list(entries(path))
+
+
+def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    with pytest.raises(StoreError, match="cannot be written"), Journal(tmp_path / "journal"):
+        pass
+
+
+def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Journal(path) as journal:
+        journal.add(entry("q1"))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 50, hard))
+        try:
+            with pytest.raises(StoreError, match="what is in it is kept"):
+                journal.add(entry("q2"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        journal.add(entry("q3"))
+    assert [each.query_id for each in entries(path)] == ["q1", "q3"]

@@ -1,0 +1,106 @@
+"""What may be asked for: options, names, descriptions; and what is refused before a call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.collect.asked import Asked
+from judge.collect.catalogue import KNOWN
+from judge.collect.opening import sources
+from judge.errors import InputError, SetupError
+
+LOCAL = "http://127.0.0.1:9"
+TABLE: dict[str, Any] = {"url": "https://mine.example/find?q={query}", "results": "items"}
+
+
+def opened(*engines: str, **options: Any) -> list[str]:
+    """The names of what was opened, from an empty environment."""
+    asked = Asked(queries="q.txt", engines=engines, out="d.jsonl", **options)
+    return [source.name for source in sources(asked, {})]
+
+
+def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_is_written_down() -> None:
+    assert opened(*KNOWN, base_urls=dict.fromkeys(KNOWN, LOCAL)) == list(KNOWN)
+    assert all(engine.docs.startswith("https://") for engine in KNOWN.values())
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "said"),
+    [
+        ("brvae", {}, "did you mean 'brave'"),
+        ("google", {}, "unknown engine 'google'"),
+        ("http:mine", {}, r"write a table \[collect.engines.mine\]"),
+        ("brave", {"base_urls": {"brave": LOCAL, "exa": LOCAL}}, "'exa', which is not asked"),
+        ("brave", {"base_urls": {"brave": "ftp://x"}}, "no server's address"),
+        ("brave", {"base_urls": {"brave": "http://me:word@localhost"}}, "user or password"),
+        ("http:mine", {"described": {"mine": {**TABLE, "url": "mine"}}}, "'url' is 'mine'"),
+        ("http:mine", {"described": {"mine": {**TABLE, "url": "https://{query}/x"}}}, "'url' is"),
+        ("http:mine", {"described": {"mine": {"url": TABLE["url"]}}}, "'results' is missing"),
+        ("http:mine", {"described": {"mine": {**TABLE, "colour": "red"}}}, "unknown key 'colour'"),
+        ("http:mine", {"described": {"mine": {**TABLE, "page": True}}}, "'page' is True, not int"),
+        ("http:mine", {"described": {"mine": {**TABLE, "page": 0}}}, "'page' is 0"),
+        ("http:mine", {"described": {"mine": {**TABLE, "fields": {"rank": "x"}}}}, "unknown field 'rank'"),
+        ("http:mine", {"described": {"mine": {**TABLE, "fields": {"url": 3}}}}, "field 'url' is 3"),
+        ("http:mine", {"described": {"mine": {**TABLE, "headers": {"X": 3}}}}, "'X' is 3"),
+        ("langchain:DuckDuckGoSearchAPIWrapper", {}, "its order measures no engine"),
+        ("langchain:ddgs:DDGS", {}, "sorts results on this machine"),
+        ("langchain:langchain_classic.retrievers:EnsembleRetriever", {}, "mixes the results"),
+        ("langchain:Nothing", {}, "not known by name"),
+        ("langchain:no.such.package:Search", {}, "cannot be made"),
+        (
+            "langchain:json:JSONDecoder",
+            {"described": {"JSONDecoder": {"options": {"x": 1}}}},
+            "cannot be made",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        opened(engine, **options)
+
+
+def test_two_engines_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="two engines are called 'brave'"):
+        opened("brave", "http:brave", base_urls={"brave": LOCAL}, described={"brave": TABLE})
+
+
+def test_a_described_engine_on_the_internet_needs_the_key_that_it_names() -> None:
+    with pytest.raises(SetupError, match="set MINE"):
+        opened("http:mine", described={"mine": {**TABLE, "key": "MINE"}})
+
+
+def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text(
+        'model = "lexical"\n[collect]\nqueries = "q.txt"\nengine = ["brave", "http:mine"]\nout = "d.jsonl"\n'
+        'depth = 5\nrate = 2\n[collect.base_urls]\nbrave = "http://a"\n'
+        '[collect.engines.mine]\nresults = "x"\n',
+        encoding="utf-8",
+    )
+    found = Asked.load(toml, depth=7, out=None)
+    assert (found.engines, found.depth, found.rate) == (("brave", "http:mine"), 7, 2)
+    assert (found.base_urls, found.described) == ({"brave": "http://a"}, {"mine": {"results": "x"}})
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("", "lacks QUERIES"),
+        ('queries = "q.txt"', "lacks --engine"),
+        ('queries = "q.txt"\nengine = []\nout = "d"', "no engine was named"),
+        ('queries = "q.txt"\nengine = "brave"', "'engines' of collect is 'brave'"),
+        ("queries = 3", "'queries' of collect is 3"),
+        ("dept = 3", "did you mean 'depth'"),
+        ("depth = true", "'depth' of collect is True"),
+        ('queries = "q"\nengine = ["brave"]\nout = "d"\nrate = 0', "rate is 0"),
+        ('queries = "q"\nengine = ["brave"]\nout = "d"\ntimeout = inf', "timeout is inf"),
+    ],
+)
+def test_bad_options_are_named(table: str, said: str, tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text(f"[collect]\n{table}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        Asked.load(toml)

@@ -1,0 +1,74 @@
+"""Turns at an engine: evenly, in order, and none during a pause. Time is a clock that sleeping moves on."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from judge.assess.stop import Stop
+from judge.collect.pace import Pace
+from judge.errors import Incomplete, JudgeError
+
+
+class Clock:
+    """A clock that only goes while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def read(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+def test_turns_are_evenly_apart_and_in_order() -> None:
+    async def turns() -> list[tuple[int, float]]:
+        clock, taken = Clock(), []
+        pace = Pace(4.0, clock.sleep, clock.read)
+
+        async def take(number: int) -> None:
+            await pace.turn()
+            taken.append((number, clock.now - 100.0))
+
+        await asyncio.gather(*(take(number) for number in range(4)))
+        return taken
+
+    assert asyncio.run(turns()) == [(0, 0.0), (1, 0.25), (2, 0.5), (3, 0.75)]
+
+
+def test_a_pause_that_begins_during_a_wait_is_waited_for() -> None:
+    async def second_turn() -> float:
+        clock = Clock()
+        paused = False
+
+        async def sleep(seconds: float) -> None:
+            nonlocal paused
+            await clock.sleep(seconds)
+            if not paused:
+                paused = True
+                pace.pause(60.0)
+
+        pace = Pace(1.0, sleep, clock.read)
+        await pace.turn()
+        await pace.turn()
+        return clock.now - 100.0
+
+    assert asyncio.run(second_turn()) == 61.0
+
+
+def test_a_stop_ends_the_wait() -> None:
+    async def wait() -> None:
+        stop = Stop()
+        pace = Pace(0.001, stop.sleep)
+        await pace.turn()
+        waiting = asyncio.ensure_future(pace.turn())
+        await asyncio.sleep(0)
+        stop.request(Incomplete("enough"))
+        await waiting
+
+    with pytest.raises(JudgeError, match="enough"):
+        asyncio.run(wait())

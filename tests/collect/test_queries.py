@@ -1,0 +1,65 @@
+"""Files of queries: every form, and what is wrong with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from judge.collect.queries import read
+from judge.dataset.identifiers import query_id_of
+from judge.errors import InputError
+
+TEA = query_id_of("tea")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("q.txt", "\ufefftea\n\n 茶 \r\n", [(TEA, "tea"), (query_id_of("茶"), "茶")]),
+        ("q.tsv", "a\ttea\nb\twhat\tever\n", [("a", "tea"), ("b", "what\tever")]),
+        ("q.csv", 'query_id,query,topic\na,tea,food\n7,"red, wine",\n', [("a", "tea"), ("7", "red, wine")]),
+        ("q.csv", "query;topic\r\ntea;food\r\n", [(TEA, "tea")]),
+        ("q.jsonl", '{"query": "tea"}\n{"query_id": 7, "query": "红茶"}\n', [(TEA, "tea"), ("7", "红茶")]),
+    ],
+)
+def test_forms(name: str, text: str, found: list[tuple[str, str]], tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    assert [(query.id, query.text) for query in read(tmp_path / name)] == found
+
+
+def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"query": "tea", "reference": "a drink", "topic": 3, "engines": {"x": []}}\n', "utf-8")
+    [query] = read(path)
+    assert query.row == {"query_id": TEA, "query": "tea", "reference": "a drink", "topic": 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("q.xlsx", "", "unknown file type"),
+        ("q.txt", "\n", "holds no queries"),
+        ("q.tsv", "tea\n", "q.tsv:1: has no tab"),
+        ("q.tsv", "a\ttea\na\twine\n", "q.tsv:2: query 'a' .* is there already, at .*q.tsv:1"),
+        ("q.txt", "tea\ntea\n", "is there already"),
+        ("q.csv", "question\ntea\n", "no column 'query'"),
+        ("q.csv", "query,query\ntea,x\n", "given twice"),
+        ("q.csv", "query,topic\ntea\n", "has 1 cells for 2 columns"),
+        ("q.csv", "query,topic\n,food\n", "field 'query' is missing"),
+        ("q.jsonl", '{"query": 3}\n', "q.jsonl:1: field 'query' is 3, not text"),
+        ("q.jsonl", '{"query": "\\u200b"}\n', "nothing is to be read"),
+        ("q.jsonl", '{"query": "tea \\ud800"}\n', "half a character"),
+        ("q.jsonl", '{"query": "tea", "query_id": "a/b"}\n', "field 'query_id'"),
+        ("q.jsonl", '{"query": "tea", "weight": NaN}\n', "no JSON value"),
+    ],
+)
+def test_what_is_wrong_is_named(name: str, text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        read(tmp_path / name)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / "q.txt")

@@ -1,0 +1,45 @@
+"""Owns LangChain wrappers that need no server."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool
+
+
+class Retriever(BaseRetriever):
+    """Finds two documents for every query."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [Document(page_content=f"{query} {rank}", metadata={"source": "https://a"}) for rank in (1, 2)]
+
+
+class Tool(BaseTool):
+    """Answers as search tools do."""
+
+    name: str = "search"
+    description: str = "searches"
+
+    def _run(self, query: str) -> dict[str, Any]:
+        return {"query": query, "results": [{"content": f"{query} {rank}", "score": 1.0} for rank in (1, 2)]}
+
+
+class Texts:
+    """Answers with JSON text, as older wrappers do."""
+
+    def run(self, query: str) -> str:
+        return f'["{query} 1", "{query} 2"]'
+
+
+class Slow:
+    """Takes longer than anybody waits."""
+
+    def run(self, query: str) -> str:
+        time.sleep(1.0)
+        return "[]"
