@@ -1,0 +1,77 @@
+"""Owns the commands of the nights: nightly, and baseline set and show."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from judge.commands import options
+from judge.commands.terminal import print_json, watch
+
+Toml = Annotated[
+    Path, typer.Argument(help="TOML file: the options of a run, [collect], [nightly].", show_default=False)
+]
+Day = Annotated[
+    str | None, typer.Option("--date", help="Day of the night, e.g. 2026-05-01 (default: today).")
+]
+Schedule = Annotated[
+    str | None,
+    typer.Option("--print-schedule", help="Print what runs it every night: cron, systemd or github."),
+]
+Nights = Annotated[Path, typer.Option("--folder", help="Folder of the nights.")]
+_NIGHTS = Path("runs/nights")
+
+baseline = typer.Typer(
+    name="baseline",
+    help="Freeze a run that every night is held against, or say which one it is.",
+    no_args_is_help=True,
+)
+
+
+def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule = None) -> None:
+    """Do a night: collect, judge, hold against the baseline, tell. The same command again resumes.
+
+    Exits with 0 when all is fine, 1 when an engine became worse, 3 when nothing can be said of engines.
+    """
+    from judge.assess.signals import raising
+    from judge.nightly import flow
+
+    if schedule is not None:
+        from judge.nightly.schedules import schedule as schedule_of
+
+        typer.echo(schedule_of(schedule, toml), nl=False)
+        return
+    with raising():
+        told = flow.nightly(toml, day or date.today().isoformat(), watch())
+    for line in told.lines:
+        typer.echo(line)
+    sys.exit(told.record["exit"])
+
+
+@baseline.command("set")
+def set_(run: options.RunFolder, folder: Nights = _NIGHTS) -> None:
+    """Make a run the baseline: what is needed of it is copied, so the run may go."""
+    from judge.nightly import flow
+
+    said = flow.set_baseline(run, folder)
+    typer.echo(f"baseline of {folder}: {said['name']} ({said['queries']:,} queries, {said['assessor']})")
+    if not said["canaries"]:
+        typer.echo(
+            "it has no canaries, so a judge that drifts is known by its name alone; better set a night"
+        )
+
+
+@baseline.command()
+def show(folder: Nights = _NIGHTS, json: options.Json = False) -> None:
+    """Say which run is the baseline."""
+    from judge.nightly import flow
+
+    said = flow.shown_baseline(folder)
+    if json:
+        print_json(said)
+    else:
+        typer.echo(f"{said['name']} ({said['queries']:,} queries, {said['assessor']}), kept as {said['id']}")

@@ -1,0 +1,119 @@
+"""Owns what a night comes to, in one word: which of all that was found decides, and the exit code.
+
+What makes grades mean something else comes before what they say: a changed judge, then judgments that
+are missing, then other queries. Only then can an engine be blamed. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from judge.nightly.gate import Row
+
+Status = Literal["fine", "regression", "incomplete", "judge drift", "no baseline", "different queries"]
+EXITS: Mapping[Status, int] = {
+    "fine": 0,
+    "no baseline": 0,
+    "regression": 1,
+    "incomplete": 3,
+    "judge drift": 3,
+    "different queries": 3,
+}
+
+
+_NO_BASELINE = "there is no baseline yet, so nothing is compared; to set one: judge baseline set RUN"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known of a night: sentences on why each status may be its own, and the gate's rows.
+
+    `broken` says, by engine, what broke tonight. `baseline` is whether there is one.
+    """
+
+    baseline: bool
+    judge: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    queries: Sequence[str] = ()
+    broken: Mapping[str, str] = field(default_factory=dict)
+    rows: Sequence[Row] = ()
+
+    @property
+    def suspended(self) -> bool:
+        """Whether tonight's scores can't be held against the baseline's, so that no engine is blamed."""
+        return bool(self.judge or self.missing or self.queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A night's status, why, and the exit code of the command."""
+
+    status: Status
+    because: tuple[str, ...]
+
+    @property
+    def exit(self) -> int:
+        """0 fine, 1 an engine is worse, 3 nothing can be said of the engines."""
+        return EXITS[self.status]
+
+
+def decide(found: Found) -> Decision:
+    """The status of a night, its reasons before others that hold as well."""
+    drops = [_drop(row) for row in found.rows if row.verdict == "regression"]
+    reasons: tuple[tuple[Status, Sequence[str]], ...] = (
+        ("judge drift", found.judge),
+        ("incomplete", found.missing),
+        ("different queries", found.queries),
+        # An engine that is surely worse is said first, even when another one broke.
+        ("regression", drops),
+        ("incomplete", [*found.broken.values(), *_unsure(found)]),
+        ("no baseline", () if found.baseline else [_NO_BASELINE]),
+    )
+    because = [(status, reason) for status, all_ in reasons for reason in all_]
+    return Decision(because[0][0] if because else "fine", tuple(reason for _, reason in because))
+
+
+def _unsure(found: Found) -> Iterator[str]:
+    for row in found.rows:
+        if row.verdict == "incomplete" and row.change.engine not in found.broken:
+            what = f"{row.change.engine}: {row.change.measure}"
+            if row.change.n:
+                yield f"{what} fell, or did not: grades of what is unjudged could turn it"
+            else:
+                yield f"{what} can't be compared: no query has a value at the baseline and tonight"
+
+
+def _drop(row: Row) -> str:
+    change = row.change
+    return (
+        f"{change.engine}: {change.measure} fell by {-(change.change or 0):.3f}, from {change.baseline:.3f}"
+        f" to {change.tonight:.3f} on {change.n:,} queries (p = {row.p_holm:.2g})"
+    )
+
+
+def broken(tonight: Mapping[str, Any], baseline: Mapping[str, Any], max_missing: float) -> dict[str, str]:
+    """What broke, by engine: one that gave far fewer answers than at the baseline, or is gone.
+
+    Both are `engines` of a summary.json. An answer is missing when the engine failed or has no ranking;
+    empty answers count when they become as many, for that is a broken interface more often than a bad
+    ranking.
+    """
+    said = {}
+    for engine, before in sorted(baseline.items()):
+        now = tonight.get(engine)
+        if now is None:
+            said[engine] = f"{engine}: is in the baseline and not in tonight's dataset"
+            continue
+        share, was = _answered(now), _answered(before)
+        if was - share > max_missing:
+            said[engine] = (
+                f"{engine}: answered {share:.0%} of the queries, {was:.0%} at the baseline"
+                f" ({now['errors']:,} errors, {now['empty']:,} empty, {now['absent']:,} without a ranking)"
+            )
+    return said
+
+
+def _answered(row: Mapping[str, Any]) -> float:
+    return float(row["answered"] / row["queries"]) if row["queries"] else 0.0

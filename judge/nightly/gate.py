@@ -1,0 +1,157 @@
+"""Owns the gate: whether an engine became worse than it was at the baseline, told from chance.
+
+The unit is the query, always paired: an engine tonight meets itself in the baseline on the queries that
+have a value for both. One-sided: a drop is looked for, what rose is reported and never an alarm. All
+engines and measures are one family (Holm), so that `alpha` is how often a night of nothing but chance
+raises an alarm. Pure: records in, decision out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from judge.measure.compare import Comparison
+from judge.measure.formulas import Floats
+from judge.measure.resampling import holm
+from judge.measure.score import Scores
+from judge.nightly.rules import Rules
+
+Verdict = Literal["fine", "regression", "improvement", "incomplete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How an engine's mean moved from `baseline` to `tonight`, over the `n` queries that both have.
+
+    `change` is tonight - baseline, `low` to `high` its 95 % interval, `least` to `most` what it can be
+    over all grades that unjudged snippets could have. `p` is the chance of such a drop when there is
+    none (paired randomisation, one-sided). None where nothing can be said.
+    """
+
+    engine: str
+    measure: str
+    n: int
+    baseline: float | None
+    tonight: float | None
+    change: float | None
+    low: float | None
+    high: float | None
+    least: float | None
+    most: float | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the gate says of one change; `p_holm` is its p among all that were tested tonight."""
+
+    change: Change
+    p_holm: float | None
+    verdict: Verdict
+
+
+def decide(changes: Sequence[Change], broken: Collection[str], rules: Rules) -> tuple[Row, ...]:
+    """A verdict on each change, in the same order; engines that are `broken` tonight are blamed for nothing.
+
+    A drop is a regression when it is significant at `rules.alpha` over all that is tested, at least
+    `rules.min_drop`, and no grades of unjudged snippets could turn it: else it is incomplete.
+    """
+    tested = [change.p is not None and change.engine not in broken for change in changes]
+    p = np.array([change.p if test else np.nan for change, test in zip(changes, tested, strict=True)], float)
+    falls, rises = holm(p), holm(1 - p)
+    return tuple(
+        Row(
+            change, None if np.isnan(fall) else float(fall), _verdict(change, float(fall), float(rise), rules)
+        )
+        for change, fall, rise in zip(changes, falls, rises, strict=True)
+    )
+
+
+def _verdict(change: Change, fall: float, rise: float, rules: Rules) -> Verdict:
+    moved, least, most = change.change, change.least, change.most
+    if np.isnan(fall) or moved is None or least is None or most is None:
+        return "incomplete"
+    if fall < rules.alpha and moved <= -rules.min_drop:
+        return "regression" if most < 0 else "incomplete"
+    if rise < rules.alpha and moved >= rules.min_drop and least > 0:
+        return "improvement"
+    return "fine"
+
+
+def one_sided(p: float | None, change: float | None) -> float | None:
+    """The chance of a drop like this, from that of a change like this in either direction.
+
+    Signs are flipped at random, so both directions are equally likely and the two-sided p is halved.
+    """
+    if p is None or change is None:
+        return None
+    return p / 2 if change < 0 else 1 - p / 2
+
+
+def changes(
+    compared: Sequence[Comparison], scores: Scores, sides: Mapping[str, tuple[str, str]]
+) -> tuple[Change, ...]:
+    """One change per engine and measure, in their order.
+
+    `sides` gives, for each engine, what it is called in `scores`: at the baseline and tonight.
+    """
+    value, _, _ = scores.by_query()
+    found = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compared}
+    return tuple(_changes(found, scores, value, sides))
+
+
+def _changes(
+    found: Mapping[tuple[str, frozenset[str]], Comparison],
+    scores: Scores,
+    value: Floats,
+    sides: Mapping[str, tuple[str, str]],
+) -> Iterator[Change]:
+    for engine, (before, now) in sides.items():
+        places = [scores.engines.index(name) for name in (before, now)]
+        for at, measure in enumerate(scores.measures):
+            pair = found.get((str(measure), frozenset((before, now))))
+            if pair is not None:
+                both = value[places, :, at]
+                both = both[:, ~np.isnan(both).any(0)]
+                means = both.mean(1) if both.size else (None, None)
+                yield _change(engine, pair if pair.a == now else _turned(pair), means)
+
+
+def _turned(pair: Comparison) -> Comparison:
+    """The same comparison seen from the other side."""
+
+    def minus(number: float | None) -> float | None:
+        return None if number is None else 0.0 - number
+
+    low, high, least, most = (minus(each) for each in (pair.high, pair.low, pair.most, pair.least))
+    return replace(
+        pair,
+        a=pair.b,
+        b=pair.a,
+        difference=minus(pair.difference),
+        low=low,
+        high=high,
+        least=least,
+        most=most,
+    )
+
+
+def _change(engine: str, pair: Comparison, means: Sequence[float | None] | Floats) -> Change:
+    baseline, tonight = (None if mean is None else float(mean) for mean in means)
+    return Change(
+        engine=engine,
+        measure=pair.measure,
+        n=pair.n,
+        baseline=baseline,
+        tonight=tonight,
+        change=pair.difference,
+        low=pair.low,
+        high=pair.high,
+        least=pair.least,
+        most=pair.most,
+        p=one_sided(pair.p, pair.difference),
+    )

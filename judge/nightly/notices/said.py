@@ -1,0 +1,158 @@
+"""Owns what a night comes to in a few lines, made to be read in a telephone's notification.
+
+The lines are text: names from outside stand between `legible.ISOLATE` and `END`, and every format
+escapes them and the rest in its own way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judge.report.charts.texts import fixed
+from judge.report.page.legible import END, ISOLATE, isolated, short
+from judge.report.words import counted
+
+Row = Mapping[str, Any]
+
+#: How many engines a title names.
+_NAMED = 2
+#: How much of a sentence is shown that may hold a server's words.
+_SENTENCE = 500
+_NAME = re.compile(f"{ISOLATE}(.*?){END}")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What is said of a night: the title alone says what happened, `lines` how much and how sure."""
+
+    title: str
+    lines: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def notice(night: Row) -> Notice:
+    """What the record of a night comes to."""
+    blamed = worst(night)
+    named = [f"{isolated(row['engine'])} {_by(row)}" for row in blamed[:_NAMED]]
+    named += [f"{len(blamed) - _NAMED} more"] if len(blamed) > _NAMED else []
+    title = f"judge {night['date']}: {night['status']}" + (f": {', '.join(named)}" if named else "")
+    return Notice(title, tuple(_lines(night)), tuple(map(_sentence, night["remarks"])))
+
+
+def worst(night: Row) -> list[Row]:
+    """One row an engine that regressed, its largest drop, the worst engine first."""
+    found: dict[str, Row] = {}
+    for row in sorted(rows(night, "regression"), key=lambda row: (row["change"], row["engine"])):
+        found.setdefault(row["engine"], row)
+    return list(found.values())
+
+
+def rows(night: Row, *verdicts: str) -> list[Row]:
+    """What the gate decided, as far as it came to one of the verdicts."""
+    return [row for row in (night["gate"] or {}).get("rows", ()) if row["verdict"] in verdicts]
+
+
+def plain(text: str) -> str:
+    """The text where nothing marks a name."""
+    return _NAME.sub(r"\1", text)
+
+
+def parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, and whether each is a name."""
+    for at, piece in enumerate(_NAME.split(text)):
+        if piece or at % 2:
+            yield piece, at % 2 == 1
+
+
+def decided(row: Row) -> str:
+    """A row of the gate in a line: who, by how much, and how sure that is."""
+    said = f"{isolated(row['engine'])} {row['verdict']}: {row['measure']}"
+    if row["change"] is None:
+        return f"{said} has no value on both nights"
+    said += f" {_signed(row['change'])} ({fixed(row['baseline'])} to {fixed(row['tonight'])}"
+    if row["low"] is not None and row["high"] is not None:
+        said += f"; 95 %: {_signed(row['low'])} to {_signed(row['high'])}"
+    said += ")" if row["p_holm"] is None else f"), p (Holm) {_p(row['p_holm'])}"
+    return f"{said}, {counted(row['n'], 'query', 'queries')}"
+
+
+def reasons(night: Row) -> Iterator[str]:
+    """Why the night is not fine, but for its drops, which come first: the gate's rows tell more of them."""
+    yield from map(_sentence, night["because"][len(rows(night, "regression")) :])
+
+
+def _lines(night: Row) -> Iterator[str]:
+    yield from map(decided, rows(night, "regression"))
+    yield from reasons(night)
+    yield from map(decided, rows(night, "improvement"))
+    if night["status"] == "fine":
+        yield _all_fine(night)
+    if night["canaries"]:
+        yield _canaries(night["canaries"])
+    if night["coverage"] is not None:
+        yield (
+            f"{night['judged']:,} of {night['judgments']:,} judged ({night['coverage']:.1%}),"
+            f" {counted(night['queries'], 'query', 'queries')}" + _failures(night["failures"])
+        )
+    yield _cost(night["cost"])
+
+
+def _all_fine(night: Row) -> str:
+    gate = night["gate"] or {}
+    return (
+        f"no engine is worse than in the baseline {isolated(str((night['baseline'] or {}).get('name')))}:"
+        f" {counted(len(gate.get('rows', ())), 'comparison')} by {', '.join(gate.get('measures', ()))}"
+    )
+
+
+def _canaries(found: Row) -> str:
+    if not found["judged"]:
+        return f"canaries: none of {counted(found['pairs'], 'pair')} could be graded"
+    said = f"canaries: {counted(found['pairs'], 'pair')}, mean grade {fixed(found['mean_grade'], '.2f')}"
+    if found["compared"]:
+        said += (
+            f" (baseline {fixed(found['baseline_mean'], '.2f')}),"
+            f" {found['changed']:,} of {found['compared']:,} changed"
+        )
+    return said + (", the judge has drifted" if found["drift"] else "")
+
+
+def _failures(failures: Mapping[str, int]) -> str:
+    listed = ", ".join(f"{count:,} {isolated(kind)}" for kind, count in failures.items() if count)
+    return f"; failed: {listed}" if listed else ""
+
+
+def _cost(cost: Row) -> str:
+    money = "price unknown" if cost["usd"] is None else f"${cost['usd']:.4f}"
+    return f"cost: {counted(cost['calls'], 'call')}, {money}"
+
+
+def _sentence(text: str) -> str:
+    return " ".join(short(text, _SENTENCE).split())
+
+
+def _by(row: Row) -> str:
+    return f"{row['measure']} {_signed(row['change'])}"
+
+
+def _signed(value: float) -> str:
+    return fixed(value, "+.3f")
+
+
+def _p(value: float) -> str:
+    return "below 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def cut(lines: Iterable[str], most: int) -> Sequence[str]:
+    """As many of the lines as have at most `most` characters together, and that there were more."""
+    kept: list[str] = []
+    left = most
+    for line in lines:
+        left -= len(line) + 1
+        if left < 0:
+            return [*kept, "…"]
+        kept.append(line)
+    return kept

@@ -1,0 +1,185 @@
+"""Owns telling a chat or a server about a night: one POST to an address that is itself a secret.
+
+Formats: Slack's incoming webhooks, the custom bots of Feishu (Lark) and DingTalk, with their optional
+signatures, and plain JSON. Feishu and DingTalk answer 200 to what they refuse, and say so in the body.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from typing import Any, Self
+from urllib.error import HTTPError
+from urllib.parse import quote_plus, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_attempt, wait_exponential
+
+from judge.dataset.clean import visible
+from judge.errors import InputError
+from judge.models.faults import mask, shorten
+from judge.report.rundir import dump
+
+#: Seconds that one try may wait for the server, and how many tries there are.
+TIMEOUT = 10.0
+TRIES = 3
+_KEYS = ("kind", "url_env", "secret_env", "link")
+_PASSING = frozenset({408, 425, 429, *range(500, 600)})
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where to tell, in which format; `link` leads people to the report, with {date} in it."""
+
+    kind: str
+    url: str = field(repr=False)
+    secret: str = field(default="", repr=False)
+    link: str = ""
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], environ: Mapping[str, str]) -> Self:
+        """The webhook that `[nightly] webhook` asks for; InputError says what is wrong with the table."""
+        for key, value in table.items():
+            if key not in _KEYS:
+                raise InputError(f"[nightly] webhook: unknown key {key!r}; it takes {', '.join(_KEYS)}")
+            if not isinstance(value, str):
+                raise InputError(f"[nightly] webhook: {key} is {value!r}, not text")
+        kind = table.get("kind", "json")
+        if kind not in _FORMATS:
+            raise InputError(f"[nightly] webhook: kind is {kind!r}; it is {', '.join(_FORMATS)}")
+        if "url_env" not in table:
+            raise InputError(
+                "[nightly] webhook: url_env is missing: the name of the environment variable that holds the"
+                " address, which is a secret and never stands in a file"
+            )
+        url = _secret(environ, table["url_env"])
+        if urlsplit(url).scheme not in ("https", "http"):
+            raise InputError(f"[nightly] webhook: ${table['url_env']} holds no https:// address")
+        secret = _secret(environ, table["secret_env"]) if "secret_env" in table else ""
+        return cls(kind, url, secret, table.get("link", ""))
+
+
+def _secret(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(name, "").strip()
+    if not value:
+        raise InputError(f"[nightly] webhook: the environment variable {name!r} is not set; set it")
+    return value
+
+
+def post(webhook: Webhook, text: str, night: Mapping[str, Any], *, pause: float = 1.0) -> str:
+    """Tells `text` of the night, trying again after a passing fault; what went wrong, empty if nothing.
+
+    `pause` is how many seconds the first wait between two tries takes.
+    """
+    tries = Retrying(
+        stop=stop_after_attempt(TRIES),
+        wait=wait_exponential(multiplier=pause),
+        retry=retry_if_result(lambda answer: answer.passing),
+    )
+    try:
+        answer: _Answer = tries(_try, webhook, text, night)
+    except RetryError as error:
+        answer = error.last_attempt.result()
+    return shorten(visible(mask(answer.wrong, webhook.secret, *_pieces(webhook.url))))
+
+
+def message(webhook: Webhook, text: str, night: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The address to post to and the body as JSON: of now, where they are signed."""
+    return _FORMATS[webhook.kind](webhook, text, night)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What went wrong with a try, empty if nothing did, and whether it may pass."""
+
+    wrong: str
+    passing: bool = False
+
+
+class _Stay(HTTPRedirectHandler):
+    """Follows nobody to another address: what was meant for one server is no other's business."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def _try(webhook: Webhook, text: str, night: Mapping[str, Any]) -> _Answer:
+    # The signatures hold the time, so every try is made anew.
+    url, body = message(webhook, text, night)
+    headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "judge"}
+    request = Request(url, dump(body).encode(), headers, method="POST")  # noqa: S310 - https or http, see `of`
+    try:
+        with build_opener(_Stay).open(request, timeout=TIMEOUT) as response:
+            return _Answer(_refusal(response.read(10_000)))
+    except HTTPError as error:
+        with error:
+            return _Answer(f"HTTP {error.code}", passing=error.code in _PASSING)
+    except (OSError, HTTPException, ValueError) as error:
+        # Their words may hold the address.
+        reason = getattr(error, "reason", error)
+        return _Answer(f"no answer ({type(reason).__name__})", passing=not isinstance(error, ValueError))
+
+
+def _refusal(raw: bytes) -> str:
+    """What Feishu (code) or DingTalk (errcode) says when it took the request but not the message."""
+    try:
+        body = json.loads(raw)
+    except ValueError:
+        return ""
+    if not isinstance(body, dict):
+        return ""
+    code = body.get("errcode", body.get("code", 0))
+    said = body.get("errmsg", body.get("msg", ""))
+    return f"refused with {code!r}: {said}" if code not in (0, "0") else ""
+
+
+def _pieces(url: str) -> list[str]:
+    """The address and each part of it that could be its secret."""
+    return [url, *sorted((part for part in re.split(r"[/?&=#@]", url) if len(part) >= 8), key=len)[::-1]]
+
+
+def _plain_json(webhook: Webhook, text: str, night: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    return webhook.url, {"text": text, "night": night}
+
+
+def _slack(webhook: Webhook, text: str, night: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(char, entity)
+    return webhook.url, {"text": text}
+
+
+def _feishu(webhook: Webhook, text: str, night: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    # <at user_id="all"> calls everybody, and nothing escapes it.
+    body: dict[str, Any] = {"msg_type": "text", "content": {"text": text.replace("<", "＜")}}
+    if webhook.secret:
+        seconds = str(int(time.time()))
+        body |= {"timestamp": seconds, "sign": _signature(f"{seconds}\n{webhook.secret}", "")}
+    return webhook.url, body
+
+
+def _dingtalk(webhook: Webhook, text: str, night: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    url = webhook.url
+    if webhook.secret:
+        millis = int(time.time() * 1000)
+        sign = quote_plus(_signature(webhook.secret, f"{millis}\n{webhook.secret}"))
+        url += f"{'&' if '?' in url else '?'}timestamp={millis}&sign={sign}"
+    return url, {"msgtype": "text", "text": {"content": text}}
+
+
+def _signature(key: str, text: str) -> str:
+    return base64.b64encode(hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()).decode()
+
+
+_FORMATS: Mapping[str, Callable[[Webhook, str, Mapping[str, Any]], tuple[str, dict[str, Any]]]] = {
+    "json": _plain_json,
+    "feishu": _feishu,
+    "dingtalk": _dingtalk,
+    "slack": _slack,
+}

@@ -1,0 +1,161 @@
+"""Owns small worlds in which nights happen: engines whose results come and go, and a judge with moods.
+
+Datasets come from `tests.nightly.simulated`; each snippet says its true grade, and the judge on loopback
+reads it there, flips now and then, and can be swapped or switched off. Canaries get their expected grade.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from judge.nightly import canaries, flow
+from judge.records import Usage
+from tests.loopback.server import Asked, LoopbackServer, Reply
+from tests.nightly import simulated
+from tests.worlds import fenced, write_rows
+
+#: Results of a list: few, so that a night is soon over.
+_SHOWN = 5
+_EXPECTED = {
+    row["snippet"]: row["expected"]
+    for row in map(json.loads, canaries.path().read_text(encoding="utf-8").splitlines())
+}
+
+
+@dataclass
+class Judge:
+    """The judge behind the server: what it is called, how often it flips, and what is wrong with it.
+
+    `swapped` is the share of snippets to which it gives another grade than it used to, `delay` seconds a
+    reply takes, `mumbles` whether its replies hold no verdict, `down` whether the server is.
+    """
+
+    served: str = "fake"
+    flips: float = 0.02
+    swapped: float = 0.0
+    delay: float = 0.0
+    mumbles: bool = False
+    down: bool = False
+
+    def answer(self, asked: Asked) -> Reply:
+        """What it says of the snippet that is asked about."""
+        if self.down:
+            return Reply(status=503, body="{}")
+        shown = fenced(asked.prompt)
+        said = re.search(r"grade=(\d)", shown)
+        grade = int(said[1]) if said else _EXPECTED[shown]
+        if _chance("swapped", shown) < self.swapped:
+            grade = _beside(grade, shown)
+        if _chance("flip", asked.prompt, asked.attempt) < self.flips:
+            grade = _beside(grade, shown, asked.attempt)
+        text = "hm" if self.mumbles else json.dumps({"reason": f"it is {grade}", "grade": grade})
+        return Reply(text=text, delay=self.delay, model=self.served, usage=Usage(100, 0, 10))
+
+
+def _chance(*parts: object) -> float:
+    """A number from 0 to 1 that hangs on `parts` alone."""
+    return int.from_bytes(sha256(repr(parts).encode()).digest()[:6]) / 2**48
+
+
+def _beside(grade: int, *parts: object) -> int:
+    step = 1 if _chance("step", *parts) < 0.5 else -1
+    return grade + step if 0 <= grade + step <= 3 else grade - step
+
+
+@dataclass
+class World:
+    """A folder with judge.toml and a dataset a night, and the judge; `tonight` is what engines have now."""
+
+    folder: Path
+    judge: Judge
+    server: LoopbackServer
+    queries: int
+    rng: np.random.Generator
+    tonight: simulated.Night
+    days: int = 0
+
+    @property
+    def toml(self) -> Path:
+        """What `judge nightly` is given."""
+        return self.folder / "judge.toml"
+
+    @property
+    def nights(self) -> Path:
+        """Where its nights are."""
+        return self.folder / "nights"
+
+    @property
+    def calls(self) -> int:
+        """How many requests the judge got so far."""
+        return len(self.server.asked)
+
+    def configure(self, rules: Mapping[str, object], top: str = "") -> None:
+        """Writes judge.toml: rules of the nights, and further options of the run as TOML lines."""
+        table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
+        lines = (
+            f'data = "{self.folder}/{{date}}.jsonl"',
+            'model = "openai:fake"',
+            f'base_url = "{self.server.openai_url}"',
+            "timeout = 20.0\nattempts = 2\npatience = 1.0",
+            top,
+            f'[nightly]\nfolder = "{self.nights}"',
+            table,
+        )
+        self.toml.write_text("\n".join(lines), encoding="utf-8")
+
+    def dawn(self, worse: float = 0.0, edit: Callable[[dict[str, Any]], None] | None = None) -> str:
+        """Lets a day pass, writes the dataset of its night and gives its date; `edit` changes each row.
+
+        `worse` is how much worse the first engine is tonight.
+        """
+        if self.days:
+            self.tonight = simulated.following(self.rng, self.tonight)
+        self.days += 1
+        day = f"2026-05-{self.days:02}"
+        rows = list(self._rows(np.array([worse, 0, 0])))
+        for row in rows:
+            if edit is not None:
+                edit(row)
+        write_rows(self.folder / f"{day}.jsonl", rows)
+        return day
+
+    def _rows(self, worse: np.ndarray[Any, np.dtype[np.float64]]) -> Iterator[dict[str, Any]]:
+        lists = self.tonight.lists(worse)
+        for query in range(self.queries):
+            engines = {}
+            for engine, ranked in zip(simulated.ENGINES, lists[:, query], strict=True):
+                engines[engine] = [self._result(query, int(document)) for document in ranked[:_SHOWN]]
+            yield {"query_id": f"q{query}", "query": f"question number {query}", "engines": engines}
+
+    def _result(self, query: int, document: int) -> dict[str, str]:
+        return {
+            "url": f"https://x.example/{query}/{document}",
+            "snippet": f"text {query}.{document} grade={self.tonight.true[query, document]}",
+        }
+
+    def night(self, day: str) -> dict[str, Any]:
+        """Does the night of `day` in this process and gives its record."""
+        return dict(flow.nightly(self.toml, day).record)
+
+    def file(self, day: str, name: str = "night.json") -> bytes:
+        """The bytes of a file of the night of `day`."""
+        return (self.nights / day / name).read_bytes()
+
+
+@contextmanager
+def world(folder: Path, rules: Mapping[str, object], queries: int = 12, seed: int = 1) -> Iterator[World]:
+    """A world before its first night."""
+    judge, rng = Judge(), np.random.default_rng(seed)
+    with LoopbackServer(lambda asked: judge.answer(asked)) as server:
+        here = World(folder, judge, server, queries, rng, simulated.first(rng, queries))
+        here.configure(rules)
+        yield here

@@ -1,0 +1,160 @@
+"""Owns simulated nights: engines that rank a universe of documents, and a judge with its moods.
+
+A query has 40 documents with true grades. An engine ranks them by true grade and its own noise, which
+moves a little every night, so that results come and go and no engine gets better or worse. A document's
+snippet changes now and then and is judged again; the judge is off by one grade now and then. Everything
+is stationary: two nights differ by chance alone, unless an engine is made worse or the judge is swapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge.measure.formulas import Bools, Floats, Ints
+from judge.measure.resampling import randomised_p
+from judge.nightly.gate import Change, one_sided
+from judge.nightly.steadiness import Grades
+
+ENGINES = ("amber", "birch", "cedar")
+MEASURES = ("AP@10", "sDCG@10")
+_NOISE = (1.1, 1.3, 1.5)
+_DOCUMENTS, _DEPTH, _TOP, _RELEVANT = 40, 10, 3, 2
+#: Shares a night: of an engine's noise that is new, of snippets that are judged anew, of verdicts off by one.
+_MOVES, _REJUDGED, _FLIPS = 0.09, 0.1, 0.05
+_DISCOUNT = 1 / np.log2(np.arange(2, _DEPTH + 2))
+
+
+@dataclass(frozen=True)
+class Night:
+    """True grades and tonight's (queries, documents), the engines' noise (engines, queries, documents)."""
+
+    true: Ints
+    grade: Ints
+    noise: Floats
+
+    def lists(self, worse: Floats) -> Ints:
+        """(engines, queries, 10) documents in rank order; `worse` is added to each engine's noise."""
+        spread = (np.array(_NOISE) + worse)[:, None, None]
+        return np.argsort(-(self.true + spread * self.noise), axis=-1)[..., :_DEPTH]
+
+
+def first(rng: np.random.Generator, queries: int) -> Night:
+    """The night of the baseline."""
+    ease = rng.normal(0, 0.7, (queries, 1))
+    latent = ease + rng.normal(0, 1, (queries, _DOCUMENTS))
+    true = np.digitize(latent, [0.6, 1.2, 1.9])
+    noise = rng.normal(0, 1, (len(ENGINES), queries, _DOCUMENTS))
+    return Night(true, _judged(rng, true), noise)
+
+
+def following(rng: np.random.Generator, night: Night) -> Night:
+    """The next night, on which nothing happened."""
+    fresh = rng.normal(0, 1, night.noise.shape)
+    anew: Bools = rng.random(night.true.shape) < _REJUDGED
+    return replace(
+        night,
+        noise=np.sqrt(1 - _MOVES) * night.noise + np.sqrt(_MOVES) * fresh,
+        grade=np.where(anew, _judged(rng, night.true), night.grade),
+    )
+
+
+def _judged(rng: np.random.Generator, true: Ints) -> Ints:
+    off = np.where(rng.random(true.shape) < _FLIPS, rng.choice([-1, 1], true.shape), 0)
+    return np.clip(true + off, 0, _TOP)
+
+
+def measured(before: Night, now: Night, worse: Floats) -> tuple[Floats, Floats]:
+    """(engines, queries, measures) at the baseline and tonight, on the pool of both; NaN without relevant."""
+    lists = before.lists(np.zeros(len(ENGINES))), now.lists(worse)
+    pooled = np.zeros(before.true.shape, bool)
+    for night, ranked in zip((before, now), lists, strict=True):
+        for engine in ranked:
+            rows = np.arange(len(engine))[:, None]
+            pooled[rows, engine] |= night.grade[rows, engine] >= _RELEVANT
+    relevant = pooled.sum(1).astype(float)
+    one, two = (_values(night, ranked, relevant) for night, ranked in zip((before, now), lists, strict=True))
+    return one, two
+
+
+def _values(night: Night, lists: Ints, relevant: Floats) -> Floats:
+    grades = np.take_along_axis(night.grade[None], lists, axis=-1)
+    hit = grades >= _RELEVANT
+    precision = hit.cumsum(-1) / np.arange(1, _DEPTH + 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        average = (precision * hit).sum(-1) / np.where(relevant > 0, relevant, np.nan)
+    scaled = grades @ _DISCOUNT / (_TOP * _DISCOUNT.sum())
+    return np.stack([average, scaled], axis=-1)
+
+
+def changes(before: Floats, now: Floats) -> Iterator[Change]:
+    """What the gate is asked about, engine by engine; nothing is unjudged, so bounds are the change."""
+    moved = (now - before).transpose(1, 0, 2).reshape(before.shape[1], -1)
+    chances = randomised_p(moved)
+    for at, p in enumerate(chances):
+        known = moved[~np.isnan(moved[:, at]), at]
+        engine, measure = divmod(at, len(MEASURES))
+        both = before[engine, :, measure], now[engine, :, measure]
+        means = [float(np.nanmean(np.where(np.isnan(moved[:, at]), np.nan, side))) for side in both]
+        change = float(known.mean())
+        yield Change(
+            ENGINES[engine], MEASURES[measure], len(known), means[0], means[1], change,
+            None, None, change, change, one_sided(float(p), change),
+        )  # fmt: skip
+
+
+def turnover(before: Night, now: Night) -> float:
+    """The share of an engine's ten results that are others than on the night before, over all engines."""
+    nothing = np.zeros(len(ENGINES))
+    old, new = before.lists(nothing), now.lists(nothing)
+    kept = (new[..., :, None] == old[..., None, :]).any(-1)
+    return float(1 - kept.mean())
+
+
+def worsened(rng: np.random.Generator, drop: float, queries: int = 20_000) -> float:
+    """How much noise the first engine must get for its true MAP to fall by `drop`."""
+    before = first(rng, queries)
+    now = following(rng, before)
+    low, high = 0.0, 5.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        one, two = measured(before, now, np.array([middle, 0, 0]))
+        if np.nanmean(one[0, :, 0]) - np.nanmean(two[0, :, 0]) < drop:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@dataclass(frozen=True)
+class Grader:
+    """A judge of canaries: the grade that each pair usually gets, and how often it gets another."""
+
+    usual: Ints
+    unsteady: Floats
+
+    def grades(self, rng: np.random.Generator, repeats: int, mood: float = 0.01) -> Grades:
+        """A night's grades; `mood` is the share of pairs that get another grade for this night alone."""
+        usual = np.where(rng.random(self.usual.shape) < mood, _beside(rng, self.usual), self.usual)
+        off = rng.random((repeats, len(usual))) < self.unsteady
+        grades = np.where(off, _beside(rng, np.broadcast_to(usual, off.shape)), usual)
+        return {("q", f"{pair:03}"): column.tolist() for pair, column in enumerate(grades.T)}
+
+    def swapped(self, rng: np.random.Generator, share: float) -> Grader:
+        """Another judge, which usually gives that share of the pairs another grade."""
+        chosen = rng.permutation(len(self.usual)) < round(share * len(self.usual))
+        return replace(self, usual=np.where(chosen, _beside(rng, self.usual), self.usual))
+
+
+def grader(rng: np.random.Generator, pairs: int = 64) -> Grader:
+    """A judge that is steady on most pairs (2 %) and wavers on the borderline fifth of them (25 %)."""
+    return Grader(np.arange(pairs) % 4, np.where(rng.permutation(pairs) < pairs // 5, 0.25, 0.02))
+
+
+def _beside(rng: np.random.Generator, grades: Ints) -> Ints:
+    """For each grade one next to it."""
+    step = rng.choice([-1, 1], grades.shape)
+    moved: Ints = np.where((grades + step < 0) | (grades + step > _TOP), grades - step, grades + step)
+    return moved

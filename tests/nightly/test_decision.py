@@ -1,0 +1,75 @@
+"""What a night comes to when several things are wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from judge.nightly.decision import Found, broken, decide
+from judge.nightly.gate import Change, Row
+
+DROP = Row(
+    Change("bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 1e-4), 6e-4, "regression"
+)
+UNSURE = Row(Change("baidu", "AP@10", 0, None, None, None, None, None, None, None, None), None, "incomplete")
+TURNED = replace(DROP, verdict="incomplete")
+BROKEN = {"searx": "searx: answered 0% of the queries"}
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "code", "first"),
+    [
+        (Found(True), "fine", 0, None),
+        (Found(False), "no baseline", 0, "there is no baseline"),
+        (Found(True, rows=(DROP,)), "regression", 1, "bing: AP@10 fell by 0.050, from 0.600 to 0.550 on 100"),
+        (Found(True, rows=(UNSURE,)), "incomplete", 3, "baidu: AP@10 can't be compared"),
+        (
+            Found(True, rows=(TURNED,)),
+            "incomplete",
+            3,
+            "bing: AP@10 fell, or did not: grades of what is unjudged",
+        ),
+        (Found(True, broken=BROKEN), "incomplete", 3, "searx: answered 0%"),
+        (Found(True, broken=BROKEN, rows=(DROP,)), "regression", 1, "bing: AP@10"),
+        (Found(True, queries=("other",), broken=BROKEN), "different queries", 3, "other"),
+        (Found(True, missing=("away",), queries=("other",)), "incomplete", 3, "away"),
+        (Found(True, judge=("swapped",), missing=("away",)), "judge drift", 3, "swapped"),
+        (Found(False, missing=("away",)), "incomplete", 3, "away"),
+    ],
+)
+def test_what_spoils_the_grades_comes_before_what_they_say(
+    found: Found, status: str, code: int, first: str | None
+) -> None:
+    decision = decide(found)
+    assert (decision.status, decision.exit) == (status, code)
+    assert decision.because[0].startswith(first) if first else not decision.because
+
+
+def engine(answered: int, errors: int = 0, empty: int = 0, absent: int = 0) -> dict[str, Any]:
+    queries = answered + errors + empty + absent
+    return {"queries": queries, "answered": answered, "errors": errors, "empty": empty, "absent": absent}
+
+
+@pytest.mark.parametrize(
+    ("tonight", "is_broken"),
+    [
+        (engine(98, errors=2), False),
+        (engine(90, errors=10), False),  # exactly the margin
+        (engine(89, errors=11), True),
+        (engine(80, empty=20), True),
+        (engine(85, absent=15), True),
+        (None, True),
+    ],
+)
+def test_an_engine_is_broken_when_far_fewer_answers_came(
+    tonight: dict[str, Any] | None, is_broken: bool
+) -> None:
+    said = broken({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
+    assert ("bing" in said) == is_broken
+    assert broken({"new": engine(0, errors=9)}, {}, 0.1) == {}
+
+
+def test_an_engine_that_was_silent_at_the_baseline_may_stay_so() -> None:
+    assert broken({"bing": engine(50, empty=50)}, {"bing": engine(55, empty=45)}, 0.1) == {}

@@ -1,0 +1,105 @@
+"""The gate: who is worse than at the baseline, and what only looks so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import permutation_test
+
+from judge.measure.compare import compare
+from judge.nightly.gate import Change, changes, decide, one_sided
+from judge.nightly.rules import Rules
+from tests.measure.tables import NAN, tabled
+
+CHANGE = Change("bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001)
+RULES = Rules()
+
+
+def verdicts(*given: Change, broken: Sequence[str] = (), rules: Rules = RULES) -> list[str]:
+    return [row.verdict for row in decide(given, broken, rules)]
+
+
+@pytest.mark.parametrize(
+    ("what", "verdict"),
+    [
+        ({}, "regression"),
+        ({"p": 0.01}, "fine"),  # alpha itself is not below alpha
+        ({"change": -0.004}, "fine"),  # sure, and too small to matter
+        ({"most": 0.001}, "incomplete"),  # what is unjudged could turn it
+        ({"change": 0.05, "least": 0.05, "most": 0.05, "p": 0.9999}, "improvement"),
+        ({"change": 0.05, "least": -0.001, "most": 0.05, "p": 0.9999}, "fine"),
+        ({"change": 0.05, "least": 0.05, "most": 0.05, "p": 0.5}, "fine"),
+        ({"n": 0, "change": None, "p": None, "least": None, "most": None}, "incomplete"),
+    ],
+)
+def test_one_change_alone(what: dict[str, Any], verdict: str) -> None:
+    assert verdicts(replace(CHANGE, **what)) == [verdict]
+
+
+def test_all_engines_and_measures_are_one_family() -> None:
+    alone = replace(CHANGE, p=0.004)
+    others = [replace(CHANGE, engine=f"e{number}", p=0.5, change=0.0) for number in range(2)]
+    assert verdicts(alone) == ["regression"]
+    assert verdicts(alone, others[0]) == ["regression", "fine"]
+    assert verdicts(alone, *others) == ["fine", "fine", "fine"]  # 3 * 0.004 is above 0.01
+    assert [row.p_holm for row in decide([alone, *others], (), RULES)] == pytest.approx([0.012, 1.0, 1.0])
+
+
+def test_an_engine_that_broke_is_not_blamed_and_makes_no_other_harder_to_blame() -> None:
+    alone = replace(CHANGE, p=0.004)
+    others = [replace(CHANGE, engine="broken", measure=f"P@{cutoff}") for cutoff in (1, 5)]
+    assert verdicts(alone, *others, broken=["broken"]) == ["regression", "incomplete", "incomplete"]
+    assert decide([alone, *others], ["broken"], RULES)[0].p_holm == 0.004
+
+
+def test_the_rules_decide_what_is_worth_an_alarm() -> None:
+    assert verdicts(CHANGE, rules=Rules(min_drop=0.06)) == ["fine"]
+    assert verdicts(replace(CHANGE, p=0.04), rules=Rules(alpha=0.05)) == ["regression"]
+
+
+def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
+    scores = tabled([[0.5, 0.4, 0.6, NAN], [0.3, 0.2, 0.1, 0.9]])
+    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")})
+    (rose,) = changes(compare(scores), scores, {"bing": ("b", "a")})
+    assert (fell.engine, fell.measure, fell.n) == ("bing", "P@5", 3)
+    assert (fell.baseline, fell.tonight, fell.change) == pytest.approx((0.5, 0.2, -0.3))
+    assert (rose.baseline, rose.tonight, rose.change) == pytest.approx((0.2, 0.5, 0.3))
+    # All three fell: one of the eight ways to choose three signs.
+    assert (fell.p, rose.p) == (1 / 8, 7 / 8)
+    assert fell.low is not None
+    assert (rose.low, rose.high) == pytest.approx((-(fell.high or 0), -fell.low))
+    assert (rose.least, rose.most) == pytest.approx((0.3, 0.3))
+
+
+def test_what_is_unjudged_bounds_a_change_on_the_right_side() -> None:
+    value = [[0.5] * 6, [0.3] * 6]
+    scores = tabled(value, low=[[0.5] * 6, [0.2] * 6], high=[[0.5] * 6, [0.4] * 6])
+    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")})
+    assert (fell.least, fell.most) == pytest.approx((-0.3, -0.1))
+
+
+def test_a_night_like_the_baseline_has_no_negative_zero() -> None:
+    scores = tabled([[0.5, 0.4], [0.5, 0.4]])
+    for sides in (("a", "b"), ("b", "a")):
+        (same,) = changes(compare(scores), scores, {"bing": sides})
+        assert str(same.change) == "0.0"
+        assert (same.p, verdicts(same)) == (0.5, ["fine"])
+
+
+def test_the_chance_of_a_drop_is_that_of_an_independent_library() -> None:
+    differences = np.array([-0.31, 0.12, -0.2, -0.05, 0.02, -0.4, -0.17, 0.07])
+    told = permutation_test(
+        (differences,), np.mean, permutation_type="samples", alternative="less", n_resamples=1000
+    )
+    scores = tabled([np.zeros(8), differences])
+    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")})
+    assert fell.p == pytest.approx(told.pvalue, abs=1e-12)
+
+
+def test_nothing_to_compare_has_no_chance() -> None:
+    assert one_sided(None, -0.1) is None
+    assert one_sided(0.1, None) is None

@@ -1,0 +1,38 @@
+"""The table [nightly]: what it may say, and how it is told that it may not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from judge.errors import InputError
+from judge.nightly.rules import Rules
+
+
+def test_what_is_not_said_goes_without_saying() -> None:
+    assert Rules.load({}) == Rules()
+    assert Rules.load({"measures": ["P@5"], "min_drop": 0.02}) == Rules(measures=("P@5",), min_drop=0.02)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"min_dorp": 0.1}, "unknown rule 'min_dorp'; did you mean 'min_drop'?"),
+        ({"alpha": 1.5}, "alpha is 1.5; it is a share from 0 to 1"),
+        ({"alpha": True}, "alpha is True; it is a share"),
+        ({"alpha": float("nan")}, "alpha is nan; it is a share"),
+        ({"min_coverage": "all"}, "min_coverage is 'all'; it is a share"),
+        ({"folder": ""}, "folder is ''; it is a path in quotes"),
+        ({"measures": "AP@10"}, "measures is 'AP@10'; it is a list"),
+        ({"measures": []}, "measures is []; it is a list"),
+        ({"canary_repeats": 1}, "canary_repeats is 1; it is 2 or more"),
+        ({"canary_repeats": 2.5}, "canary_repeats is 2.5; it is 2 or more"),
+        ({"min_shift": -1}, "min_shift is -1; it is a number of grades"),
+        ({"webhook": "https://x"}, "webhook is 'https://x'; it is a table"),
+    ],
+)
+def test_what_is_wrong_is_named(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"judge.toml: [nightly]: {said}")):
+        Rules.load(table, "judge.toml: [nightly]")

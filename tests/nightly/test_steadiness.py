@@ -1,0 +1,98 @@
+"""Whether the judge is the one it was: canaries tonight against canaries at the baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.nightly.rules import Rules
+from judge.nightly.steadiness import Grades, Steadiness, drift, steadiness
+
+RULES = Rules()
+
+
+def grades(*rows: list[int]) -> Grades:
+    return {("q", f"{number:02}"): row for number, row in enumerate(rows)}
+
+
+def found(tonight: Grades, before: Grades, moody: float = RULES.max_flip_rate) -> Steadiness:
+    compared = steadiness(tonight, before, moody)
+    assert compared is not None
+    return compared
+
+
+STEADY = grades(*([grade] * 3 for grade in (0, 1, 2, 3) for _ in range(16)))
+
+
+def moved(pairs: int, step: int) -> Grades:
+    """`STEADY` with the first `pairs` that can moving by a step."""
+    rows = [list(row) for row in STEADY.values()]
+    movable = [row for row in rows if 0 <= row[0] + step <= 3][:pairs]
+    for row in movable:
+        row[:] = [grade + step for grade in row]
+    return grades(*rows)
+
+
+def test_the_same_grades_are_no_drift() -> None:
+    same = found(STEADY, STEADY)
+    assert (same.compared, same.changed, same.shift) == (64, 0, 0.0)
+    assert (same.p_changed, same.p_shift) == (1.0, 1.0)
+    assert drift(same, RULES) == ()
+
+
+@pytest.mark.parametrize(("pairs", "drifts"), [(1, False), (3, False), (8, True), (20, True)])
+def test_a_few_pairs_may_change_and_many_may_not(pairs: int, drifts: bool) -> None:
+    compared = found(moved(pairs, 1), STEADY)
+    assert (compared.changed, compared.up, compared.down) == (pairs, pairs, 0)
+    assert compared.shift == pytest.approx(pairs / 64)
+    assert bool(drift(compared, RULES)) == drifts
+
+
+def test_a_judge_that_became_stricter_is_called_so() -> None:
+    assert "stricter: by 0.31 grades" in drift(found(moved(20, -1), STEADY), RULES)[-1]
+    assert "more generous: by 0.31 grades" in drift(found(moved(20, 1), STEADY), RULES)[-1]
+
+
+def test_unsteady_pairs_may_change_more() -> None:
+    wavering = [[0, 1, 0], [2, 1, 2], [3, 2, 3], [1, 0, 1]] * 4
+    other = [[1, 0, 1], [1, 2, 1], [2, 3, 2], [0, 1, 0]] * 4
+    compared = found(grades(*other), grades(*wavering))
+    assert compared.changed == 16
+    assert drift(compared, RULES) == ()
+
+
+def test_one_pair_by_hand() -> None:
+    # Of the six ways to deal 1 1 0 0 to two nights, two set the nights a whole grade apart.
+    compared = found(grades([1, 1]), grades([0, 0]), moody=0.0)
+    assert compared.p_changed == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_pairs_without_a_grade_on_a_night_are_left_out() -> None:
+    assert steadiness(grades([], [1]), grades([1], []), 0.02) is None
+    compared = found(grades([], [1, 2], [3, 3, 3]), grades([1, 1], [1], [3, 3]))
+    assert (compared.compared, compared.before, compared.tonight) == (2, 2.0, 2.25)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=2), min_size=1, max_size=12), st.randoms())
+def test_the_order_of_pairs_and_of_their_repeats_is_nothing(rows: list[list[int]], chance: object) -> None:
+    before = grades(*(row[::-1] for row in rows))
+    tonight = grades(*rows)
+    turned = dict(sorted(tonight.items(), reverse=True))
+    assert steadiness(turned, before, 0.02) == steadiness(tonight, before, 0.02)
+    assert found(tonight, before).p_changed == 1.0
+
+
+def test_a_mood_of_the_tolerated_size_is_rarely_an_alarm() -> None:
+    rng = np.random.default_rng(3)
+    alarms = 0
+    for _ in range(20):
+        steps = np.where(rng.random(64) < RULES.max_flip_rate, rng.choice([-1, 1], 64), 0)
+        rows = [
+            [min(3, max(0, row[0] + step))] * 3
+            for row, step in zip(STEADY.values(), steps.tolist(), strict=True)
+        ]
+        alarms += bool(drift(found(grades(*rows), STEADY), RULES))
+    assert alarms <= 1
