@@ -1,0 +1,119 @@
+"""Owns second opinions: what a panel's summary holds and how it is said, and who grades its own house."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from judge.measure.kinship import Kin
+from judge.measure.panel import Panel
+from judge.measure.stability import Stability
+from judge.report import words, words_zh
+from judge.report.charts import Said
+
+Row = Mapping[str, Any]
+
+
+def as_json(
+    panel: Panel | None, stability: Callable[[Stability | None], dict[str, Any]]
+) -> dict[str, Any] | None:
+    """The panel as JSON values, None without one; `stability` gives those of its agreement."""
+    if panel is None:
+        return None
+    return {
+        "members": [asdict(member) for member in panel.members],
+        "pairs": [asdict(pair) for pair in panel.pairs],
+        "agreement": stability(panel.agreement),
+        "judged": panel.judged,
+        "split": panel.split,
+        "ties": panel.ties,
+        "deciding_ties": panel.deciding,
+        "ties_high": {measure: dict(means) for measure, means in panel.ties_high.items()},
+    }
+
+
+def kinship(kin: Sequence[Kin]) -> list[dict[str, str]]:
+    """Who is of one house, as JSON values."""
+    return [asdict(each) for each in kin]
+
+
+def said(summary: Row) -> Iterator[Said]:
+    """What to know of a panel and of kinship, in English and Chinese."""
+    if summary.get("panel"):
+        yield from _panel(summary, summary["panel"])
+    yield from (_kin(row, summary) for row in summary.get("kin", ()))
+
+
+def _panel(summary: Row, panel: Row) -> Iterator[Said]:
+    size = len(panel["members"])
+    for pair in panel["pairs"]:
+        yield _pair(pair)
+    yield Said(
+        f"The panel takes the middle grade of its {size} members: they differ on {panel['split']:,} of"
+        f" {panel['judged']:,} judgments, and {panel['ties']:,} are ties, of which it takes the lower grade"
+        f" (for {panel['deciding_ties']:,} the other would be relevant).",
+        f"合议取 {size} 个成员的中间等级：{panel['judged']:,} 次判定中有 {panel['split']:,} 次意见不一，其中"
+        f" {panel['ties']:,} 次打平，取较低的等级（有 {panel['deciding_ties']:,} 次若取较高的就算相关）。",
+    )
+    measure = words.deciding(summary) or summary["measures"][0]
+    yield from _orders(summary, panel, measure)
+
+
+def _pair(pair: Row) -> Said:
+    a, b, n = pair["a"], pair["b"], pair["n"]
+    if pair["same"] is None:
+        return Said(f"{a} and {b} judged no pair both.", f"{a} 与 {b} 没有共同判定过的条目。")
+    kappa = pair["kappa"]
+    en = "kappa says nothing" if kappa is None else f"they agree {words.strength(kappa)}, kappa {kappa:.3f}"
+    zh = "kappa 无从计算" if kappa is None else f"一致程度：{words_zh.strength(kappa)}，kappa {kappa:.3f}"
+    return Said(
+        f"{a} and {b} give the same grade to {pair['same']:.1%} of {n:,} pairs ({en}).",
+        f"{a} 与 {b} 在 {n:,} 个条目中有 {pair['same']:.1%} 等级相同（{zh}）。",
+    )
+
+
+def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Said]:
+    """Whether every member, and the other way to break ties, would order the engines alike."""
+    names = [member["name"] for member in panel["members"]]
+    engines = panel["agreement"].get("measures", {}).get(measure, {}).get("engines", {})
+    if len(engines) > 1:
+        orders = [_ranked({e: row["means"][at] for e, row in engines.items()}) for at in range(len(names))]
+        if len(set(orders)) == 1:
+            yield Said(
+                f"Every member puts the engines in the same order by {measure}.",
+                f"按 {measure}，所有成员对引擎的排序一致。",
+            )
+        else:
+            each = [f"{name}: {order}" for name, order in zip(names, orders, strict=True)]
+            yield Said(
+                f"The members order the engines differently by {measure}: {'; '.join(each)}.",
+                f"按 {measure}，成员对引擎的排序不同：{'；'.join(each)}。",
+            )
+    high = panel["ties_high"].get(measure)
+    low = {engine: row["measures"][measure]["mean"] for engine, row in summary["engines"].items()}
+    if high and _ranked(high) != _ranked(low):
+        yield Said(
+            f"With the higher grade of each tie the order would be {_ranked(high)}.",
+            f"若打平时取较高的等级，排序会变成 {_ranked(high)}。",
+        )
+
+
+def _ranked(means: Mapping[str, float | None]) -> str:
+    known = {engine: mean for engine, mean in means.items() if mean is not None}
+    return " > ".join(sorted(known, key=lambda engine: (-known[engine], engine)))
+
+
+def _kin(row: Row, summary: Row) -> Said:
+    if row["other"] in summary["engines"]:
+        return Said(
+            f"{row['assessor']} grades {row['other']}, by its name of its own house ({row['house']}), and may"
+            " favour it. Ask a second model, or people.",
+            f"{row['assessor']} 在给 {row['other']} 打分，从名称看两者同属 {row['house']}，可能有所偏袒；"
+            "请再用另一个模型或人工核对。",
+        )
+    return Said(
+        f"{row['assessor']} and {row['other']} are of one house ({row['house']}): together they are not two"
+        " independent opinions.",
+        f"{row['assessor']} 与 {row['other']} 同属 {row['house']}，算不上两份独立的意见。",
+    )

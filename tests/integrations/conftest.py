@@ -1,0 +1,20 @@
+"""Owns what DeepEval needs around it: our import first, which keeps it quiet, and a loop that is closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+import judge.integrations  # noqa: F401
+
+
+@pytest.fixture(autouse=True)
+def _loop() -> Iterator[None]:
+    """DeepEval takes the current loop, or makes one that it never closes."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()

@@ -1,0 +1,143 @@
+"""`judge run -m A -m B`: second opinions, each kept apart, through the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.loopback.server import Asked, LoopbackServer, Reply
+from tests.test_run import contents
+from tests.worlds import command, fenced, numbered, puppy, results, says_its_grade, write_rows
+
+
+def two_minds(asked: Asked) -> Reply:
+    """Model `kind` grades one higher than the snippet says, model `deaf` fails on snippets of grade 0."""
+    said = json.loads(says_its_grade(asked).text or "")
+    model = (asked.body or {})["model"]
+    if model == "kind":
+        said["grade"] = min(3, said["grade"] + 1)
+    if model == "deaf" and said["grade"] == 0:
+        return Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
+    said["reason"] = f"{model}: {said['reason']}"
+    return Reply(text=json.dumps(said))
+
+
+def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(6, 2, 4)), tmp_path / "runs" / "two"
+    with LoopbackServer(two_minds) as server:
+        words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
+                 "--out", out)  # fmt: skip
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 2 * 48
+        first = contents(out)
+        again = command(*words)
+        assert again.returncode == 0
+        assert len(server.asked) == 2 * 48
+    assert contents(out) == first
+    found = results(out)
+    summary = found["summary"]
+    assert summary["assessor"] == "panel(openai:plain/graded, openai:kind/graded)"
+    assert summary["cost"]["calls"] == 96
+    for query in found["queries"]:
+        for answer in query["engines"].values():
+            for snippet in answer["snippets"]:
+                (judgment,) = snippet["judgments"]
+                told = re.search(r"grade=(\d)", snippet["snippet"])
+                assert told
+                plain = int(told[1])
+                assert [each["grade"] for each in judgment["members"]] == [plain, min(3, plain + 1)]
+                assert judgment["grade"] == plain
+                assert ("panel_tie" in judgment["flags"]) == (plain < 3)
+    panel = summary["panel"]
+    assert [member["name"] for member in panel["members"]] == ["openai:plain/graded", "openai:kind/graded"]
+    assert (panel["judged"], panel["ties"], panel["split"]) == (48, 36, 36)
+    assert panel["pairs"][0]["same"] == pytest.approx(12 / 48)
+    assert "give the same grade to 25.0% of 48 pairs" in done.stdout
+    assert "36 are ties" in done.stdout
+
+
+def test_scoring_again_keeps_the_members(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 3)), tmp_path / "runs" / "two"
+    with LoopbackServer(two_minds) as server:
+        words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url)
+        assert command(*words, "--out", out).returncode == 0
+    first = contents(out)
+    assert command("score", out).returncode == 0
+    assert contents(out) == first
+    shown = command("show", out, "--query", "q0").stdout
+    assert "openai:kind/graded: " in shown
+
+
+def test_half_of_the_members_is_a_quorum_and_it_is_said(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 4)), tmp_path / "runs" / "two"
+    with LoopbackServer(two_minds) as server:
+        done = command(
+            "run", data, "-m", "openai:plain", "-m", "openai:deaf", "--base-url", server.openai_url,
+            "--out", out,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    members = results(out)["summary"]["panel"]["members"]
+    assert [(each["judged"], each["failed"]) for each in members] == [(8, 0), (6, 2)]
+    rows = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
+    assert sum("panel_short" in row["flags"] for row in rows) == 2
+    assert all(row["grade"] is not None for row in rows)
+
+
+def test_members_may_live_on_servers_of_their_own(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 3))
+    with LoopbackServer(says_its_grade) as one, LoopbackServer(two_minds) as other:
+        done = command(
+            "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:kind@{other.openai_url}",
+            "--out", tmp_path / "runs" / "two",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert (len(one.asked), len(other.asked)) == (6, 6)
+
+
+def test_a_ceiling_is_for_the_whole_panel(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 5))
+    with LoopbackServer(two_minds) as server:
+        done = command(
+            "run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
+            "--out", tmp_path / "runs" / "two", "--max-calls", 13, "--concurrency", 1,
+        )  # fmt: skip
+        assert done.returncode == 3
+        assert len(server.asked) == 13
+
+
+def test_who_grades_its_own_house_is_said(tmp_path: Path) -> None:
+    rows = [
+        {**row, "engine": "quark" if row["engine"] == "engine0" else "brave"} for row in numbered(2, 2, 3)
+    ]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "own"
+    with LoopbackServer(two_minds) as server:
+        done = command("run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out)
+    assert "openai:qwen-plus/graded grades quark, by its name of its own house (Alibaba)" in done.stdout
+    assert results(out)["summary"]["kin"] == [
+        {"assessor": "openai:qwen-plus/graded", "other": "quark", "house": "Alibaba"}
+    ]
+    assert "quark" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
+    done = command("run", puppy(tmp_path / "d.jsonl"), "-m", "lexical", "-m", "lexical")
+    assert done.returncode == 2
+    assert "named twice" in done.stderr
+
+
+def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
+    data = puppy(tmp_path / "d.jsonl")
+    with LoopbackServer(lambda asked: Reply(text='{"reason": "r", "grade": 2}')) as server:
+        done = command(
+            "run", data, "-m", "openai:a", "-m", "openai:b", "--base-url", server.openai_url,
+            "--out", tmp_path / "runs" / "two",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        prompts: dict[str, set[str]] = {}
+        for asked in server.asked:
+            prompts.setdefault((asked.body or {})["model"], set()).add(fenced(asked.prompt))
+        assert prompts["a"] == prompts["b"]
