@@ -1,4 +1,4 @@
-"""Owns words to people and exit codes: 0 fine, 2 usage or input, 3 incomplete, 130 interrupted."""
+"""Owns the command line and its exit codes: 0 fine, 1 regression, 2 input, 3 incomplete, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from judge.commands import finished, running
+from judge.commands import collect, finished, nightly, running, selftest, trend
 from judge.commands.terminal import say
 from judge.errors import InputError, Interrupted, JudgeError
 
@@ -42,12 +42,13 @@ def _options_of_all(
 
 
 _COMMANDS = (
-    *(running.demo, running.run, running.estimate),
+    *(running.demo, running.run, running.estimate, selftest.selftest, collect.collect),
     *(finished.score, finished.compare, finished.agree, finished.annotate, finished.report),
-    *(finished.measures, finished.show),
+    *(finished.measures, finished.show, nightly.nightly, trend.trend),
 )
 for _command in _COMMANDS:
     app.command()(_command)
+app.add_typer(nightly.baseline)
 
 
 def main() -> None:

@@ -20,13 +20,13 @@ from judge.records import BINARY, GRADED, LangChoice, Sampling, Scale, ScaleName
 
 #: Options that change neither what is asked nor how it is measured: free to differ on a resume.
 FREE = frozenset(
-    {"concurrency", "timeout", "attempts", "patience", "grace", "budget", "max_calls", "price", "out"}
-    | {"store", "measures", "min_coverage", "prompts"}
+    {"concurrency", "timeout", "attempts", "patience", "grace", "budget", "max_calls", "price", "prices"}
+    | {"out", "store", "measures", "min_coverage", "prompts"}
 )
 
 
 #: Tables of a TOML file that hold no options of a run, but what `judge collect` and others ask for.
-SECTIONS = frozenset({"collect", "nightly", "prices"})
+SECTIONS = frozenset({"collect", "nightly"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,10 @@ class Config:
     """What a run was asked.
 
     `data` is a dataset file; TREC input is `topics` and `docs` (files) with `trec_runs` instead.
+    `panel` names further models that judge the same pairs; `assessor` "deepeval" asks through DeepEval.
     `depth` ranks are judged, in each of `repeats` rounds. `as_of` is the day that prompts call
-    today. `price` is US dollars per million tokens: input, output and, optionally, cached input.
+    today. `price` is US dollars per million tokens: input, output and, optionally, cached input;
+    `prices` is a file with a table of them, which goes before the table that comes with judge.
     `timeout` is seconds per call, `patience` seconds before a throttled pair is given up, `grace`
     seconds that calls in flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a
     snippet, `max_tokens` what a reply may cost. `measures` None means the defaults at this depth.
@@ -46,6 +48,8 @@ class Config:
     docs: str | None = None
     trec_runs: tuple[str, ...] = ()
     model: str = ""
+    panel: tuple[str, ...] = ()
+    assessor: str = "judge"
     base_url: str | None = None
     scale: ScaleName = "graded"
     lang: LangChoice = "auto"
@@ -70,6 +74,7 @@ class Config:
     budget: float | None = None
     max_calls: int | None = None
     price: tuple[float, ...] | None = None
+    prices: str | None = None
     out: str | None = None
     store: str | None = None
 
@@ -109,12 +114,16 @@ class Config:
         """
         options: dict[str, Any] = _read_toml(toml) if toml else {}
         options = {name: value for name, value in options.items() if name not in SECTIONS}
+        if isinstance(options.get("prices"), list):
+            options["prices"] = toml  # the table is in this very file
         options |= {name: value for name, value in given.items() if value is not None}
         known = {each.name: str(each.type) for each in fields(cls)}
         for name in options:
             if name not in known:
                 hint = get_close_matches(name, known, n=1)
                 raise InputError(f"{toml or 'options'}: unknown option {name!r}" + _meant(hint))
+        if options.get("assessor") == "deepeval":
+            options.setdefault("scale", "binary")
         typed: dict[str, Any] = {name: _typed(name, value, known[name]) for name, value in options.items()}
         return cls(**typed)
 
@@ -122,6 +131,14 @@ class Config:
 def _check_words(asked: Config) -> None:
     if asked.scale not in ("graded", "binary"):
         raise InputError(f"scale is {asked.scale!r}; it is 'graded' (0-3) or 'binary' (yes/no)")
+    if asked.assessor not in ("judge", "deepeval"):
+        raise InputError(f"assessor is {asked.assessor!r}; it is 'judge' or 'deepeval'")
+    if asked.assessor == "deepeval" and asked.scale != "binary":
+        raise InputError("DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary")
+    if len({asked.model, *asked.panel}) <= len(asked.panel):
+        raise InputError(
+            f"a model is named twice in {[asked.model, *asked.panel]!r}; a panel's members differ"
+        )
     if asked.lang not in ("auto", "zh", "en"):
         raise InputError(f"lang is {asked.lang!r}; it is 'auto', 'zh' or 'en'")
     if asked.as_of is not None and not _is_day(asked.as_of):
@@ -138,8 +155,6 @@ def _check_shares(asked: Config) -> None:
 def _check_money(asked: Config) -> None:
     if asked.price is not None and (len(asked.price) not in (2, 3) or min(asked.price) < 0):
         raise InputError(f"price is {asked.price!r}; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD")
-    if asked.budget is not None and asked.price is None and asked.model != "lexical":
-        raise InputError("budget needs a price: add --price INPUT,OUTPUT (USD per million tokens)")
 
 
 def _is_day(text: str) -> bool:
@@ -167,6 +182,21 @@ _LEAST: Mapping[str, float] = {
 }
 
 
+#: What keeps DeepEval from reading .env files, writing folders and calling home.
+_DEEPEVAL_OPT_OUTS: Mapping[str, str] = {
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+    "DEEPEVAL_DISABLE_DOTENV": "1",
+    "DEEPEVAL_DISABLE_LEGACY_KEYFILE": "1",
+    "DEEPEVAL_FILE_SYSTEM": "READ_ONLY",
+}
+
+
+def quiet_deepeval() -> None:
+    """Sets the variables that DeepEval reads when it is imported, unless the user has set them."""
+    for name, value in _DEEPEVAL_OPT_OUTS.items():
+        os.environ.setdefault(name, value)
+
+
 def environment() -> Mapping[str, str]:
     """The process's environment as it is now: keys and addresses of providers."""
     return dict(os.environ)
@@ -177,6 +207,14 @@ def section(toml: Path, name: str) -> dict[str, Any]:
     found = _read_toml(toml).get(name, {})
     if not isinstance(found, dict):
         raise InputError(f"{toml}: {name!r} is {found!r}, not a table [{name}]")
+    return found
+
+
+def tables(toml: Path, name: str) -> list[dict[str, Any]]:
+    """The rows `[[name]]` of a TOML file; raises InputError when it has none."""
+    found = _read_toml(toml).get(name)
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise InputError(f"{toml}: has no rows [[{name}]]")
     return found
 
 

@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judge.assess.assessor import Assessor
@@ -18,14 +18,14 @@ _PLACES = frozenset({"data", "topics", "docs", "trec_runs", "base_url"})
 _LIBRARIES = ("openai", "dashscope", "langchain", "numpy")
 
 
-def identity(config: Config, data: Dataset, assessor: Assessor) -> dict[str, Any]:
+def identity(config: Config, data: Dataset, assessors: Sequence[Assessor]) -> dict[str, Any]:
     """All that must be equal for a run to go on in a folder, as JSON values."""
     options = {name: value for name, value in config.options().items() if name not in FREE | _PLACES}
     return {
         **options,
         "dataset": fingerprint(data),
-        "endpoint": assessor.model.endpoint,
-        "prompts": assessor.prompt_versions,
+        "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
+        "prompts": assessors[0].prompt_versions,
     }
 
 

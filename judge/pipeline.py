@@ -7,7 +7,7 @@ dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─�
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,27 +17,34 @@ from judge import setup
 from judge.assess import estimate as estimating
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
-from judge.assess.judging import Judging, judge_pool
+from judge.assess.judging import Judging, judge_pool, together
+from judge.assess.price import common
 from judge.assess.signals import listening
 from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config import Config
 from judge.dataset.pool import pool
-from judge.errors import Incomplete, Interrupted
+from judge.dataset.suspicion import suspects
+from judge.errors import Incomplete, Interrupted, StoreError
 from judge.measure.compare import compare
-from judge.measure.score import score
+from judge.measure.flagged import Judged, without_flagged
+from judge.measure.kinship import kin
+from judge.measure.panel import panel, sitting
+from judge.measure.score import Scores, score
+from judge.measure.served import COLUMN, who_graded
 from judge.measure.slices import slices
 from judge.measure.stability import stability
 from judge.measure.summary import summarise
 from judge.measure.within import counterparts, within_lists
-from judge.records import Pool
+from judge.records import Judgment, Pool
 from judge.report import files, reload
 from judge.report.findings import Findings
 from judge.report.outcome import Outcome
 from judge.report.reload import Held
 from judge.report.rundir import RunFolder
 from judge.report.summary import Asked, summary
+from judge.selftest import kept
 
 
 def run(
@@ -52,16 +59,21 @@ def run(
     measures = setup.measures(config.measures, config.depth)
     data = setup.dataset(config, rows)
     pooled = pool(data, config.depth)
-    model = setup.model(config)
-    assessor = setup.assessor(config, model)
-    folder, who = setup.folder(config, data, assessor)
+    assessors = [setup.assessor(config, model) for model in setup.models(config)]
+    desks = setup.desks(config, assessors, stop or Stop())
+    folder, who = setup.folder(config, data, assessors)
     with folder.locked():
         setup.claim(folder, config, who)
-        with Store(setup.store(config, folder)) as store:
-            desk = Desk(model, setup.limits(config), stop or Stop())
-            judging = asyncio.run(_judge(pooled, assessor, store, desk, config.repeats, watch or Unwatched()))
-        asked = Asked(assessor.name, config.grading, config.repeats, measures, asdict(judging.cost))
-        outcome = measure(folder.path, Held(data, pooled, judging.judgments, asked))
+        where = setup.store(config, folder)
+        tests = kept.look_up(where, kept.identities(assessors, config))
+        with Store(where) as store:
+            judgings = asyncio.run(_judge(pooled, desks, store, config.repeats, watch or Unwatched()))
+        judging = together(judgings.values())
+        assessor, judgments, members = sitting({name: each.judgments for name, each in judgings.items()})
+        price = common(desk.limits.price for _, desk in desks)
+        cost = asdict(judging.cost) | {"price": price and asdict(price)}
+        asked = Asked(assessor, config.grading, config.repeats, measures, cost, tests)
+        outcome = measure(folder.path, Held(data, pooled, judgments, asked, members))
         files.write(folder, outcome)
     return replace(
         outcome,
@@ -72,32 +84,46 @@ def run(
 
 
 async def _judge(
-    pooled: Pool, assessor: Assessor, store: Store, desk: Desk, repeats: int, watch: Watch
-) -> Judging:
-    """The part that waits for a server; raises Interrupted when a person or a signal ended it."""
-    async with aclosing(desk.model):
-        with listening(desk.stop):
-            judging = await judge_pool(pooled, assessor, store, desk, repeats, watch)
-            await asyncio.sleep(0.01)  # a signal that came while nothing was waited for is heard now
-    if isinstance(desk.stop.reason, Interrupted):
-        raise desk.stop.reason
-    return judging
+    pooled: Pool, desks: Sequence[tuple[Assessor, Desk]], store: Store, repeats: int, watch: Watch
+) -> dict[str, Judging]:
+    """The part that waits for servers, by assessor.
+
+    Raises Interrupted when a person or a signal ended it, StoreError when verdicts can't be kept.
+    """
+    stop = desks[0][1].stop
+    judgings = {}
+    with listening(stop):
+        for assessor, desk in desks:
+            async with aclosing(desk.model):
+                judgings[assessor.name] = await judge_pool(pooled, assessor, store, desk, repeats, watch)
+        await asyncio.sleep(0.01)  # a signal that came while nothing was waited for is heard now
+    if isinstance(stop.reason, Interrupted | StoreError):
+        raise stop.reason
+    return judgings
 
 
 def measure(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = None) -> Outcome:
     """All that is free: the scores of a run and what they say, of all `pairs` of engines or some."""
     data, pooled, judgments, asked = held.data, held.pool, held.judgments, held.asked
     wanted = tuple(dict.fromkeys((*asked.measures, *counterparts(asked.measures, pooled.depth))))
+
+    def rescored(others: Sequence[Judgment]) -> Scores:
+        return score(data.rankings, pooled.documents, others, asked.measures, asked.scale, depth=pooled.depth)
+
     everything = score(data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth)
     scores = everything.of_measures(asked.measures)
+    measured = Judged(data.rankings, pooled.documents, judgments, asked.scale, pooled.depth)
     found = Findings(
         compare(scores, pairs),
-        slices(scores, data.queries, pairs),
+        slices(scores, data.queries, pairs, {COLUMN: who_graded(judgments)}),
         within_lists(everything, pooled.depth),
         stability(scores, judgments, asked.scale),
+        panel(held.members, asked.scale, rescored) if held.members else None,
+        kin(held.members or [asked.assessor], data.engines),
+        without_flagged(scores, measured, suspects(data.rankings, pooled.depth), pairs),
     )
     totals = summary(data, pooled, judgments, summarise(scores), found, asked)
-    return Outcome(path, data, pooled, judgments, scores, asked.scale, totals)
+    return Outcome(path, data, pooled, judgments, scores, asked.scale, totals, members=held.members)
 
 
 def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
@@ -111,21 +137,26 @@ def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
     with folder.locked():
         held = reload.load(folder)
         chosen = setup.measures(measures, held.pool.depth) if measures else held.asked.measures
-        outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen)))
+        tests = kept.look_up_again(folder, held.asked.selftest)
+        outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
         files.write(folder, outcome)
     return outcome
 
 
 def estimate(config: Config) -> Mapping[str, Any]:
-    """What `run` would ask and cost now, given what is known already: no call is made."""
+    """What `run` would ask of each assessor and cost now, given what is known already; makes no call."""
     data = setup.dataset(config)
     pooled = pool(data, config.depth)
-    assessor = setup.assessor(config, setup.model(config))
-    folder, _ = setup.folder(config, data, assessor)
+    assessors = [setup.assessor(config, model) for model in setup.models(config)]
+    folder, _ = setup.folder(config, data, assessors)
     path = setup.store(config, folder)
     with Store(path) if path.exists() else nullcontext() as store:
-        found = estimating.estimate(pooled, assessor, store, config.repeats, setup.price(config))
-    return {"results": pooled.results, "pairs": len(pooled.pairs), "repeats": config.repeats, **asdict(found)}
+        found = {
+            assessor.name: asdict(estimating.estimate(pooled, assessor, store, config.repeats, desk.limits))
+            for assessor, desk in setup.desks(config, assessors, Stop())
+        }
+    size = {"results": pooled.results, "pairs": len(pooled.pairs), "repeats": config.repeats}
+    return {**size, "assessors": found}
 
 
 def _incomplete(totals: Mapping[str, Any], stopped: Exception | None, least: float) -> Incomplete | None:

@@ -71,13 +71,15 @@ class Ranking:
     """One engine's snippets for one query, best first.
 
     No snippets and no `error` means the engine answered with nothing (scores 0); an `error` means
-    it broke (the query is left out for this engine, and counted).
+    it broke (the query is left out for this engine, and counted). `latency_ms` is how long the engine
+    took, None when nobody measured it.
     """
 
     engine: str
     query_id: str
     snippets: tuple[Snippet, ...]
     error: str | None = None
+    latency_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,8 @@ class Judgment:
     """The durable record of judging one pair once.
 
     Exactly one of `grade` and `error` is None; a failed judgment keeps the unreadable `reply`.
+    `served_model` is the name that the server gave the model which graded (`""`: it gave none), None
+    where no model did, or the run was written before names were kept.
     """
 
     query_id: str
@@ -200,6 +204,7 @@ class Judgment:
     reply: str
     usage: Usage | None
     flags: tuple[str, ...] = ()
+    served_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

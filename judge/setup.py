@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from judge.assess import price as pricing
+from judge.assess.allowance import Allowance
 from judge.assess.assessor import Assessor
+from judge.assess.desk import Desk
 from judge.assess.price import Price
 from judge.assess.prompt import default_directory, load
 from judge.assess.schedule import Limits
-from judge.config import Config, environment
+from judge.assess.stop import Stop
+from judge.config import Config, environment, quiet_deepeval, tables
 from judge.dataset.labels import Label
 from judge.dataset.read import read, read_trec
-from judge.errors import InputError
+from judge.errors import InputError, SetupError
 from judge.identity import identity, short_name, versions
 from judge.measure.measures import Measure, check_depth, defaults, parse_all
 from judge.models import Model, open_model
@@ -68,13 +74,26 @@ def labels_scale(
     return scale
 
 
-def model(config: Config) -> Model:
-    """The model that was asked for; raises SetupError when a key, an extra or the name is missing."""
-    if not config.model:
+def models(config: Config) -> tuple[Model, ...]:
+    """The models that were asked for, one unless there is a panel.
+
+    Raises SetupError when a key, an extra or the name of one is missing.
+    """
+    return tuple(model(config, name) for name in (config.model, *config.panel))
+
+
+def model(config: Config, name: str | None = None) -> Model:
+    """The model called `name`, or the first that was asked for; `NAME@https://…` names its server, too.
+
+    Raises SetupError when a key, an extra or the name is missing.
+    """
+    name = name or config.model
+    if not name:
         raise InputError("no model was named; add -m openai:NAME, dashscope:NAME, langchain:… or lexical")
+    spec, at, address = name.partition("@http")
     return open_model(
-        config.model,
-        base_url=config.base_url,
+        spec,
+        base_url=f"http{address}" if at else config.base_url,
         environ=environment(),
         sampling=config.sampling,
         timeout=config.timeout,
@@ -83,21 +102,46 @@ def model(config: Config) -> Model:
 
 
 def assessor(config: Config, model: Model) -> Assessor:
-    """The assessor: `model` with the prompts of the scale."""
+    """The assessor: `model` with the prompts of the scale, or asked through DeepEval."""
+    if config.assessor == "deepeval":
+        return _deepeval(config, model)
     directory = Path(config.prompts) if config.prompts else default_directory()
     return Assessor(model, load(directory, config.grading), config.grading, config.as_of)
 
 
-def price(config: Config) -> Price | None:
-    """The price of tokens, where one was given; cached input costs like fresh input unless said."""
-    if config.price is None:
-        return Price(0.0, 0.0, 0.0) if config.model == "lexical" else None
-    fresh, output, *cached = config.price
-    return Price(fresh, output, cached[0] if cached else fresh)
+def _deepeval(config: Config, model: Model) -> Assessor:
+    quiet_deepeval()
+    try:
+        with redirect_stdout(io.StringIO()):  # it greets whoever imports it
+            from judge.assess.deepeval import DeepEvalAssessor
+    except ImportError as error:
+        raise SetupError(f"--assessor deepeval needs the extra judge[deepeval] ({error})") from error
+    return DeepEvalAssessor(model, config.as_of)
 
 
-def limits(config: Config) -> Limits:
-    """How hard the run may try."""
+def price(config: Config, model: Model) -> Price | None:
+    """The price of `model`'s tokens: what was asked for, else by the tables, None where they don't say.
+
+    Cached input costs like fresh input unless said. Raises InputError for a bad row of --prices.
+    """
+    if config.price is not None:
+        fresh, output, *cached = config.price
+        return Price(fresh, output, cached[0] if cached else fresh)
+    if not model.endpoint and model.name == "lexical":
+        return pricing.FREE
+    files = (*([Path(config.prices)] if config.prices else []), pricing.SHIPPED)
+    rows = [row for file in files for row in pricing.read(tables(file, "prices"), file.name)]
+    return pricing.find(rows, model.name, model.endpoint)
+
+
+def limits(config: Config, model: Model) -> Limits:
+    """How hard the run may try; raises InputError when a budget can't be kept for want of a price."""
+    known = price(config, model)
+    if config.budget is not None and known is None:
+        raise InputError(
+            f"budget needs a price, and none is known for {model.name} at {model.endpoint or 'its server'}:"
+            " add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE"
+        )
     return Limits(
         concurrency=config.concurrency,
         attempts=config.attempts,
@@ -105,13 +149,25 @@ def limits(config: Config) -> Limits:
         grace=config.grace,
         max_calls=config.max_calls,
         budget=config.budget,
-        price=price(config),
+        price=known,
     )
 
 
-def folder(config: Config, data: Dataset, assessor: Assessor) -> tuple[RunFolder, Mapping[str, Any]]:
+def desks(config: Config, assessors: Sequence[Assessor], stop: Stop) -> list[tuple[Assessor, Desk]]:
+    """A desk for each assessor; together they spend what the run may spend."""
+    asked = [limits(config, assessor.model) for assessor in assessors]
+    allowance = Allowance(asked[0])
+    return [
+        (assessor, Desk(assessor.model, own, stop, allowance))
+        for assessor, own in zip(assessors, asked, strict=True)
+    ]
+
+
+def folder(
+    config: Config, data: Dataset, assessors: Sequence[Assessor]
+) -> tuple[RunFolder, Mapping[str, Any]]:
     """The run's folder, named after what was asked unless `--out` names one, and the run's identity."""
-    who = identity(config, data, assessor)
+    who = identity(config, data, assessors)
     if config.out:
         return RunFolder(Path(config.out)), who
     stem = Path(config.data or config.topics or "rows").name.split(".")[0]

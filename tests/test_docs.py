@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.loopback.engines import EngineServer, Page, Searched
 from tests.loopback.server import LoopbackServer
 from tests.worlds import numbered, says_its_grade, write_rows
 
@@ -32,6 +33,12 @@ def run(command: str, folder: Path, **environment: str) -> str:
     )  # fmt: skip
     assert done.returncode == 0, f"{command}\n{done.stderr}"
     return done.stdout
+
+
+def finds(asked: Searched) -> Page:
+    """Two results that say their grades."""
+    found = [(f"{asked.query} {grade}", f"https://x.example/{grade}", f"grade={grade}") for grade in (3, 1)]
+    return Page(found)
 
 
 @pytest.mark.parametrize("readme", READMES)
@@ -57,15 +64,19 @@ def test_every_command_runs(readme: str, tmp_path: Path) -> None:
         run(f"judge demo --out runs/{night}", tmp_path)
     for labels in ("labels.csv", "gpt.qrels", "human.qrels"):
         shutil.copy(tmp_path / "runs" / "demo" / "qrels.txt", tmp_path / labels)
-    with LoopbackServer(says_its_grade) as server:
+    (tmp_path / "queries.tsv").write_text("q1\tfirst query\nq2\tsecond query\n", encoding="utf-8")
+    (tmp_path / "judge.toml").write_text('data = "results.jsonl"\nmodel = "lexical"\n', encoding="utf-8")
+    with LoopbackServer(says_its_grade) as server, EngineServer(finds) as engines:
         for command in commands:
             if command.startswith("judge annotate"):
                 # It serves until somebody ends it.
                 command = f"timeout --preserve-status -s INT 5 {command} --port 0"
+            if command.startswith("judge collect"):
+                command += f" --base-url brave={engines.url} --rate 100"
             model = command.replace("openai:NAME", "openai:m").replace("dashscope:NAME", "dashscope:m")
             run(
                 model, tmp_path, OPENAI_BASE_URL=server.openai_url, DASHSCOPE_BASE_URL=server.dashscope_url,
-                OPENAI_API_KEY="k", DASHSCOPE_API_KEY="k",
+                OPENAI_API_KEY="k", DASHSCOPE_API_KEY="k", SEARXNG_URL=engines.url, BRAVE_SEARCH_API_KEY="k",
             )  # fmt: skip
 
 
@@ -75,7 +86,8 @@ def test_every_python_snippet_runs(readme: str, tmp_path: Path) -> None:
     assert snippets
     for snippet in snippets:
         (tmp_path / "snippet.py").write_text(snippet, encoding="utf-8")
-        assert "nDCG@10" in run("python snippet.py", tmp_path, PYTHONPATH=str(ROOT), COLUMNS="200")
+        printed = run("python snippet.py", tmp_path, PYTHONPATH=str(ROOT), COLUMNS="200")
+        assert ("1.0 [{'rank': 1" if "integrations" in snippet else "nDCG@10") in printed
 
 
 @pytest.mark.parametrize("readme", READMES)

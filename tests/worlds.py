@@ -98,6 +98,15 @@ def command(*words: object, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
+def chaos(name: str, *words: object) -> None:
+    """Runs `python -m tests.chaos.NAME`; raises AssertionError with its table when a figure is missed."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.chaos.{name}", *map(str, words)],
+        capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def asking(data: Path, server: LoopbackServer) -> tuple[str, ...]:
     """The words of a `judge run` over `data` that asks a model behind `server`."""
     return ("run", str(data), "-m", "openai:fake", "--base-url", server.openai_url)

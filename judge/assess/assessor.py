@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judge.assess.desk import Seat
@@ -80,15 +80,18 @@ class Assessor:
 
         Raises AccountRefused, Incomplete and Stopped, which concern all pairs.
         """
-        reply = ""
+        heard: list[Completion] = []
         flags: tuple[str, ...] = ()
         error: Unreadable | CallError | None = None
         for again in (False, True):
             prompt = self._prompts.again(question.pair, self._as_of) if again else question.prompt
+
+            async def complete(prompt: Prompt = prompt) -> Completion:
+                heard.append(await seat.complete(prompt))
+                return heard[-1]
+
             try:
-                completion = await seat.complete(prompt)
-                reply = completion.text
-                verdict = read(completion.text, self.scale, completion.finish_reason)
+                verdict = await self._verdict(prompt, complete)
             except Unreadable as unreadable:
                 error, flags = unreadable, ("re_asked",)
             except AccountRefused:
@@ -97,9 +100,14 @@ class Assessor:
                 error = fault
                 break
             else:
-                noticed = (*verdict.flags, *flags, *self._oddities(verdict, completion, prompt))
-                return Answer(_stored(verdict, completion, noticed), None, reply)
-        return Answer(None, error.kind if error else None, reply)
+                noticed = (*verdict.flags, *flags, *self._oddities(verdict, heard[-1], prompt))
+                return Answer(_stored(verdict, heard[-1], noticed), None, heard[-1].text)
+        return Answer(None, error.kind if error else None, heard[-1].text if heard else "")
+
+    async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
+        """What the model says when it is asked; raises Unreadable, and what `complete` raises."""
+        completion = await complete()
+        return read(completion.text, self.scale, completion.finish_reason)
 
     def _oddities(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
         flags = []
@@ -128,6 +136,7 @@ class Assessor:
             reply=answer.reply,
             usage=stored.usage if stored else None,
             flags=(*question.pair.snippet.flags, *(stored.flags if stored else ())),
+            served_model=stored.served_model if stored else None,
         )
 
     def nothing_to_read(self, question: Question) -> Judgment:
@@ -142,7 +151,7 @@ class Assessor:
             served_model="",
             request_id=None,
         )
-        return replace(self.judgment(question, rule), assessor="rule:empty_snippet")
+        return replace(self.judgment(question, rule), assessor="rule:empty_snippet", served_model=None)
 
 
 def _numbered(known: hashlib._Hash, repeat: int) -> str:

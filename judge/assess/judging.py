@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 from judge.assess.assessor import Assessor, Question
 from judge.assess.desk import Desk
@@ -21,6 +20,8 @@ HOPELESS = 30
 _SERVER_TROUBLE = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
 #: Seconds before another process that is paying for a pair is asked again.
 _PATIENCE = 0.2
+#: Pairs that are being asked about at the same time, at least.
+_CREW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ async def _ask_all(session: _Session, todo: Sequence[Sequence[Question]]) -> Non
         return
     queue, limits = iter(todo), session.desk.limits
     # More workers than slots: the ones that wait before a retry must not keep a slot idle.
-    size = min(len(todo), 4 * limits.concurrency)
+    # With few slots some more, so that an outage is spread over many pairs' attempts.
+    size = min(len(todo), max(_CREW, 4 * limits.concurrency))
     async with asyncio.TaskGroup() as group:
         crew = [group.create_task(_work(session, queue)) for _ in range(size)]
         closing = group.create_task(_close_down(session.desk, crew, limits.grace))
@@ -204,9 +206,26 @@ def _despair(session: _Session, error: str | None) -> None:
         )
 
 
+def together(judgings: Collection[Judging]) -> Judging:
+    """What the members of a panel judged one after the other, as one judging of all of it."""
+    costs = [judging.cost for judging in judgings]
+    usd = [cost.usd for cost in costs]
+    counts = {
+        each.name: sum(getattr(cost, each.name) for cost in costs)
+        for each in fields(Cost)
+        if each.name != "usd"
+    }
+    return Judging(
+        judgments=tuple(judgment for judging in judgings for judgment in judging.judgments),
+        cost=Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd)), 6)),
+        calls_made=max(judging.calls_made for judging in judgings),
+        stopped=next((judging.stopped for judging in judgings if judging.stopped), None),
+        warnings=tuple(dict.fromkeys(warning for judging in judgings for warning in judging.warnings)),
+    )
+
+
 def total(calls: Sequence[Call], price: Price | None) -> Cost:
     """The sum of `calls`."""
-    outcomes = Counter(call.outcome for call in calls)
     usages = [call.usage for call in calls if call.usage is not None]
     return Cost(
         calls=len(calls),
@@ -214,6 +233,6 @@ def total(calls: Sequence[Call], price: Price | None) -> Cost:
         cached_tokens=sum(usage.cached_tokens for usage in usages),
         completion_tokens=sum(usage.completion_tokens for usage in usages),
         usd=None if price is None else round(sum(map(price.usd, usages)), 6),
-        uncounted=outcomes["answered"] - len(usages),
+        uncounted=sum(call.outcome == "answered" and call.usage is None for call in calls),
         maybe_billed=sum(call.maybe_billed for call in calls),
     )

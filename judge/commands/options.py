@@ -18,6 +18,16 @@ Model = Annotated[
     str | None,
     typer.Option("--model", "-m", help="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical."),
 ]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical; several make a panel"
+        " (NAME@URL gives one a server of its own).",
+    ),
+]
+Assessor = Annotated[str | None, typer.Option(help="judge (default) or deepeval, the method it grew from.")]
 BaseUrl = Annotated[str | None, typer.Option(help="Server to call instead of the provider's own.")]
 Scale = Annotated[str | None, typer.Option(help="graded (0-3, default) or binary (yes/no).")]
 Lang = Annotated[str | None, typer.Option(help="Language of the prompt: auto (by query, default), zh, en.")]
@@ -36,10 +46,13 @@ MinCoverage = Annotated[float | None, typer.Option(help="Share of pairs that mus
 Concurrency = Annotated[int | None, typer.Option(help="Most calls in flight (default 64).")]
 Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 60).")]
 Attempts = Annotated[int | None, typer.Option(help="Requests per call when the server fails (default 5).")]
-Budget = Annotated[float | None, typer.Option(help="Stop when this many USD are spent; needs --price.")]
+Budget = Annotated[float | None, typer.Option(help="Stop when this many USD are spent; needs a known price.")]
 MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls.")]
 Price = Annotated[
     str | None, typer.Option(help="INPUT,OUTPUT[,CACHED] in USD per million tokens, from your provider.")
+]
+Prices = Annotated[
+    Path | None, typer.Option(help="TOML file with your own [[prices]] rows; the shipped ones come after.")
 ]
 Config = Annotated[
     Path | None, typer.Option("--config", help="TOML file with these options; the command line wins.")

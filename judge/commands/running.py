@@ -44,10 +44,11 @@ def _with_the_options_of(other: Callable[..., None]) -> Callable[[Callable[..., 
 def run(  # one parameter an option is how typer reads a command
     context: typer.Context,
     data: options.Data = None,
-    model: options.Model = None,
+    model: options.Models = None,
     topics: options.Topics = None,
     docs: options.Docs = None,
     trec_runs: options.TrecRuns = None,
+    assessor: options.Assessor = None,
     base_url: options.BaseUrl = None,
     scale: options.Scale = None,
     lang: options.Lang = None,
@@ -69,35 +70,38 @@ def run(  # one parameter an option is how typer reads a command
     budget: options.Budget = None,
     max_calls: options.MaxCalls = None,
     price: options.Price = None,
+    prices: options.Prices = None,
     config: options.Config = None,
     out: options.Out = None,
     store: options.Store = None,
 ) -> None:
     """Judge a dataset, score every engine, and leave a run folder. The same command again resumes."""
-    _judge(_given(context), config)
+    _judge(given(context), config)
 
 
 @_with_the_options_of(run)
 def estimate(context: typer.Context, **_: object) -> None:
     """Say what a run would ask and cost, without a call."""
     from judge import pipeline
-    from judge.report import table
+    from judge.report import expected
 
-    asked = _options(_given(context), context.params["config"])
-    table.estimate(pipeline.estimate(asked), console())
+    asked = to_config(given(context), context.params["config"])
+    expected.show(pipeline.estimate(asked), console())
 
 
-def _given(context: typer.Context) -> dict[str, Any]:
+def given(context: typer.Context) -> dict[str, Any]:
     """The options of the command as they were typed, less the one that names the file of options."""
     return {name: value for name, value in context.params.items() if name != "config"}
 
 
-def _judge(given: dict[str, Any], toml: Path | None, hint: str = "") -> None:
+def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     from judge import pipeline
+    from judge.assess.signals import raising
     from judge.report import table
 
-    config = _options(given, toml)
-    outcome = pipeline.run(config, watch=watch())
+    config = to_config(typed, toml)
+    with raising():
+        outcome = pipeline.run(config, watch=watch())
     table.outcome(outcome, console())
     if hint:
         typer.echo(hint)
@@ -106,18 +110,26 @@ def _judge(given: dict[str, Any], toml: Path | None, hint: str = "") -> None:
         sys.exit(3)
 
 
-def _options(given: dict[str, Any], toml: Path | None) -> Config:
+def to_config(typed: dict[str, Any], toml: Path | None) -> Config:
+    """What was asked, from options as they were typed and a TOML file; raises InputError."""
     from judge.config import Config
 
     texts: dict[str, Any] = {
-        name: text(value) if isinstance(value, Path) else value for name, value in given.items()
+        name: text(value) if isinstance(value, Path) else value for name, value in typed.items()
     }
+    texts["model"], texts["panel"] = _assessors(texts.get("model"))
     texts |= _inputs(texts.pop("data", None) or [], texts.get("trec_runs") or [])
     if texts.get("measures"):
         texts["measures"] = texts["measures"].split()
     if texts.get("price"):
         texts["price"] = _prices(texts["price"])
     return Config.load(toml, **texts)
+
+
+def _assessors(models: str | list[str] | None) -> tuple[str | None, list[str] | None]:
+    """The first model that was named, and the others, who make a panel with it."""
+    named = [models] if isinstance(models, str) else models or []
+    return (named[0] if named else None), named[1:] or None
 
 
 def _inputs(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:

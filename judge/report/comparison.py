@@ -11,8 +11,8 @@ from rich.text import Text
 
 from judge.errors import InputError
 from judge.measure.measures import parse
-from judge.report import words
-from judge.report.table import between, one_line, share, title, whole
+from judge.report import served, words
+from judge.report.table import between, one_line, share, title, took, whole
 from judge.report.words import counted
 
 Row = Mapping[str, Any]
@@ -26,7 +26,9 @@ _LEGEND = (
     " 'detectable' is the smallest difference that so many queries show 4 times out of 5, 'more queries' how"
     " many it would take, about, for one of the size seen. 'broke': the engine failed; 'absent': it has no"
     " answer for the query; 'repeated': its results that show a page again; 'only here': pages of the pool"
-    " that no other engine found; '-': nothing to average, such as no relevant result at any engine."
+    " that no other engine found; 'ms': how long an answer took, 95 of 100 no longer than p95; 'tokens': what"
+    " the results of an answer come to, roughly; '-': nothing to average, such as no relevant result at any"
+    " engine."
 )
 
 
@@ -78,6 +80,8 @@ def _head(summary: Row, measure: str | None) -> Iterator[str]:
         f" {counted(summary['repeats'], 'repeat')}; {counted(summary['pairs'], 'pair')},"
         f" {summary['coverage']:.1%} judged"
     )
+    if served.english(summary):
+        yield served.english(summary)
     headline = words.headline(summary, measure)
     if headline:
         yield headline
@@ -88,14 +92,16 @@ def _head(summary: Row, measure: str | None) -> Iterator[str]:
 
 
 def _counts(summary: Row) -> Table:
-    table = _table(
-        "what came back", "answered", "empty", "broke", "absent", "judged", "repeated", "only here"
-    )
+    names = ("answered", "empty", "broke", "absent", "judged", "repeated", "only here")
+    times = took(summary)
+    table = _table("what came back", *names, *(column.title for column in times))
     for engine in words.standing(summary, summary["measures"][0]):
         row = summary["engines"][engine]
         counts = (str(row[name]) for name in ("answered", "empty", "errors", "absent"))
         shares = (share(row[name]) for name in ("judged", "duplicates", "unique"))
-        table.add_row(one_line(engine), *counts, *shares)
+        table.add_row(
+            one_line(engine), *counts, *shares, *(column.show(row.get(column.field)) for column in times)
+        )
     return table
 
 

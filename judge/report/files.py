@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from judge.dataset.cells import inert
+from judge.measure.panel import Members
 from judge.measure.score import Scores
 from judge.records import Judgment
 from judge.report import html, results, trec
@@ -23,6 +24,8 @@ def write(folder: RunFolder, outcome: Outcome) -> None:
     """Writes every file of the run; results.json last, so that whoever waits for it finds all."""
     rankings, documents = outcome.data.rankings, outcome.pool.documents
     folder.write("judgments.jsonl", (dump(_plain(judgment)) + "\n" for judgment in outcome.judgments))
+    if outcome.members:
+        folder.write("members.jsonl", _members(outcome.members))
     folder.write("scores.csv", _scores(outcome.scores))
     folder.write("qrels.txt", trec.qrels(rankings, documents, outcome.judgments))
     for engine, name in trec.file_names(outcome.data.engines).items():
@@ -31,7 +34,8 @@ def write(folder: RunFolder, outcome: Outcome) -> None:
     table = _table(outcome.scores)
 
     def entries() -> Iterator[dict[str, Any]]:
-        return results.queries(outcome.data, outcome.pool, outcome.judgments, table, outcome.scale)
+        said = results.said(outcome.judgments, outcome.members, outcome.scale)
+        return results.queries(outcome.data, outcome.pool, said, table)
 
     write_report(folder, outcome.summary, entries)
     folder.write("results.json", results.chunks(folder.path.name, outcome.summary, entries()))
@@ -49,6 +53,13 @@ def write_report(
         agreement = None
     config = folder.read_if_there("config.json")
     return folder.write("report.html", html.page(folder.path.name, summary, entries, agreement, config))
+
+
+def _members(members: Members) -> Iterator[str]:
+    """The judgments of each member of a panel."""
+    for name, judgments in members.items():
+        for judgment in judgments:
+            yield dump({"member": name, **_plain(judgment)}) + "\n"
 
 
 def _plain(judgment: Judgment) -> dict[str, Any]:

@@ -8,10 +8,13 @@ from typing import Any
 
 from judge.measure.compare import Comparison
 from judge.measure.estimates import Estimate
+from judge.measure.flagged import WithoutFlagged
+from judge.measure.kinship import Kin
+from judge.measure.panel import Panel
 from judge.measure.slices import Slice
 from judge.measure.stability import MARGIN, EngineRepeats, MeasureRepeats, Stability
 from judge.measure.within import WithinLists
-from judge.report import words
+from judge.report import opinions, trust, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,9 @@ class Findings:
     slices: tuple[Slice, ...]
     within: WithinLists | None
     stability: Stability | None
+    panel: Panel | None = None
+    kin: tuple[Kin, ...] = ()
+    flagged: WithoutFlagged | None = None
 
 
 def as_json(findings: Findings) -> dict[str, Any]:
@@ -31,6 +37,9 @@ def as_json(findings: Findings) -> dict[str, Any]:
         "within_lists": _within(findings.within, findings.comparisons),
         "slices": _slices(findings.slices),
         "stability": _stability(findings.stability),
+        "panel": opinions.as_json(findings.panel, _stability),
+        "kin": opinions.kinship(findings.kin),
+        "without_flagged": trust.as_json(findings.flagged),
     }
 
 

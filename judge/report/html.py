@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from judge.dataset.suspicion import SUSPICIOUS
-from judge.report import words, words_zh
+from judge.report import trust, words, words_zh
 from judge.report.charts import Said, charts
 from judge.report.charts.texts import GRADES
 from judge.report.page import about, kinds, tables
@@ -60,6 +60,7 @@ def page(
         style=_style(),
         script=_script(),
         headline=_headline(shown),
+        alarm=trust.alarm(shown),
         differences=_differences(shown),
         engines=tables.engines(shown),
         minds=list(mind(shown)),

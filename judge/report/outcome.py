@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import Incomplete
+from judge.measure.panel import Members
 from judge.measure.score import Scores
 from judge.records import Dataset, Judgment, Pool, Scale
 
@@ -22,6 +23,7 @@ class Outcome:
 
     `summary` is what summary.json holds. `incomplete` says why and what to do when fewer pairs were
     judged than asked for, else it is None. `calls_made` counts the calls of this execution alone.
+    `members` holds the judgments of each member of a panel, and is empty without one.
     """
 
     folder: Path
@@ -34,6 +36,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     calls_made: int = 0
     incomplete: Incomplete | None = None
+    members: Members = field(default_factory=dict)
 
     @cached_property
     def engines(self) -> pd.DataFrame:

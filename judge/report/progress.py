@@ -1,9 +1,10 @@
-"""Owns how judging looks while it goes on: a bar on a terminal, plain lines in a log."""
+"""Owns how judging and collecting look while they go on: a bar on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TextIO
 
 from rich.console import Console
@@ -21,12 +22,25 @@ from rich.text import Text
 from judge.records import Judgment, Round
 
 
-class Bar:
-    """A progress bar: judged of all, rate, failures, cost so far, time left."""
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is being done, to what, and what it is when it is done."""
 
-    def __init__(self, console: Console) -> None:
+    doing: str
+    things: str
+    done: str
+
+
+JUDGING = Words("judging", "pairs", "judged")
+COLLECTING = Words("collecting", "answers", "collected")
+
+
+class Bar:
+    """A progress bar: judged (or collected) of all, rate, failures, cost so far, time left."""
+
+    def __init__(self, console: Console, doing: str = "judging") -> None:
         self._progress = Progress(
-            TextColumn("judging"),
+            TextColumn(doing),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             _Rate(),
@@ -48,13 +62,16 @@ class Bar:
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """Moves the bar on by one."""
-        self._failed += judgment.error is not None
-        self._progress.update(
-            self._task,
-            advance=1,
-            cost="" if usd is None else f"${usd:.4f}",
-            failed=f"{self._failed} failed" if self._failed else "",
-        )
+        self._advance("" if usd is None else f"${usd:.4f}", judgment.error is not None)
+
+    def answered(self, *, failed: bool) -> None:
+        """Moves the bar on by one."""
+        self._advance("", failed)
+
+    def _advance(self, cost: str, failed: bool) -> None:
+        self._failed += failed
+        said = f"{self._failed} failed" if self._failed else ""
+        self._progress.update(self._task, advance=1, cost=cost, failed=said)
 
     def finished(self, repeat: Round) -> None:
         """Prints a line above the bar."""
@@ -78,9 +95,14 @@ class Lines:
     """A line every ten seconds, for logs and pipes."""
 
     def __init__(
-        self, stream: TextIO, clock: Callable[[], float] = time.monotonic, every: float = 10.0
+        self,
+        stream: TextIO,
+        clock: Callable[[], float] = time.monotonic,
+        every: float = 10.0,
+        words: Words = JUDGING,
     ) -> None:
         self._stream = stream
+        self._words = words
         self._clock = clock
         self._every = every
 
@@ -90,20 +112,26 @@ class Lines:
         self._began = self._said = self._clock()
         if known < asked:
             rest = f"; the other {known:,} are known already" if known else ""
-            self._say(f"judging {asked - known:,} pairs{rest}")
+            self._say(f"{self._words.doing} {asked - known:,} {self._words.things}{rest}")
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """Says where things stand when ten seconds have passed since the last time."""
+        self._advance("" if usd is None else f", ${usd:.4f} so far", judgment.error is not None)
+
+    def answered(self, *, failed: bool) -> None:
+        """Says where things stand when ten seconds have passed since the last time."""
+        self._advance("", failed)
+
+    def _advance(self, cost: str, failed: bool) -> None:
         self._done += 1
-        self._failed += judgment.error is not None
+        self._failed += failed
         now = self._clock()
         if now - self._said >= self._every:
             self._said = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
-            cost = "" if usd is None else f", ${usd:.4f} so far"
             left = (self._asked - self._done) / rate
             self._say(
-                f"{self._done:,} of {self._asked:,} judged, {self._failed} failed, "
+                f"{self._done:,} of {self._asked:,} {self._words.done}, {self._failed} failed, "
                 f"{rate:.1f}/s{cost}, about {left:.0f} s left"
             )
 

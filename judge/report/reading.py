@@ -72,5 +72,8 @@ def _snippet_lines(snippet: Mapping[str, Any]) -> Iterable[Text]:
         yield Text.assemble(
             repeat, (said, _STYLES.get(grade, "")), f"  {visible(judgment['reason'])}", (flags, "magenta")
         )
+        for member in judgment.get("members", ()):
+            said = f"failed: {member['error']}" if member["grade"] is None else f"{member['grade']}"
+            yield Text(f"  {member['assessor']}: {said}  {visible(member['reason'])}", style="dim")
     if not snippet["judgments"]:
         yield Text("unjudged", style="dim italic")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError
 from judge.measure.measures import parse_all
+from judge.measure.panel import Members
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
 from judge.report.results import load as load_results
 from judge.report.rundir import RunFolder
@@ -17,12 +18,13 @@ from judge.report.summary import Asked
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a run's folder holds."""
+    """What a run's folder holds; `members` are the judgments of a panel's members, empty without one."""
 
     data: Dataset
     pool: Pool
     judgments: tuple[Judgment, ...]
     asked: Asked
+    members: Members = field(default_factory=dict)
 
 
 def load(folder: RunFolder) -> Held:
@@ -54,9 +56,20 @@ def _held(folder: RunFolder, found: dict[str, Any]) -> Held:
         totals["scale"], (BINARY if totals["scale"] == "binary" else GRADED).top, totals["relevant_from"]
     )
     measures = parse_all(totals["measures"])
-    asked = Asked(totals["assessor"], scale, totals["repeats"], measures, totals["cost"])
+    tests = totals.get("selftest", {})
+    asked = Asked(totals["assessor"], scale, totals["repeats"], measures, totals["cost"], tests)
     judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
-    return Held(data, pool, judgments, asked)
+    return Held(data, pool, judgments, asked, _members(folder, totals))
+
+
+def _members(folder: RunFolder, totals: dict[str, Any]) -> dict[str, tuple[Judgment, ...]]:
+    """The judgments of each member of a panel; snippets without text are the same for all of them."""
+    if not totals.get("panel"):
+        return {}
+    members: dict[str, list[Judgment]] = {each["name"]: [] for each in totals["panel"]["members"]}
+    for line in folder.lines("members.jsonl"):
+        members[line.pop("member")].append(_judgment(line))
+    return {name: tuple(judgments) for name, judgments in members.items()}
 
 
 def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> tuple[Pair, ...]:

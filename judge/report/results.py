@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError
+from judge.measure.panel import Members
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale, Snippet
 from judge.report.rundir import dump
 
 _QUERIES, _END = '"queries": [\n', "]}\n"
 #: Values per (engine, query_id): measure -> mean over repeats, None where undefined.
 ScoreTable = Mapping[tuple[str, str], Mapping[str, float | None]]
+
+#: Entries of judgments by (query_id, snippet_id).
+Said = Mapping[tuple[str, str], list[dict[str, Any]]]
 
 
 def chunks(run: str, summary: Mapping[str, Any], queries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -47,13 +51,24 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
         raise InputError(f"{path}: is not as judge wrote it ({error}); judge score makes it anew") from error
 
 
-def queries(
-    data: Dataset, pool: Pool, judgments: Iterable[Judgment], scores: ScoreTable, scale: Scale
-) -> Iterator[dict[str, Any]]:
-    """One entry a query, in reading order, with each engine's snippets best first."""
-    said: dict[tuple[str, str], list[dict[str, Any]]] = {}
+def said(judgments: Iterable[Judgment], members: Members, scale: Scale) -> Said:
+    """What was said of each (query_id, snippet_id): an entry a repeat, with each member's of a panel."""
+    entries: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    by_repeat: dict[tuple[str, str, int], dict[str, Any]] = {}
     for judgment in judgments:
-        said.setdefault((judgment.query_id, judgment.snippet_id), []).append(_judgment(judgment, scale))
+        entry = _judgment(judgment, scale)
+        entries.setdefault((judgment.query_id, judgment.snippet_id), []).append(entry)
+        by_repeat[judgment.query_id, judgment.snippet_id, judgment.repeat] = entry
+    for name, own in members.items():
+        for judgment in own:
+            entry = by_repeat[judgment.query_id, judgment.snippet_id, judgment.repeat]
+            member = {"assessor": name, **_judgment(judgment, scale)}
+            entry.setdefault("members", []).append(member)
+    return entries
+
+
+def queries(data: Dataset, pool: Pool, said: Said, scores: ScoreTable) -> Iterator[dict[str, Any]]:
+    """One entry a query, in reading order, with each engine's snippets best first."""
     by_query: dict[str, list[Ranking]] = {}
     for ranking in data.rankings:
         by_query.setdefault(ranking.query_id, []).append(ranking)
@@ -76,14 +91,14 @@ def _query(query: Query) -> dict[str, Any]:
     return entry
 
 
-def _engine(
-    ranking: Ranking, pool: Pool, said: Mapping[tuple[str, str], list[dict[str, Any]]], scores: ScoreTable
-) -> dict[str, Any]:
+def _engine(ranking: Ranking, pool: Pool, said: Said, scores: ScoreTable) -> dict[str, Any]:
     key = (ranking.engine, ranking.query_id)
     documents = pool.documents.get(key, ())
     entry: dict[str, Any] = {"scores": dict(scores.get(key, {}))}
     if ranking.error is not None:
         entry["error"] = ranking.error
+    if ranking.latency_ms is not None:
+        entry["latency_ms"] = ranking.latency_ms
     entry["snippets"] = [
         _snippet(rank, snippet, documents, said.get((ranking.query_id, snippet.id), []))
         for rank, snippet in enumerate(ranking.snippets, start=1)
@@ -137,7 +152,8 @@ def load(results: Mapping[str, Any]) -> tuple[Dataset, dict[tuple[str, str], tup
         asked[query.id] = query
         for engine, answer in entry["engines"].items():
             snippets = tuple(map(_load_snippet, answer["snippets"]))
-            rankings.append(Ranking(engine, query.id, snippets, answer.get("error")))
+            latency = answer.get("latency_ms")
+            rankings.append(Ranking(engine, query.id, snippets, answer.get("error"), latency))
             shown = (snippet["document"] for snippet in answer["snippets"])
             documents[engine, query.id] = tuple(document for document in shown if document is not None)
     engines = tuple(sorted({ranking.engine for ranking in rankings}))

@@ -6,11 +6,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from judge.dataset.suspicion import SUSPICIOUS
+from judge.measure import answers
 from judge.measure.measures import Measure
+from judge.measure.served import Served, served
 from judge.measure.summary import EngineSummary, Mean
 from judge.records import Dataset, Judgment, Pool, Scale
 from judge.report import findings
@@ -19,13 +21,17 @@ from judge.report.findings import Findings
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked of a run and can't be told from its records; `cost` is JSON (see `Cost`)."""
+    """What was asked of a run and can't be told from its records; `cost` is JSON (see `Cost`).
+
+    `selftest` says of each assessor what summary.json does: its `id`, and the `figures` of its self-test.
+    """
 
     assessor: str
     scale: Scale
     repeats: int
     measures: tuple[Measure, ...]
     cost: Mapping[str, Any]
+    selftest: Mapping[str, Any] = field(default_factory=dict)
 
 
 def summary(
@@ -53,13 +59,20 @@ def summary(
         "judged": judged,
         "grades": _fingerprint(judgments, asked.scale),
         "coverage": judged / wanted if wanted else 1.0,
+        "served": {
+            each.model: _served(each)
+            for each in served(data.rankings, pool.documents, judgments, asked.scale)
+        },
         "failures": _count(judgment.error for judgment in judgments if judgment.error is not None),
         "empty_snippets": _empty(data, pool),
         "flagged": _flagged(data, pool),
+        "selftest": dict(asked.selftest),
         "measures": [str(measure) for measure in asked.measures],
         "notes": {str(measure): measure.note for measure in asked.measures if measure.note},
         "undefined": _undefined(engines),
-        "engines": {engine.engine: _engine(engine) for engine in engines},
+        "engines": {
+            engine.engine: {**_engine(engine), **_took(data, engine, pool.depth)} for engine in engines
+        },
         **findings.as_json(found),
         "cost": dict(asked.cost),
     }
@@ -73,6 +86,10 @@ def _fingerprint(judgments: Iterable[Judgment], scale: Scale) -> str:
     return hashlib.sha256(json.dumps([scale.relevant_from, given]).encode()).hexdigest()[:16]
 
 
+def _served(by: Served) -> dict[str, Any]:
+    return {name: getattr(by, name) for name in ("judgments", "relevant", "mean_grade", "engines")}
+
+
 def _engine(engine: EngineSummary) -> dict[str, Any]:
     row = {name: getattr(engine, name) for name in ("queries", "answered", "empty", "errors", "absent")}
     return {
@@ -81,6 +98,16 @@ def _engine(engine: EngineSummary) -> dict[str, Any]:
         "duplicates": engine.duplicates,
         "unique": engine.unique,
         "measures": {name: _mean(mean) for name, mean in engine.measures.items()},
+    }
+
+
+def _took(data: Dataset, engine: EngineSummary, depth: int) -> dict[str, Any]:
+    """How long the engine took, and how many tokens its results down to `depth` are."""
+    rankings = [ranking for ranking in data.rankings if ranking.engine == engine.engine]
+    latency, tokens = answers.latency(rankings), answers.tokens(rankings, depth)
+    return {
+        "latency_ms": None if latency is None else asdict(latency),
+        "tokens": None if tokens is None else asdict(tokens),
     }
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from judge.dataset.clean import visible
 from judge.measure.measures import describe
-from judge.report import words
+from judge.report import opinions, served, trust, words
 from judge.report.outcome import Outcome
 
 _TITLES = {"AP": "MAP"}
@@ -21,7 +21,7 @@ _PAIRS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Column:
     """A column about what there was to measure."""
 
     title: str
@@ -35,19 +35,36 @@ def share(value: float | None) -> str:
 
 
 _COUNTS = (
-    _Column("judged", "judged", share),
-    _Column("empty", "empty", str),
-    _Column("broke", "errors", str),
-    _Column("absent", "absent", str),
-    _Column("repeated", "duplicates", share),
+    Column("judged", "judged", share),
+    Column("empty", "empty", str),
+    Column("broke", "errors", str),
+    Column("absent", "absent", str),
+    Column("repeated", "duplicates", share),
 )
+_TOOK = (
+    Column("ms median", "latency_ms", lambda took: "-" if took is None else f"{took['median']:,.0f}"),
+    Column("ms p95", "latency_ms", lambda took: "-" if took is None else f"{took['p95']:,.0f}"),
+    Column("tokens", "tokens", lambda size: "-" if size is None else f"{size['mean']:,.0f}"),
+)
+
+
+def took(summary: Mapping[str, Any]) -> tuple[Column, ...]:
+    """The columns about what the engines' answers took, none where nobody measured it."""
+    return _TOOK if any(row.get("latency_ms") for row in summary["engines"].values()) else ()
 
 
 def outcome(result: Outcome, console: Console) -> None:
     """Prints the saving, the engines best first, what to mind, and where the files are."""
     summary = result.summary
+    alarm = trust.alarm(summary)
+    if alarm:
+        console.print(one_line(alarm.en))
     for line in _before(result):
         console.print(Text(line))
+    for said in trust.selftests(summary):
+        console.print(one_line(said.en))
+    if served.english(summary):
+        console.print(one_line(served.english(summary)))
     whole(_engines(summary), console)
     for line in (*_answer(summary), *_after(summary)):
         console.print(one_line(line))
@@ -63,7 +80,7 @@ def _before(result: Outcome) -> Iterator[str]:
         f" {words.counted(len(summary['engines']), 'engine')}; {summary['results']:,} results,"
         f" {summary['pairs']:,} pairs to judge ({summary['saved']:.0%} saved by judging a pair once)"
     )
-    price = "" if cost["usd"] is None else f", ${cost['usd']:.4f}"
+    price = _money(cost)
     price += f" ({cost['uncounted']:,} calls came back without a token count)" if cost["uncounted"] else ""
     price += (
         f"; {cost['maybe_billed']:,} calls may be billed without an answer" if cost["maybe_billed"] else ""
@@ -76,11 +93,20 @@ def _before(result: Outcome) -> Iterator[str]:
     yield from result.warnings
 
 
+def _money(cost: Mapping[str, Any]) -> str:
+    """What a run cost, and how old the price is that says so."""
+    if cost["usd"] is None:
+        return "; price unknown: --price or --prices gives one" if cost["calls"] else ""
+    price = cost.get("price") or {}
+    return f", ${cost['usd']:.4f}" + (f" at prices of {price['as_of']}" if price.get("as_of") else "")
+
+
 def _engines(summary: Mapping[str, Any]) -> Table:
     """One row an engine, best first; what is the same for all, or nothing, takes no column."""
     measures = summary["measures"]
     rows = [(engine, summary["engines"][engine]) for engine in words.standing(summary, measures[0])]
     shown = [column for column in _COUNTS if any(row[column.field] for _, row in rows)]
+    shown += took(summary)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("engine", no_wrap=True)
     for place, measure in enumerate(measures):
@@ -93,7 +119,7 @@ def _engines(summary: Mapping[str, Any]) -> Table:
         means = [row["measures"][measure]["mean"] for measure in measures]
         cells = ["-" if mean is None else f"{mean:.4f}" for mean in means]
         cells.insert(1, between(row["measures"][measures[0]]["ci95"]))
-        table.add_row(one_line(engine), *cells, *(column.show(row[column.field]) for column in shown))
+        table.add_row(one_line(engine), *cells, *(column.show(row.get(column.field)) for column in shown))
     return table
 
 
@@ -137,6 +163,7 @@ def _answer(summary: Mapping[str, Any]) -> Iterator[str]:
         yield words.few(summary)
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
+    yield from (said.en for said in opinions.said(summary))
     if summary["stability"]:
         yield from words.stability(summary["stability"], deciding or summary["measures"][0])
 
@@ -158,6 +185,9 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     if summary["flagged"]:
         shares = ", ".join(f"{engine} {count}" for engine, count in summary["flagged"].items())
         yield f"flagged as suspicious (never re-graded for it): {shares}"
+        remark = trust.remark(summary)
+        if remark:
+            yield remark.en
 
 
 def _unknown(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -194,18 +224,3 @@ def measures(console: Console) -> None:
     for kind in describe():
         table.add_row(Text(kind.syntax), kind.meaning, kind.source)
     console.print(table)
-
-
-def estimate(asked: Mapping[str, Any], console: Console) -> None:
-    """Prints what a run would ask and cost."""
-    console.print(
-        Text(f"{asked['results']:,} results, {asked['pairs']:,} pairs, {asked['repeats']} repeat(s)")
-    )
-    console.print(
-        Text(f"{asked['judgments']:,} judgments: {asked['known']:,} known, {asked['calls']:,} calls to pay")
-    )
-    tokens = f"about {asked['prompt_tokens']:,} tokens in, {asked['completion_tokens']:,} out"
-    price = (
-        "price unknown: add --price INPUT,OUTPUT" if asked["usd"] is None else f"about ${asked['usd']:.2f}"
-    )
-    console.print(Text(f"{tokens}; {price}"))

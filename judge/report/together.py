@@ -33,12 +33,13 @@ class Together:
 
     `pairs` are those of one engine in two runs, which is what two nights are compared for, and those of
     engines that one run alone has, in different runs; None when no two runs have an engine in common, and
-    all engines are to be compared.
+    all engines are to be compared. `names` says what each (run, engine) is called here.
     """
 
     held: Held
     pairs: frozenset[frozenset[str]] | None
     notes: tuple[str, ...]
+    names: Mapping[tuple[str, str], str]
 
 
 def together(runs: Mapping[str, Held]) -> Together:
@@ -81,7 +82,7 @@ def together(runs: Mapping[str, Held]) -> Together:
     notes = [*_notes(runs, queries, repeats), _on_the_pool(pooled, unequal)]
     if pairs is not None:
         notes.append("engines are compared across runs; within a run: judge compare RUN")
-    return Together(held, pairs, tuple(notes))
+    return Together(held, pairs, tuple(notes), names)
 
 
 def _check(runs: Mapping[str, Held]) -> None:

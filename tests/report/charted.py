@@ -49,4 +49,5 @@ def entries_of(run: Held) -> Iterator[dict[str, Any]]:
         for e, engine in enumerate(scores.engines)
         for q, query in enumerate(scores.queries)
     }
-    return results.queries(run.data, run.pool, run.judgments, table, run.asked.scale)
+    said = results.said(run.judgments, run.members, run.asked.scale)
+    return results.queries(run.data, run.pool, said, table)

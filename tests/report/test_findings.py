@@ -27,7 +27,15 @@ def written(found: Findings) -> Any:
 
 
 def test_nothing_found_is_empty_and_never_absent() -> None:
-    assert written(NOTHING) == {"comparisons": [], "within_lists": None, "slices": {}, "stability": {}}
+    assert written(NOTHING) == {
+        "comparisons": [],
+        "within_lists": None,
+        "slices": {},
+        "stability": {},
+        "panel": None,
+        "kin": [],
+        "without_flagged": None,
+    }
 
 
 def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from judge.report import words, words_zh
+from judge.report import trust, words, words_zh
 from judge.report.charts import Said
-from judge.report.page.legible import name
+from judge.report.page.legible import legible, name
 from judge.report.page.sample import Room
 from judge.report.page.tables import plain
 
@@ -33,6 +33,9 @@ def about(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
     yield Fact(Said("dataset", "数据"), tuple(_dataset(summary, config)))
     if summary["stability"]:
         yield Fact(Said("stability", "稳定性"), tuple(_stability(summary)))
+    tests = tuple(Said(legible(said.en), legible(said.zh)) for said in trust.selftests(summary))
+    if tests:
+        yield Fact(Said("self-test", "自测"), tests)
     if agreement is not None:
         yield Fact(Said("agreement with people", "与人工一致"), tuple(_agreement(agreement)))
     if summary["cost"]:

@@ -20,6 +20,7 @@ ERRORS = {
     "content_filter": Said("the provider's filter stopped it", "被服务商的内容审核拦下"),
     "too_long": Said("too long for the model", "超出模型的长度限制"),
     "bad_request": Said("the server took the request for malformed", "服务端认为请求有误"),
+    "no_quorum": Said("too few of the panel judged it", "合议人数不足"),
     "no_attempt": Said("no attempt was allowed", "未获准尝试"),
 }
 
@@ -31,6 +32,9 @@ FLAGS = {
     "fence": Said("tries to close the fence", "试图闭合边界"),
     "overthink": Said("sets the grader a task", "给评测员出题"),
     "secrets": Said("asks for secrets", "索要密钥"),
+    "hidden_text": Said("hidden words for the grader", "藏有写给评测员的话"),
+    "encoded": Said("encoded orders", "藏有编码过的指令"),
+    "persuasion": Said("praises itself to the grader", "向评测员自夸"),
     "stuffing": Said("the query's words piled up", "堆砌查询词"),
     "chat_tokens": Said("chat-control tokens, broken up", "含对话控制符，已拆开"),
     "invisible": Said("hidden characters, dropped", "含隐藏字符，已去除"),
@@ -44,5 +48,8 @@ FLAGS = {
     "no_reason": Said("no reason given", "没有给理由"),
     "re_asked": Said("asked twice", "问了两次"),
     "served_by": Said("served by another model", "实际由另一模型作答"),
+    "panel_split": Said("the panel's members differ", "合议成员意见不一"),
+    "panel_tie": Said("a tie in the panel", "合议打平"),
+    "panel_short": Said("not every member judged it", "有成员未能判定"),
     "prompt_echo": Said("the reason repeats the prompt", "理由照抄了提示词"),
 }

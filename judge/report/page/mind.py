@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from judge.report import words, words_zh
+from judge.report import opinions, served, trust, words, words_zh
 from judge.report.charts import Said
 from judge.report.page.kinds import ERRORS
 
@@ -20,6 +20,9 @@ def mind(summary: Row) -> Iterator[Said]:
             " Choose no engine by it.",
             "这里的判定只看词面重合（lexical），没有用大模型：这是任何模型都必须超过的地板，不要据此挑选引擎。",
         )
+    if served.english(summary):
+        yield Said(served.english(summary), served.chinese(summary))
+    yield from opinions.said(summary)
     yield from _coverage(summary)
     if words.few(summary):
         yield Said(words.few(summary), words_zh.few(summary))
@@ -96,6 +99,9 @@ def _snippets(summary: Row) -> Iterator[Said]:
             f"Snippets flagged because they seem to speak to the grader (never re-graded for it): {en}.",
             f"疑似对评测员喊话的摘要，只做标记、不因此改分：{zh}。",
         )
+        remark = trust.remark(summary)
+        if remark:
+            yield remark
     if summary["empty_snippets"]:
         count = f"{summary['empty_snippets']:,}"
         yield Said(

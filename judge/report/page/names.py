@@ -49,6 +49,10 @@ def named(summary: Row) -> dict[str, Any]:
         "comparisons": [_pair(row, called) for row in summary["comparisons"]],
         "within_lists": _within(summary["within_lists"], called),
         "flagged": _keyed(summary["flagged"], called),
+        "without_flagged": _without(summary.get("without_flagged"), called),
+        "panel": _panel(summary.get("panel"), called),
+        "kin": [{**row, "other": called.get(row["other"], row["other"])} for row in summary.get("kin", ())],
+        "served": _served(summary.get("served", {})),
         "slices": [
             (isolated(column), [(isolated(value), _slice(part, called)) for value, part in values.items()])
             for column, values in summary["slices"].items()
@@ -58,6 +62,19 @@ def named(summary: Row) -> dict[str, Any]:
 
 def _keyed(rows: Row, called: Mapping[str, str]) -> dict[str, Any]:
     return {called[engine]: row for engine, row in rows.items()}
+
+
+def _panel(panel: Row | None, called: Mapping[str, str]) -> dict[str, Any] | None:
+    if not panel:
+        return None
+    measures = panel["agreement"].get("measures", {})
+    shown = {name: {**row, "engines": _keyed(row["engines"], called)} for name, row in measures.items()}
+    ties = {measure: _keyed(means, called) for measure, means in panel["ties_high"].items()}
+    return {**panel, "agreement": {**panel["agreement"], "measures": shown}, "ties_high": ties}
+
+
+def _served(models: Row) -> dict[str, Any]:
+    return {isolated(label) if model else "": models[model] for model, label in labels(models).items()}
 
 
 def _pair(row: Row, called: Mapping[str, str]) -> dict[str, Any]:
@@ -70,6 +87,14 @@ def _within(row: Row | None, called: Mapping[str, str]) -> dict[str, Any] | None
     if row is None:
         return None
     return {**row, "better": called[row["better"]], "worse": called[row["worse"]]}
+
+
+def _without(row: Row | None, called: Mapping[str, str]) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    winners = {way: engine and called[engine] for way, engine in row["winners"].items()}
+    swapped = [[called[engine] for engine in pair] for pair in row["swapped"]]
+    return {**row, "engines": _keyed(row["engines"], called), "winners": winners, "swapped": swapped}
 
 
 def _slice(part: Row, called: Mapping[str, str]) -> dict[str, Any]:

@@ -132,11 +132,22 @@ def _judgments(judgments: Sequence[Entry], known: Sequence[str]) -> list[list[An
     said: dict[str, int] = {}
     packed = []
     for place, judgment in enumerate(judgments):
-        first = said.setdefault(judgment["reason"], place)
-        reason = short(judgment["reason"], LONGEST) if first == place else first + 1
+        words = _reason(judgment)
+        first = said.setdefault(words, place)
+        reason = short(words, LONGEST) if first == place else first + 1
         flags = [short(flag, 100) for flag in judgment["flags"] if flag not in known]
         packed.append(_trimmed(judgment["grade"], reason, flags, judgment["error"] or ""))
     return packed
+
+
+def _reason(judgment: Entry) -> str:
+    """The reason; of a panel, what each member said."""
+    if not judgment.get("members"):
+        return str(judgment["reason"])
+    return " ‖ ".join(
+        f"{each['assessor']}: {each['error'] or each['grade']}. {each['reason']}"
+        for each in judgment["members"]
+    )
 
 
 def _address(url: str) -> str | list[str]:

@@ -55,24 +55,37 @@ _SHARES = {
     "duplicates": Said("repeated", "重复"),
     "unique": Said("only here", "独有"),
 }
+#: What the answers took, where somebody measured it.
+_TOOK = (Said("ms, median", "毫秒（中位）"), Said("tokens", "token 数"))
 
 
 def engines(summary: Row) -> Table:
     """One row an engine, best first: means with their ranges, and what came back."""
     measures = summary["measures"]
     counts = {key: said for key, said in _COUNTS.items() if key != "absent" or _any(summary, key)}
+    timed = any(row.get("latency_ms") for row in summary["engines"].values())
     rows = []
     for engine in words.standing(summary, words.deciding(summary) or measures[0]):
         row = summary["engines"][engine]
         means = [_mean(row["measures"][measure]) for measure in measures]
         numbers = [Cell(plain(f"{row[key]:,}")) for key in counts]
         shares = [Cell(plain("–" if row[key] is None else f"{row[key]:.1%}")) for key in _SHARES]
-        rows.append((engine, (*means, *numbers, *shares)))
+        rows.append((engine, (*means, *numbers, *shares, *(_took(row) if timed else ()))))
     head = (*(plain(title(measure)) for measure in measures), *counts.values(), *_SHARES.values())
+    head += _TOOK if timed else ()
     caption = Said(
         "Engines: means with 95 % range, and what came back", "各引擎：均值与 95 % 区间，以及返回情况"
     )
     return Table(caption, (Said("engine", "引擎"), *head), tuple(rows))
+
+
+def _took(row: Row) -> tuple[Cell, Cell]:
+    """How long the engine took, the slowest 5 % under it, and how many tokens an answer of it is."""
+    latency, tokens = row.get("latency_ms"), row.get("tokens")
+    return (
+        Cell(plain(f"{latency['median']:,.0f}"), f"95 %: {latency['p95']:,.0f}") if latency else number(None),
+        Cell(plain(f"{tokens['mean']:,.0f}")) if tokens else number(None),
+    )
 
 
 def _any(summary: Row, key: str) -> bool:

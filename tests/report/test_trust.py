@@ -1,0 +1,102 @@
+"""What a run says of flagged snippets and self-tests: the same numbers in both languages, when due."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from judge.measure.flagged import WithoutFlagged
+from judge.report import trust
+
+MEANS = {
+    "kept": {"a": 0.5, "b": 0.4, "c": None},
+    "zeroed": {"a": 0.3, "b": 0.4, "c": None},
+    "dropped": {"a": 0.35, "b": 0.45, "c": None},
+}
+SAME = dict.fromkeys(("kept", "zeroed", "dropped"))
+
+
+def written(**changed: Any) -> dict[str, Any]:
+    found = {
+        "measure": "AP@10",
+        "pairs": 3,
+        "means": MEANS,
+        "winners": SAME,
+        "swapped": (("a", "b"),),
+        **changed,
+    }
+    row = trust.as_json(WithoutFlagged(**found))
+    assert row is not None
+    return row
+
+
+def numbers(text: str) -> list[str]:
+    return sorted(re.findall(r"\d+(?:\.\d+)?", text))
+
+
+def test_nothing_flagged_is_null() -> None:
+    assert trust.as_json(None) is None
+    assert trust.alarm({"without_flagged": None}) is trust.remark({"without_flagged": None}) is None
+
+
+def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
+    row = written()
+    assert row["engines"]["a"] == {"kept": 0.5, "zeroed": 0.3, "dropped": 0.35}
+    assert (row["order_changes"], row["swapped"]) == (True, [["a", "b"]])
+    said = trust.flagged(row)
+    assert row["why"] == said.en
+    assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in said.en
+    assert numbers(said.en) == numbers(said.zh)
+    assert (trust.alarm({"without_flagged": row}), trust.remark({"without_flagged": row})) == (said, None)
+
+
+def test_another_winner_alone_is_told_as_well() -> None:
+    row = written(swapped=(), winners={"kept": "a", "zeroed": None, "dropped": "a"})
+    assert row["order_changes"]
+    assert "a as things are, none with them counted as 0, a with them left out" in row["why"]
+
+
+def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
+    row = written(swapped=())
+    assert not row["order_changes"]
+    assert trust.alarm({"without_flagged": row}) is None
+    remark = trust.remark({"without_flagged": row})
+    assert remark is not None
+    assert numbers(remark.en) == ["0", "10", "3"]
+
+
+@pytest.mark.parametrize("swaps", [4, 9])
+def test_many_swaps_are_counted(swaps: int) -> None:
+    names = [f"e{number}" for number in range(swaps + 1)]
+    means = {way: dict.fromkeys(names, 0.5) for way in MEANS}
+    said = written(means=means, swapped=tuple((names[0], name) for name in names[1:]))["why"]
+    assert said.count(" is ahead of ") == 3
+    assert f"{swaps - 3} more pair" in said
+
+
+def share(count: int, of: int) -> dict[str, Any]:
+    return {
+        "count": count,
+        "of": of,
+        "value": count / of if of else None,
+        "ci95": [0.009, 0.071] if of else None,
+    }
+
+
+def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command() -> None:
+    figures = {
+        "too_high": share(3, 120),
+        "plain_too_high": share(30, 120),
+        "too_low": share(2, 64),
+        "language": share(220, 220),
+        "obedient": share(0, 0),
+    }
+    tested = {"id": "x", "figures": figures}
+    (said,) = trust.selftests({"selftest": {"openai:some/model/graded": tested}})
+    assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95 %: 0.9% to 7.1%)" in said.en
+    assert numbers(said.en) == numbers(said.zh)
+    (never,) = trust.selftests({"selftest": {"openai:some/model/graded": {"id": "x", "figures": None}}})
+    assert "judge selftest -m openai:some/model," in never.en
+    assert list(trust.selftests({})) == []
