@@ -135,6 +135,8 @@ def _check_words(asked: Config) -> None:
         raise InputError(f"assessor is {asked.assessor!r}; it is 'judge' or 'deepeval'")
     if asked.assessor == "deepeval" and asked.scale != "binary":
         raise InputError("DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary")
+    if asked.assessor == "deepeval" and asked.prompts is not None:
+        raise InputError("--assessor deepeval asks with prompts of its own; leave --prompts out")
     if len({asked.model, *asked.panel}) <= len(asked.panel):
         raise InputError(
             f"a model is named twice in {[asked.model, *asked.panel]!r}; a panel's members differ"

@@ -42,7 +42,8 @@ def fingerprint(data: Dataset) -> str:
             (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
             for snippet in ranking.snippets
         ]
-        _feed(digest, ("ranking", ranking.query_id, ranking.engine, ranking.error, shown))
+        took = [] if ranking.latency_ms is None else [ranking.latency_ms]
+        _feed(digest, ("ranking", ranking.query_id, ranking.engine, ranking.error, shown, *took))
     return digest.hexdigest()[:16]
 
 

@@ -59,7 +59,7 @@ def run(
     measures = setup.measures(config.measures, config.depth)
     data = setup.dataset(config, rows)
     pooled = pool(data, config.depth)
-    assessors = [setup.assessor(config, model) for model in setup.models(config)]
+    assessors = setup.assessors(config)
     desks = setup.desks(config, assessors, stop or Stop())
     folder, who = setup.folder(config, data, assessors)
     with folder.locked():
@@ -147,7 +147,7 @@ def estimate(config: Config) -> Mapping[str, Any]:
     """What `run` would ask of each assessor and cost now, given what is known already; makes no call."""
     data = setup.dataset(config)
     pooled = pool(data, config.depth)
-    assessors = [setup.assessor(config, model) for model in setup.models(config)]
+    assessors = setup.assessors(config)
     folder, _ = setup.folder(config, data, assessors)
     path = setup.store(config, folder)
     with Store(path) if path.exists() else nullcontext() as store:
@@ -163,6 +163,12 @@ def _incomplete(totals: Mapping[str, Any], stopped: Exception | None, least: flo
     missing = totals["judgments"] - totals["judged"]
     if stopped is not None:
         return Incomplete(f"stopped with {missing:,} of {totals['judgments']:,} unjudged: {stopped}")
+    for member in (totals["panel"] or {}).get("members", ()):
+        if member["judged"] < least * totals["judgments"]:
+            return Incomplete(
+                f"{member['name']} judged {member['judged']:,} of {totals['judgments']:,} pairs, less than"
+                f" --min-coverage {least:.0%}; the same command asks it again for the rest"
+            )
     if totals["coverage"] < least:
         return Incomplete(
             f"only {totals['coverage']:.2%} of the pairs were judged, less than --min-coverage {least:.0%};"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -91,6 +92,8 @@ def model(config: Config, name: str | None = None) -> Model:
     if not name:
         raise InputError("no model was named; add -m openai:NAME, dashscope:NAME, langchain:… or lexical")
     spec, at, address = name.partition("@http")
+    if "?" in address:
+        raise SetupError(f"the address of {spec!r} has a query; keys come from the environment")
     return open_model(
         spec,
         base_url=f"http{address}" if at else config.base_url,
@@ -107,6 +110,21 @@ def assessor(config: Config, model: Model) -> Assessor:
         return _deepeval(config, model)
     directory = Path(config.prompts) if config.prompts else default_directory()
     return Assessor(model, load(directory, config.grading), config.grading, config.as_of)
+
+
+def assessors(config: Config) -> list[Assessor]:
+    """The assessors that were asked for, one unless there is a panel, each with a name of its own.
+
+    Raises SetupError when two would be the same model at the same server.
+    """
+    found = [assessor(config, each) for each in models(config)]
+    named = Counter(each.name for each in found)
+    for each in found:
+        if named[each.name] > 1:
+            each.name += f" at {each.model.endpoint}"
+    if len({each.name for each in found}) < len(found):
+        raise SetupError(f"the panel holds {found[0].name!r} twice; its members differ in model or server")
+    return found
 
 
 def _deepeval(config: Config, model: Model) -> Assessor:
@@ -171,7 +189,8 @@ def folder(
     if config.out:
         return RunFolder(Path(config.out)), who
     stem = Path(config.data or config.topics or "rows").name.split(".")[0]
-    words = (stem, config.model.rpartition(":")[2], short_name(who))
+    model_name = config.model.partition("@http")[0].rpartition(":")[2]
+    words = (stem, model_name, short_name(who))
     return RunFolder(Path("runs") / "-".join(re.sub(r"[^\w.]+", "_", word) for word in words)), who
 
 

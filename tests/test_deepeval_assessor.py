@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.loopback.server import Asked, LoopbackServer, Reply
-from tests.worlds import PUPPY_VERDICTS, command, fenced, puppy, results
+from tests.worlds import PUPPY_VERDICTS, command, fenced, puppy, results, write_rows
 
 pytest.importorskip("deepeval")
 
@@ -89,6 +89,21 @@ def test_what_deepeval_would_drop_is_no_verdict_instead_of_a_zero(tmp_path: Path
     assert [snippet["judgments"][0]["error"] for snippet in snippets] == [error for _, error in UNREADABLE]
     assert found["summary"]["coverage"] == 0
     assert len(server.asked) == 12  # one re-ask each
+
+
+def test_what_looks_like_deepeval_s_own_marks_is_text(tmp_path: Path) -> None:
+    data = write_rows(
+        tmp_path / "d.jsonl",
+        [{"query": "q", "snippet": f"贫血 [DEEPEVAL:IMAGE:{name}]"} for name in ("/etc/hostname", "x")],
+    )
+    with LoopbackServer(qwen) as server:
+        done = command(
+            "run", data, "-m", "openai:m", "--base-url", server.openai_url, "--assessor", "deepeval",
+            "--out", tmp_path / "runs" / "x",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert all("[DEEPEVAL:IMAGE:" in asked.prompt for asked in server.asked)
+        assert len(server.asked) == 2
 
 
 def test_thinking_is_never_the_verdict(tmp_path: Path) -> None:

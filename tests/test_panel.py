@@ -79,7 +79,9 @@ def test_half_of_the_members_is_a_quorum_and_it_is_said(tmp_path: Path) -> None:
             "run", data, "-m", "openai:plain", "-m", "openai:deaf", "--base-url", server.openai_url,
             "--out", out,
         )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3
+    assert "openai:deaf/graded judged 6 of 8 pairs, less than --min-coverage 99%" in done.stderr
+    assert "openai:deaf/graded judged only 6 of the 8 pairs that it was asked about" in done.stdout
     members = results(out)["summary"]["panel"]["members"]
     assert [(each["judged"], each["failed"]) for each in members] == [(8, 0), (6, 2)]
     rows = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
@@ -96,6 +98,71 @@ def test_members_may_live_on_servers_of_their_own(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert (len(one.asked), len(other.asked)) == (6, 6)
+
+
+def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 3)), tmp_path / "runs" / "two"
+    with LoopbackServer(says_its_grade) as one, LoopbackServer(says_its_grade) as other:
+        first, second = f"openai:m@{one.openai_url}", f"openai:m@{other.openai_url}"
+        done = command("run", data, "-m", first, "-m", second, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert (len(one.asked), len(other.asked)) == (6, 6)
+        summary = results(out)["summary"]
+        assert summary["cost"]["calls"] == 12
+        assert [member["name"] for member in summary["panel"]["members"]] == [
+            f"openai:m/graded at {server.openai_url}" for server in (one, other)
+        ]
+        again = command("run", data, "-m", "openai:m", "-m", first, "--base-url", one.openai_url)
+        assert again.returncode == 2
+        assert "twice" in again.stderr
+
+
+def test_a_member_that_was_never_reached_is_no_opinion(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 3)), tmp_path / "runs" / "three"
+    with LoopbackServer(two_minds) as server:
+        models = [word for name in ("plain", "kind", "third") for word in ("-m", f"openai:{name}")]
+        words = ("run", data, *models, "--base-url", server.openai_url, "--out", out, "--concurrency", 1)
+        done = command(*words, "--max-calls", 30)
+        assert done.returncode == 3
+        assert "Traceback" not in done.stderr
+        panel = results(out)["summary"]["panel"]
+        assert panel["heard"] == ["openai:plain/graded", "openai:kind/graded"]
+        assert command(*words).returncode == 0
+        assert len(server.asked) == 3 * 24
+
+
+def test_the_command_line_s_models_replace_a_file_s_panel(tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text('model = "openai:a"\npanel = ["openai:b"]\n', encoding="utf-8")
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 2)), tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        words = ("run", data, "--config", toml, "--base-url", server.openai_url, "--out", out)
+        assert command(*words, "-m", "openai:b").returncode == 0
+    assert results(out)["summary"]["assessor"] == "openai:b/graded"
+
+
+def test_a_key_in_a_member_s_address_is_refused(tmp_path: Path) -> None:
+    data = puppy(tmp_path / "d.jsonl")
+    out = tmp_path / "runs" / "one"
+    done = command("run", data, "-m", "openai:a@http://127.0.0.1:9/v1?api_key=sk-canary-5b1d9f", "--out", out)
+    assert done.returncode == 2
+    assert "canary" not in done.stdout + done.stderr
+    assert not out.exists()
+
+
+def test_a_member_that_another_model_answers_for_is_said(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 3)), tmp_path / "runs" / "two"
+
+    def swapped(asked: Asked) -> Reply:
+        return Reply(text=says_its_grade(asked).text, model=f"m-{asked.number % 2}")
+
+    with LoopbackServer(says_its_grade) as one, LoopbackServer(swapped) as other:
+        done = command(
+            "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:b@{other.openai_url}",
+            "--out", out, "--concurrency", 1,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "openai:b/graded was answered by 2 models: m-0 (3) and m-1 (3)" in done.stdout
 
 
 def test_a_ceiling_is_for_the_whole_panel(tmp_path: Path) -> None:

@@ -49,14 +49,18 @@ class Answer:
 class Assessor:
     """A model, a prompt and a scale: what turns a pair into a judgment."""
 
-    def __init__(self, model: Model, prompts: Prompts, scale: Scale, as_of: str | None = None) -> None:
+    def __init__(
+        self, model: Model, prompts: Prompts, scale: Scale, as_of: str | None = None, reader: str = ""
+    ) -> None:
         self.model = model
         self.scale = scale
         self.name = f"{model.name}/{scale.name}"
         self._prompts = prompts
         self._as_of = as_of
-        asked = json.dumps([model.name, model.endpoint, dict(model.params), scale.name], sort_keys=True)
-        self._key = hashlib.sha256(asked.encode())
+        asked = [model.name, model.endpoint, dict(model.params), scale.name]
+        # What reads the replies is told apart where it is not judge itself.
+        asked += [reader] if reader else []
+        self._key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
 
     def questions(self, pair: Pair, repeats: int) -> list[Question]:
         """The questions about `pair`, one a repeat, rendered once."""

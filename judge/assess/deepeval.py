@@ -58,8 +58,9 @@ class DeepEvalAssessor(Assessor):
 
     def __init__(self, model: Model, as_of: str | None = None) -> None:
         prompts = replace(load(_PROMPTS, BINARY), schema=SCHEMA)
-        super().__init__(model, prompts, BINARY, as_of)
-        self.name = f"{model.name}/{BINARY.name}/deepeval-{version('deepeval')}"
+        reader = f"deepeval-{version('deepeval')}"
+        super().__init__(model, prompts, BINARY, as_of, reader)
+        self.name = f"{self.name}/{reader}"
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """What DeepEval makes of the reply; raises Unreadable unless that is exactly one verdict."""
@@ -67,7 +68,8 @@ class DeepEvalAssessor(Assessor):
         metric = ContextualRelevancyMetric(
             model=asked, evaluation_template=_template(prompt.user), include_reason=False
         )
-        case = LLMTestCase(input=prompt.query, retrieval_context=[prompt.snippet])
+        # The prompt holds both already. DeepEval itself would obey what looks like its marks of images.
+        case = LLMTestCase(input="query", retrieval_context=["snippet"])
         try:
             await metric.a_measure(case, _show_indicator=False)
         except (DeepEvalError, ValueError, KeyError, TypeError, AttributeError) as error:

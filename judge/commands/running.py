@@ -127,9 +127,9 @@ def to_config(typed: dict[str, Any], toml: Path | None) -> Config:
 
 
 def _assessors(models: str | list[str] | None) -> tuple[str | None, list[str] | None]:
-    """The first model that was named, and the others, who make a panel with it."""
+    """The first model that was named, and the others, who make a panel with it; None when none was."""
     named = [models] if isinstance(models, str) else models or []
-    return (named[0] if named else None), named[1:] or None
+    return (named[0], named[1:]) if named else (None, None)
 
 
 def _inputs(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:

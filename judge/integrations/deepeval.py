@@ -42,9 +42,9 @@ class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
         super().__init__(model)
         self.name = model
 
-    def load_model(self) -> JudgeModel:
-        """Itself: it is opened when it is first asked."""
-        return self
+    def load_model(self) -> str:  # type: ignore[override]  # itself would be a circle that nobody closes
+        """Its name: it is opened when it is first asked."""
+        return self.config.model
 
     def get_model_name(self) -> str:
         """The model as judge names it."""
@@ -190,6 +190,7 @@ async def _answer(room: Room, text: str, schema: type[_Schema] | None) -> str | 
         reply = await room.reply(prompt, fit)
     except Unreadable:
         again = "Reply with one JSON object that fits the schema asked for, and nothing else."
+        again = again if schema else "Reply with the answer alone."
         reply = await room.reply(_prompt(f"{text}\n\n{again}", schema), fit)
     return _fitted(reply, schema, cut=False)
 

@@ -14,7 +14,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,12 +27,12 @@ from judge.assess.store import Source, Store, Stored, plain
 from judge.assess.watch import Unwatched
 from judge.config import Config
 from judge.dataset.pool import pool
-from judge.errors import Incomplete, JudgeError
+from judge.errors import Incomplete, InputError, JudgeError
 from judge.records import Completion, Dataset, Judgment, Pool, Prompt
 
 T = TypeVar("T")
 #: How the store calls replies that hold no verdict; no pair has the key of one.
-FREE = "free reply"
+REPLY = "free reply"
 _PATIENCE = 0.2
 
 
@@ -95,13 +95,13 @@ class Room:
             except JudgeError:
                 await self.store.give_up(key, seat.calls)
                 raise
-            source = Source(self.desk.model.name, FREE, 1)
+            source = Source(self.desk.model.name, REPLY, 1)
             await self.store.save(key, source, _kept(completion), seat.calls)
             return completion.text
 
     def _key(self, prompt: Prompt) -> str:
         model = self.desk.model
-        asked = [FREE, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
+        asked = [REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
         texts = [prompt.system, prompt.user]
         return hashlib.sha256(json.dumps([*asked, *texts], sort_keys=True).encode()).hexdigest()
 
@@ -129,33 +129,44 @@ class Office:
     def _opened(self) -> tuple[asyncio.AbstractEventLoop, Room]:
         with self._opening:
             if self._open is None:
+                room = _furnish(self._config)
                 loop = asyncio.new_event_loop()
-                try:
-                    room = _furnish(self._config)
-                except BaseException:
-                    loop.close()
-                    raise
                 thread = threading.Thread(target=loop.run_forever, name="judge", daemon=True)
                 thread.start()
                 self._open = loop, room
                 self._closing = weakref.finalize(self, _shut, loop, room, thread)
+            loop, room = self._open
+            if room.desk.stop.reason is not None:
+                self._open = loop, _reopened(room)
             return self._open
 
 
 def _furnish(config: Config) -> Room:
-    (model,) = setup.models(config)
-    assessor = setup.assessor(config, model)
-    store = Store(Path(config.store or "runs/verdicts.sqlite"))
+    if config.panel:
+        raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
+    (assessor,) = setup.assessors(config)
     ((_, desk),) = setup.desks(config, [assessor], Stop())
-    return Room(config, assessor, desk, store)
+    return Room(config, assessor, desk, Store(Path(config.store or "runs/verdicts.sqlite")))
+
+
+def _reopened(room: Room) -> Room:
+    """The room after something stopped it: the next call tries again, with what is left of the allowance."""
+    desk = room.desk
+    return replace(room, desk=Desk(desk.model, desk.limits, Stop(), desk.allowance))
 
 
 def _shut(loop: asyncio.AbstractEventLoop, room: Room, thread: threading.Thread) -> None:
-    asyncio.run_coroutine_threadsafe(_leave(room), loop).result(timeout=10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(timeout=10)
-    loop.close()
-    room.store.close()
+    if threading.current_thread() is thread:
+        # An office that nobody holds any more may be found out anywhere, and no thread can await itself.
+        threading.Thread(target=_shut, args=(loop, room, thread), name="judge closes").start()
+        return
+    try:
+        asyncio.run_coroutine_threadsafe(_leave(room), loop).result(timeout=10)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(timeout=10)
+        loop.close()
+        room.store.close()
 
 
 async def _leave(room: Room) -> None:

@@ -65,12 +65,14 @@ def without_flagged(
     flagged: Collection[Key],
     among: Collection[frozenset[str]] | None = None,
 ) -> WithoutFlagged | None:
-    """What becomes of the first measure that compares engines; None when nothing is flagged.
+    """What becomes of the first measure that compares engines; None when nothing flagged was judged yet.
 
     `flagged` names pairs: a text that any engine showed with something suspicious about it. `among`
     names the pairs of engines that are of interest, when not all are.
     """
     measure = next((each for each in scores.measures if each.compares), scores.measures[0])
+    judged = {judgment.query_id for judgment in held.judgments}
+    flagged = {key for key in flagged if key[0] in judged}
     if not flagged:
         return None
     kept = scores.of_measures([measure])

@@ -60,8 +60,14 @@ def _names(token: str, word: str) -> bool:
 
 def kin(assessors: Iterable[str], engines: Iterable[str]) -> tuple[Kin, ...]:
     """Who grades an engine of its own house, and which members of a panel are no second opinion."""
-    named = list(assessors)
+    named = [name for assessor in assessors for name in _seated(assessor)]
     return (*_met(product(named, engines), engines=True), *_met(combinations(named, 2), engines=False))
+
+
+def _seated(assessor: str) -> list[str]:
+    """The members of a panel, or the assessor itself."""
+    panel = re.fullmatch(r"panel\((.*)\)", assessor)
+    return panel[1].split(", ") if panel else [assessor]
 
 
 def _met(pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[Kin]:

@@ -5,6 +5,7 @@ The members' own judgments are never changed or lost; the panel's are made from 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -27,13 +28,17 @@ _Key = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What one member judged: `relevant` is a share, both it and `mean_grade` are of the `judged`."""
+    """What one member judged: `relevant` is a share, both it and `mean_grade` are of the `judged`.
+
+    `served` counts its judgments by the names that the server gave the model, `""` for none.
+    """
 
     name: str
     judged: int
     failed: int
     relevant: float | None
     mean_grade: float | None
+    served: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +61,15 @@ class Panel:
     """How the members of a panel get on.
 
     `agreement` treats the members' first repeats as repeats of one judging: its means of an engine are
-    one a member. `ties` of the `judged` have two different middle grades, of which the panel takes the
-    lower; for `deciding` of them one is relevant and the other isn't. `ties_high` are the engines' means
-    of each measure had the higher ones been taken.
+    one for each member that was `heard`. `ties` of the `judged` have two different middle grades, of
+    which the panel takes the lower; for `deciding` of them one is relevant and the other isn't.
+    `ties_high` are the engines' means of each measure had the higher ones been taken.
     """
 
     members: tuple[Member, ...]
     pairs: tuple[Two, ...]
     agreement: Stability | None
+    heard: tuple[str, ...]
     judged: int
     split: int
     ties: int
@@ -110,11 +116,13 @@ def panel(members: Members, scale: Scale, rescore: Callable[[Sequence[Judgment]]
         for low, high in zip(voted, raised, strict=True)
         if TIE in low.flags and low.grade is not None
     ]
-    side_by_side = _as_repeats(members)
+    heard = {called: judgments for called, judgments in members.items() if judgments}
+    side_by_side = _as_repeats(heard)
     return Panel(
         members=tuple(_member(called, judgments, scale) for called, judgments in members.items()),
         pairs=tuple(_pairs(members, scale)),
         agreement=stability(rescore(side_by_side), side_by_side, scale),
+        heard=tuple(heard),
         judged=sum(judgment.grade is not None for judgment in voted),
         split=sum(SPLIT in judgment.flags for judgment in voted),
         ties=len(tied),
@@ -167,6 +175,7 @@ def _member(called: str, judgments: Sequence[Judgment], scale: Scale) -> Member:
         failed=len(judgments) - len(grades),
         relevant=fmean(grade >= scale.relevant_from for grade in grades) if grades else None,
         mean_grade=fmean(grades) if grades else None,
+        served=dict(sorted(Counter(each.served_model for each in judgments if each.served_model).items())),
     )
 
 

@@ -68,7 +68,9 @@ class Baseline:
 
 def served(summary: Mapping[str, Any]) -> frozenset[str]:
     """The names that a summary has of models that answered; empty where no server gave one."""
-    return frozenset(filter(None, summary.get("served", ())))
+    members = (summary.get("panel") or {}).get("members", ())
+    names = [*summary.get("served", ()), *(name for member in members for name in member["served"])]
+    return frozenset(filter(None, names))
 
 
 def graded(judgments: Sequence[Judgment], asked: int) -> Graded:

@@ -73,7 +73,7 @@ def night(tonight: Tonight, watch: Watch | None = None) -> Mapping[str, Any]:
 
 def _identity(config: Config) -> Mapping[str, Any]:
     """What the night asks of whom; reads the dataset, so that a bad one costs nothing."""
-    assessors = [setup.assessor(config, model) for model in setup.models(config)]
+    assessors = setup.assessors(config)
     return setup.folder(config, setup.dataset(config), assessors)[1]
 
 

@@ -25,6 +25,7 @@ def as_json(
         "members": [asdict(member) for member in panel.members],
         "pairs": [asdict(pair) for pair in panel.pairs],
         "agreement": stability(panel.agreement),
+        "heard": list(panel.heard),
         "judged": panel.judged,
         "split": panel.split,
         "ties": panel.ties,
@@ -47,6 +48,11 @@ def said(summary: Row) -> Iterator[Said]:
 
 def _panel(summary: Row, panel: Row) -> Iterator[Said]:
     size = len(panel["members"])
+    for member in panel["members"]:
+        if member["failed"] or not member["judged"]:
+            yield _lacking(member)
+        if len(member["served"]) > 1:
+            yield _changing(member)
     for pair in panel["pairs"]:
         yield _pair(pair)
     yield Said(
@@ -58,6 +64,25 @@ def _panel(summary: Row, panel: Row) -> Iterator[Said]:
     )
     measure = words.deciding(summary) or summary["measures"][0]
     yield from _orders(summary, panel, measure)
+
+
+def _lacking(member: Row) -> Said:
+    name, judged, all_ = member["name"], member["judged"], member["judged"] + member["failed"]
+    return Said(
+        f"{name} judged only {judged:,} of the {all_:,} pairs that it was asked about: there the panel is the"
+        " others.",
+        f"{name} 只判定了被问到的 {all_:,} 对中的 {judged:,} 对，其余各对由别的成员决定。",
+    )
+
+
+def _changing(member: Row) -> Said:
+    en = words.listed(f"{name} ({count:,})" for name, count in member["served"].items())
+    zh = "、".join(f"{name}（{count:,}）" for name, count in member["served"].items())
+    return Said(
+        f"{member['name']} was answered by {len(member['served'])} models: {en}; their grades may not be"
+        " comparable.",
+        f"{member['name']} 实际由 {len(member['served'])} 个模型作答：{zh}；它们给出的等级未必可比。",
+    )
 
 
 def _pair(pair: Row) -> Said:
@@ -75,17 +100,19 @@ def _pair(pair: Row) -> Said:
 
 def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Said]:
     """Whether every member, and the other way to break ties, would order the engines alike."""
-    names = [member["name"] for member in panel["members"]]
+    names = panel["heard"]
     engines = panel["agreement"].get("measures", {}).get(measure, {}).get("engines", {})
     if len(engines) > 1:
-        orders = [_ranked({e: row["means"][at] for e, row in engines.items()}) for at in range(len(names))]
-        if len(set(orders)) == 1:
+        each_of = [_ranked({e: row["means"][at] for e, row in engines.items()}) for at in range(len(names))]
+        # Who judged nothing puts nobody in any order.
+        known = [(name, order) for name, order in zip(names, each_of, strict=True) if order]
+        if len({order for _, order in known}) < 2:
             yield Said(
                 f"Every member puts the engines in the same order by {measure}.",
                 f"按 {measure}，所有成员对引擎的排序一致。",
             )
         else:
-            each = [f"{name}: {order}" for name, order in zip(names, orders, strict=True)]
+            each = [f"{name}: {order}" for name, order in known]
             yield Said(
                 f"The members order the engines differently by {measure}: {'; '.join(each)}.",
                 f"按 {measure}，成员对引擎的排序不同：{'；'.join(each)}。",

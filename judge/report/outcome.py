@@ -46,7 +46,7 @@ class Outcome:
         rows = {
             engine: {
                 **{measure: cell["mean"] for measure, cell in row["measures"].items()},
-                **{name: value for name, value in row.items() if name != "measures"},
+                **{name: _plain(value) for name, value in row.items() if name != "measures"},
             }
             for engine, row in self.summary["engines"].items()
         }
@@ -94,3 +94,8 @@ class Outcome:
     def _repr_html_(self) -> str:
         """The engines' table, as a notebook shows it."""
         return str(self.engines.to_html())
+
+
+def _plain(value: object) -> object:
+    """A cell of a table: of latencies the median, of sizes the mean, anything else as it is."""
+    return value.get("median", value.get("mean")) if isinstance(value, Mapping) else value

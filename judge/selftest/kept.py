@@ -10,6 +10,7 @@ from typing import Any
 from judge.assess.assessor import Assessor
 from judge.config import Config
 from judge.dataset.identifiers import short_hash
+from judge.errors import InputError
 from judge.report.rundir import RunFolder, dump
 
 #: The folder of results, beside the verdict store that the self-tests were paid into.
@@ -71,6 +72,16 @@ def look_up_again(run: RunFolder, known: Mapping[str, Any]) -> dict[str, Any]:
 def _headline(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if result is None:
         return None
+    try:
+        return _figures(result)
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"the self-test kept in {FOLDER}/ is not as this version of judge writes it ({error!r});"
+            " delete it, or make it anew: judge selftest"
+        ) from error
+
+
+def _figures(result: Mapping[str, Any]) -> dict[str, Any]:
     shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
     return {
         "probes": result["probes"]["count"],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from deepeval.metrics import BaseMetric, ContextualRelevancyMetric, Faithfulness
 from deepeval.test_case import LLMTestCase
 from pydantic import BaseModel
 
-from judge.errors import Incomplete, Unreadable
+from judge.errors import AccountRefused, Incomplete, InputError, Unreadable
 from judge.integrations import deepeval as ours
 
 
@@ -171,6 +173,32 @@ def test_faults_are_retried_and_counted_once(tmp_path: Path) -> None:
         assert model.generate("same") == "fine"
         assert len(server.asked) == 2
         model.close()
+
+
+def test_what_stopped_one_call_does_not_stop_the_next(tmp_path: Path) -> None:
+    """A key that was refused may be well again a minute later."""
+    refused = Reply(status=401, body='{"error": {"code": "invalid_api_key", "message": "no"}}')
+    with LoopbackServer(lambda asked: refused if asked.number == 1 else Reply(text="well")) as server:
+        model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
+        with pytest.raises(AccountRefused):
+            model.generate("one")
+        assert model.generate("two") == "well"
+        model.close()
+
+
+def test_an_office_that_nobody_holds_closes_by_itself(tmp_path: Path, server: LoopbackServer) -> None:
+    model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
+    model.generate("one")
+    before = [thread.name for thread in threading.enumerate()]
+    del model
+    gc.collect()
+    assert before.count("judge") - [thread.name for thread in threading.enumerate()].count("judge") == 1
+
+
+def test_a_panel_is_refused(tmp_path: Path) -> None:
+    model = ours.JudgeModel("openai:a", panel=("openai:b",), base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(InputError, match="one model is asked"):
+        model.generate("one")
 
 
 def test_a_pytest_of_somebody_else_leaves_nothing_behind(tmp_path: Path) -> None:
