@@ -29,6 +29,8 @@ _UNTRIED = 0.02
 _BELOW, _FAR, _FAR_A_SECOND = 0.75, 0.15, 0.8
 #: The same above it, times the answers since, of which so many a second count.
 _NEAR, _COUNTED = 6e-5, 5.0
+#: Fewer answers than these between two outages show what scouts alone were given.
+_FEW = 5
 #: Seconds over which the first calls are spread, at least and at most.
 _SPREAD = (0.25, 1.0)
 #: Seconds of the first pause, at least and at most, and the calls that every other one leaves out.
@@ -64,13 +66,23 @@ class Pace:
         self._answers = 0.0
         self._sent: deque[Turn] = deque()
         self._first = self._begun = self._stuck = 0
+        #: When calls last began, and the answers since.
+        self._begun_at, self._taken = -inf, 0
 
     def begin(self, now: float, latency: float, first: int) -> None:
-        """Calls begin, or begin again, with number `first`; the server took `latency` seconds to answer."""
+        """Calls begin, or begin again, with number `first`; the server took `latency` seconds to answer.
+
+        Where hardly more than scouts got through since they last began, the rate is that of the scouts.
+        """
+        self._taken += 1
         if self.untried:
             self.rate = self._ceiling / min(max(latency, _SPREAD[0]), _SPREAD[1])
+        elif self._taken < _FEW:
+            self.rate = min(self.rate, self._taken / (now - self._begun_at))
         self.next_at = now + 1 / self.rate
         self._begun = self._first = first
+        self._begun_at, self._taken = now, 0
+        self._stuck = 0
 
     def sent(self, turn: Turn) -> None:
         """A call leaves."""
@@ -81,6 +93,7 @@ class Pace:
 
     def answered(self) -> None:
         """The server coped."""
+        self._taken += 1
         counted = min(1.0, _COUNTED / self.rate)
         self._answers += counted
         near = _NEAR * self._answers
@@ -117,7 +130,7 @@ class Pace:
         """
         refused = self._refused_since(self._first)
         self._stuck = self._stuck + 1 if all(refused) else 0
-        breath = min(_BREATH / self.rate * 2**self._stuck, _SECONDS)
+        breath = min(_BREATH / self.rate * 2**self._stuck, max(_SECONDS, 1 / self.rate))
         pause = min(max(asked, _PAUSE[0]), _PAUSE[1]) if self.untried else 0.0
         if not self._stuck:
             since = self._sent[0].at
