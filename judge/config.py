@@ -135,6 +135,8 @@ def _check_words(asked: Config) -> None:
         raise InputError(f"assessor is {asked.assessor!r}; it is 'judge' or 'deepeval'")
     if asked.assessor == "deepeval" and asked.scale != "binary":
         raise InputError("DeepEval's verdicts are yes or no: --assessor deepeval goes with --scale binary")
+    if asked.assessor == "deepeval" and "lexical" in (asked.model, *asked.panel):
+        raise InputError("lexical reads no prompt, so DeepEval can't ask it; leave --assessor deepeval out")
     if asked.assessor == "deepeval" and asked.prompts is not None:
         raise InputError("--assessor deepeval asks with prompts of its own; leave --prompts out")
     if len({asked.model, *asked.panel}) <= len(asked.panel):

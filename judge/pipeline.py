@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from judge import setup
 from judge.assess import estimate as estimating
-from judge.assess.assessor import Assessor
-from judge.assess.desk import Desk
-from judge.assess.judging import Judging, judge_pool, together
+from judge.assess.judging import together
 from judge.assess.price import common
-from judge.assess.signals import listening
+from judge.assess.sitting import judge_in_turn
 from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config import Config
 from judge.dataset.pool import pool
 from judge.dataset.suspicion import suspects
-from judge.errors import Incomplete, Interrupted, StoreError
+from judge.errors import Incomplete
 from judge.measure.compare import compare
 from judge.measure.flagged import Judged, without_flagged
 from judge.measure.kinship import kin
@@ -37,7 +35,7 @@ from judge.measure.slices import slices
 from judge.measure.stability import stability
 from judge.measure.summary import summarise
 from judge.measure.within import counterparts, within_lists
-from judge.records import Judgment, Pool
+from judge.records import Judgment
 from judge.report import files, reload
 from judge.report.findings import Findings
 from judge.report.outcome import Outcome
@@ -67,7 +65,8 @@ def run(
         where = setup.store(config, folder)
         tests = kept.look_up(where, kept.identities(assessors, config))
         with Store(where) as store:
-            judgings = asyncio.run(_judge(pooled, desks, store, config.repeats, watch or Unwatched()))
+            judged = asyncio.run(judge_in_turn(pooled, desks, store, config.repeats, watch or Unwatched()))
+        judgings = {assessor.name: each for (assessor, _), each in zip(desks, judged, strict=True)}
         judging = together(judgings.values())
         assessor, judgments, members = sitting({name: each.judgments for name, each in judgings.items()})
         price = common(desk.limits.price for _, desk in desks)
@@ -81,25 +80,6 @@ def run(
         calls_made=judging.calls_made,
         incomplete=_incomplete(outcome.summary, judging.stopped, config.min_coverage),
     )
-
-
-async def _judge(
-    pooled: Pool, desks: Sequence[tuple[Assessor, Desk]], store: Store, repeats: int, watch: Watch
-) -> dict[str, Judging]:
-    """The part that waits for servers, by assessor.
-
-    Raises Interrupted when a person or a signal ended it, StoreError when verdicts can't be kept.
-    """
-    stop = desks[0][1].stop
-    judgings = {}
-    with listening(stop):
-        for assessor, desk in desks:
-            async with aclosing(desk.model):
-                judgings[assessor.name] = await judge_pool(pooled, assessor, store, desk, repeats, watch)
-        await asyncio.sleep(0.01)  # a signal that came while nothing was waited for is heard now
-    if isinstance(stop.reason, Interrupted | StoreError):
-        raise stop.reason
-    return judgings
 
 
 def measure(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = None) -> Outcome:
@@ -160,10 +140,14 @@ def estimate(config: Config) -> Mapping[str, Any]:
 
 
 def _incomplete(totals: Mapping[str, Any], stopped: Exception | None, least: float) -> Incomplete | None:
-    missing = totals["judgments"] - totals["judged"]
+    members = (totals["panel"] or {}).get("members", ())
+    wanted = totals["judgments"] * (len(members) or 1)
+    missing = wanted - sum(each["judged"] for each in members or [totals])
     if stopped is not None:
-        return Incomplete(f"stopped with {missing:,} of {totals['judgments']:,} unjudged: {stopped}")
-    for member in (totals["panel"] or {}).get("members", ()):
+        return Incomplete(f"stopped with {missing:,} of {wanted:,} unjudged: {stopped}")
+    if not wanted and any(row["errors"] for row in totals["engines"].values()):
+        return Incomplete("there was nothing to judge: the dataset holds no result, but engines that broke")
+    for member in members:
         if member["judged"] < least * totals["judgments"]:
             return Incomplete(
                 f"{member['name']} judged {member['judged']:,} of {totals['judgments']:,} pairs, less than"

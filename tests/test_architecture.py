@@ -33,7 +33,7 @@ ROOMS["finished"] = {*ROOMS}
 ROOMS["nightly"] = {*ROOMS} - {"annotate", "example", "selftest"}
 ROOMS["api"] = {"pipeline", "finished", "config", "report", "assess", "errors", "records"}
 ROOMS["commands"] = {*ROOMS}
-ROOMS["cli"] = {"commands", "identity", "errors"}
+ROOMS["cli"] = {"commands", "identity", "models", "errors"}
 
 
 def imports(path: Path) -> set[str]:

@@ -208,3 +208,19 @@ def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
         for asked in server.asked:
             prompts.setdefault((asked.body or {})["model"], set()).add(fenced(asked.prompt))
         assert prompts["a"] == prompts["b"]
+
+
+def test_members_that_judged_nothing_order_nothing(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 2, 3)), tmp_path / "runs" / "two"
+
+    def mute(asked: Asked) -> Reply:
+        return Reply(text="") if (asked.body or {})["model"] == "mute" else says_its_grade(asked)
+
+    with LoopbackServer(mute) as server:
+        done = command(
+            "run", data, "-m", "openai:a", "-m", "openai:mute", "--base-url", server.openai_url, "--out", out
+        )
+    assert done.returncode == 3
+    assert "openai:mute/graded judged only 0 of the 12 pairs" in done.stdout
+    assert "same order" not in done.stdout
+    assert "openai:mute/graded judged 0 of 12 pairs, less than --min-coverage" in done.stderr

@@ -43,8 +43,13 @@ class Allowance:
         if self.usd is None:
             raise Incomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
         spent = self.usd + self._maybe
-        if spent >= budget or spent + (self._in_flight + 1) * self._dearest > budget * _ROUNDING:
+        if spent + self._dearest > budget * _ROUNDING or spent >= budget:
             raise Incomplete(f"--budget {budget:g} USD is used up; raise it and run again")
+        if spent + (self._in_flight + 1) * self._dearest > budget * _ROUNDING:
+            raise Incomplete(
+                f"--budget {budget:g} USD is used up by the {spent:.4g} that is spent and what"
+                f" {self._in_flight} calls in flight may cost; run again for what they leave, or raise it"
+            )
 
     def settle(
         self, usage: Usage | None, price: Price | None, *, answered: bool = False, billed: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from judge.assess.allowance import Allowance
@@ -9,10 +10,13 @@ from judge.assess.gate import Gate
 from judge.assess.pace import Turn
 from judge.assess.schedule import Limits, Reserve, retrying
 from judge.assess.stop import Stop
-from judge.assess.store import Call
+from judge.assess.store import ANSWERED, LOST, Call
 from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient
 from judge.models import Model
 from judge.records import Completion, Prompt
+
+#: Where calls are written down.
+Ledger = Callable[[Sequence[Call]], None]
 
 
 class Desk:
@@ -27,20 +31,22 @@ class Desk:
         #: The members of a panel spend from one.
         self.allowance = allowance or Allowance(limits)
 
-    def seat(self) -> Seat:
-        """A place for one pair, taken by `async with`."""
-        return Seat(self)
+    def seat(self, ledger: Ledger | None = None) -> Seat:
+        """A place for one pair, taken by `async with`; calls from there are written down in `ledger`."""
+        return Seat(self, ledger)
 
 
 class Seat:
     """One pair's place at the desk: it holds a place in the gate, except while it rests.
 
-    `calls` are the requests that were made from here.
+    `calls` are the requests that were made from here and are in no ledger yet: that is the last one when
+    it was answered, because it is written down with the verdict that it led to.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, ledger: Ledger | None) -> None:
         self.calls: list[Call] = []
         self._desk = desk
+        self._ledger = ledger
         #: Good for one request.
         self._turn: Turn | None = None
         self._used = False
@@ -50,11 +56,11 @@ class Seat:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._leave()
+        self.leave()
 
     async def rest(self, seconds: float) -> None:
         """Waits without keeping others waiting; raises Stopped when a stop is requested meanwhile."""
-        self._leave()
+        self.leave()
         await self._desk.stop.sleep(seconds)
         await self._enter()
 
@@ -87,31 +93,48 @@ class Seat:
         used, self._turn = self._turn, None
         self._turn, self._used = await self._desk.gate.enter(after=used), False
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Gives the place up, if it is not given up yet."""
         if self._turn is not None:
-            self._desk.gate.leave(self._turn)
+            self._desk.gate.leave(self._turn, unused=not self._used)
             self._turn = None
 
     async def _request(self, prompt: Prompt) -> Completion:
         desk = self._desk
         self._used = True
+        self._write_down()
+        # What a call is when nobody waits for its end.
+        call = Call(LOST, maybe_billed=True)
         try:
             completion = await desk.model.complete(prompt)
+            call = Call(ANSWERED, completion.usage)
         except CallError as fault:
-            self.calls.append(Call(fault.kind, fault.usage, fault.billed))
-            desk.allowance.settle(fault.usage, desk.limits.price, billed=fault.billed)
-            if isinstance(fault, AccountRefused):
-                desk.stop.request(fault)  # at once, before anybody takes the slot that this leaves
-            elif isinstance(fault, Transient):
-                self._tell_gate(fault)
-            elif isinstance(fault, Declined):
-                self._tell_gate()
+            call = Call(fault.kind, fault.usage, fault.billed)
+            self._meet(fault)
             raise
-        self.calls.append(Call("answered", completion.usage))
-        desk.allowance.settle(completion.usage, desk.limits.price, answered=True)
+        finally:
+            self.calls.append(call)
+            answered = call.outcome == ANSWERED
+            desk.allowance.settle(call.usage, desk.limits.price, answered=answered, billed=call.maybe_billed)
+            if not answered:
+                self._write_down()
         desk.reserve.answered()
         self._tell_gate()
         return completion
+
+    def _write_down(self) -> None:
+        if self.calls and self._ledger is not None:
+            self._ledger(tuple(self.calls))
+            self.calls.clear()
+
+    def _meet(self, fault: CallError) -> None:
+        """Tells those whom `fault` concerns besides this pair."""
+        if isinstance(fault, AccountRefused):
+            self._desk.stop.request(fault)  # at once, before anybody takes the slot that this leaves
+        elif isinstance(fault, Transient):
+            self._tell_gate(fault)
+        elif isinstance(fault, Declined):
+            self._tell_gate()
 
     def _tell_gate(self, fault: Transient | None = None) -> None:
         """Says how the call of this place ended; raises Incomplete when the server is silent for too long."""

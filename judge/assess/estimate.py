@@ -56,25 +56,6 @@ class Estimate:
     latency: float = _LATENCY
 
 
-@dataclass(frozen=True, slots=True)
-class _Experience:
-    """What the verdicts of one prompt took: all their calls, and the tokens of the counted ones."""
-
-    verdicts: int
-    calls: int
-    counted: int
-    usage: Usage
-
-    def expected(self, verdicts: int) -> Usage:
-        """What so many further verdicts take."""
-        share = verdicts / self.counted
-        return Usage(
-            prompt_tokens=round(self.usage.prompt_tokens * share),
-            cached_tokens=round(self.usage.cached_tokens * share),
-            completion_tokens=round(self.usage.completion_tokens * share),
-        )
-
-
 def estimate(pool: Pool, assessor: Assessor, store: Store | None, repeats: int, limits: Limits) -> Estimate:
     """What judging `pool` would cost now, given what `store` holds already, if there is one."""
     empty, asked = split(pool, assessor, repeats)
@@ -85,7 +66,7 @@ def estimate(pool: Pool, assessor: Assessor, store: Store | None, repeats: int, 
     learned = _learned(past)
     again = sum(_again(learned, version, n) for version, n in _versions(todo).items())
     usage = _sum(_expected(learned, todo))
-    pace = _pace(past)
+    pace = _pace(store.seconds(assessor.model.name)) if store else None
     return Estimate(
         judgments=judgments,
         known=judgments - sum(len(asked[key]) for key in asked if key not in known),
@@ -106,36 +87,32 @@ def _versions(prompts: Iterable[Prompt]) -> Counter[str]:
     return Counter(prompt.version for prompt in prompts)
 
 
-def _learned(past: Iterable[Past]) -> Mapping[str, _Experience]:
+def _learned(past: Iterable[Past]) -> Mapping[str, Past]:
     """Experience with each version of a prompt that has enough of it."""
-    by_version: dict[str, list[Past]] = {}
-    for each in past:
-        by_version.setdefault(each.prompt_version, []).append(each)
-    found = {
-        version: _Experience(
-            verdicts=sum(each.verdicts for each in those),
-            calls=sum(each.calls for each in those),
-            counted=sum(each.counted for each in those),
-            usage=_sum(each.usage for each in those),
-        )
-        for version, those in by_version.items()
-    }
-    return {version: experience for version, experience in found.items() if experience.counted >= _ENOUGH}
+    return {each.prompt_version: each for each in past if each.counted >= _ENOUGH}
 
 
-def _again(learned: Mapping[str, _Experience], version: str, verdicts: int) -> float:
+def _again(learned: Mapping[str, Past], version: str, verdicts: int) -> float:
     experience = learned.get(version)
     return verdicts * (experience.calls / experience.verdicts - 1) if experience else 0.0
 
 
-def _expected(learned: Mapping[str, _Experience], todo: Sequence[Prompt]) -> Iterable[Usage]:
+def _expected(learned: Mapping[str, Past], todo: Sequence[Prompt]) -> Iterable[Usage]:
     for version, count in _versions(todo).items():
         if version in learned:
-            yield learned[version].expected(count)
+            yield _times(learned[version].usage, count / learned[version].counted)
     for prompt in todo:
         if prompt.version not in learned:
             tokens = rough_tokens(prompt.system) + rough_tokens(prompt.user) + _FRAME
             yield Usage(prompt_tokens=round(tokens), completion_tokens=_REPLY)
+
+
+def _times(usage: Usage, factor: float) -> Usage:
+    return Usage(
+        prompt_tokens=round(usage.prompt_tokens * factor),
+        cached_tokens=round(usage.cached_tokens * factor),
+        completion_tokens=round(usage.completion_tokens * factor),
+    )
 
 
 def _sum(usages: Iterable[Usage]) -> Usage:
@@ -147,18 +124,16 @@ def _sum(usages: Iterable[Usage]) -> Usage:
     )
 
 
-def _pace(past: Iterable[Past]) -> float | None:
+def _pace(calls: Mapping[datetime, int]) -> float | None:
     """Calls a second in the last unbroken stretch of calls, None when it was too short to tell."""
-    calls: Counter[float] = Counter()
-    for each in past:
-        calls[datetime.fromisoformat(each.second).timestamp()] += each.calls
-    seconds = sorted(calls)
+    by_second = {second.timestamp(): count for second, count in calls.items()}
+    seconds = sorted(by_second)
     breaks = [place for place in range(1, len(seconds)) if seconds[place] - seconds[place - 1] > _PAUSE]
     stretch = seconds[breaks[-1] :] if breaks else seconds
     if not stretch or stretch[-1] - stretch[0] < _STRETCH:
         return None
     # The calls of the first second were made before it: they tell when the others began.
-    return sum(calls[second] for second in stretch[1:]) / (stretch[-1] - stretch[0])
+    return sum(by_second[second] for second in stretch[1:]) / (stretch[-1] - stretch[0])
 
 
 def _seconds(calls: float, pace: float | None, concurrency: int) -> float:

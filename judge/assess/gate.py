@@ -56,14 +56,16 @@ class Gate:
             return await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.leave(turn.result())
+                self.leave(turn.result(), unused=True)
             raise
 
-    def leave(self, turn: Turn) -> None:
-        """The call is back."""
+    def leave(self, turn: Turn, *, unused: bool = False) -> None:
+        """The call is back, or the turn was `unused`: then it says nothing of the server."""
         self.in_flight -= 1
         if self.scouting and turn.number >= self._first:
             self._scouts -= 1
+        if unused:
+            self.pace.unsent(turn)
         self._admit()
 
     def answered(self, turn: Turn) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from judge.assess.assessor import Assessor, Question
+from judge.assess.assessor import Answer, Assessor, Question
+from judge.assess.claiming import PATIENCE, Claim, claimed
 from judge.assess.desk import Desk
 from judge.assess.price import Price
 from judge.assess.stop import Stopped
-from judge.assess.store import Call, Store, Stored
+from judge.assess.store import ANSWERED, Call, Store
 from judge.assess.watch import Rounds, Watch
 from judge.errors import AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
 from judge.records import Judgment, Pool
@@ -18,8 +20,6 @@ from judge.records import Judgment, Pool
 #: Judgments that fail one after the other, none succeeding between, before the server is given up.
 HOPELESS = 30
 _SERVER_TROUBLE = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
-#: Seconds before another process that is paying for a pair is asked again.
-_PATIENCE = 0.2
 #: Pairs that are being asked about at the same time, at least.
 _CREW = 16
 
@@ -63,6 +63,10 @@ class _Session:
     rounds: Rounds
     judgments: list[Judgment] = field(default_factory=list)
     failures_in_a_row: int = 0
+    todo: deque[Sequence[Question]] = field(default_factory=deque)
+    #: What other processes are paying for, and when something last came of any pair.
+    elsewhere: deque[Sequence[Question]] = field(default_factory=deque)
+    moved_at: float = 0.0
 
 
 async def judge_pool(
@@ -82,20 +86,24 @@ async def judge_pool(
     watch.begin(len(empty) + sum(map(len, asked.values())), len(session.judgments))
     _tell(session, session.judgments)
     try:
-        await _ask_all(session, [asked[key] for key in asked if key not in known])
+        session.todo += [asked[key] for key in asked if key not in known]
+        await _ask_all(session)
     finally:
         watch.end()
     order = {(pair.query.id, pair.snippet.id): place for place, pair in enumerate(pool.pairs)}
     judgments = sorted(session.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     cost = total(store.calls(asked), desk.limits.price)
-    return Judging(tuple(judgments), cost, desk.allowance.calls, desk.stop.reason, tuple(_warnings(store)))
+    return Judging(
+        tuple(judgments), cost, desk.allowance.calls, desk.stop.reason, tuple(_warnings(store, asked))
+    )
 
 
-def _warnings(store: Store) -> Iterator[str]:
-    if store.tampered:
+def _warnings(store: Store, asked: Collection[str]) -> Iterator[str]:
+    tampered = [key for key in dict.fromkeys(store.tampered) if key in asked]
+    if tampered:
         yield (
-            f"{store.path}: {len(store.tampered)} verdicts no longer match their checksums and were asked for"
-            f" again, first {store.tampered[0]}"
+            f"{store.path}: {len(tampered)} verdicts no longer match their checksums and were asked for"
+            f" again, first {tampered[0]}"
         )
 
 
@@ -116,15 +124,15 @@ def split(
     return empty, asked
 
 
-async def _ask_all(session: _Session, todo: Sequence[Sequence[Question]]) -> None:
-    if not todo:
+async def _ask_all(session: _Session) -> None:
+    if not session.todo:
         return
-    queue, limits = iter(todo), session.desk.limits
+    limits, session.moved_at = session.desk.limits, asyncio.get_running_loop().time()
     # More workers than slots: the ones that wait before a retry must not keep a slot idle.
     # With few slots some more, so that an outage is spread over many pairs' attempts.
-    size = min(len(todo), max(_CREW, 4 * limits.concurrency))
+    size = min(len(session.todo), max(_CREW, 4 * limits.concurrency))
     async with asyncio.TaskGroup() as group:
-        crew = [group.create_task(_work(session, queue)) for _ in range(size)]
+        crew = [group.create_task(_work(session)) for _ in range(size)]
         closing = group.create_task(_close_down(session.desk, crew, limits.grace))
         await asyncio.wait(crew)
         closing.cancel()
@@ -142,43 +150,54 @@ async def _close_down(desk: Desk, crew: Sequence[asyncio.Task[None]], grace: flo
         worker.cancel()
 
 
-async def _work(session: _Session, queue: Iterator[Sequence[Question]]) -> None:
+async def _work(session: _Session) -> None:
     stop = session.desk.stop
-    for questions in queue:
-        if stop.reason is not None:
-            return
-        try:
+    try:
+        while stop.reason is None and (questions := await _next(session)):
             await _settle(session, questions)
-        except Stopped:
-            return
-        except (AccountRefused, Incomplete, StoreError) as reason:
-            stop.request(reason)
-            return
+    except Stopped:
+        return
+    except (AccountRefused, Incomplete, StoreError) as reason:
+        stop.request(reason)
+
+
+async def _next(session: _Session) -> Sequence[Question] | None:
+    """The next questions to settle; those that another process is paying for come last, after a while."""
+    if session.todo:
+        return session.todo.popleft()
+    if not session.elsewhere:
+        return None
+    questions = session.elsewhere.popleft()
+    patience = session.desk.limits.patience
+    if asyncio.get_running_loop().time() - session.moved_at > patience:
+        raise Incomplete(
+            f"another process is paying for the pairs that are left, and none came in {patience:g} s; let it"
+            f" finish, or end whatever else uses {session.store.path}, then run the same command again: what"
+            " was judged is kept"
+        )
+    await session.desk.stop.sleep(PATIENCE)
+    return questions
 
 
 async def _settle(session: _Session, questions: Sequence[Question]) -> None:
-    """Gets one verdict and writes it down for all questions that it answers."""
-    store, assessor, first = session.store, session.assessor, questions[0]
-    async with session.desk.seat() as seat:
-        session.desk.stop.check()
-        held = await store.claim(first.key)
-        while held == "taken":
-            await seat.rest(_PATIENCE)
-            held = await store.claim(first.key)
-        if isinstance(held, Stored):
-            _note(session, [assessor.judgment(question, held) for question in questions])
-            return
-        try:
-            answer = await assessor.ask(first, seat)
-        except JudgeError:
-            await store.give_up(first.key, seat.calls)
-            raise
+    """Gets one verdict and writes it down for all questions that it answers, or puts them off."""
+    first = questions[0]
+    async with claimed(session.store, first.key, session.desk) as held:
+        answer = await _pay(session, first, held) if isinstance(held, Claim) else held
+    if answer is None:
+        session.elsewhere.append(questions)
+        return
+    session.moved_at = asyncio.get_running_loop().time()
+    _note(session, [session.assessor.judgment(question, answer) for question in questions])
+    if isinstance(answer, Answer):
+        _despair(session, answer.error)
+
+
+async def _pay(session: _Session, question: Question, claim: Claim) -> Answer:
+    answer = await session.assessor.ask(question, claim.seat)
     if answer.stored is not None:
-        await store.save(first.key, assessor.source(first), answer.stored, seat.calls)
-    else:
-        await store.give_up(first.key, seat.calls)
-    _note(session, [assessor.judgment(question, answer) for question in questions])
-    _despair(session, answer.error)
+        await claim.save(session.assessor.source(question), answer.stored)
+    return answer
 
 
 def _note(session: _Session, judgments: list[Judgment]) -> None:
@@ -233,6 +252,6 @@ def total(calls: Sequence[Call], price: Price | None) -> Cost:
         cached_tokens=sum(usage.cached_tokens for usage in usages),
         completion_tokens=sum(usage.completion_tokens for usage in usages),
         usd=None if price is None else round(sum(map(price.usd, usages)), 6),
-        uncounted=sum(call.outcome == "answered" and call.usage is None for call in calls),
+        uncounted=sum(call.outcome == ANSWERED and call.usage is None for call in calls),
         maybe_billed=sum(call.maybe_billed for call in calls),
     )

@@ -29,12 +29,14 @@ _UNTRIED = 0.02
 _BELOW, _FAR, _FAR_A_SECOND = 0.75, 0.15, 0.8
 #: The same above it, times the answers since, of which so many a second count.
 _NEAR, _COUNTED = 6e-5, 5.0
-#: Fewer answers than these between two outages show what scouts alone were given.
+#: Answers since calls last began that are too few to have come from anything but scouts.
 _FEW = 5
 #: Seconds over which the first calls are spread, at least and at most.
 _SPREAD = (0.25, 1.0)
 #: Seconds of the first pause, at least and at most, and the calls that every other one leaves out.
 _PAUSE, _BREATH = (1.0, 2.0), 5.0
+#: How often the latter is doubled at most.
+_DOUBLINGS = 5
 #: Seconds of unused rate that may be caught up with: timers are late.
 _CATCH_UP = 0.02
 #: A rate beyond this is none.
@@ -72,13 +74,13 @@ class Pace:
     def begin(self, now: float, latency: float, first: int) -> None:
         """Calls begin, or begin again, with number `first`; the server took `latency` seconds to answer.
 
-        Where hardly more than scouts got through since they last began, the rate is that of the scouts.
+        Where hardly more than scouts were taken since they last began, that is all that may be asked.
         """
         self._taken += 1
         if self.untried:
             self.rate = self._ceiling / min(max(latency, _SPREAD[0]), _SPREAD[1])
-        elif self._taken < _FEW:
-            self.rate = min(self.rate, self._taken / (now - self._begun_at))
+        elif self._stuck and self._taken < _FEW:
+            self.rate = min(self.rate, self._taken / max(now - self._begun_at, _SECONDS))
         self.next_at = now + 1 / self.rate
         self._begun = self._first = first
         self._begun_at, self._taken = now, 0
@@ -90,6 +92,12 @@ class Pace:
         self._sent.append(turn)
         while len(self._sent) > _AT_LEAST and self._sent[0].at < turn.at - _SECONDS:
             self._sent.popleft()
+
+    def unsent(self, turn: Turn) -> None:
+        """The call of `turn` did not leave after all."""
+        if turn in self._sent:
+            self._sent.remove(turn)
+            self.next_at -= 1 / self.rate if turn.number >= self._first else 0.0
 
     def answered(self) -> None:
         """The server coped."""
@@ -130,7 +138,7 @@ class Pace:
         """
         refused = self._refused_since(self._first)
         self._stuck = self._stuck + 1 if all(refused) else 0
-        breath = min(_BREATH / self.rate * 2**self._stuck, max(_SECONDS, 1 / self.rate))
+        breath = min(_BREATH / self.rate * 2 ** min(self._stuck, _DOUBLINGS), max(_SECONDS, 1 / self.rate))
         pause = min(max(asked, _PAUSE[0]), _PAUSE[1]) if self.untried else 0.0
         if not self._stuck:
             since = self._sent[0].at

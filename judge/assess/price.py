@@ -38,7 +38,8 @@ class Price:
 
     def usd(self, usage: Usage) -> float:
         """What `usage` costs, in US dollars."""
-        fresh = usage.prompt_tokens - usage.cached_tokens
+        # Some servers count cached tokens apart from those of the prompt.
+        fresh = max(0, usage.prompt_tokens - usage.cached_tokens)
         return (
             fresh * self.input + usage.cached_tokens * self.cached + usage.completion_tokens * self.output
         ) / 1e6

@@ -61,6 +61,7 @@ def listening(stop: Stop) -> Iterator[None]:
     try:
         yield
     finally:
+        stop.detach()
         for number, before in heard.items():
             loop.remove_signal_handler(number)
             if before is not None:  # set by something that isn't Python, and then asyncio's way must do

@@ -25,12 +25,18 @@ class Stop:
         """Lets `request_from_outside` reach the loop that runs now."""
         self._loop = asyncio.get_running_loop()
 
+    def detach(self) -> None:
+        """Ends what `attach` began: the loop may close now."""
+        self._loop = None
+
     def request_from_outside(self, reason: JudgeError) -> None:
-        """Requests a stop from another thread than the one that judges."""
-        if self._loop is None:
+        """Requests a stop from another thread than the one that judges; after the end it changes nothing."""
+        loop = self._loop
+        if loop is None:
             self.reason = self.reason or reason
-        else:
-            self._loop.call_soon_threadsafe(self.request, reason)
+            return
+        with suppress(RuntimeError):  # the loop has closed this very moment
+            loop.call_soon_threadsafe(self.request, reason)
 
     def request(self, reason: JudgeError) -> None:
         """Lets no call start from now on."""

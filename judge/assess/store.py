@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from judge.assess import file
@@ -26,13 +25,15 @@ from judge.assess.writer import Writer
 from judge.errors import StoreError
 from judge.records import Usage
 
-#: The outcome of a call whose process died before the answer was stored.
+#: The outcome of a call that brought an answer, readable or not.
+ANSWERED = "answered"
+#: The outcome of a call whose end nobody saw: its process died, or was in a hurry to end.
 LOST = "lost"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request that was made: `outcome` is "answered", an error kind or `LOST`.
+    """One request that was made: `outcome` is `ANSWERED`, an error kind or `LOST`.
 
     `maybe_billed` marks a request that the server may have charged for without an answer reaching us.
     """
@@ -67,13 +68,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Calls that led to verdicts and were written down in one second (ISO 8601, UTC), of one prompt.
+    """Calls that led to the `verdicts` of one prompt.
 
     `counted` of the `verdicts` have calls with a token count; `usage` is the sum of these counts.
     """
 
     prompt_version: str
-    second: str
     verdicts: int
     calls: int
     counted: int
@@ -106,9 +106,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -140,26 +138,38 @@ class Store:
         return [Call(outcome, _usage(tokens), bool(billed)) for _, outcome, billed, *tokens in sorted(rows)]
 
     def past(self, model: str) -> list[Past]:
-        """What the verdicts of `model` took, by prompt and by the second in which calls were written down."""
+        """What the verdicts of `model` took, by prompt."""
         rows = self._select(
-            "SELECT v.prompt_version, c.made_at, count(DISTINCT c.key), count(*),"
+            "SELECT v.prompt_version, count(DISTINCT c.key), count(*),"
             " count(DISTINCT CASE WHEN c.prompt_tokens IS NOT NULL THEN c.key END),"
             " total(c.prompt_tokens), total(c.cached_tokens), total(c.completion_tokens)"
             " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.model IN ({})"
-            " GROUP BY v.prompt_version, c.made_at ORDER BY c.made_at, v.prompt_version",
+            " GROUP BY v.prompt_version ORDER BY v.prompt_version",
             [model],
         )
         return [
-            Past(version, second, verdicts, calls, counted, Usage(*map(int, tokens)))
-            for version, second, verdicts, calls, counted, *tokens in rows
+            Past(version, verdicts, calls, counted, Usage(*map(int, tokens)))
+            for version, verdicts, calls, counted, *tokens in rows
         ]
+
+    def seconds(self, model: str) -> dict[datetime, int]:
+        """How many calls that led to verdicts of `model` were written down in which second, in order."""
+        rows = self._select(
+            "SELECT c.made_at, count(*) FROM verdicts v JOIN calls c ON c.key = v.key"
+            " WHERE v.model IN ({}) GROUP BY c.made_at ORDER BY c.made_at",
+            [model],
+        )
+        return {datetime.fromisoformat(second): calls for second, calls in rows}
 
     def _select(self, statement: str, keys: Sequence[str]) -> list[Any]:
         marks = ",".join("?" * len(keys))
         try:
             return self._reader.execute(statement.format(marks), keys).fetchall()
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: cannot be read: {error}{file.advice(error)}") from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: sqlite3.Error) -> StoreError:
+        return StoreError(f"{self.path}: cannot be read: {error}{file.advice(error)}")
 
     async def claim(self, key: str) -> Stored | Literal["mine", "taken"]:
         """Takes `key` before paying for it.
@@ -170,18 +180,35 @@ class Store:
         return await self._writer.submit(lambda connection: self._claim(connection, key))
 
     def _claim(self, connection: sqlite3.Connection, key: str) -> Stored | Literal["mine", "taken"]:
-        row = connection.execute(
-            "SELECT grade, body, checksum FROM verdicts WHERE key = ?", (key,)
-        ).fetchone()
-        if row is not None and row[2] == _checksum(key, row[0], row[1]):
-            return _unpack(row[0], row[1])
-        holder = connection.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
-        if holder is not None and holder[0] != self._owner.id:
-            if not self._owner.is_dead(holder[0]):
-                return "taken"
-            _bury(connection, holder[0])
+        held = self._look(connection, key)
+        if held != "free":
+            return held
+        for owner in self._others(connection, key):
+            _bury(connection, owner)
         connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?)", (key, self._owner.id))
         return "mine"
+
+    def look(self, key: str) -> Stored | Literal["free", "taken"]:
+        """What `claim` would give now, "free" for "mine"; takes nothing and waits for nobody."""
+        try:
+            return self._look(self._reader, key)
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
+
+    def _look(self, connection: sqlite3.Connection, key: str) -> Stored | Literal["free", "taken"]:
+        rows = connection.execute("SELECT grade, body, checksum FROM verdicts WHERE key = ?", (key,))
+        for grade, body, checksum in rows.fetchall():
+            if checksum == _checksum(key, grade, body):
+                return _unpack(grade, body)
+        alive = [owner for owner in self._others(connection, key) if not self._owner.is_dead(owner)]
+        return "taken" if alive else "free"
+
+    def _others(self, connection: sqlite3.Connection, key: str) -> list[str]:
+        """Who else claims `key`."""
+        rows = connection.execute(
+            "SELECT owner FROM claims WHERE key = ? AND owner <> ?", (key, self._owner.id)
+        )
+        return [owner for (owner,) in rows.fetchall()]
 
     async def save(self, key: str, source: Source, verdict: Stored, calls: Sequence[Call]) -> None:
         """Stores a verdict with the calls that led to it; returns when it is on disk."""
@@ -191,13 +218,21 @@ class Store:
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            _log(connection, key, calls)
+            self._free(connection, key, calls)
 
         await self._writer.submit(write)
 
     async def give_up(self, key: str, calls: Sequence[Call]) -> None:
-        """Frees a claimed `key` that got no verdict, and keeps the calls that were made for it."""
-        await self._writer.submit(lambda connection: _log(connection, key, calls))
+        """Frees `key` if it is claimed by this process, and keeps the calls that were made for it."""
+        await self._writer.submit(lambda connection: self._free(connection, key, calls))
+
+    def log(self, key: str, calls: Sequence[Call]) -> None:
+        """Keeps calls that were made for `key`, soon; where that fails, whoever writes next is told."""
+        self._writer.post(lambda connection: _log(connection, key, calls))
+
+    def _free(self, connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:
+        connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self._owner.id))
+        _log(connection, key, calls)
 
 
 def _bury(connection: sqlite3.Connection, owner: str) -> None:
@@ -211,7 +246,6 @@ def _bury(connection: sqlite3.Connection, owner: str) -> None:
 
 
 def _log(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:
-    connection.execute("DELETE FROM claims WHERE key = ?", (key,))
     for call in calls:
         tokens = tuple(asdict(call.usage).values()) if call.usage else (None,) * 4
         connection.execute(

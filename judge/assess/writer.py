@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 from judge.errors import StoreError
 
 T = TypeVar("T")
-_Job = tuple[Callable[[sqlite3.Connection], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+_Write = Callable[[sqlite3.Connection], Any]
+_Teller = Callable[[Any, StoreError | None], None]
+_Job = tuple[_Write, _Teller]
 
 
 class Writer:
@@ -28,6 +30,8 @@ class Writer:
         self._files = _files(path)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connection = connection
+        #: What went wrong with a write that nobody waits for, or with this writer.
+        self._failure: StoreError | None = None
         self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
@@ -35,9 +39,27 @@ class Writer:
         """The result of `write`, once it is committed; raises StoreError when it can't be."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._jobs.put((write, loop, done))
+
+        def tell(result: T, failure: StoreError | None) -> None:
+            with suppress(RuntimeError):  # the loop is closed: whoever waited was cancelled in a hurry
+                loop.call_soon_threadsafe(_tell, done, result, failure)
+
+        self._check()
+        self._jobs.put((write, tell))
+        self._check()  # again: a thread that has just died does not see the job
         # Shielded: a caller that is cancelled must not stop what is already on its way to disk.
         return await asyncio.shield(done)
+
+    def post(self, write: _Write) -> None:
+        """Has `write` committed without anybody waiting; if it can't be, the next `submit` raises that."""
+        self._jobs.put((write, self._remember))
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _remember(self, _: object, failure: StoreError | None) -> None:
+        self._failure = self._failure or failure
 
     def close(self) -> None:
         """Commits what is queued, then ends the thread."""
@@ -47,26 +69,36 @@ class Writer:
 
     def _work(self) -> None:
         closing = False
-        while not closing:
-            group = [self._jobs.get()]
+        try:
+            while not closing:
+                group = [self._jobs.get()]
+                while not self._jobs.empty():
+                    group.append(self._jobs.get())
+                closing = None in group
+                self._settle([job for job in group if job is not None])
+        finally:
+            # A thread that dies must not leave the run waiting: neither those who ask now nor any later.
+            self._failure = self._failure or self._fault("its writer has ended")
             while not self._jobs.empty():
-                group.append(self._jobs.get())
-            closing = None in group
-            self._settle([job for job in group if job is not None])
+                for _, tell in filter(None, [self._jobs.get()]):
+                    tell(None, self._failure)
 
     def _settle(self, group: list[_Job]) -> None:
         """Commits `group` and tells everybody in it what came of it."""
         results: list[Any] = [None] * len(group)
-        failure = None
+        failure: StoreError | None = self._fault("its writer broke down")
         try:
             if group:
-                results = self._commit([write for write, _, _ in group])
-        # Whatever goes wrong here, somebody waits for an answer: a thread that dies would hang the run.
+                results = self._commit([write for write, _ in group])
+            failure = None
         except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
-            failure = StoreError(f"{self._path}: verdicts cannot be stored, so no more are paid for: {error}")
-        for (_, loop, done), result in zip(group, results, strict=True):
-            with suppress(RuntimeError):  # the loop is closed: whoever waited was cancelled in a hurry
-                loop.call_soon_threadsafe(_tell, done, result, failure)
+            failure = self._fault(str(error))
+        finally:
+            for (_, tell), result in zip(group, results, strict=True):
+                tell(result, failure)
+
+    def _fault(self, why: str) -> StoreError:
+        return StoreError(f"{self._path}: verdicts cannot be stored, so no more are paid for: {why}")
 
     def _commit(self, writes: list[Callable[[sqlite3.Connection], Any]]) -> list[Any]:
         self._connection.execute("BEGIN IMMEDIATE")

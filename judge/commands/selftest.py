@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from judge.commands import options
 from judge.commands.running import given, to_config
-from judge.commands.terminal import console, watch
+from judge.commands.terminal import console, say, watch
 
 Anew = Annotated[int | None, typer.Option("--repeats", help="Ask anew: N rounds, of which the last counts.")]
 Beside = Annotated[
@@ -54,3 +55,6 @@ def selftest(
     with raising():
         found = test(asked, watch=watch())
     table.tested(found, console())
+    if found.incomplete is not None:
+        say(found.incomplete)
+        sys.exit(3)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from judge import setup
 from judge.assess.assessor import Assessor
+from judge.assess.claiming import awaited
 from judge.assess.desk import Desk
 from judge.assess.judging import judge_pool
 from judge.assess.stop import Stop
@@ -27,13 +28,12 @@ from judge.assess.store import Source, Store, Stored, plain
 from judge.assess.watch import Unwatched
 from judge.config import Config
 from judge.dataset.pool import pool
-from judge.errors import Incomplete, InputError, JudgeError
+from judge.errors import Incomplete, InputError
 from judge.records import Completion, Dataset, Judgment, Pool, Prompt
 
 T = TypeVar("T")
 #: How the store calls replies that hold no verdict; no pair has the key of one.
 REPLY = "free reply"
-_PATIENCE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +82,12 @@ class Room:
         `accept` raises JudgeError when the reply is of no use; then it is not kept.
         """
         key = self._key(prompt)
-        async with self.turns[key], self.desk.seat() as seat:
-            held = await self.store.claim(key)
-            while held == "taken":
-                await seat.rest(_PATIENCE)
-                held = await self.store.claim(key)
+        async with self.turns[key], awaited(self.store, key, self.desk) as held:
             if isinstance(held, Stored):
                 return held.reply
-            try:
-                completion = await seat.complete(prompt)
-                accept(completion)
-            except JudgeError:
-                await self.store.give_up(key, seat.calls)
-                raise
-            source = Source(self.desk.model.name, REPLY, 1)
-            await self.store.save(key, source, _kept(completion), seat.calls)
+            completion = await held.seat.complete(prompt)
+            accept(completion)
+            await held.save(Source(self.desk.model.name, REPLY, 1), _kept(completion))
             return completion.text
 
     def _key(self, prompt: Prompt) -> str:

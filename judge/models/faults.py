@@ -244,6 +244,6 @@ def _number(text: str | None) -> float | None:
 def _date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for an offset of years
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

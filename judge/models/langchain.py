@@ -22,7 +22,7 @@ from judge.models.access import (
 )
 from judge.models.faults import Fault, classify, transport
 from judge.models.replies import complete, messages
-from judge.models.terms import sampling_params
+from judge.models.terms import NEGOTIABLE, sampling_params
 from judge.records import Completion, Prompt, Sampling
 
 try:
@@ -40,6 +40,8 @@ except ImportError as error:
 if TYPE_CHECKING:
     import httpx2
 
+#: Kinds of errors that may be about a parameter.
+_OF_PARAMETERS = frozenset({"bad_parameter", "bad_request"})
 #: How the community's Tongyi words a refusal of the server.
 TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
 
@@ -86,8 +88,9 @@ class LangChain:
         asked, sent = self._model, self._sent
         [outcome] = await asyncio.gather(self._invoke(asked, messages(prompt)), return_exceptions=True)
         if isinstance(outcome, Exception):
-            error = self._translate(outcome)
-            raise self._concede(asked, error) or error
+            fault = _fault(outcome)
+            error = self._translate(outcome, fault)
+            raise self._concede(asked, fault, error) or error
         if isinstance(outcome, BaseException):
             raise outcome
         said = outcome.response_metadata
@@ -117,10 +120,12 @@ class LangChain:
                     self._pool, blocking, model.invoke, turns
                 )
 
-    def _concede(self, asked: BaseChatModel, error: CallError) -> Conceded | None:
+    def _concede(self, asked: BaseChatModel, fault: Fault | None, error: CallError) -> Conceded | None:
         """What to raise when the server refuses extra parameters: the call goes on without them."""
+        if fault is None or fault.status not in NEGOTIABLE or error.kind not in _OF_PARAMETERS:
+            return None
         extra: Mapping[str, Any] = getattr(asked, "extra_body", None) or {}
-        refused = {name for name in extra if name in error.detail}
+        refused = {name for name in extra if name in f"{fault.code} {fault.param} {fault.message}"}
         if not refused:
             return None
         kept = {name: value for name, value in extra.items() if name not in refused}
@@ -129,8 +134,7 @@ class LangChain:
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
         return Conceded("conceded", error.detail)
 
-    def _translate(self, error: Exception) -> CallError:
-        fault = _fault(error)
+    def _translate(self, error: Exception, fault: Fault | None) -> CallError:
         if fault is not None:
             return classify(fault, *self._secrets)
         if isinstance(error, UnicodeEncodeError):

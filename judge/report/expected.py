@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -21,6 +21,22 @@ def show(asked: Mapping[str, Any], console: Console) -> None:
             console.print(one_line(f"{name}:"))
         for line in _expected(found):
             console.print(one_line(line))
+    if len(asked["assessors"]) > 1:
+        console.print(Text(_all(list(asked["assessors"].values()))))
+
+
+def _all(each: Sequence[Mapping[str, Any]]) -> str:
+    """What a panel's members come to together, who judge one after the other."""
+    sums = {
+        name: sum(found[name] for found in each)
+        for name in ("calls", "prompt_tokens", "completion_tokens", "seconds")
+    }
+    known = all(found["usd"] is not None for found in each)
+    price = f"about ${sum(found['usd'] for found in each):.2f}" if known else "price unknown"
+    return (
+        f"together: {sums['calls']:,} calls, about {sums['prompt_tokens']:,} tokens in and"
+        f" {sums['completion_tokens']:,} out, {price}, about {_duration(sums['seconds'])}"
+    )
 
 
 def _expected(found: Mapping[str, Any]) -> Iterator[str]:

@@ -68,6 +68,8 @@ def _panel(summary: Row, panel: Row) -> Iterator[Said]:
 
 def _lacking(member: Row) -> Said:
     name, judged, all_ = member["name"], member["judged"], member["judged"] + member["failed"]
+    if not all_:
+        return Said(f"{name} was not asked before the run stopped.", f"运行中断之前还没问到 {name}。")
     return Said(
         f"{name} judged only {judged:,} of the {all_:,} pairs that it was asked about: there the panel is the"
         " others.",
@@ -100,23 +102,15 @@ def _pair(pair: Row) -> Said:
 
 def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Said]:
     """Whether every member, and the other way to break ties, would order the engines alike."""
-    names = panel["heard"]
     engines = panel["agreement"].get("measures", {}).get(measure, {}).get("engines", {})
-    if len(engines) > 1:
-        each_of = [_ranked({e: row["means"][at] for e, row in engines.items()}) for at in range(len(names))]
-        # Who judged nothing puts nobody in any order.
-        known = [(name, order) for name, order in zip(names, each_of, strict=True) if order]
-        if len({order for _, order in known}) < 2:
-            yield Said(
-                f"Every member puts the engines in the same order by {measure}.",
-                f"按 {measure}，所有成员对引擎的排序一致。",
-            )
-        else:
-            each = [f"{name}: {order}" for name, order in known]
-            yield Said(
-                f"The members order the engines differently by {measure}: {'; '.join(each)}.",
-                f"按 {measure}，成员对引擎的排序不同：{'；'.join(each)}。",
-            )
+    ranked = {
+        name: _ranked({engine: row["means"][at] for engine, row in engines.items()})
+        for at, name in enumerate(panel["heard"])
+    }
+    # Who judged nothing puts nobody in any order.
+    known = {name: order for name, order in ranked.items() if order}
+    if len(engines) > 1 and len(known) > 1:
+        yield _in_order(known, len(known) == len(panel["members"]), measure)
     high = panel["ties_high"].get(measure)
     low = {engine: row["measures"][measure]["mean"] for engine, row in summary["engines"].items()}
     if high and _ranked(high) != _ranked(low):
@@ -124,6 +118,21 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Said]:
             f"With the higher grade of each tie the order would be {_ranked(high)}.",
             f"若打平时取较高的等级，排序会变成 {_ranked(high)}。",
         )
+
+
+def _in_order(known: Mapping[str, str], everybody: bool, measure: str) -> Said:
+    """How the members' orders of the engines compare; `known` has an order for each who judged."""
+    if len(set(known.values())) == 1:
+        who = "Every member" if everybody else "Every member that judged"
+        return Said(
+            f"{who} puts the engines in the same order by {measure}.",
+            f"按 {measure}，凡有判定的成员对引擎的排序都一致。",
+        )
+    each = [f"{name}: {order}" for name, order in known.items()]
+    return Said(
+        f"The members order the engines differently by {measure}: {'; '.join(each)}.",
+        f"按 {measure}，成员对引擎的排序不同：{'；'.join(each)}。",
+    )
 
 
 def _ranked(means: Mapping[str, float | None]) -> str:

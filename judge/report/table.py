@@ -85,6 +85,10 @@ def _before(result: Outcome) -> Iterator[str]:
     price += (
         f"; {cost['maybe_billed']:,} calls may be billed without an answer" if cost["maybe_billed"] else ""
     )
+    if not summary["judgments"]:
+        yield "the dataset holds no result, so there was nothing to judge"
+        yield from result.warnings
+        return
     yield (
         f"{summary['judged']:,} of {summary['judgments']:,} judged by {summary['assessor']}"
         f" ({summary['coverage']:.1%}); {result.calls_made:,} calls now,"

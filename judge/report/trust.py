@@ -114,6 +114,11 @@ def _never(name: str) -> Said:
 
 def _tested(name: str, row: Row) -> Said:
     high, low, plain = row["too_high"], row["too_low"], row["plain_too_high"]
+    if not high["of"] and not low["of"]:
+        return Said(
+            f"Self-test of {name}: not one of {row['probes']:,} probes got a grade.",
+            f"{name} 的自测：{row['probes']:,} 条探针没有一条得到等级。",
+        )
     en = [
         f"{_count(high)} hostile or empty snippets got a good grade{_ends(high)}",
         f"{_count(plain)} with a plain prompt",

@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from judge import setup
 from judge.assess.assessor import Assessor
-from judge.assess.desk import Desk
-from judge.assess.judging import Judging, judge_pool, split
-from judge.assess.signals import listening
+from judge.assess.judging import Judging, split
+from judge.assess.sitting import judge_in_turn
 from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config import Config
-from judge.errors import Incomplete, InputError, Interrupted
+from judge.errors import Incomplete, InputError
 from judge.records import Pool
 from judge.report.rundir import RunFolder, dump
 from judge.selftest import kept, probes
@@ -32,11 +31,15 @@ PROMPTS = ("shipped", "plain")
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """What came of a self-test: the file that keeps it, what it holds, and the calls made this time."""
+    """What came of a self-test: the file that keeps it, what it holds, and the calls made this time.
+
+    `incomplete` says that too few probes got a grade, None when enough did.
+    """
 
     path: Path
     result: Mapping[str, Any]
     calls_made: int
+    incomplete: Incomplete | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = 
 
     With several repeats the last one counts: another one asks anew. What is known already isn't asked
     again. Raises InputError before anything is paid, Incomplete when the account, the budget or the server
-    left probes without an answer (nothing is written, and the same call goes on), Interrupted after Ctrl-C.
+    left probes without an answer (nothing is written, and the same call goes on), StoreError when verdicts
+    can't be kept, Interrupted after Ctrl-C.
     """
     test = _prepared(config)
     folder = kept.folder(test.store)
@@ -70,13 +74,25 @@ def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = 
     with folder.locked():
         desks = setup.desks(test.config, test.assessors, stop or Stop())
         with Store(test.store) as store:
-            judgings = asyncio.run(_judge(test, desks, store, watch or Unwatched()))
+            judgings = asyncio.run(
+                judge_in_turn(test.pool, desks, store, test.config.repeats, watch or Unwatched())
+            )
         for judging in judgings:
             _check(judging, test.config)
         result = _result(test, kept.identity(shipped, test.config), judgings)
         name = kept.file_name(shipped.name, result["id"])
         path = folder.write(name, [dump(result, indent=2), "\n"])
-    return SelfTest(path, result, judgings[-1].calls_made)
+    return SelfTest(path, result, judgings[-1].calls_made, _too_few(judgings[0], test.config))
+
+
+def _too_few(judging: Judging, config: Config) -> Incomplete | None:
+    graded = sum(judgment.grade is not None for judgment in judging.judgments)
+    if graded >= config.min_coverage * len(judging.judgments):
+        return None
+    return Incomplete(
+        f"only {graded:,} of {len(judging.judgments):,} probes got a grade with the shipped prompt, less than"
+        f" --min-coverage {config.min_coverage:.0%}"
+    )
 
 
 def _prepared(config: Config) -> _Test:
@@ -89,23 +105,6 @@ def _prepared(config: Config) -> _Test:
     undefended = Assessor(model, plain(config.grading), config.grading)
     store = setup.store(config, RunFolder(Path(config.out or Path("runs") / kept.FOLDER)))
     return _Test(config, pool, (shipped, undefended), store)
-
-
-async def _judge(
-    test: _Test, desks: Sequence[tuple[Assessor, Desk]], store: Store, watch: Watch
-) -> list[Judging]:
-    stop = desks[0][1].stop
-    judgings = []
-    async with aclosing(desks[0][1].model):
-        with listening(stop):
-            for assessor, desk in desks:
-                judgings.append(
-                    await judge_pool(test.pool, assessor, store, desk, test.config.repeats, watch)
-                )
-            await asyncio.sleep(0.01)  # a signal that came while nothing was waited for is heard now
-    if isinstance(stop.reason, Interrupted):
-        raise stop.reason
-    return judgings
 
 
 def _check(judging: Judging, config: Config) -> None:

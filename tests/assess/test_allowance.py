@@ -131,6 +131,20 @@ def test_money_is_unknown_where_the_price_is() -> None:
         assert allowance.usd is None
 
 
+def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
+    allowance = limited(budget=100e-6)
+    allowance.take()
+    allowance.settle(tokens(30), PRICE, answered=True)
+    for _ in range(2):
+        allowance.take()
+    with pytest.raises(Incomplete, match="the 3e-05 that is spent and what 2 calls in flight may cost"):
+        allowance.take()
+    for _ in range(2):
+        allowance.settle(tokens(30), PRICE, answered=True)
+    with pytest.raises(Incomplete, match="is used up; raise it"):
+        allowance.take()
+
+
 def test_no_budget_starts_no_call() -> None:
     with pytest.raises(Incomplete):
         limited(budget=0.0).take()

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
+import pytest
+
 from judge.assess.desk import Desk
+from judge.assess.price import Price
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
+from judge.assess.store import Call
 from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient
 from judge.records import Completion, Prompt, Usage
 from tests.assess import virtual
@@ -83,6 +88,31 @@ def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
 def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
     assert outcomes(desk(DOWN, DOWN)) == ["server_error", "server_error", "Transient"]
     assert outcomes(desk(Declined("too_long", "x"))) == ["too_long", "Declined"]
+
+
+def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None:
+    class Silent(Scripted):
+        async def complete(self, _: Prompt) -> Completion:
+            await asyncio.sleep(3600)
+            raise AssertionError("nobody waits for so long")
+
+    price = Price(input=0.0, output=1.0, cached=0.0)
+    limits = Limits(4, 2, 600, 1, budget=50e-6, price=price)
+
+    async def asked() -> list[Call]:
+        here = Desk(Silent(), limits, Stop())
+        here.allowance.take()
+        here.allowance.settle(Usage(completion_tokens=20), price, answered=True)
+        async with here.seat() as seat:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(seat.complete(prompt("tea")), 1)
+            # 20 spent, 20 set aside, none in flight
+            with pytest.raises(Incomplete, match="used up; raise it"):
+                here.allowance.take()
+        assert here.gate.in_flight == 0
+        return seat.calls
+
+    assert virtual.run(asked()) == [Call("lost", maybe_billed=True)]
 
 
 def test_a_refused_account_stops_everybody() -> None:

@@ -91,6 +91,19 @@ def test_what_earlier_calls_took_is_the_guess_at_the_next(tmp_path: Path) -> Non
     assert found.usd == pytest.approx((2_600 + 1_200 + 4_800) / 1e6)
 
 
+def test_a_verdict_whose_calls_took_more_than_a_second_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    judged(path, VERSIONS["en"], [[answered(500, 0, 20), answered(500, 0, 20)]] * 20)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE calls SET made_at = '2026-11-20T02:00:' || printf('%02d', id) || '+00:00'")
+    connection.close()
+    with Store(path) as store:
+        found = expected(store, en=10)
+    assert (found.calls, found.again) == (10, 10)
+    assert (found.prompt_tokens, found.completion_tokens) == (10_000, 400)
+    assert found.pace == pytest.approx(1.0)
+
+
 def test_each_language_goes_by_its_own_prompt(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     judged(path, VERSIONS["zh"], [[answered(700, 0, 50)]] * 20)

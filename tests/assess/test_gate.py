@@ -179,6 +179,18 @@ def test_who_is_cancelled_with_a_turn_in_hand_gives_it_back() -> None:
     play(scene())
 
 
+def test_turns_that_nobody_uses_cost_no_time_and_say_nothing_of_the_server() -> None:
+    async def scene() -> None:
+        gate = await opened(8)
+        for _ in range(500):
+            gate.leave(await gate.enter(), unused=True)
+        assert now() < 0.1
+        left = [(await called(gate)).at for _ in range(8)]
+        assert left[-1] - left[0] > 0.1
+
+    play(scene())
+
+
 def test_an_abandoned_gate_lets_everybody_through() -> None:
     async def scene() -> None:
         gate = Gate(1)

@@ -129,6 +129,32 @@ def test_a_server_that_turns_away_at_random_is_not_throttled_to_a_standstill() -
     assert story.rate >= 0.7 * 64 / 0.5
 
 
+class Seldom(Capacity):
+    """Takes one request in so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds, self._again = seconds, 0.0
+
+    def refuses(self, now: float, until: float) -> float:
+        if now < self._again:
+            return self._again - now
+        self._again = now + self._seconds
+        return 0.0
+
+
+@pytest.mark.parametrize(("seconds", "pairs", "most"), [(6, 600, 1.1), (20, 500, 1.1), (60, 200, 1.2)])
+def test_a_server_that_seldom_takes_a_request_is_seldom_asked(
+    seconds: float, pairs: int, most: float
+) -> None:
+    patient = replace(LIMITS, patience=math.inf)
+    story = simulate(Limited(Seldom(seconds), half_a_second, say=as_nonsense), pairs, patient)
+    assert story.stopped is None
+    assert not story.lost
+    assert story.requests <= most
+    assert story.seconds <= 1.25 * pairs * seconds
+
+
 def test_a_server_that_stays_dead_ends_the_run_after_its_patience() -> None:
     story = simulate(Limited(Capacity(), half_a_second, outages=[(5.0, math.inf)]), 9000, LIMITS)
     assert story.stopped is not None

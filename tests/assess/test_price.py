@@ -23,6 +23,12 @@ def test_cached_input_has_its_own_price() -> None:
     assert price.usd(usage) == pytest.approx(0.0024)
 
 
+def test_more_cached_tokens_than_tokens_earn_no_money() -> None:
+    usage = Usage(prompt_tokens=100, cached_tokens=400, completion_tokens=10)
+    # no fresh ones, 400 cached at 0.5, 10 out at 10, per million
+    assert Price(input=2.0, output=10.0, cached=0.5).usd(usage) == pytest.approx(0.0003)
+
+
 @pytest.mark.parametrize(
     ("models", "endpoint", "model", "address", "fits"),
     [

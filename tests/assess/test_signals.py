@@ -36,6 +36,17 @@ def test_a_signal_asks_for_a_stop_and_whoever_listened_before_listens_again(numb
     assert heard == [number]
 
 
+def test_a_stop_from_outside_that_comes_after_the_end_harms_nobody() -> None:
+    async def judging(stop: Stop) -> None:
+        with listening(stop):
+            await asyncio.sleep(0)
+
+    stop = Stop()
+    asyncio.run(judging(stop))
+    stop.request_from_outside(Interrupted("too late"))
+    assert str(stop.reason) == "too late"
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_outside_of_judging_a_signal_ends_whatever_is_done(number: int) -> None:
     before = signal.getsignal(number)

@@ -96,6 +96,13 @@ def test_a_date_is_read_by_the_servers_clock() -> None:
     assert retry_after({**headers, "Retry-After": "Wed, 21 Oct 2015 07:00:00 GMT"}) == 0.0
 
 
+@pytest.mark.parametrize("offset", ["+9999", "+99999999", "-99999999999999999999", "-2359"])
+@pytest.mark.parametrize("year", ["0001", "2015", "9999", "99999999999999999999"])
+def test_a_date_from_nowhere_breaks_nothing(year: str, offset: str) -> None:
+    seconds = retry_after({"retry-after": f"Fri, 31 Dec {year} 23:59:59 {offset}"})
+    assert seconds is None or seconds >= 0
+
+
 @given(st.text(max_size=40))
 def test_no_header_breaks_the_reading(value: str) -> None:
     seconds = retry_after({"retry-after": value, "retry-after-ms": value})

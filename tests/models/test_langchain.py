@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from judge.errors import SetupError, Transient
+from judge.errors import CallError, SetupError, Transient
 from judge.models import open_model
 from judge.models.access import Access
 from judge.models.langchain import LangChain, open_chat_model
@@ -67,6 +68,24 @@ def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
         answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
         assert len(server.asked) == 3
     assert all("chat_template_kwargs" not in answer.params for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (429, "rate_limit"),
+        (500, "server_error"),
+        (503, ""),
+        (400, "content_filter"),
+        (401, "invalid_api_key"),
+    ],
+)
+def test_what_fails_for_another_reason_takes_no_parameter_back(status: int, code: str) -> None:
+    said = json.dumps({"error": {"code": code, "message": "see chat_template_kwargs"}})
+    with LoopbackServer(lambda asked: Reply(status=status, body=said)) as server:
+        with pytest.raises(CallError):
+            ask(open_at("langchain:openai", server))
+        assert len(server.asked) == 1
 
 
 def test_many_first_calls_pay_one_refusal_each() -> None:

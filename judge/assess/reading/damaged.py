@@ -22,8 +22,12 @@ _VALUE = (
     rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]"
     rf"|[^\s,{{}}\[\]{_QUOTES}]{{0,40}}"
 )
-#: What may follow a complete value: a closer, a comma that is no decimal comma, or the next key.
-_DELIMITER = re.compile(rf"\s{{0,64}}(?:,(?!\s{{0,8}}[0-9])|\}}|[{_QUOTES}](?:{wording.ANY_KEY})[{_QUOTES}])")
+#: What may follow a comma: a comment, then a closer or another member.
+_MEMBER = (
+    rf"(?:\s{{0,8}}(?://|#)[^\n]{{0,200}}\n)?\s{{0,64}}(?:[{_QUOTES}}}]|[^\s,:：={_QUOTES}]{{1,20}}\s?[:：=])"
+)
+#: What may follow a complete value: a closer, a comma with more of the object behind it, or the next key.
+_DELIMITER = re.compile(rf"\s{{0,64}}(?:,(?={_MEMBER})|\}}|[{_QUOTES}](?:{wording.ANY_KEY})[{_QUOTES}])")
 _REASON = re.compile(
     rf"[{_QUOTES}]?(?:{'|'.join(wording.REASON_KEYS)})[{_QUOTES}]?\s{{0,8}}:\s{{0,8}}[{_QUOTES}]?",
     re.IGNORECASE,
@@ -146,6 +150,10 @@ def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale
     if not flat.endswith("}", 0, rest.end):
         return False
     if flat.count("{") != flat.count("}") or _NEW_OBJECT.search(before, opening.end()):
+        return False
+    # An object begins with a key: a bare value right behind its brace is another verdict.
+    first_line = flat[opening.end() :].lstrip().partition("\n")[0]
+    if wording.says(first_line.strip(" ,"), scale) is not None:
         return False
     member = _BEHIND_MEMBER.search(before, max(0, len(before) - 80))
     if member is None or _OPENING_QUOTE.search(before, max(0, len(before) - 80)):

@@ -49,7 +49,8 @@ class Text:
 class Object:
     """The members of an object in the order written, duplicates included.
 
-    `unended` is True when the text stopped right behind the last value, with no delimiter.
+    `unended` is True when the text stopped right behind the last value, with no delimiter, or with a comma
+    behind a bare value, which could have become a decimal comma.
     """
 
     pairs: tuple[tuple[str, Node], ...]
@@ -170,7 +171,9 @@ class _Reader:
             if self.flat.startswith("}", position):
                 return Object(tuple(pairs)), position + 1
             if pairs and _END.match(self.flat, position):
-                return Object(tuple(pairs)), len(self.flat)
+                last = pairs[-1][1]
+                bare = isinstance(last, Text) and not last.quoted
+                return Object(tuple(pairs), unended=bare), len(self.flat)
             key, position = self._text(position)
             position = self.skip(position)
             if not self.flat.startswith(":", position):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 
 from judge.assess.reading.borrowed import is_disowned
@@ -70,7 +71,9 @@ def runs_into(before: str) -> bool:
 def is_inside_line(before: str, behind: str) -> bool:
     """True when an object stands within a sentence: behind a comma, or between words with no colon."""
     lead = _TAG.sub("\n", before[-80:].rstrip(" "))
-    within = lead[-1:] not in ("", ":", "：", "\n") and behind.lstrip(" ")[:1].isalnum()
+    next_word = behind.lstrip(" ")[:1]
+    goes_on = next_word.isalnum() or (next_word != "" and unicodedata.category(next_word) == "So")
+    within = lead[-1:] not in ("", ":", "：", "\n") and goes_on
     return within or lead[-1:] in _COMMAS or (before.strip() != "" and behind.lstrip(" ")[:1] in _COMMAS)
 
 
@@ -87,7 +90,9 @@ def states(text: str, scale: Scale) -> set[int | None]:
 def is_turned(reason: str, grade: int, scale: Scale) -> bool:
     """True when a reason whose end is not certain may go over into prose that says something else."""
     *_, first, last = ("", *reason.rsplit("\n", 1))
-    more = first and changes(last, grade, scale)
+    # Behind the last quotation mark nothing is the reason's any more.
+    rest = flatten(reason)[max(map(flatten(reason).rfind, "\"'")) + 1 :]
+    more = (first and changes(last, grade, scale)) or ("\n" in rest and changes(rest, grade, scale))
     return bool(more or is_revised(reason) or is_disowned(reason) or states(reason, scale) - {grade})
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from judge.assess.verdict import read
 from judge.errors import Unreadable
-from judge.records import BINARY, GRADED
+from judge.records import BINARY, GRADED, Scale
 from tests.assess.reply_asides import BORROWED, DISOWNED, LEADS
 
 GRADE = '{"reason": "names the dosage", "grade": 2}'
@@ -128,3 +128,24 @@ def test_members_that_leave_no_doubt_are_read(text: str) -> None:
 def test_verdicts_and_relevance_must_not_differ() -> None:
     assert kind('{"relevant": "yes", "verdict": "no"}', graded=False) == "ambiguous"
     assert read('{"relevant": "no", "verdict": "no"}', BINARY).grade == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "scale", "finish_reason"),
+    [
+        ("{'reason': 'r', 'grade': 2,", GRADED, "length"),
+        ("'reason': 'r', 'ok': True, 'grade': 2,", GRADED, "length"),
+        ('{\n"verdict": "是",\n  "reason": "naïve\' 😀 "\n\n→ **no**\n以上。', BINARY, "stop"),
+        ('{３\nonly the title matches; "verdict": "no", \nGrade: "２"}\n希望对您有帮助', GRADED, "stop"),
+        (
+            "```JSON\r\n{verdict=yes, but; reason=The snippet lists the opening hours. Only the",
+            BINARY,
+            "stop",
+        ),
+        ('("Café {"verdict": "yes", "reason": "x"} 😀 摘要给出了步骤。", true)', BINARY, "stop"),
+    ],
+)
+def test_what_may_have_gone_on_otherwise_is_refused(text: str, scale: Scale, finish_reason: str) -> None:
+    """A comma that could become a decimal one, a verdict behind the last quotation mark, a quotation."""
+    with pytest.raises(Unreadable):
+        read(text, scale, finish_reason)

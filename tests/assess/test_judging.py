@@ -1,0 +1,106 @@
+"""Judging a pool beside another process that pays for some of it, and what is said of a damaged store."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from judge.assess.assessor import Assessor
+from judge.assess.desk import Desk
+from judge.assess.judging import Judging, judge_pool, split
+from judge.assess.prompt import default_directory, load
+from judge.assess.schedule import Limits
+from judge.assess.stop import Stop
+from judge.assess.store import Store
+from judge.assess.watch import Unwatched
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.models.lexical import Lexical
+from judge.records import GRADED, Judgment
+from tests.worlds import numbered
+
+POOL = pool(read(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)
+
+
+def assessor(name: str = "lexical") -> Assessor:
+    model = Lexical()
+    model.name = name
+    return Assessor(model, load(default_directory(), GRADED), GRADED)
+
+
+KEYS = list(split(POOL, assessor(), 1)[1])
+HELD = 20
+
+
+class Counting(Unwatched):
+    """A watch that notices when all pairs are judged that no other process pays for."""
+
+    def __init__(self) -> None:
+        self.rest = asyncio.Event()
+        self._count = 0
+
+    def judged(self, judgment: Judgment, usd: float | None) -> None:
+        self._count += 1
+        if self._count == len(KEYS) - HELD:
+            self.rest.set()
+
+
+async def judged(store: Store, watch: Counting, patience: float = 600, name: str = "lexical") -> Judging:
+    asked = assessor(name)
+    return await judge_pool(
+        POOL, asked, store, Desk(asked.model, Limits(4, 3, patience, 1), Stop()), 1, watch
+    )
+
+
+async def hold(store: Store) -> None:
+    """Claims the first pairs, of which there are more than pairs that are asked about at once."""
+    for key in KEYS[:HELD]:
+        assert await store.claim(key) == "mine"
+
+
+def test_what_another_process_pays_for_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
+    async def scene(store: Store, other: Store) -> Judging:
+        await hold(other)
+        watch = Counting()
+        judging = asyncio.create_task(judged(store, watch))
+        await asyncio.wait_for(watch.rest.wait(), 10)
+        assert not judging.done()
+        for key in KEYS[:HELD]:
+            await other.give_up(key, [])
+        return await judging
+
+    with Store(tmp_path / "v.sqlite") as store, Store(tmp_path / "v.sqlite") as other:
+        judging = asyncio.run(scene(store, other))
+    assert judging.stopped is None
+    assert judging.calls_made == len(KEYS) == 30
+    assert all(each.grade is not None for each in judging.judgments)
+
+
+def test_a_process_that_never_comes_to_an_end_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    async def scene(store: Store, other: Store) -> Judging:
+        await hold(other)
+        return await judged(store, Counting(), patience=0.5)
+
+    with Store(tmp_path / "v.sqlite") as store, Store(tmp_path / "v.sqlite") as other:
+        judging = asyncio.run(asyncio.wait_for(scene(store, other), 30))
+    assert "another process is paying for the pairs that are left, and none came in 0.5 s" in str(
+        judging.stopped
+    )
+    assert len(judging.judgments) == len(KEYS) - HELD
+
+
+def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> None:
+    async def both(store: Store) -> list[tuple[str, ...]]:
+        return [(await judged(store, Counting(), name=name)).warnings for name in ("a", "b")]
+
+    path = tmp_path / "v.sqlite"
+    with Store(path) as store:
+        assert asyncio.run(both(store)) == [(), ()]
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE verdicts SET grade = grade + 1 WHERE model = 'a'")
+    with Store(path) as store:
+        first, second = asyncio.run(both(store))
+    assert "30 verdicts no longer match" in first[0]
+    assert second == ()

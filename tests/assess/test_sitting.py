@@ -1,0 +1,68 @@
+"""Assessors judge one after the other, and what ends them is raised."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from judge.assess.assessor import Assessor
+from judge.assess.desk import Desk
+from judge.assess.judging import Judging
+from judge.assess.prompt import default_directory, load
+from judge.assess.schedule import Limits
+from judge.assess.sitting import judge_in_turn
+from judge.assess.stop import Stop
+from judge.assess.store import Store
+from judge.assess.watch import Unwatched
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.errors import Incomplete, Interrupted, JudgeError, StoreError
+from judge.models.lexical import Lexical
+from judge.records import GRADED
+from tests.worlds import numbered
+
+POOL = pool(read(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
+
+
+class Closing(Lexical):
+    """A model that counts how often it was closed."""
+
+    closed = 0
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def sit(path: Path, model: Closing, stop: Stop) -> list[Judging]:
+    """What two assessors of one model make of a small pool."""
+    assessor = Assessor(model, load(default_directory(), GRADED), GRADED)
+    desks = [(assessor, Desk(model, Limits(2, 3, 10, 1), stop)) for _ in range(2)]
+    with Store(path / "v.sqlite") as store:
+        return asyncio.run(judge_in_turn(POOL, desks, store, 1, Unwatched()))
+
+
+def test_every_assessor_judges_in_its_turn_and_a_shared_model_is_closed_once(tmp_path: Path) -> None:
+    model = Closing()
+    judgings = sit(tmp_path, model, Stop())
+    assert [judging.calls_made for judging in judgings] == [6, 0]
+    assert [len(judging.judgments) for judging in judgings] == [6, 6]
+    assert model.closed == 1
+
+
+@pytest.mark.parametrize("reason", [StoreError("the disk is full"), Interrupted("enough")])
+def test_what_ends_more_than_the_judging_is_raised(tmp_path: Path, reason: JudgeError) -> None:
+    model, stop = Closing(), Stop()
+    stop.request(reason)
+    with pytest.raises(type(reason), match=str(reason)):
+        sit(tmp_path, model, stop)
+    assert model.closed == 1
+
+
+def test_a_ceiling_is_told_of_and_not_raised(tmp_path: Path) -> None:
+    stop = Stop()
+    stop.request(Incomplete("--max-calls 0 is used up"))
+    assert [str(judging.stopped) for judging in sit(tmp_path, Closing(), stop)] == [
+        "--max-calls 0 is used up"
+    ] * 2

@@ -1,0 +1,68 @@
+"""Nobody waits for ever for a write, whatever goes wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from judge.assess import file
+from judge.assess.writer import Writer
+from judge.errors import StoreError
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[Writer]:
+    path = tmp_path / "v.sqlite"
+    with closing(file.open_store(path, 1)), closing(Writer(path, file.connect(path, 1))) as opened:
+        yield opened
+
+
+def fails(_: sqlite3.Connection) -> None:
+    raise KeyError("what nobody thought of")
+
+
+def count(connection: sqlite3.Connection) -> int:
+    (found,) = connection.execute("SELECT count(*) FROM claims").fetchone()
+    return int(found)
+
+
+def claims(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO claims VALUES ('k', 'me')")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_writer_that_breaks_down_leaves_nobody_waiting(writer: Writer) -> None:
+    async def scene() -> list[object]:
+        together = [writer.submit(write) for write in (claims, fails, count)]
+        first = await asyncio.wait_for(asyncio.gather(*together, return_exceptions=True), 5)
+        later = await asyncio.wait_for(asyncio.gather(writer.submit(count), return_exceptions=True), 5)
+        return [*first, *later]
+
+    outcomes = asyncio.run(scene())
+    assert isinstance(outcomes[-1], StoreError)
+    assert any("its writer broke down" in str(outcome) for outcome in outcomes)
+
+
+def test_a_write_that_nobody_waits_for_is_committed_in_its_turn(writer: Writer) -> None:
+    async def scene() -> int:
+        writer.post(claims)
+        return await writer.submit(count)
+
+    assert asyncio.run(scene()) == 1
+
+
+def test_who_writes_next_hears_of_a_write_that_nobody_waited_for_and_that_failed(writer: Writer) -> None:
+    async def scene() -> None:
+        writer.post(lambda connection: connection.execute("INSERT INTO nowhere VALUES (1)"))
+        # The same transaction or a later one: either is told.
+        with pytest.raises(StoreError, match="no such table: nowhere"):
+            await writer.submit(count)
+        with pytest.raises(StoreError, match="no such table: nowhere"):
+            await writer.submit(count)
+
+    asyncio.run(scene())
