@@ -23,13 +23,15 @@ from judge.collect.engines import Request
 from judge.collect.faults import classify
 from judge.collect.journal import Entry, Journal
 from judge.collect.pace import Pace
-from judge.collect.queries import Asked as Query
-from judge.collect.shape import parse, read
+from judge.collect.queries import QueryRow
+from judge.collect.shape import parse
 from judge.collect.sources import AT_ONCE, Response, Source
 from judge.errors import AccountRefused, CallError, StoreError, Transient
 
 #: An engine that failed on so many queries in a row is down; asking on would take the night.
 _GIVEN_UP_AFTER = 10
+#: What a firewall in front of an engine says of a query that it takes for an attack, and of no other.
+_OF_ONE_QUERY = frozenset({"auth", "not_found"})
 #: Seconds that an engine gets which is asked too often and doesn't say how long to wait.
 _BREATH = 1.0
 
@@ -58,11 +60,15 @@ class Seat:
         self.pace = Pace(rate, stop.sleep)
         self.closed = False
         self._failed_in_a_row = 0
+        self._refused_in_a_row = 0
 
     def heard(self, error: CallError | None) -> None:
         """Takes into account how asking about one query ended."""
         self._failed_in_a_row = 0 if error is None else self._failed_in_a_row + 1
-        if isinstance(error, AccountRefused) or self._failed_in_a_row >= _GIVEN_UP_AFTER:
+        refused = isinstance(error, AccountRefused)
+        self._refused_in_a_row = self._refused_in_a_row + 1 if refused else 0
+        alone = error is not None and error.kind in _OF_ONE_QUERY and self._refused_in_a_row < 2
+        if self._failed_in_a_row >= _GIVEN_UP_AFTER or (refused and not alone):
             self.closed = True
 
 
@@ -82,7 +88,7 @@ class Asking:
     watch: Watch
     calls: int = 0
 
-    async def ask(self, queries: Sequence[Query], seats: Sequence[Seat]) -> None:
+    async def ask(self, queries: Sequence[QueryRow], seats: Sequence[Seat]) -> None:
         """Asks whatever is missing, query by query; ends early when a stop is requested."""
         known = sum(self._missing(query, seat) is None for query in queries for seat in seats)
         self.watch.begin(len(queries) * len(seats), known)
@@ -100,7 +106,7 @@ class Asking:
         finally:
             self.watch.end()
 
-    def _open(self, query: Query, seats: Sequence[Seat]) -> list[Seat]:
+    def _open(self, query: QueryRow, seats: Sequence[Seat]) -> list[Seat]:
         """The engines that are to be asked about the query now."""
         wanted = [seat for seat in seats if self._missing(query, seat) is not None]
         for seat in wanted:
@@ -115,13 +121,13 @@ class Asking:
             await asyncio.gather(*(seat.pace.turn() for seat in seats))
         return self.stop.reason is None
 
-    def _missing(self, query: Query, seat: Seat) -> Request | None:
+    def _missing(self, query: QueryRow, seat: Seat) -> Request | None:
         return answer(seat.source, query, self.depth, self.held).missing
 
-    async def _query_all(self, query: Query, seats: Sequence[Seat]) -> None:
+    async def _query_all(self, query: QueryRow, seats: Sequence[Seat]) -> None:
         await asyncio.gather(*(self._query(query, seat) for seat in seats))
 
-    async def _query(self, query: Query, seat: Seat) -> None:
+    async def _query(self, query: QueryRow, seat: Seat) -> None:
         """Asks one engine, whose turn it is, until its answer to the query is whole or can't be had."""
         error: CallError | None = None
         has_turn = True
@@ -139,7 +145,7 @@ class Asking:
         seat.heard(error)
         self.watch.answered(failed=error is not None)
 
-    async def _until_answered(self, query: Query, request: Request, seat: Seat, has_turn: bool) -> None:
+    async def _until_answered(self, query: QueryRow, request: Request, seat: Seat, has_turn: bool) -> None:
         """Makes the call, and makes it again while its fault may pass."""
         async for attempt in retrying(self.limits, self.stop.sleep, lambda: not seat.closed):
             with attempt:
@@ -151,14 +157,14 @@ class Asking:
                     raise AccountRefused("closed", "given up after other queries failed")
                 await self._call(query, request, seat)
 
-    async def _call(self, query: Query, request: Request, seat: Seat) -> None:
+    async def _call(self, query: QueryRow, request: Request, seat: Seat) -> None:
         """Makes one call and keeps it; raises CallError when it brought no answer."""
         self.calls += 1
         moment, began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
         response, error = await _fetched(seat.source, request, self.session)
         latency = round((time.perf_counter() - began) * 1000, 1)
-        if response is not None:
-            error = _fault(seat.source, response)
+        if response is not None and response.status >= 300:
+            error = _refusal(seat.source, response)
         error = error and self._paused(seat, error)
         entry = Entry(
             engine=seat.source.name,
@@ -170,8 +176,10 @@ class Asking:
             body=response.body if response else "",
             error=None if error is None else str(error),
         )
-        self.journal.add(entry)
-        self.held.add(entry)
+        # A disk takes its time, which must not be counted as that of the other engines.
+        await asyncio.to_thread(self.journal.add, entry)
+        unreadable = self.held.add(entry)
+        error = error or (unreadable and self._paused(seat, unreadable))
         if error is not None:
             raise error
 
@@ -198,14 +206,8 @@ async def _fetched(
         return None, failed
 
 
-def _fault(source: Source, response: Response) -> CallError | None:
-    """What is wrong with the response, None when it is an answer."""
-    if response.status < 300:
-        try:
-            read(source.shape, response.body)
-        except CallError as unreadable:
-            return unreadable
-        return None
+def _refusal(source: Source, response: Response) -> CallError:
+    """What a response means that doesn't even claim to be an answer."""
     try:
         body = parse(response.body)
     except Transient:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from judge.collect.engines import Request
 from judge.collect.journal import Entry
-from judge.collect.queries import Asked
-from judge.collect.shape import Shape, read
+from judge.collect.queries import QueryRow
+from judge.collect.shape import read
 from judge.collect.sources import Source
 from judge.errors import CallError
+from judge.models.faults import mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +36,29 @@ class _Page:
 
 
 class Held:
-    """What the journal says of the engines with these `shapes`: pages and errors, the latest counts."""
+    """What the journal says of these engines: pages and errors, the latest counts."""
 
-    def __init__(self, shapes: Mapping[str, Shape]) -> None:
-        self._shapes = shapes
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources = {source.name: source for source in sources}
         self._pages: dict[tuple[str, str, Request], _Page] = {}
         self._errors: dict[tuple[str, str], str] = {}
         self._latest: dict[str, str] = {}
 
-    def add(self, entry: Entry) -> None:
-        """Takes one more call into account; what can't be read as an answer any more is none."""
-        shape = self._shapes.get(entry.engine)
-        if shape is None:
-            return
-        if entry.error is None:
-            with suppress(CallError):
-                page = _Page(read(shape, entry.body), entry.latency_ms)
+    def add(self, entry: Entry) -> CallError | None:
+        """Takes one more call into account; gives why what came as an answer can't be read as one."""
+        source = self._sources.get(entry.engine)
+        if source is None:
+            return None
+        unreadable, error = None, entry.error
+        if error is None:
+            try:
+                page = _Page(read(source.shape, entry.body), entry.latency_ms)
                 self._pages[entry.engine, entry.query_id, entry.request] = page
-        else:
-            self._errors[entry.engine, entry.query_id] = self._latest[entry.engine] = entry.error
+            except CallError as failed:
+                unreadable, error = failed, mask(str(failed), *source.secrets)
+        if error is not None:
+            self._errors[entry.engine, entry.query_id] = self._latest[entry.engine] = error
+        return unreadable
 
     def page(self, engine: str, query_id: str, request: Request) -> _Page | None:
         """What `request` brought, if it was answered."""
@@ -68,13 +72,13 @@ class Held:
 
 def hold(found: Iterable[Entry], sources: Iterable[Source]) -> Held:
     """All that the journal's calls to `sources` come to."""
-    held = Held({source.name: source.shape for source in sources})
+    held = Held(sources)
     for entry in found:
         held.add(entry)
     return held
 
 
-def answer(source: Source, query: Asked, depth: int, held: Held) -> Answer:
+def answer(source: Source, query: QueryRow, depth: int, held: Held) -> Answer:
     """The answer of `source` to `query` as far as it is there: page after page, until one is empty."""
     results: list[Mapping[str, str]] = []
     latency = 0.0
@@ -90,7 +94,7 @@ def answer(source: Source, query: Asked, depth: int, held: Held) -> Answer:
 
 
 def rows(
-    queries: Sequence[Asked], sources: Sequence[Source], depth: int, held: Held
+    queries: Sequence[QueryRow], sources: Sequence[Source], depth: int, held: Held
 ) -> Iterator[dict[str, Any]]:
     """The dataset, one row a query in the nested form, engines by name."""
     for query in queries:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 from urllib.parse import urlsplit
 
-from judge.collect.engines import Engine
+from judge.collect.engines import SLOTS, Engine
 from judge.collect.shape import Shape
 from judge.errors import InputError
+from judge.report.rundir import dump
 
+_SLOT = re.compile(r"\{(\w+)\}")
 _RESULT_FIELDS = ("title", "url", "snippet", "date")
 #: What a table may hold, with its type; the words are those of `Engine` and `Shape`.
 _KEYS: Mapping[str, type] = {
@@ -35,6 +38,7 @@ def engine(name: str, table: Mapping[str, Any]) -> Engine:
     _check(where, table)
     base, path = _address(where, table.get("url", ""))
     kept = {key: table[key] for key in _KEPT if key in table}
+    _check_slots(where, table)
     kept["method"] = str(table.get("method", "POST" if "body" in table else "GET")).upper()
     return Engine(**kept, name=name, docs=where, shape=_shape(where, table), base_url=base, path=path)
 
@@ -56,15 +60,37 @@ def _check(where: str, table: Mapping[str, Any]) -> None:
         raise InputError(f"{where}: 'page' is {table['page']}; it is how many results a call gives at most")
 
 
+def _check_slots(where: str, table: Mapping[str, Any]) -> None:
+    """Raises InputError when a template has a slot that nothing fills, or the query is in none."""
+    parts = ("url", "params", "body")
+    slots = {slot for part in parts for slot in _SLOT.findall(dump(table.get(part, "")))}
+    unknown = slots - SLOTS
+    if unknown:
+        raise InputError(f"{where}: nothing fills {{{min(unknown)}}}; slots are {', '.join(sorted(SLOTS))}")
+    if "query" not in slots:
+        raise InputError(
+            f"{where}: {{query}} is in none of {', '.join(parts)}: all queries would be one call"
+        )
+    keyed = {slot for part in ("headers", "secrets") for slot in _SLOT.findall(dump(table.get(part, {})))}
+    if keyed - {"key"}:
+        raise InputError(
+            f"{where}: nothing fills {{{min(keyed - {'key'})}}} in headers or secrets; {{key}} is"
+        )
+
+
 def _address(where: str, url: str) -> tuple[str, str]:
     """The server in `url`, which --base-url may replace, and the rest."""
-    parts = urlsplit(url)
+    wrong = InputError(
+        f"{where}: 'url' is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}"
+    )
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise wrong from None
     if parts.scheme not in ("http", "https") or not parts.netloc or "{" in parts.netloc:
-        raise InputError(
-            f"{where}: 'url' is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}"
-        )
-    base = f"{parts.scheme}://{parts.netloc}"
-    return base, url.removeprefix(base).partition("#")[0]
+        raise wrong
+    asked = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{parts.netloc}", parts.path + asked
 
 
 def _shape(where: str, table: Mapping[str, Any]) -> Shape:

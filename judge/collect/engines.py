@@ -7,6 +7,8 @@ An engine is data. Its templates hold {query}, {count}, {count_text} (where JSON
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +18,11 @@ from urllib.parse import quote, urlencode
 from judge.collect.shape import Shape
 from judge.report.rundir import dump
 
-_SLOT = re.compile(r"\{(query|count|count_text|page|skipped_pages|offset|first|lang|country)\}")
+#: What templates may ask for.
+SLOTS = frozenset(
+    {"query", "count", "count_text", "page", "skipped_pages", "offset", "first", "lang", "country"}
+)
+_SLOT = re.compile(rf"\{{({'|'.join(sorted(SLOTS))})\}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +53,15 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call as it is made, less its key: the same request is never made again once it is answered."""
+    """One call as it is made, less its key: the same request is never made again once it is answered.
+
+    `setting` is the digest of what else goes with it and changes answers, "" where nothing does.
+    """
 
     method: str
     url: str
     body: str = ""
+    setting: str = ""
 
 
 def requests(
@@ -78,12 +88,22 @@ def requests(
     return list(dict.fromkeys(made))
 
 
+def setting(told: Mapping[str, Any]) -> str:
+    """What tells one setting of an engine from another, "" when nothing is set; no value shows."""
+    if not told:
+        return ""
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
 def _request(engine: Engine, base_url: str, slots: Mapping[str, Any]) -> Request:
     path = _SLOT.sub(lambda slot: quote(str(slots[slot[1]] or ""), safe=""), engine.path)
     params = urlencode(filled(engine.params, slots))
     joint = "&" if "?" in path else "?"
     body = "" if engine.body is None else dump(filled(engine.body, slots))
-    return Request(engine.method, f"{base_url}{path}{joint + params if params else ''}", body)
+    url = f"{base_url}{path}{joint + params if params else ''}"
+    templates = (*engine.headers.items(), *engine.secrets.items())
+    literal = {name: text for name, text in templates if "{key}" not in text}
+    return Request(engine.method, url, body, setting(literal))
 
 
 def filled(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:

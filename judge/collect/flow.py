@@ -19,7 +19,7 @@ from judge.collect.asked import Asked
 from judge.collect.asking import Asking, Seat, Watch
 from judge.collect.dataset import Held, answer, hold, rows
 from judge.collect.opening import sources
-from judge.collect.queries import Asked as Query
+from judge.collect.queries import QueryRow
 from judge.collect.sources import AT_ONCE, Source
 from judge.config import environment
 from judge.errors import Incomplete, InputError, Interrupted
@@ -34,7 +34,8 @@ class Collected:
     """What a collection came to.
 
     `data` is the dataset, `journal` the raw answers. `answered` and `failed` count queries for every
-    engine; `incomplete` says what is missing, None when nothing is.
+    engine; `incomplete` says what is missing, None when nothing is. `remarks` say who
+    can't be asked for so many results.
     """
 
     data: Path
@@ -44,6 +45,7 @@ class Collected:
     answered: Mapping[str, int]
     failed: Mapping[str, int]
     incomplete: Incomplete | None
+    remarks: tuple[str, ...] = ()
 
 
 class _Unwatched:
@@ -87,7 +89,7 @@ class _Task:
     """What is to be done, and with what."""
 
     asked: Asked
-    queries: Sequence[Query]
+    queries: Sequence[QueryRow]
     sources: Sequence[Source]
     held: Held
     journal: journal.Journal
@@ -153,7 +155,7 @@ async def _until_done(working: asyncio.Future[None], stop: Stop) -> None:
 
 
 def _collected(
-    asked: Asked, calls: int, found: Sequence[Query], opened: Sequence[Source], held: Held
+    asked: Asked, calls: int, found: Sequence[QueryRow], opened: Sequence[Source], held: Held
 ) -> Collected:
     data = Path(asked.out)
     answered = {
@@ -168,4 +170,10 @@ def _collected(
             f"no answer of {each} of {len(found):,} queries: {data} says why; the same command asks again"
             " for these alone"
         )
-    return Collected(data, journal.path_of(data), len(found), calls, answered, failed, incomplete)
+    remarks = tuple(
+        f"{source.name} gives at most {source.most} of the {asked.depth} results that are asked for; ask for"
+        " fewer (--depth), or see its own options"
+        for source in opened
+        if source.most is not None and source.most < asked.depth
+    )
+    return Collected(data, journal.path_of(data), len(found), calls, answered, failed, incomplete, remarks)

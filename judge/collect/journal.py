@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import IO, Self
 
@@ -26,7 +27,7 @@ class Entry:
 
     `started` is when, in UTC; `status` is None when no response came; `latency_ms` is from connecting,
     where that was needed, to the last byte; `body` is the response as text. `error` None means that
-    `body` is an answer.
+    `body` claims to be an answer; reading it says whether it is one.
     """
 
     engine: str
@@ -70,10 +71,11 @@ def _entry(line: bytes) -> Entry:
 
 
 class Journal:
-    """The journal, open for writing: what `add` returned from has reached the disk."""
+    """The journal, open for writing: what `add` returned from has reached the disk. Any thread may add."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._adding = Lock()
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -95,15 +97,18 @@ class Journal:
         """Appends `entry`; raises StoreError when the disk doesn't take it."""
         if self._file is None:
             raise RuntimeError("the journal is not open")
-        end = self._file.seek(0, os.SEEK_END)
-        line = memoryview(f"{dump(asdict(entry))}\n".encode())
+        with self._adding:
+            self._append(self._file, memoryview(f"{dump(asdict(entry))}\n".encode()))
+
+    def _append(self, file: IO[bytes], line: memoryview) -> None:
+        end = file.seek(0, os.SEEK_END)
         try:
             while line:
-                line = line[self._file.write(line) :]
-            os.fsync(self._file.fileno())
+                line = line[file.write(line) :]
+            os.fsync(file.fileno())
         except OSError as error:
             with suppress(OSError):
-                self._file.truncate(end)  # half a line would spoil the one that somebody adds after it
+                file.truncate(end)  # half a line would spoil the one that somebody adds after it
             raise StoreError(
                 f"{self._path}: cannot be written: {error.strerror or error}; what is in it is kept"
             ) from error

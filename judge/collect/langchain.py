@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
+import inspect
 import json
+import re
 import warnings
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import aiohttp
 
-from judge.collect.engines import Request
+from judge.collect.aside import aside
+from judge.collect.engines import Request, setting
 from judge.collect.shape import Shape
-from judge.collect.sources import AT_ONCE, Response
+from judge.collect.sources import MASKED_FROM, Response, without
 from judge.errors import InputError, SetupError
-from judge.models.faults import transport
+from judge.models.faults import mask, transport
 from judge.report.rundir import dump
 
 #: Where names that need no path come from.
@@ -49,49 +50,72 @@ _SHAPE = Shape(
     snippet=("snippet", "content", "page_content", "body", "description", "desc", "text"),
     date=("date", "published_date", "publishedDate"),
 )
+#: Names of options and environment variables that hold keys.
+_SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
+#: What wrappers call the number of results that they give.
+_COUNTS = ("k", "top_k", "top_k_results", "max_results", "num_results", "count", "n_hits")
 
 
 class LangChain:
     """A retriever, search tool or search wrapper behind the seam of `Source`.
 
-    `spec` is a known class name, or `package.module:Class`; `options` go to its constructor. Raises
-    SetupError when it can't be made, InputError when it sorts results anew.
+    `spec` is a known class name, or `package.module:Class`; `options` go to its constructor. It may take
+    keys from `environ`, too. Raises SetupError when it can't be made, InputError when it sorts results
+    anew.
     """
 
-    def __init__(self, spec: str, options: Mapping[str, Any], timeout: float) -> None:
+    def __init__(
+        self, spec: str, options: Mapping[str, Any], timeout: float, environ: Mapping[str, str]
+    ) -> None:
         module, _, cls = spec.rpartition(":")
         self.name = cls
         self.shape = _SHAPE
         self.hint = ""
-        self.secrets = tuple(
-            value for value in options.values() if isinstance(value, str) and len(value) > 15
-        )
+        named = [*_keys(options), *filter(_is_long, _keys(environ))]
+        long = (value for value in options.values() if isinstance(value, str) and _is_long(value))
+        self.secrets = tuple(dict.fromkeys((*named, *long)))
+        self._keys = named
         self._spec = spec
+        self._setting = setting({name: value for name, value in options.items() if not _SECRET.search(name)})
         self._timeout = timeout
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=cls)
-        self._wrapped = _made(module or _SHORT.get(cls, ""), cls, options)
+        self._wrapped = _made(module or _SHORT.get(cls, ""), cls, options, self.secrets)
+        self.most = _most(self._wrapped)
 
     def requests(self, query: str, depth: int) -> list[Request]:
         """The one call that a wrapper takes."""
-        return [Request("langchain", self._spec, dump({"query": query, "count": depth}))]
+        asked = dump({"query": query, "count": depth})
+        return [Request("langchain", self._spec, asked, self._setting)]
 
     async def fetch(self, request: Request, session: aiohttp.ClientSession) -> Response:
         """What the wrapper gives; whatever it raises is a fault that may pass, for it has no common words."""
         asked = json.loads(request.body)
-        run = copy_context().run
-        calling = asyncio.get_running_loop().run_in_executor(
-            self._pool, run, _ask, self._wrapped, asked["query"], asked["count"]
-        )
-        # What a call may raise is known to the wrapper only: an outcome, not an except clause.
-        [outcome] = await asyncio.gather(asyncio.wait_for(calling, self._timeout), return_exceptions=True)
-        if isinstance(outcome, asyncio.CancelledError):
-            raise outcome
+        call = partial(_ask, self._wrapped, asked["query"], asked["count"])
+        outcome = await aside(call, self._timeout)
         if isinstance(outcome, BaseException):
             raise transport(f"{type(outcome).__name__}: {outcome}", *self.secrets, billed=True)
-        return Response(200, outcome, {})
+        return Response(200, without(self._keys, outcome), {})
 
 
-def _made(module: str, cls: str, options: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any class of any package
+def _keys(table: Mapping[str, Any]) -> Iterable[str]:
+    """What stands in the table under the name of a key."""
+    return (value for name, value in table.items() if isinstance(value, str) and _SECRET.search(name))
+
+
+def _is_long(text: str) -> bool:
+    return len(text) >= MASKED_FROM
+
+
+def _most(wrapped: Any) -> int | None:  # noqa: ANN401 - any class of any package
+    """How many results the wrapper gives whatever it is asked for, None where that isn't known."""
+    if not hasattr(wrapped, "invoke") and hasattr(wrapped, "results") and _takes_count(wrapped):
+        return None
+    passed_on = getattr(wrapped, "search_kwargs", None)
+    inner = passed_on if isinstance(passed_on, Mapping) else {}
+    counts = (inner.get(name, getattr(wrapped, name, None)) for name in _COUNTS)
+    return next((count for count in counts if isinstance(count, int)), None)
+
+
+def _made(module: str, cls: str, options: Mapping[str, Any], secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - any class
     for word, why in _NO_ENGINE.items():
         if word in f"{module}.{cls}".lower():
             raise InputError(
@@ -106,12 +130,21 @@ def _made(module: str, cls: str, options: Mapping[str, Any]) -> Any:  # noqa: AN
         with warnings.catch_warnings():
             # The community's package says on import that it is no longer maintained.
             warnings.simplefilter("ignore", DeprecationWarning)
+            importlib.import_module("langsmith")  # or the first call would take as long as this
             return getattr(importlib.import_module(module), cls)(**options)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
+        why = " ".join(mask(_why(error), *secrets).split())
         raise SetupError(
-            f"langchain:{cls} cannot be made from {module!r}: {' '.join(str(error).split()):.200}"
+            f"langchain:{cls} cannot be made from {module!r}: {why:.200}"
             f" (pip install 'judge[langchain]' and its package; options: [collect.engines.{cls}.options])"
         ) from None
+
+
+def _why(error: Exception) -> str:
+    """What is wrong; of pydantic's error without the values that it was given, which may be keys."""
+    if not isinstance(error, ValueError) or not hasattr(error, "errors"):
+        return str(error)
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
 
 
 def _ask(wrapped: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package
@@ -130,10 +163,11 @@ def _ask(wrapped: Any, query: str, count: int) -> str:  # noqa: ANN401 - any cla
 
 def _results(wrapped: Any, query: str, count: int) -> Any:  # noqa: ANN401 - any class of any package
     """Wrappers take the number of results beside the query, or have it as an option of their own."""
-    import inspect
+    return wrapped.results(query, num_results=count) if _takes_count(wrapped) else wrapped.results(query)
 
-    takes_count = "num_results" in inspect.signature(wrapped.results).parameters
-    return wrapped.results(query, num_results=count) if takes_count else wrapped.results(query)
+
+def _takes_count(wrapped: Any) -> bool:  # noqa: ANN401 - any class of any package
+    return "num_results" in inspect.signature(wrapped.results).parameters
 
 
 def _listed(found: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any class of any package

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from judge.collect import described
 from judge.collect.asked import Asked
@@ -40,10 +41,17 @@ def _source(spec: str, asked: Asked, environ: Mapping[str, str]) -> Source:
         from judge.collect.langchain import LangChain
 
         cls = name.rpartition(":")[2]
-        return LangChain(name, asked.described.get(cls, {}).get("options", {}), asked.timeout)
+        return LangChain(name, _options(cls, asked), asked.timeout, environ)
     engine = _described(name, asked) if colon and kind == "http" else _known(spec)
     access = Access(asked.base_urls.get(engine.name), environ, asked.timeout, AT_ONCE)
     return Http(engine, access, {"lang": asked.lang, "country": asked.country})
+
+
+def _options(cls: str, asked: Asked) -> Mapping[str, Any]:
+    given = asked.described.get(cls, {}).get("options", {})
+    if not isinstance(given, Mapping):
+        raise InputError(f"[collect.engines.{cls}]: 'options' is {given!r:.80}, not a table")
+    return given
 
 
 def _described(name: str, asked: Asked) -> Engine:

@@ -21,7 +21,7 @@ _SEPARATORS = ",;\t"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryRow:
     """A query to ask: `text` as engines get it, `row` with all that the file says of it."""
 
     id: str
@@ -29,7 +29,7 @@ class Asked:
     row: Mapping[str, Any]
 
 
-def read(path: Path) -> list[Asked]:
+def read(path: Path) -> list[QueryRow]:
     """The queries in the file, in order; raises InputError naming file, line, field and value."""
     readers = {".jsonl": _jsonl, ".ndjson": _jsonl, ".csv": _csv, ".tsv": _tsv, ".txt": _txt}
     if path.suffix.lower() not in readers:
@@ -52,7 +52,7 @@ def read(path: Path) -> list[Asked]:
     return found
 
 
-def _query(place: str, row: Mapping[str, Any]) -> Asked:
+def _query(place: str, row: Mapping[str, Any]) -> QueryRow:
     text = row.get("query")
     if not isinstance(text, str):
         wrong = "is missing" if text is None else f"is {text!r:.80}, not text"
@@ -66,7 +66,7 @@ def _query(place: str, row: Mapping[str, Any]) -> Asked:
     unclear = [name for name, value in rest.items() if isinstance(value, float) and not math.isfinite(value)]
     if unclear:
         raise InputError(f"{place}: field {unclear[0]!r} is {rest[unclear[0]]!r}, which is no JSON value")
-    return Asked(query_id, text.strip(), {"query_id": query_id, "query": text, **rest})
+    return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **rest})
 
 
 def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

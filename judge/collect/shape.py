@@ -16,6 +16,8 @@ from judge.errors import Transient
 
 #: What stands between several passages that an engine gives as a list.
 _BETWEEN = " … "
+#: Lists and objects in each other; an answer that has more of them is broken, or means harm.
+_DEEPEST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +61,24 @@ def read(shape: Shape, body: str) -> list[dict[str, str]]:
 
 
 def parse(body: str) -> Any:  # noqa: ANN401 - what JSON holds is known by looking
-    """The JSON in `body`; raises Transient when it is none."""
+    """The JSON in `body`; raises Transient when it is none, or is nested as no engine's answer is."""
     try:
-        return json.loads(body)
+        answer = json.loads(body)
     except (ValueError, RecursionError):
         said = "is empty" if not body.strip() else f"is not JSON: {' '.join(body.split()):.80}"
         raise Transient("server_error", f"the answer {said}") from None
+    if _nested(answer, _DEEPEST):
+        raise Transient("server_error", f"the answer is nested more than {_DEEPEST} deep")
+    return answer
+
+
+def _nested(value: object, most: int) -> bool:
+    """Whether lists and objects stand in each other more than `most` deep: printing them would fail."""
+    level: list[Any] = [[value]]
+    for _ in range(most + 1):
+        inner = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
+        level = [part for part in inner if isinstance(part, list | dict)]
+    return bool(level)
 
 
 def _proven(proof: str, answer: object) -> bool:
@@ -99,8 +113,11 @@ def _first(paths: Sequence[str], result: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, list):
-        return _BETWEEN.join(filter(None, map(_text, value)))
+    parts = value if isinstance(value, list) else [value]
+    return _BETWEEN.join(filter(None, map(_simple, parts)))
+
+
+def _simple(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value)

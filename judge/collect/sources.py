@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote
@@ -16,6 +16,8 @@ from judge.errors import Declined, SetupError
 from judge.models.access import Access
 from judge.models.faults import transport
 
+#: A key of fewer characters may be a word, which answers are full of: it is masked in errors alone.
+MASKED_FROM = 16
 #: Queries that are under way at most, and so calls to one engine.
 AT_ONCE = 8
 #: An answer is a page of results; what is larger than this is none.
@@ -24,7 +26,7 @@ _LARGEST = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back for one call: `body` as text, without a key that it repeats."""
+    """What came back for one call: `body` as text, without a long key that it repeats."""
 
     status: int
     body: str
@@ -52,6 +54,11 @@ class Source(Protocol):
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be printed or kept."""
+        ...
+
+    @property
+    def most(self) -> int | None:
+        """How many results it gives at most, None when it gives as many as it is asked for."""
         ...
 
     def requests(self, query: str, depth: int) -> list[Request]:
@@ -92,6 +99,8 @@ class Http:
         self._params = "&".join(
             f"{name}={quote(value, safe='')}" for name, value in _with_key(engine.secrets, key).items()
         )
+        has_pages = len(self.requests("", engine.page + 1)) > 1
+        self.most = None if has_pages else engine.page
 
     def requests(self, query: str, depth: int) -> list[Request]:
         """The calls that bring `depth` results for `query`, in order."""
@@ -108,17 +117,20 @@ class Http:
                 request.method, url, data=body, headers=headers, allow_redirects=False
             ) as response:
                 raw = await _limited(response)
-                return Response(response.status, self._clean(raw), dict(response.headers))
+                text = raw.decode("utf-8", errors="replace").removeprefix("\ufeff")
+                return Response(response.status, without(self.secrets, text), dict(response.headers))
         except TimeoutError:
             raise transport("no answer in time", billed=True) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise transport(f"{type(error).__name__}: {error}", *self.secrets, billed=True) from None
 
-    def _clean(self, raw: bytes) -> str:
-        text = raw.decode("utf-8", errors="replace").removeprefix("\ufeff")
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        return text
+
+def without(secrets: Iterable[str], body: str) -> str:
+    """An answer without those of `secrets` that are too long to be there by chance: it is to be judged."""
+    for secret in secrets:
+        if len(secret) >= MASKED_FROM:
+            body = body.replace(secret, "***")
+    return body
 
 
 def _with_key(templates: Mapping[str, str], key: str) -> dict[str, str]:

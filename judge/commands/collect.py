@@ -107,5 +107,7 @@ def _print(collected: Collected) -> None:
         failed = collected.failed[name]
         broke = f", broke on {failed:,}" if failed else ""
         typer.echo(visible(f"{name}: answered {count:,} of {collected.queries:,}{broke}"))
+    for remark in collected.remarks:
+        typer.echo(visible(remark))
     typer.echo(f"{collected.calls_made:,} calls now; raw answers: {collected.journal}")
     typer.echo(f"dataset: {collected.data}   (judge run {collected.data} -m MODEL)")

@@ -52,3 +52,12 @@ def _size(ranking: Ranking, depth: int) -> float:
         rough_tokens(snippet.raw_title) + rough_tokens(snippet.raw_text)
         for snippet in ranking.snippets[:depth]
     )
+
+
+def textless(rankings: Iterable[Ranking], depth: int) -> float | None:
+    """The share of one engine's results down to `depth` without a text of their own, a title or not.
+
+    None without a result. A field that was renamed looks like this, and like nothing else does.
+    """
+    texts = [not snippet.text for ranking in rankings for snippet in ranking.snippets[:depth]]
+    return sum(texts) / len(texts) if texts else None

@@ -121,7 +121,7 @@ def _table(found: Row) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("engine", no_wrap=True)
     table.add_column("night by night", no_wrap=True)
-    for title in ("first", "last", "min", "max", "to baseline"):
+    for title in ("first", "last", "min", "max", "queries", "to baseline"):
         table.add_column(title, justify="right", no_wrap=True)
     signed = found["kind"] == "change"
     engines = found["engines"]
@@ -129,7 +129,8 @@ def _table(found: Row) -> Table:
     for (engine, row), frame in zip(engines.items(), frames, strict=True):
         numbers = (fixed(row[each], "+.3f" if signed else ".3f") for each in ("first", "last", "min", "max"))
         line = sparkline([each and each["value"] for each in row["values"][-NIGHTS:]], frame)
-        table.add_row(Text(name(engine)), Text(line), *map(Text, (*numbers, _change(row["to_baseline"]))))
+        cells = (*numbers, _queries(row["values"]), _change(row["to_baseline"]))
+        table.add_row(Text(name(engine)), Text(line), *map(Text, cells))
     nights = found["nights"][-NIGHTS:]
     table.add_row("status", Text("".join(_SIGNS[each["status"]] for each in nights)))
     table.add_row("changed", Text("".join("^" if each["changed"] else " " for each in nights)))
@@ -143,7 +144,12 @@ def _canaries(shares: Sequence[float | None]) -> tuple[Text, ...]:
     known = [share for share in shares if share is not None]
     line = sparkline(shares[-NIGHTS:], Window(0.0, 1.0))
     ends = (known[0], known[-1], min(known), max(known))
-    return Text("canaries"), Text(line), *(Text(fixed(each)) for each in ends)
+    return Text("canaries as at the baseline"), Text(line), *(Text(fixed(each)) for each in ends)
+
+
+def _queries(values: Sequence[Row | None]) -> str:
+    """Over how many queries the last value is."""
+    return next((f"{each['n']:,}" for each in reversed(values) if each), fixed(None))
 
 
 def _values(row: Row) -> list[Value]:

@@ -108,6 +108,7 @@ def _took(data: Dataset, engine: EngineSummary, depth: int) -> dict[str, Any]:
     return {
         "latency_ms": None if latency is None else asdict(latency),
         "tokens": None if tokens is None else asdict(tokens),
+        "textless": answers.textless(rankings, depth),
     }
 
 

@@ -18,6 +18,8 @@ from judge.report.outcome import Outcome
 _TITLES = {"AP": "MAP"}
 #: How many pairs of engines a run prints; `judge compare` prints them all.
 _PAIRS = 6
+#: From this share on an engine's results without a text are no accident.
+_BLANK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,12 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     if summary["failures"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
         yield f"failed: {kinds}. The same command asks again for these alone."
+    blank = {
+        engine: row["textless"] or 0.0 for engine, row in summary["engines"].items() if "textless" in row
+    }
+    if any(share >= _BLANK for share in blank.values()):
+        named = ", ".join(f"{engine} {share:.0%}" for engine, share in blank.items() if share >= _BLANK)
+        yield f"results without a text besides their title (has the engine's field been renamed?): {named}"
     if summary["empty_snippets"]:
         count = f"{summary['empty_snippets']:,} results"
         yield f"{count} show no text at all: grade 0 without a call (flag empty_snippet)"

@@ -11,6 +11,7 @@ import pytest
 from judge.collect.asked import Asked
 from judge.collect.catalogue import KNOWN
 from judge.collect.flow import collect
+from judge.collect.journal import entries
 from judge.errors import SetupError
 from tests.collect.asking import CANARY, KEYS, answers, asked, collected, results, three, write_queries
 from tests.loopback.engines import DATE, EngineServer, Page, Searched
@@ -179,6 +180,33 @@ def test_garbage_is_an_error_and_no_empty_list(engine: str, body: str, tmp_path:
     assert answers(tmp_path, engine)[0]["error"].startswith("server_error: ")
 
 
+@pytest.mark.parametrize("depth", [90, 600, 900])
+@pytest.mark.parametrize("body", ['{"results": [{"content": %s}]}', '{"error": {"message": %s}}'])
+def test_an_answer_nested_beyond_reason_ends_nothing(body: str, depth: int, tmp_path: Path) -> None:
+    nested = body % ("[" * depth + '"x"' + "]" * depth)
+    write_queries(tmp_path, "tea", "coffee")
+    with EngineServer(lambda asked: Page(body=nested) if asked.query == "tea" else three(asked)) as server:
+        found = collected(tmp_path, server, "searxng", attempts=1)
+    assert found.answered["searxng"] == (2 if depth < 100 and "results" in body else 1)
+    assert answers(tmp_path, "searxng")[1]["results"]
+    assert nested in [entry.body for entry in entries(found.journal)]
+
+
+@pytest.mark.parametrize("key", ["test", "e"])
+def test_a_key_that_is_a_word_alters_no_answer(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRAVE_SEARCH_API_KEY", key)
+    write_queries(tmp_path, "test driven development")
+    with EngineServer(three) as server:
+        found = collected(tmp_path, server, "brave")
+    assert found.incomplete is None
+    [answer] = answers(tmp_path, "brave")
+    assert [each["title"] for each in answer["results"]] == [
+        title for title, _, _ in results("test driven development")
+    ]
+
+
 @pytest.mark.usefixtures("keys")
 @pytest.mark.parametrize(("engine", "status", "body", "kind"), REFUSED)
 def test_errors_are_told_apart_by_what_each_engine_says(
@@ -225,8 +253,9 @@ def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: P
 def test_an_engine_without_a_second_page_is_asked_once(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda asked: Page(results(asked.query, 20))) as server:
-        collected(tmp_path, server, "tavily", depth=50)
+        found = collected(tmp_path, server, "tavily", depth=50)
     assert [each.sent["max_results"] for each in server.searched] == [20]
+    assert found.remarks[0].startswith("tavily gives at most 20 of the 50 results")
 
 
 def test_a_described_engine_is_asked_as_its_table_says(
@@ -259,6 +288,25 @@ def test_a_described_engine_is_asked_as_its_table_says(
     assert [each["url"] for each in answers(tmp_path, "mine")[0]["results"]] == [
         url for _, url, _ in results("x")
     ]
+
+
+def test_a_described_engine_with_other_literals_is_asked_anew(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    table = {"url": "http://127.0.0.1:9/find?q={query}", "results": "data.items"}
+    given: tuple[dict[str, Any], ...] = (
+        {},
+        {"headers": {"X-Market": "us"}},
+        {"headers": {"X-Market": "cn"}},
+        {"headers": {"X-Market": "cn", "X-Token": "token {key}"}},
+        {"body": {"q": "{query}", "market": "us"}},
+        {"body": {"q": "{query}", "market": "cn"}},
+    )
+    with EngineServer(three) as server:
+        described = [{"mine": {**table, **more}} for more in given]
+        made = [collected(tmp_path, server, "http:mine", described=each).calls_made for each in described]
+        again = [collected(tmp_path, server, "http:mine", described=each).calls_made for each in described]
+    assert made == [1, 1, 1, 0, 1, 1]
+    assert again == [0] * 6
 
 
 def test_a_public_address_needs_its_key_and_one_of_your_own_its_address(tmp_path: Path) -> None:

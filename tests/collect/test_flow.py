@@ -118,6 +118,29 @@ def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None
     assert errors[-1].startswith("not asked: auth: HTTP 401")
 
 
+@pytest.mark.parametrize("status", [403, 404, 302])
+def test_a_single_query_that_is_turned_away_closes_no_engine(status: int, tmp_path: Path) -> None:
+    refusal = Page(status=status, body="<html>blocked</html>")
+    write_queries(tmp_path, "<script>", *QUERIES)
+    with EngineServer(lambda asked: refusal if asked.query == "<script>" else three(asked)) as server:
+        first = collected(tmp_path, server, "searxng", rate=20.0)
+        again = collected(tmp_path, server, "searxng")
+    assert (first.answered, first.calls_made) == ({"searxng": 4}, 5)
+    assert (again.answered, again.calls_made) == ({"searxng": 4}, 1)
+
+
+@pytest.mark.parametrize(("status", "calls"), [(403, 2), (402, 1)])
+def test_two_refusals_in_a_row_close_an_engine_and_an_empty_account_at_once(
+    status: int, calls: int, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, *QUERIES)
+    refusal = Page(status=status, body="no")
+    with EngineServer(lambda asked: three(asked) if asked.query == "tea" else refusal) as server:
+        found = collected(tmp_path, server, "searxng", rate=20.0)
+    assert found.answered == {"searxng": 1}
+    assert len(server.searched) == 1 + calls
+
+
 def test_an_engine_that_is_down_does_not_take_the_night(tmp_path: Path) -> None:
     queries = [f"question {number}" for number in range(60)]
     write_queries(tmp_path, *queries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,14 @@ def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
     with pytest.raises(StoreError, match="cannot be written"), Journal(tmp_path / "journal"):
         pass
+
+
+def test_any_thread_may_add_and_every_line_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    made = [entry(f"q{number}", "x" * 5_000) for number in range(100)]
+    with Journal(path) as journal, ThreadPoolExecutor(8) as threads:
+        list(threads.map(journal.add, made))
+    assert sorted(each.query_id for each in entries(path)) == sorted(each.query_id for each in made)
 
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:

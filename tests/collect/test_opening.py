@@ -9,6 +9,7 @@ import pytest
 
 from judge.collect.asked import Asked
 from judge.collect.catalogue import KNOWN
+from judge.collect.described import engine
 from judge.collect.opening import sources
 from judge.errors import InputError, SetupError
 
@@ -38,6 +39,14 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ("brave", {"base_urls": {"brave": "http://me:word@localhost"}}, "user or password"),
         ("http:mine", {"described": {"mine": {**TABLE, "url": "mine"}}}, "'url' is 'mine'"),
         ("http:mine", {"described": {"mine": {**TABLE, "url": "https://{query}/x"}}}, "'url' is"),
+        ("http:mine", {"described": {"mine": {**TABLE, "url": "https://[x/?q={query}"}}}, "'url' is"),
+        (
+            "http:mine",
+            {"described": {"mine": {**TABLE, "url": "https://x/?q=fixed"}}},
+            "all queries would be",
+        ),
+        ("http:mine", {"described": {"mine": {**TABLE, "params": {"size": "{n}"}}}}, "nothing fills {n}"),
+        ("http:mine", {"described": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}}, "nothing fills {kee}"),
         ("http:mine", {"described": {"mine": {"url": TABLE["url"]}}}, "'results' is missing"),
         ("http:mine", {"described": {"mine": {**TABLE, "colour": "red"}}}, "unknown key 'colour'"),
         ("http:mine", {"described": {"mine": {**TABLE, "page": True}}}, "'page' is True, not int"),
@@ -70,6 +79,19 @@ def test_two_engines_of_one_name_are_refused() -> None:
 def test_a_described_engine_on_the_internet_needs_the_key_that_it_names() -> None:
     with pytest.raises(SetupError, match="set MINE"):
         opened("http:mine", described={"mine": {**TABLE, "key": "MINE"}})
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "path"),
+    [
+        ("HTTPS://Mine.example/Find?q={query}#top", "https://Mine.example", "/Find?q={query}"),
+        ("http://mine.example:8080?q={query}", "http://mine.example:8080", "?q={query}"),
+        ("https://mine.example//find/{query}", "https://mine.example", "//find/{query}"),
+    ],
+)
+def test_an_address_is_a_server_and_the_rest(url: str, base: str, path: str) -> None:
+    found = engine("mine", {**TABLE, "url": url})
+    assert (found.base_url, found.path) == (base, path)
 
 
 def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 import time
 from typing import Any
 
@@ -9,6 +12,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool
+from pydantic import BaseModel, ConfigDict
 
 
 class Retriever(BaseRetriever):
@@ -43,3 +47,32 @@ class Slow:
     def run(self, query: str) -> str:
         time.sleep(1.0)
         return "[]"
+
+
+class Hung:
+    """Never answers."""
+
+    def run(self, query: str) -> str:
+        time.sleep(3600.0)
+        return "[]"
+
+
+class Hosted:
+    """Says which host it asks, and repeats its keys; quits on demand."""
+
+    def __init__(self, host: str = "a", api_key: str = "", k: int = 10) -> None:
+        self.host = host
+        self.k = k
+        self._said = f"{host} {api_key} {os.environ.get('HOSTED_API_KEY', '')}"
+
+    def run(self, query: str) -> str:
+        if query == "quit":
+            sys.exit(f"no {self._said}")
+        return json.dumps([self._said])
+
+
+class Strict(BaseModel):
+    """Takes one number, and says which value it doesn't take."""
+
+    model_config = ConfigDict(extra="forbid")
+    k: int = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.measure.answers import Latency, latency, tokens
+from judge.measure.answers import Latency, latency, textless, tokens
 from judge.records import Ranking, Snippet
 from judge.tokens import rough_tokens
 
@@ -44,3 +44,12 @@ def test_tokens_are_those_of_what_was_returned_down_to_the_depth() -> None:
         assert found.mean == pytest.approx(mean)
         assert found.n == n
     assert tokens([took(1.0, error="broke")], depth=2) is None
+
+
+def test_results_without_a_text_of_their_own_are_a_share() -> None:
+    with_text = Snippet("1", "text", "title", "", "", "text", "title")
+    without = Snippet("2", "", "title", "", "", "", "title")
+    rankings = [Ranking("e", "q1", (with_text, without)), Ranking("e", "q2", (without, without, with_text))]
+    assert textless(rankings, 2) == 0.75
+    assert textless(rankings, 3) == 0.6
+    assert textless([Ranking("e", "q", (), "HTTP 503")], 2) is None

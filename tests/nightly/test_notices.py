@@ -50,7 +50,7 @@ def test_a_night_that_blames_nobody_says_why() -> None:
     )
 
 
-def test_a_night_that_never_began_is_told_without_numbers() -> None:
+def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("judgments", "judged", "coverage"))
     down = night(
         "2026-05-03", {}, status="incomplete", exit=3, because=["the judge did not answer"], **nothing
@@ -63,6 +63,8 @@ def test_a_night_that_never_began_is_told_without_numbers() -> None:
         "canaries: none of 60 pairs could be graded",
         "cost: 240 calls, price unknown",
     )
+    lines = notices.write(tmp_path, down, {})
+    assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 def test_a_regression_says_what_else_is_wrong() -> None:
@@ -141,6 +143,13 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
 def test_a_webhook_that_is_not_set_up_is_said_and_ends_nothing(tmp_path: Path) -> None:
     lines = notices.write(tmp_path, night("2026-05-02"), {}, webhook={"url_env": "HOOK"})
     assert lines[-1].startswith("webhook: not told: [nightly] webhook: the environment variable 'HOOK'")
+    assert (tmp_path / "summary.md").exists()
+
+
+def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
+    table = {"url_env": "HOOK"}
+    lines = notices.write(tmp_path, night("2026-05-02"), {"HOOK": "https://[secret"}, webhook=table)
+    assert lines[-1] == "webhook: not told: [nightly] webhook: $HOOK holds no https:// address"
     assert (tmp_path / "summary.md").exists()
 
 

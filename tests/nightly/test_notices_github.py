@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from judge.nightly import notices
 from judge.nightly.notices import github
+from tests.loopback.server import LoopbackServer, Reply
 from tests.nightly.records import HOSTILE, drift, night, regression
 
 
@@ -62,6 +64,25 @@ def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None
     told = [command for command in commands if command]
     assert [level for level, _, _ in told] == ["error", "warning"]
     assert not name.isprintable() or all(name.strip() in text for _, _, text in told)
+
+
+@pytest.mark.parametrize(
+    "line", ["##[error]x", "###[error]x", "::error::x", "  ::add-mask::x", "\u2003::e::x"]
+)
+def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
+    assert obeyed(line) is not None
+    assert obeyed(github.quiet(line)) is None
+    assert github.quiet(line).replace(" ", "") == line.replace(" ", "")
+
+
+def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
+    refusal = json.dumps({"code": 9, "msg": "##[error]forged"})
+    with LoopbackServer(lambda asked: Reply(body=refusal)) as server:
+        environ = {"GITHUB_ACTIONS": "true", "HOOK": f"{server.url}/hook"}
+        table = {"kind": "feishu", "url_env": "HOOK"}
+        lines = notices.write(tmp_path, night("2026-05-02"), environ, webhook=table)
+    assert "refused with 9" in lines[-1]
+    assert not any(map(obeyed, lines))
 
 
 def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ import hashlib
 import hmac
 import json
 import socket
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -87,6 +90,42 @@ def test_a_fault_that_passes_is_no_fault() -> None:
         assert len(server.asked) == 3
 
 
+@contextmanager
+def dripping() -> Iterator[str]:
+    """The address of a server that answers for ever, a blank at a time."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _ = listening.accept()
+                    with client, suppress(OSError):
+                        client.recv(65536)
+                        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n")
+                        while True:
+                            client.sendall(b" ")
+                            time.sleep(0.02)
+
+        serving = threading.Thread(target=serve, daemon=True)
+        serving.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/tokentokentoken"
+        listening.shutdown(socket.SHUT_RDWR)
+        serving.join(timeout=10)
+
+
+def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
+    with dripping() as url:
+        wrong = post(Webhook("json", url), TEXT, NIGHT, pause=0.01, timeout=0.2)
+    assert wrong == "no answer (TimeoutError)"
+
+
+@pytest.mark.parametrize("body", ["[" * 9_000, '{"code": ' + "[" * 900 + "]" * 900 + "}", "x" * 1_000_000])
+def test_an_answer_that_nobody_can_read_ends_nothing(body: str) -> None:
+    with LoopbackServer(lambda asked: Reply(body=body)) as server:
+        told(server, "feishu")
+        assert len(server.asked) == 1
+
+
 def test_a_server_that_is_not_there_is_said_without_its_address() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -136,10 +175,19 @@ def test_dingtalk_signs_the_time_and_the_secret_in_the_address() -> None:
         ({"url_env": "NONE"}, "the environment variable 'NONE' is not set"),
         ({"url_env": "FILE"}, r"\$FILE holds no https:// address"),
         ({"url_env": "HOOK", "secret_env": "NONE"}, "'NONE' is not set"),
+        ({"url_env": "BRACKET"}, r"\$BRACKET holds no https:// address"),
+        ({"url_env": "HOSTLESS"}, r"\$HOSTLESS holds no https:// address"),
+        ({"url_env": "PORT"}, r"\$PORT holds no https:// address"),
     ],
 )
 def test_a_wrong_table_is_refused_without_saying_the_address(table: dict[str, Any], said: str) -> None:
-    environ = {"HOOK": "https://x.example/secret", "FILE": "file:///secret"}
+    environ = {
+        "HOOK": "https://x.example/secret",
+        "FILE": "file:///secret",
+        "BRACKET": "https://[x.example/secret",
+        "HOSTLESS": "https:///secret",
+        "PORT": "https://x.example:99999/secret",
+    }
     with pytest.raises(InputError, match=said) as refused:
         Webhook.of(table, environ)
     assert "x.example" not in str(refused.value)

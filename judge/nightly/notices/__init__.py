@@ -38,15 +38,17 @@ def write(folder: Path, night: Row, environ: Mapping[str, str], *, webhook: Row 
     told = notice(night)
     files = RunFolder(folder)
     files.write("junit.xml", [junit(night)])
-    page = markdown(told, github.job(environ) or str(folder / "report.html"))
-    lines = page.splitlines()
+    # A night that was never judged has no report.
+    report = "" if night["coverage"] is None else "report.html"
+    page = markdown(told, github.job(environ) or (report and str(folder / report)))
+    lines, commands = page.splitlines(), []
     if github.present(environ):
-        lines = [*map(github.quiet, lines), *github.annotate(night)]
+        commands = github.annotate(night)
         lines += filter(None, [github.summarise(page, environ)])
     if webhook is not None:
         lines.append(_call(files, webhook, environ, night, told))
-    files.write("summary.md", [markdown(told, "report.html")])
-    return lines
+    files.write("summary.md", [markdown(told, report)])
+    return [*map(github.quiet, lines), *commands] if github.present(environ) else lines
 
 
 def _call(files: RunFolder, table: Row, environ: Mapping[str, str], night: Row, told: Notice) -> str:

@@ -6,6 +6,7 @@ kind from a step.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,8 @@ def annotate(night: Mapping[str, Any]) -> list[str]:
 
 
 def quiet(line: str) -> str:
-    """The line so that a runner takes nothing in it for a command: it obeys `##[` anywhere."""
-    return line.replace("##[", "# #[")
+    """The line so that a runner takes nothing in it for a command: `##[` anywhere, `::` at its beginning."""
+    return re.sub(r"^(\s*):(?=:)", r"\1: ", line.replace("##[", "# #["))
 
 
 def _commands(level: str, told: list[tuple[str, str]]) -> Iterator[str]:

@@ -11,9 +11,9 @@ _ACTIVE = re.compile(r"[\\`*_\[\]<>&~#|]")
 
 
 def markdown(notice: Notice, link: str) -> str:
-    """The notice as a Markdown page; `link` leads to the night's report, which may be a path."""
+    """The notice as a Markdown page; `link` leads to the night's report, if there is one."""
     lines = [f"# {escaped(notice.title)}", "", *(f"- {escaped(line)}" for line in notice.lines)]
-    lines += [f"- [report](<{_target(link)}>)"]
+    lines += [f"- [report](<{_target(link)}>)"] if link else []
     if notice.remarks:
         lines += ["", "Remarks:", "", *(f"- {escaped(remark)}" for remark in notice.remarks)]
     return "\n".join((*lines, ""))

@@ -6,6 +6,7 @@ signatures, and plain JSON. Feishu and DingTalk answer 200 to what they refuse, 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -14,23 +15,24 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from typing import Any, Self
-from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+import aiohttp
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_attempt, wait_exponential
+from yarl import URL
 
 from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.models.faults import mask, shorten
 from judge.report.rundir import dump
 
-#: Seconds that one try may wait for the server, and how many tries there are.
+#: Seconds that one try may take, and how many tries there are.
 TIMEOUT = 10.0
 TRIES = 3
 _KEYS = ("kind", "url_env", "secret_env", "link")
+#: Bytes of an answer that are looked at.
+_LARGEST = 10_000
 _PASSING = frozenset({408, 425, 429, *range(500, 600)})
 
 
@@ -60,10 +62,18 @@ class Webhook:
                 " address, which is a secret and never stands in a file"
             )
         url = _secret(environ, table["url_env"])
-        if urlsplit(url).scheme not in ("https", "http"):
+        if not _is_address(url):
             raise InputError(f"[nightly] webhook: ${table['url_env']} holds no https:// address")
         secret = _secret(environ, table["secret_env"]) if "secret_env" in table else ""
         return cls(kind, url, secret, table.get("link", ""))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half a bracket, or a port that is none
+        return False
 
 
 def _secret(environ: Mapping[str, str], name: str) -> str:
@@ -73,10 +83,18 @@ def _secret(environ: Mapping[str, str], name: str) -> str:
     return value
 
 
-def post(webhook: Webhook, text: str, night: Mapping[str, Any], *, pause: float = 1.0) -> str:
+def post(
+    webhook: Webhook,
+    text: str,
+    night: Mapping[str, Any],
+    *,
+    pause: float = 1.0,
+    timeout: float = TIMEOUT,
+) -> str:
     """Tells `text` of the night, trying again after a passing fault; what went wrong, empty if nothing.
 
-    `pause` is how many seconds the first wait between two tries takes.
+    `pause` is how many seconds the first wait between two tries takes, `timeout` how many a whole try may
+    take, however busily the server answers.
     """
     tries = Retrying(
         stop=stop_after_attempt(TRIES),
@@ -84,7 +102,8 @@ def post(webhook: Webhook, text: str, night: Mapping[str, Any], *, pause: float 
         retry=retry_if_result(lambda answer: answer.passing),
     )
     try:
-        answer: _Answer = tries(_try, webhook, text, night)
+        # The signatures hold the time, so every try is made anew.
+        answer: _Answer = tries(lambda: asyncio.run(_try(*message(webhook, text, night), timeout)))
     except RetryError as error:
         answer = error.last_attempt.result()
     return shorten(visible(mask(answer.wrong, webhook.secret, *_pieces(webhook.url))))
@@ -103,41 +122,46 @@ class _Answer:
     passing: bool = False
 
 
-class _Stay(HTTPRedirectHandler):
-    """Follows nobody to another address: what was meant for one server is no other's business."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-def _try(webhook: Webhook, text: str, night: Mapping[str, Any]) -> _Answer:
-    # The signatures hold the time, so every try is made anew.
-    url, body = message(webhook, text, night)
+async def _try(url: str, body: Mapping[str, Any], seconds: float) -> _Answer:
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "judge"}
-    request = Request(url, dump(body).encode(), headers, method="POST")  # noqa: S310 - https or http, see `of`
     try:
-        with build_opener(_Stay).open(request, timeout=TIMEOUT) as response:
-            return _Answer(_refusal(response.read(10_000)))
-    except HTTPError as error:
-        with error:
-            return _Answer(f"HTTP {error.code}", passing=error.code in _PASSING)
-    except (OSError, HTTPException, ValueError) as error:
+        async with (
+            asyncio.timeout(seconds),
+            aiohttp.ClientSession(trust_env=True) as session,
+            # What was meant for one server is no other's business, so nobody is followed elsewhere.
+            session.post(
+                URL(url, encoded=True), data=dump(body).encode(), headers=headers, allow_redirects=False
+            ) as response,
+        ):
+            if response.status >= 300:
+                return _Answer(f"HTTP {response.status}", passing=response.status in _PASSING)
+            return _Answer(_refusal(await _beginning(response)))
+    except (OSError, aiohttp.ClientError, ValueError) as error:
         # Their words may hold the address.
-        reason = getattr(error, "reason", error)
+        reason = getattr(error, "os_error", error)
         return _Answer(f"no answer ({type(reason).__name__})", passing=not isinstance(error, ValueError))
+
+
+async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+    raw = bytearray()
+    async for part in response.content.iter_any():
+        raw += part
+        if len(raw) >= _LARGEST:
+            break
+    return bytes(raw)
 
 
 def _refusal(raw: bytes) -> str:
     """What Feishu (code) or DingTalk (errcode) says when it took the request but not the message."""
     try:
         body = json.loads(raw)
-    except ValueError:
+        if not isinstance(body, dict):
+            return ""
+        code = body.get("errcode", body.get("code", 0))
+        said = body.get("errmsg", body.get("msg", ""))
+        return f"refused with {code!r}: {said}" if code not in (0, "0") else ""
+    except (ValueError, RecursionError):
         return ""
-    if not isinstance(body, dict):
-        return ""
-    code = body.get("errcode", body.get("code", 0))
-    said = body.get("errmsg", body.get("msg", ""))
-    return f"refused with {code!r}: {said}" if code not in (0, "0") else ""
 
 
 def _pieces(url: str) -> list[str]:

@@ -1,0 +1,56 @@
+"""Asking: what the disk takes is nobody's latency."""
+
+from __future__ import annotations
+
+import asyncio
+from io import StringIO
+from pathlib import Path
+from threading import Event
+
+import aiohttp
+
+from judge.assess.schedule import Limits
+from judge.assess.stop import Stop
+from judge.collect.asking import Asking, Seat
+from judge.collect.dataset import Held
+from judge.collect.journal import Entry, Journal, entries
+from judge.collect.opening import sources
+from judge.collect.queries import read
+from judge.report.progress import COLLECTING, Lines
+from tests.collect.asking import RATE, asked, three, write_queries
+from tests.loopback.engines import EngineServer
+
+
+class SlowDisk(Journal):
+    """Keeps the first entry no sooner than the second is there, as a disk that takes its time may."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.begun = 0
+        self.waited_in_vain = False
+        self._second = Event()
+
+    def add(self, entry: Entry) -> None:
+        self.begun += 1
+        if self.begun == 1:
+            self.waited_in_vain = not self._second.wait(timeout=5)
+        else:
+            self._second.set()
+        super().add(entry)
+
+
+async def _asked(folder: Path, server: EngineServer, journal: Journal) -> None:
+    opened = sources(asked(folder, server, "searxng", "exa"), {})
+    stop = Stop()
+    watch = Lines(StringIO(), words=COLLECTING)
+    async with aiohttp.ClientSession() as session:
+        asking = Asking(journal, Held(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch)
+        await asking.ask(read(folder / "queries.tsv"), [Seat(source, RATE, stop) for source in opened])
+
+
+def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(three) as server, SlowDisk(tmp_path / "journal") as journal:
+        asyncio.run(_asked(tmp_path, server, journal))
+    assert not journal.waited_in_vain
+    assert {entry.engine for entry in entries(tmp_path / "journal")} == {"exa", "searxng"}
