@@ -15,6 +15,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
@@ -102,6 +103,24 @@ class Acknowledged:
         pass
 
 
+class _Hearing:
+    """What comes out of a pipe, read as it comes."""
+
+    def __init__(self, pipe: int) -> None:
+        self._heard = b""
+        self._thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
+        self._thread.start()
+
+    def _read(self, pipe: int) -> None:
+        with os.fdopen(pipe, "rb") as source:
+            self._heard = source.read()
+
+    def all(self) -> bytes:
+        """All of it, once the writer is gone."""
+        self._thread.join()
+        return self._heard
+
+
 class Child:
     """A forked process that does `task`, which gets a descriptor to tell something to.
 
@@ -110,8 +129,8 @@ class Child:
 
     def __init__(self, task: Callable[[int], int], prepare: Callable[[], None] | None = None) -> None:
         # Pipes, because a file would fail with the disk that a test takes away.
-        self._told, tell = os.pipe()
-        self._said, say = os.pipe()
+        told, tell = os.pipe()
+        said, say = os.pipe()
         self.began = time.monotonic()
         self.pid = os.fork()
         if self.pid == 0:
@@ -121,6 +140,8 @@ class Child:
         self._status: int | None = None
         self.said = ""
         self.acknowledged: set[str] = set()
+        # Read all the time: a pipe that is full would stop whoever writes to it.
+        self._hearing = [_Hearing(pipe) for pipe in (told, said)]
 
     def ended(self) -> bool:
         """Whether the process is gone."""
@@ -132,9 +153,10 @@ class Child:
         return self._status is not None
 
     def _listen(self) -> None:
-        with os.fdopen(self._told, "rb") as told, os.fdopen(self._said, "rb") as said:
-            self.acknowledged = {line.decode().strip() for line in told if line.endswith(b"\n")}
-            self.said = said.read().decode(errors="replace")
+        told, said = (each.all() for each in self._hearing)
+        whole = told[: told.rfind(b"\n") + 1]
+        self.acknowledged = {line.decode() for line in whole.splitlines()}
+        self.said = said.decode(errors="replace")
 
     def wait(self, seconds: float = 120.0) -> int:
         """Its exit code, negative for a signal; an AssertionError when it hangs."""
