@@ -11,6 +11,7 @@ import typer
 
 from judge.commands import options
 from judge.commands.terminal import print_json, watch
+from judge.nightly.rules import FOLDER
 
 Toml = Annotated[
     Path, typer.Argument(help="TOML file: the options of a run, [collect], [nightly].", show_default=False)
@@ -23,7 +24,10 @@ Schedule = Annotated[
     typer.Option("--print-schedule", help="Print what runs it every night: cron, systemd or github."),
 ]
 Nights = Annotated[Path, typer.Option("--folder", help="Folder of the nights.")]
-_NIGHTS = Path("runs/nights")
+NightsOfRun = Annotated[
+    Path | None,
+    typer.Option("--folder", help=f"Folder of the nights (default: the one that RUN is in, else {FOLDER})."),
+]
 
 baseline = typer.Typer(
     name="baseline",
@@ -53,10 +57,11 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
 
 
 @baseline.command("set")
-def set_(run: options.RunFolder, folder: Nights = _NIGHTS) -> None:
+def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
     """Make a run the baseline: what is needed of it is copied, so the run may go."""
     from judge.nightly import flow
 
+    folder = folder or flow.nights_of(run)
     said = flow.set_baseline(run, folder)
     typer.echo(f"baseline of {folder}: {said['name']} ({said['queries']:,} queries, {said['assessor']})")
     if not said["canaries"]:
@@ -66,7 +71,7 @@ def set_(run: options.RunFolder, folder: Nights = _NIGHTS) -> None:
 
 
 @baseline.command()
-def show(folder: Nights = _NIGHTS, json: options.Json = False) -> None:
+def show(folder: Nights = Path(FOLDER), json: options.Json = False) -> None:
     """Say which run is the baseline."""
     from judge.nightly import flow
 

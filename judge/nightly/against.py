@@ -5,16 +5,15 @@ What can't be compared is said before anything is: a judge that is asked otherwi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from judge.measure.compare import compare
 from judge.measure.measures import Measure
 from judge.measure.score import score
-from judge.nightly.baseline import Baseline
 from judge.nightly.drift import QueryDrift, shared
-from judge.nightly.gate import Row, changes, decide
+from judge.nightly.gate import Row, changes, could_hide, decide, too_few
 from judge.nightly.rules import Rules
 from judge.report.outcome import Outcome
 from judge.report.reload import Held
@@ -33,7 +32,7 @@ def held(outcome: Outcome) -> Held:
     return Held(outcome.data, outcome.pool, outcome.judgments, asked)
 
 
-def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> Iterator[str]:
+def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any], to_set: str) -> Iterator[str]:
     """How the judge is asked differently than at the baseline; both are identities of runs.
 
     What one alone has is an option that another version of judge doesn't know.
@@ -42,31 +41,37 @@ def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> 
         if tonight[name] != baseline[name]:
             yield (
                 f"the judge is another one by judge.toml: {name} was {baseline[name]!r}, now"
-                f" {tonight[name]!r}; to go on with it, make a night of it the baseline:"
-                " judge baseline set RUN"
+                f" {tonight[name]!r}; to go on with it, make a night of it the baseline: {to_set}"
             )
 
 
-def too_different(found: QueryDrift, least: float) -> Iterator[str]:
+def too_different(found: QueryDrift, rules: Rules) -> Iterator[str]:
     """Why tonight's queries are too different from the baseline's."""
-    if not found.shared or found.shared_share < least:
+    if not found.shared or found.shared_share < rules.min_shared:
         yield (
             f"only {found.shared_share:.0%} of the baseline's {found.baseline:,} queries are asked tonight,"
-            f" less than min_shared {least:.0%}: scores over different queries don't compare; ask the same"
-            " ones, or make a night of the new ones the baseline: judge baseline set RUN"
+            f" less than min_shared {rules.min_shared:.0%}: scores over different queries don't compare;"
+            f" ask the same ones, or make a night of the new ones the baseline: {rules.to_set}"
         )
 
 
-def rows(
-    tonight: Held, baseline: Baseline, broken: Mapping[str, str], measures: Sequence[Measure], rules: Rules
-) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """The gate's rows, engine by engine, and what was done to make both runs comparable."""
-    before = baseline.held
+def meet(tonight: Held, before: Held, measures: Sequence[Measure]) -> Together:
+    """Both runs on one pool and on the queries that both ask, to be measured by `measures`."""
     ids = shared(tonight.data.queries, before.data.queries)
-    met = together({_BEFORE: _cut(before, ids, measures), _NOW: _cut(tonight, ids, measures)})
+    return together({_BEFORE: _cut(before, ids, measures), _NOW: _cut(tonight, ids, measures)})
+
+
+def shifted(met: Together, rules: Rules) -> Iterator[str]:
+    """That the judge is another one by the grades of pairs that it judged for both runs."""
+    if met.shift is not None and met.shift.p < rules.canary_alpha:
+        yield f"pairs that both runs judged were judged by {met.shift.said}, p = {met.shift.p:.2g}"
+
+
+def rows(met: Together, broken: Collection[str], rules: Rules) -> tuple[Row, ...]:
+    """The gate's rows, engine by engine, over those that are in both runs."""
     sides = _sides(met)
     if not sides:
-        return (), ("no engine is in the baseline and in tonight's dataset",)
+        return ()
     on = met.held
     scores = score(
         on.data.rankings,
@@ -77,8 +82,21 @@ def rows(
         depth=on.pool.depth,
     )
     compared = compare(scores, {frozenset(pair) for pair in sides.values()})
-    found = decide(changes(compared, scores, sides), broken.keys(), rules)
-    return found, (*met.notes, *_newcomers(tonight, before))
+    return decide(changes(compared, scores, sides, rules.alpha), broken, rules)
+
+
+def remarks(met: Together, rows: Sequence[Row], rules: Rules) -> Iterator[str]:
+    """What was done to make both runs comparable, and what could not be found."""
+    yield from met.notes
+    if not _sides(met):
+        yield "no engine is in the baseline and in tonight's dataset"
+    new = sorted(
+        {engine for _, engine in met.names} - {engine for run, engine in met.names if run == _BEFORE}
+    )
+    if new:
+        yield f"not in the baseline, so not compared: {', '.join(new)}"
+    yield from too_few(rows, rules.alpha)
+    yield from could_hide(rows, rules.min_drop)
 
 
 def _cut(run: Held, ids: frozenset[str], measures: Sequence[Measure]) -> Held:
@@ -95,9 +113,3 @@ def _sides(met: Together) -> dict[str, tuple[str, str]]:
     both = sorted(engine for run, engine in names if run == _BEFORE and (_NOW, engine) in names)
     sides = {engine: (names[_BEFORE, engine], names[_NOW, engine]) for engine in both}
     return {engine: pair for engine, pair in sides.items() if known.issuperset(pair)}
-
-
-def _newcomers(tonight: Held, before: Held) -> Iterator[str]:
-    new = sorted(set(tonight.data.engines) - set(before.data.engines))
-    if new:
-        yield f"not in the baseline, so not compared: {', '.join(new)}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError
+from judge.nightly.history import RECORD
 from judge.nightly.steadiness import Grades
 from judge.records import Judgment
 from judge.report import reload
@@ -28,6 +29,10 @@ _UNREADABLE = frozenset(
     | {"content_filter"}
 )
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
+#: What the run of a panel has besides.
+_PANEL = "members.jsonl"
+#: The least share of its pairs that a yardstick must have judged.
+LEAST = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,10 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The run that nights are held against; `canaries` is None when it was judged without any."""
+    """The run that nights are held against; `canaries` is None when it was judged without any.
+
+    `apart` names the store of its verdicts when they were kept apart, for its judge had drifted.
+    """
 
     id: str
     name: str
@@ -59,6 +67,7 @@ class Baseline:
     summary: Mapping[str, Any]
     identity: Mapping[str, Any]
     canaries: Graded | None
+    apart: str | None
 
     @property
     def served(self) -> frozenset[str]:
@@ -84,6 +93,12 @@ def graded(judgments: Sequence[Judgment], asked: int) -> Graded:
     return Graded(grades, names, asked, sum(map(len, grades.values())), unreadable)
 
 
+def rounds(night: Path) -> list[Path]:
+    """The folders of `night` in which canaries were asked, in order; more than one when it was resumed."""
+    found = night.glob(f"{CANARIES}*/config.json")
+    return sorted((each.parent for each in found), key=lambda folder: (len(folder.name), folder.name))
+
+
 def graded_run(folder: RunFolder) -> Graded:
     """The canaries in the folder of their run."""
     held = reload.load(folder)
@@ -93,20 +108,15 @@ def graded_run(folder: RunFolder) -> Graded:
 def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
     """Makes the run in folder `run` the baseline of `nights`, and gives what baseline.json says of it.
 
-    Raises InputError when `run` is no finished run, or a night that is incomplete.
+    Raises InputError when `run` is no finished run, misses too much, or was judged by more than one judge.
     """
-    source = RunFolder(run)
-    held = reload.load(source)
-    night = source.read_if_there("night.json")
-    if night is not None and night["status"] == "incomplete":
-        raise InputError(f"{run}: is an incomplete night and no yardstick ({'; '.join(night['because'])})")
+    held = reload.load(RunFolder(run))
+    apart = _check(run)
     name = run.resolve().name
-    texts = {file: (run / file).read_text(encoding="utf-8") for file in _FILES}
-    has_canaries = (run / CANARIES / "results.json").exists()
-    if has_canaries:
-        texts |= {
-            f"{CANARIES}/{file}": (run / CANARIES / file).read_text(encoding="utf-8") for file in _FILES
-        }
+    texts = _texts(run)
+    asked = [each for each in rounds(run) if (each / "results.json").exists()]
+    if asked:  # the last round is of the judge that ended the night
+        texts |= {f"{CANARIES}/{file}": text for file, text in _texts(asked[-1]).items()}
     content = hashlib.sha256(dump(texts).encode()).hexdigest()[:8]
     said = {
         "id": f"{name}-{content}",
@@ -114,15 +124,53 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
         "assessor": held.asked.assessor,
         "queries": len(held.data.queries),
         "engines": list(held.data.engines),
-        "canaries": has_canaries,
+        "canaries": bool(asked),
+        "apart": apart,
     }
     folder = nights / FOLDER
     for file, text in texts.items():
         place = folder / str(said["id"]) / file
         place.parent.mkdir(parents=True, exist_ok=True)
         RunFolder(place.parent).write(place.name, [text])
+    _load(folder, said)  # before it counts: a copy that can't be read would end every night to come
     RunFolder(folder).write(_POINTER, [dump(said, indent=2), "\n"])
     return said
+
+
+def _check(run: Path) -> str | None:
+    """The name of the store that the verdicts of `run` were kept apart in, None when they were not.
+
+    Raises InputError when the run is no yardstick.
+    """
+    found = RunFolder(run)
+    coverage = found.read("summary.json")["coverage"]
+    if coverage < LEAST:
+        raise InputError(
+            f"{run}: only {coverage:.2%} of its pairs were judged, and a yardstick needs {LEAST:.0%}; the"
+            " command that made it asks again for the rest"
+        )
+    night = found.read_if_there(RECORD)
+    if night is None or night["status"] not in ("incomplete", "judge drift"):
+        return None
+    if night["status"] == "incomplete":
+        raise InputError(f"{run}: is an incomplete night and no yardstick ({'; '.join(night['because'])})")
+    apart = night.get("apart")
+    if apart is None:
+        raise InputError(
+            f"{run}: is no yardstick, for its judge changed while it was at work"
+            f" ({'; '.join(night['because'])}); freeze the next night"
+        )
+    if not (run / apart).exists():
+        raise InputError(
+            f"{run}: its verdicts were kept in {run / apart}, which is gone; freeze a later night"
+        )
+    return Path(apart).name
+
+
+def _texts(run: Path) -> dict[str, str]:
+    """The files of a run that comparing needs, by name."""
+    names = (*_FILES, *([_PANEL] if (run / _PANEL).exists() else []))
+    return {name: (run / name).read_text(encoding="utf-8") for name in names}
 
 
 def pointer(nights: Path) -> Mapping[str, Any] | None:
@@ -135,7 +183,11 @@ def load(nights: Path) -> Baseline | None:
     said = pointer(nights)
     if said is None:
         return None
-    folder = RunFolder(nights / FOLDER / said["id"])
+    return _load(nights / FOLDER, said)
+
+
+def _load(place: Path, said: Mapping[str, Any]) -> Baseline:
+    folder = RunFolder(place / said["id"])
     canaries = RunFolder(folder.path / CANARIES)
     return Baseline(
         id=said["id"],
@@ -144,4 +196,5 @@ def load(nights: Path) -> Baseline | None:
         summary=folder.read("summary.json"),
         identity=folder.read("config.json")["identity"],
         canaries=graded_run(canaries) if said["canaries"] else None,
+        apart=said.get("apart"),
     )

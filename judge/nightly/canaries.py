@@ -7,17 +7,22 @@ paid for must not answer for tonight's judge, so the canaries are a run of their
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from judge import pipeline
 from judge.assess.watch import Watch
 from judge.config import Config
-from judge.nightly.baseline import CANARIES, Baseline, Graded, graded
+from judge.nightly.baseline import CANARIES, Baseline, Graded, graded, graded_run, rounds
 from judge.nightly.rules import Rules
 from judge.nightly.steadiness import Steadiness, drift, steadiness
 from judge.report.outcome import Outcome
+from judge.report.rundir import RunFolder
+
+#: So many canaries stand under one query; a shallower run would ask about some of them alone.
+_EACH = 4
 
 
 def path() -> Path:
@@ -25,9 +30,15 @@ def path() -> Path:
     return Path(__file__).resolve().parent / "canaries.jsonl"
 
 
-def judged(config: Config, night: Path, repeats: int, watch: Watch | None) -> Outcome:
-    """The run over the canaries in the folder of `night`, asked as `config` asks; gone on with if begun."""
-    folder = night / CANARIES
+def judged(config: Config, night: Path, repeats: int, watch: Watch | None, *, anew: bool) -> Outcome:
+    """The run over the canaries in the folder of `night`, asked as `config` asks; gone on with if begun.
+
+    `anew` begins another round, unless one that was begun is not done.
+    """
+    past = rounds(night)
+    folder = past[-1] if past else night / CANARIES
+    if anew and (folder / "results.json").exists():
+        folder = night / f"{CANARIES}-{len(past) + 1}"
     own = replace(
         config,
         data=str(path()),
@@ -37,6 +48,7 @@ def judged(config: Config, night: Path, repeats: int, watch: Watch | None) -> Ou
         out=str(folder),
         store=str(folder / "verdicts.sqlite"),
         repeats=repeats,
+        depth=max(config.depth, _EACH),
         measures=None,
     )
     return pipeline.run(own, watch=watch)
@@ -44,13 +56,15 @@ def judged(config: Config, night: Path, repeats: int, watch: Watch | None) -> Ou
 
 @dataclass(frozen=True, slots=True)
 class CanaryCheck:
-    """What tonight's canaries say: their run, and what came of it.
+    """What tonight's canaries say: the run of the last round, and what came of it.
 
     `flips` is the share of pairs of repeats that differ, `steadiness` how the grades stand to those of
-    the baseline, `reasons` why the judge is another one than then; empty when it is not.
+    the baseline, `reasons` why the judge is another one than then, by any round; empty when it is not.
+    `earlier` are the summaries of the rounds before.
     """
 
     run: Outcome
+    earlier: tuple[Mapping[str, Any], ...]
     graded: Graded
     flips: float | None
     steadiness: Steadiness | None
@@ -58,15 +72,26 @@ class CanaryCheck:
 
 
 def check(outcome: Outcome, baseline: Baseline | None, rules: Rules) -> CanaryCheck:
-    """Tonight's canaries against those of the baseline, where it has any."""
+    """Tonight's canaries, all rounds, against those of the baseline; without any, against the first round."""
     tonight = graded(outcome.judgments, outcome.summary["judgments"])
+    earlier = [RunFolder(each) for each in rounds(outcome.folder.parent) if each != outcome.folder]
+    past = [graded_run(each) for each in earlier]
     before = baseline.canaries if baseline else None
+    if before is None and past:
+        before = past[0]
     found = steadiness(tonight.grades, before.grades, rules.max_flip_rate) if before else None
-    reasons = list(drift(found, rules)) if found else []
-    if before:
-        reasons += _names(tonight, before)
-        reasons += _unread(tonight, before, rules.max_missing)
-    return CanaryCheck(outcome, tonight, _flips(tonight), found, tuple(reasons))
+    reasons = [reason for each in (*past, tonight) if before for reason in another(each, before, rules)]
+    summaries = tuple(each.read("summary.json") for each in earlier)
+    return CanaryCheck(outcome, summaries, tonight, _flips(tonight), found, tuple(dict.fromkeys(reasons)))
+
+
+def another(tonight: Graded, before: Graded, rules: Rules) -> Iterator[str]:
+    """Why the judge that graded canaries tonight is another one than `before`."""
+    found = steadiness(tonight.grades, before.grades, rules.max_flip_rate)
+    if found:
+        yield from drift(found, rules)
+    yield from _names(tonight, before)
+    yield from _unread(tonight, before, rules.max_missing)
 
 
 def _names(tonight: Graded, before: Graded) -> Iterator[str]:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from judge.nightly.gate import Row
+from judge.nightly.history import Status
+from judge.nightly.rules import SET
 
-Status = Literal["fine", "regression", "incomplete", "judge drift", "no baseline", "different queries"]
+#: So many more results without a text are an interface that changed, not a ranking.
+_RENAMED = 0.3
 EXITS: Mapping[Status, int] = {
     "fine": 0,
     "no baseline": 0,
@@ -23,17 +26,16 @@ EXITS: Mapping[Status, int] = {
 }
 
 
-_NO_BASELINE = "there is no baseline yet, so nothing is compared; to set one: judge baseline set RUN"
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
     """What is known of a night: sentences on why each status may be its own, and the gate's rows.
 
-    `broken` says, by engine, what broke tonight. `baseline` is whether there is one.
+    `broken` says, by engine, what broke tonight. `baseline` is whether there is one, `to_set` the command
+    that makes one.
     """
 
     baseline: bool
+    to_set: str = SET
     judge: Sequence[str] = ()
     missing: Sequence[str] = ()
     queries: Sequence[str] = ()
@@ -48,10 +50,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A night's status, why, and the exit code of the command."""
+    """A night's status, why, and the exit code of the command.
+
+    It is `finished` unless the same command could find out more: of judgments or answers that are missing.
+    """
 
     status: Status
     because: tuple[str, ...]
+    finished: bool
 
     @property
     def exit(self) -> int:
@@ -69,10 +75,16 @@ def decide(found: Found) -> Decision:
         # An engine that is surely worse is said first, even when another one broke.
         ("regression", drops),
         ("incomplete", [*found.broken.values(), *_unsure(found)]),
-        ("no baseline", () if found.baseline else [_NO_BASELINE]),
+        ("no baseline", () if found.baseline else [_unset(found)]),
     )
     because = [(status, reason) for status, all_ in reasons for reason in all_]
-    return Decision(because[0][0] if because else "fine", tuple(reason for _, reason in because))
+    status = because[0][0] if because else "fine"
+    finished = not (found.missing or found.broken or status == "incomplete")
+    return Decision(status, tuple(reason for _, reason in because), finished)
+
+
+def _unset(found: Found) -> str:
+    return f"there is no baseline yet, so nothing is compared; to set one: {found.to_set}"
 
 
 def _unsure(found: Found) -> Iterator[str]:
@@ -112,7 +124,22 @@ def broken(tonight: Mapping[str, Any], baseline: Mapping[str, Any], max_missing:
                 f"{engine}: answered {share:.0%} of the queries, {was:.0%} at the baseline"
                 f" ({now['errors']:,} errors, {now['empty']:,} empty, {now['absent']:,} without a ranking)"
             )
+        elif (now.get("textless") or 0.0) - (before.get("textless") or 0.0) > _RENAMED:
+            said[engine] = (
+                f"{engine}: {now['textless']:.0%} of its results have no text but their title: has its field"
+                " been renamed?"
+            )
     return said
+
+
+def silent(engines: Mapping[str, Any], max_missing: float) -> list[str]:
+    """The engines that broke on a night that has no baseline, from `engines` of its summary.json."""
+    return [
+        f"{engine}: gave no answer to {row['errors'] + row['absent']:,} of {row['queries']:,} queries"
+        f" ({row['errors']:,} errors, {row['absent']:,} without a ranking)"
+        for engine, row in sorted(engines.items())
+        if row["errors"] + row["absent"] > max_missing * row["queries"]
+    ]
 
 
 def _answered(row: Mapping[str, Any]) -> float:

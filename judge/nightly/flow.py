@@ -14,12 +14,15 @@ from typing import Any
 from judge import setup
 from judge.assess.watch import Watch
 from judge.config import Config, environment, section
-from judge.errors import InputError
+from judge.dataset.clean import visible
+from judge.errors import InputError, StoreError
 from judge.measure.measures import Measure, parse_all
 from judge.nightly import baseline, notices, trend_page
 from judge.nightly.alone import alone
+from judge.nightly.history import RECORD
 from judge.nightly.night import Tonight, finished, night
-from judge.nightly.rules import Rules
+from judge.nightly.notices.webhook import Webhook
+from judge.nightly.rules import FOLDER, Rules
 from judge.report.rundir import RunFolder
 
 
@@ -40,21 +43,39 @@ def nightly(toml: Path, day: str, watch: Watch | None = None) -> Told:
     _check_day(day)
     rules = Rules.load(section(toml, "nightly"), f"{toml}: [nightly]")
     nights = Path(rules.folder)
+    if rules.webhook:
+        Webhook.of(rules.webhook, environment())  # a bad one is not found out after all is paid
     with alone(nights, f"judge nightly --date {day}"):
         folder = RunFolder(nights / day)
         record = finished(folder)
         if record is None:
             record = night(_tonight(toml, day, rules, folder), watch)
         # Told again when it was finished before: a process may have died between judging and telling.
-        trend_page.write(nights)
         lines = notices.write(folder.path, record, environment(), webhook=rules.webhook or None)
+        lines += _drawn(nights)
     return Told(record, tuple(lines))
+
+
+def _drawn(nights: Path) -> list[str]:
+    """What kept the trend from being drawn: a line, for it changes nothing that the night came to."""
+    try:
+        trend_page.write(nights)
+    except (InputError, StoreError) as error:
+        return [f"trend: not drawn: {visible(str(error))}"]
+    return []
+
+
+def nights_of(run: Path) -> Path:
+    """The folder of the nights of which `run` is one; the usual one when it is none."""
+    run = run.resolve()
+    return run.parent if (run / RECORD).exists() else Path(FOLDER)
 
 
 def set_baseline(run: Path, nights: Path) -> Mapping[str, Any]:
     """Freezes the run in folder `run` as the baseline of `nights`; gives its name, id and what it holds.
 
-    Raises InputError when `run` is no finished run, or another process is at work on the nights.
+    Raises InputError when `run` is no finished run or no yardstick (see `baseline.freeze`), or another
+    process is at work on the nights.
     """
     with alone(nights, f"judge baseline set {run}"):
         return baseline.freeze(run, nights)
@@ -64,7 +85,7 @@ def shown_baseline(nights: Path) -> Mapping[str, Any]:
     """What the baseline of `nights` is; raises InputError when none was set."""
     found = baseline.pointer(nights)
     if found is None:
-        raise InputError(f"{nights}: has no baseline; to set one: judge baseline set RUN")
+        raise InputError(f"{nights}: has no baseline; to set one: {Rules(folder=str(nights)).to_set}")
     return found
 
 
@@ -96,9 +117,11 @@ def _tonight(toml: Path, day: str, rules: Rules, folder: RunFolder) -> Tonight:
         measures=tuple(map(str, wanted)),
         min_coverage=asked.min_coverage if rules.min_coverage is None else rules.min_coverage,
     )
+    frozen = baseline.load(folder.path.parent)
+    setup.assessors(config)  # a key that is missing is said before engines are asked
     if not (asked.data or asked.trec_runs) and section(toml, "collect"):
         config = replace(config, data=str(_collected(toml, folder)))
-    return Tonight(day, folder, config, rules, measures, baseline.load(folder.path.parent))
+    return Tonight(day, folder, config, rules, measures, frozen)
 
 
 def _dated(asked: Config, day: str) -> Config:
@@ -113,10 +136,11 @@ def _dated(asked: Config, day: str) -> Config:
 def _collected(toml: Path, folder: RunFolder) -> Path:
     """What the engines return now, as a dataset in the night's folder.
 
-    It stays as it is once judging has begun: what a night goes on with is of one moment.
+    Once judging has begun it stays as it is: what a night goes on with is of one moment. Only after a
+    night came to be incomplete are engines asked again, for the answers that are missing.
     """
     path = folder.path / "data.jsonl"
-    if not (folder.path / "config.json").exists():
+    if not (folder.path / "config.json").exists() or (folder.path / RECORD).exists():
         from judge.collect.asked import Asked
         from judge.collect.flow import collect
 
@@ -127,8 +151,8 @@ def _collected(toml: Path, folder: RunFolder) -> Path:
 
 def _check_day(day: str) -> None:
     try:
-        date.fromisoformat(day)
+        same = date.fromisoformat(day).isoformat() == day
     except ValueError:
-        raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01") from None
-    if len(day) != len("2026-05-01"):
+        same = False
+    if not same:
         raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01")

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, floor, log2
 from typing import Literal
 
 import numpy as np
 
 from judge.measure.compare import Comparison
 from judge.measure.formulas import Floats
-from judge.measure.resampling import holm
+from judge.measure.resampling import RESAMPLES, holm, randomised_p
 from judge.measure.score import Scores
 from judge.nightly.rules import Rules
 
@@ -82,6 +83,35 @@ def _verdict(change: Change, fall: float, rise: float, rules: Rules) -> Verdict:
     return "fine"
 
 
+def resamples(columns: int, alpha: float) -> int:
+    """How many resamples show a p that passes Holm's first step among so many `columns` at `alpha`."""
+    return max(RESAMPLES, ceil(columns / alpha))
+
+
+def too_few(rows: Sequence[Row], alpha: float) -> Iterator[str]:
+    """That the gate had no chance: by chance alone all queries would fall too often."""
+    tested = [row.change.n for row in rows if row.p_holm is not None]
+    if tested and len(tested) * 0.5 ** min(tested) >= alpha:
+        needed = floor(log2(len(tested) / alpha)) + 1
+        yield (
+            f"too few queries to find any drop: {min(tested):,} are compared, and with"
+            f" {len(tested):,} comparisons at alpha {alpha:g} it takes {needed:,} or more"
+        )
+
+
+def could_hide(rows: Sequence[Row], least_drop: float) -> Iterator[str]:
+    """What looks fine where grades of unjudged snippets could be hiding a drop of `least_drop` or more."""
+    for row in rows:
+        moved, least = row.change.change, row.change.least
+        if row.verdict != "fine" or moved is None or least is None:
+            continue
+        if least <= -least_drop and moved - least >= least_drop > 0:
+            yield (
+                f"{row.change.engine}: unjudged snippets could hide a drop of up to {-least:.3f} by"
+                f" {row.change.measure}"
+            )
+
+
 def one_sided(p: float | None, change: float | None) -> float | None:
     """The chance of a drop like this, from that of a change like this in either direction.
 
@@ -93,15 +123,26 @@ def one_sided(p: float | None, change: float | None) -> float | None:
 
 
 def changes(
-    compared: Sequence[Comparison], scores: Scores, sides: Mapping[str, tuple[str, str]]
+    compared: Sequence[Comparison], scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float
 ) -> tuple[Change, ...]:
-    """One change per engine and measure, in their order.
+    """One change per engine and measure, in their order, with a p that can pass at `alpha`.
 
     `sides` gives, for each engine, what it is called in `scores`: at the baseline and tonight.
     """
     value, _, _ = scores.by_query()
     found = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compared}
+    draws = resamples(len(found), alpha)
+    if draws > RESAMPLES:
+        found = {key: _finer(pair, scores, value, draws) for key, pair in found.items()}
     return tuple(_changes(found, scores, value, sides))
+
+
+def _finer(pair: Comparison, scores: Scores, value: Floats, draws: int) -> Comparison:
+    """The same comparison with its p from so many resamples."""
+    at = [str(measure) for measure in scores.measures].index(pair.measure)
+    one, two = (value[scores.engines.index(name), :, at] for name in (pair.a, pair.b))
+    (p,) = randomised_p((one - two)[:, None], resamples=draws)
+    return pair if np.isnan(p) else replace(pair, p=float(p))
 
 
 def _changes(

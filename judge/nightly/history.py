@@ -9,13 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from judge.errors import InputError
 from judge.report.rundir import RunFolder
 
 RECORD = "night.json"
-STATUSES = ("fine", "regression", "incomplete", "judge drift", "no baseline", "different queries")
+#: The format of that file.
+FORMAT = 1
+Status = Literal["fine", "regression", "incomplete", "judge drift", "no baseline", "different queries"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 #: The fixed ideal of sDCG makes it the measure for trends (DESIGN 8.2).
 _FIRST = "sDCG@"
 
@@ -108,7 +111,7 @@ def read(folder: Path) -> History:
 
 def night(name: str, record: Mapping[str, Any]) -> Night:
     """The night that `record` tells of; raises KeyError, TypeError or ValueError where it is none."""
-    if record["format"] != 1 or record["status"] not in STATUSES or record["date"] != name:
+    if record["format"] != FORMAT or record["status"] not in STATUSES or record["date"] != name:
         raise ValueError(f"of format {record['format']!r}, {record['date']!r}, {record['status']!r}")
     return Night(
         day=date.fromisoformat(record["date"]),

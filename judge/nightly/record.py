@@ -15,8 +15,6 @@ from judge.nightly.drift import QueryDrift
 from judge.nightly.rules import Rules
 from judge.report.outcome import Outcome
 
-FORMAT = 1
-
 
 def gate(found: Found, rules: Rules, measures: Sequence[Measure]) -> dict[str, Any]:
     """The gate's rows and what they were decided by."""
@@ -102,8 +100,13 @@ def _engine(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decided(decision: Decision) -> dict[str, Any]:
-    """The night's word, why, and the exit code."""
-    return {"status": decision.status, "exit": decision.exit, "because": list(decision.because)}
+    """The night's word, why, the exit code, and whether the same command could find out more."""
+    return {
+        "status": decision.status,
+        "exit": decision.exit,
+        "because": list(decision.because),
+        "finished": decision.finished,
+    }
 
 
 def cost(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, Self
 
 from judge.errors import InputError
 
+#: Where nights are kept unless [nightly] says otherwise.
+FOLDER = "runs/nights"
+#: The command that makes a run the baseline.
+SET = "judge baseline set RUN"
+#: Smaller shares than these can't be told: by the resamples that are affordable, by the canaries' shuffles.
+_LEAST = {"alpha": 0.0001, "canary_alpha": 0.001}
 _SHARES = ("alpha", "min_drop", "min_coverage", "min_shared", "max_missing", "canary_alpha", "max_flip_rate")
 
 
@@ -16,18 +24,23 @@ _SHARES = ("alpha", "min_drop", "min_coverage", "min_shared", "max_missing", "ca
 class Rules:
     """How the nights of one folder are decided.
 
-    `measures` are those of the gate; None takes AP@10 and sDCG@10. A drop is a regression when it is
-    `min_drop` or more and chance an unlikely reason: over all engines and measures, chance raises an
-    alarm on `alpha` of the nights at most. `min_coverage` of the pairs must be judged; None takes the
-    run's own. `min_shared` of the baseline's queries must be asked tonight. An engine that answered
-    `max_missing` fewer of the queries than at the baseline has broken down. `canary_repeats` is how often
-    canaries are judged a night (0: there are none), `canary_alpha` how often they may raise an alarm for
-    nothing, `max_flip_rate` the share of them that may change from night to night for no reason that
-    repeats on one night show, `min_shift` the least change of their mean grade that counts as a stricter
-    or more generous judge. `webhook` is for the notices.
+    `folder` holds the nights. `measures` are those of the gate; None takes AP@10 and sDCG@10. A drop is a
+    regression when it is `min_drop` or more and chance an unlikely reason: on a night of nothing but
+    chance some engine is blamed, by any measure, with a chance of at most `alpha`. Unjudged snippets that
+    could hide a drop of `min_drop` leave the night incomplete. `min_coverage` of the pairs must be judged;
+    None takes the run's own. `min_shared` of the baseline's queries must be asked tonight. An engine has
+    broken down, and a judge is away, when the share of queries that it answered, or of canaries, is lower
+    by more than `max_missing` than at the baseline, or than all of them.
+
+    `canary_repeats` is how often each canary is judged a night (0: there are none). The judge of a night
+    like the baseline's is called another one with a chance of at most `canary_alpha` by its canaries, and
+    again by pairs that it judged on both nights. `max_flip_rate` is the share of canaries that may move
+    by a grade from night to night for a reason that repeats within one night don't show, `min_shift` the
+    least change of their mean grade, in grades, that counts as a stricter or more generous judge.
+    `webhook` says whom to tell (see `notices`).
     """
 
-    folder: str = "runs/nights"
+    folder: str = FOLDER
     measures: tuple[str, ...] | None = None
     alpha: float = 0.01
     min_drop: float = 0.005
@@ -40,6 +53,11 @@ class Rules:
     min_shift: float = 0.1
     webhook: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def to_set(self) -> str:
+        """The command that makes a run the baseline of these nights."""
+        return SET if Path(self.folder) == Path(FOLDER) else f"{SET} --folder {shlex.quote(self.folder)}"
+
     @classmethod
     def load(cls, table: Mapping[str, Any], place: object = "[nightly]") -> Self:
         """The rules of a table in TOML; raises InputError that names `place`, the rule and its value."""
@@ -51,14 +69,17 @@ class Rules:
                     f"{place}: unknown rule {name!r}" + (f"; did you mean {hint[0]!r}?" if hint else "")
                 )
             if not _fits(name, value):
-                raise InputError(f"{place}: {name} is {value!r}; {_MEANT.get(name, _SHARE)}")
+                raise InputError(f"{place}: {name} is {value!r}; {_MEANT.get(name, _share(name))}")
         found: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in table.items()
         }
         return cls(**found)
 
 
-_SHARE = "it is a share from 0 to 1"
+def _share(name: str) -> str:
+    return f"it is a share from {_LEAST.get(name, 0)} to 1"
+
+
 _MEANT = {
     "folder": "it is a path in quotes",
     "measures": 'it is a list of measures, e.g. ["AP@10", "sDCG@10"]',
@@ -79,4 +100,4 @@ def _fits(name: str, value: object) -> bool:
         return False
     if name == "canary_repeats":
         return isinstance(value, int) and (value == 0 or value >= 2)
-    return 0 <= value <= 1 if name in _SHARES else value >= 0
+    return _LEAST.get(name, 0) <= value <= 1 if name in _SHARES else value >= 0

@@ -43,7 +43,7 @@ _REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A night as the table shows it; `link` leads to its report."""
+    """A night as the table shows it; `link` leads to its report, if it has one."""
 
     day: str
     link: str
@@ -110,7 +110,7 @@ def _lines(nights: Sequence[Night], where: str) -> list[Line]:
     lines = [
         Line(
             each.day.isoformat(),
-            f"{prefix}{each.day}/report.html",
+            f"{prefix}{each.day}/report.html" if each.coverage is not None else "",
             STATUS[each.status],
             each.status in _QUIET,
             tuple(CHANGED[change][1] for change in changed),

@@ -33,13 +33,33 @@ class Together:
 
     `pairs` are those of one engine in two runs, which is what two nights are compared for, and those of
     engines that one run alone has, in different runs; None when no two runs have an engine in common, and
-    all engines are to be compared. `names` says what each (run, engine) is called here.
+    all engines are to be compared. `names` says what each (run, engine) is called here. `shift` is the
+    surest change of grades, None when runs have no graded pair in common.
     """
 
     held: Held
     pairs: frozenset[frozenset[str]] | None
     notes: tuple[str, ...]
     names: Mapping[tuple[str, str], str]
+    shift: Shift | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How the grades of pairs that two runs judged differ: by `by` in `run`, averaged query by query.
+
+    `p` is the chance of as much when the assessor is the same (paired randomisation over queries).
+    """
+
+    run: str
+    by: float
+    p: float
+
+    @property
+    def said(self) -> str:
+        """What has become of the assessor, in words."""
+        word = "more generous" if self.by > 0 else "stricter"
+        return f"an assessor that has become {word} (by {abs(self.by):.2f} grades, {self.run})"
 
 
 def together(runs: Mapping[str, Held]) -> Together:
@@ -62,7 +82,10 @@ def together(runs: Mapping[str, Held]) -> Together:
     data = Dataset(queries, tuple(rankings), tuple(sorted({ranking.engine for ranking in rankings})))
     pooled = pool(data, first.pool.depth)
     repeats = min(held.asked.repeats for held in runs.values())
-    unequal = _unequal(runs, queries) or _shifted(runs, queries, repeats)
+    shift = _shift(runs, queries, repeats)
+    unequal = _unequal(runs, queries)
+    if not unequal and shift and shift.p < ALPHA:
+        unequal = f"judged by {shift.said}"
     common = _measures(runs)
     if not common:
         raise InputError(
@@ -82,7 +105,7 @@ def together(runs: Mapping[str, Held]) -> Together:
     notes = [*_notes(runs, queries, repeats), _on_the_pool(pooled, unequal)]
     if pairs is not None:
         notes.append("engines are compared across runs; within a run: judge compare RUN")
-    return Together(held, pairs, tuple(notes), names)
+    return Together(held, pairs, tuple(notes), names, shift)
 
 
 def _check(runs: Mapping[str, Held]) -> None:
@@ -199,20 +222,20 @@ def _unequal(runs: Mapping[str, Held], queries: Mapping[str, Query]) -> str:
     return "judged with different parameters" if len(parameters - {"{}"}) > 1 else ""
 
 
-def _shifted(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int) -> str:
-    """Whether one assessor has become stricter or more generous on the pairs that runs share."""
+def _shift(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int) -> Shift | None:
+    """The surest of the changes of grades, from the first run to each other on the pairs that both have."""
     (_, first), *others = runs.items()
     known = _given(first, queries, repeats)
+    found = []
     for name, held in others:
         moved: dict[str, list[int]] = {}
         for key, grade in _given(held, queries, repeats).items():
             if key in known:
                 moved.setdefault(key[0], []).append(grade - known[key])
         means = np.array([sum(each) / len(each) for _, each in sorted(moved.items())])
-        if means.size and randomised_p(means[:, None])[0] < ALPHA:
-            word = "more generous" if means.mean() > 0 else "stricter"
-            return f"judged by an assessor that has become {word} (by {abs(means.mean()):.2f} grades, {name})"
-    return ""
+        if means.size:
+            found.append(Shift(name, float(means.mean()), float(randomised_p(means[:, None])[0])))
+    return min(found, key=lambda shift: shift.p, default=None)
 
 
 def _given(held: Held, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:

@@ -5,7 +5,8 @@
 Two forms. The fast one simulates nights and puts them to the pure rules, to count rates: engines whose
 results change by about a seventh a night, a judge that is off by a grade on 5 % of what it judges anew,
 canaries of which a fifth waver. The whole one does 30 nights through `judge nightly`, over loopback:
-quiet ones, an engine that gets worse, two judge swaps, an outage, a night that is killed three times.
+quiet ones, an engine that gets worse, judge swaps, of which one is made the baseline, an outage, a night
+that is killed three times.
 """
 
 from __future__ import annotations
@@ -54,7 +55,6 @@ class Tally:
     caught_alone: int = 0
     early: list[bool] = field(default_factory=list)
     swaps: int = 0
-    blamed: int = 0
     turnover: float = 0.0
 
 
@@ -106,7 +106,7 @@ def drop_night(rng: np.random.Generator, queries: int, worse: float, tally: Tall
 
 
 def swap(rng: np.random.Generator, share: float, tally: Tally) -> bool:
-    """Whether a swap is called judge drift; who would be blamed is known from the night's decision."""
+    """Whether a swap is called judge drift."""
     judge = simulated.grader(rng)
     before = judge.grades(rng, RULES.canary_repeats)
     reasons = drifts(judge.swapped(rng, share).grades(rng, RULES.canary_repeats), before)
@@ -150,31 +150,37 @@ def _share(some: int, all_: int) -> str:
     return f"{some / all_:.2%}" if all_ else "-"
 
 
+#: The share of the grades that the judge changes which stays, and is made the baseline.
+MOVED = 0.3
 #: What happens on which night of the whole form, and what the night must come to.
 EVENTS = {
     1: ("first", "no baseline"),
     8: ("drop", "regression"),
     13: ("swap", "judge drift"),
     17: ("outage", "incomplete"),
-    21: ("killed", "fine"),
+    20: ("killed", "fine"),
+    22: ("moved", "judge drift"),
     26: ("renamed", "judge drift"),
 }
 
 
 def month(folder: Path, queries: int, seed: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Thirty nights through `judge nightly`: the number, what happened and the night's record."""
+    moved = 0.0
     with world(folder, {}, queries, seed) as here:
         for number in range(1, NIGHTS + 1):
             event, _ = EVENTS.get(number, ("quiet", "fine"))
             yield number, event, one_night(here, event)
-            vars(here.judge).update(vars(Judge()))
-            if number == 1:
-                flow.set_baseline(here.nights / "2026-05-01", here.nights)
+            moved = max(moved, MOVED if event == "moved" else 0.0)
+            vars(here.judge).update(vars(Judge(swapped=moved)))
+            if event in ("first", "moved"):
+                flow.set_baseline(here.nights / f"2026-05-{number:02}", here.nights)
 
 
 def one_night(here: World, event: str) -> dict[str, Any]:
     """The record of a night on which `event` happens."""
-    here.judge.swapped = 0.35 if event == "swap" else 0.0
+    if event in ("swap", "moved"):
+        here.judge.swapped = 0.35 if event == "swap" else MOVED
     here.judge.served = "fake-2026-05" if event == "renamed" else "fake"
     day = here.dawn(worse=2.0 if event == "drop" else 0.0, edit=_outage if event == "outage" else None)
     if event == "killed":

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from judge.nightly.decision import Found, broken, decide
+from judge.nightly.decision import Found, broken, decide, silent
 from judge.nightly.gate import Change, Row
 
 DROP = Row(
@@ -71,5 +71,34 @@ def test_an_engine_is_broken_when_far_fewer_answers_came(
     assert broken({"new": engine(0, errors=9)}, {}, 0.1) == {}
 
 
+def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
+    blank, full = {**engine(100), "textless": 1.0}, {**engine(100), "textless": 0.1}
+    assert "has its field been renamed?" in broken({"bing": blank}, {"bing": full}, 0.1)["bing"]
+    assert broken({"bing": blank}, {"bing": blank}, 0.1) == {}
+
+
+def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
+    assert silent({"bing": engine(100), "brave": engine(90, errors=10)}, 0.1) == []
+    (said,) = silent({"bing": engine(100), "brave": engine(80, errors=15, absent=5)}, 0.1)
+    assert said.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a ranking)")
+
+
 def test_an_engine_that_was_silent_at_the_baseline_may_stay_so() -> None:
     assert broken({"bing": engine(50, empty=50)}, {"bing": engine(55, empty=45)}, 0.1) == {}
+
+
+@pytest.mark.parametrize(
+    ("found", "finished"),
+    [
+        (Found(True), True),
+        (Found(True, rows=(DROP,)), True),
+        (Found(True, judge=("swapped",)), True),
+        (Found(True, queries=("other",)), True),
+        (Found(False), True),
+        (Found(True, judge=("swapped",), missing=("away",)), False),
+        (Found(True, broken=BROKEN, rows=(DROP,)), False),
+        (Found(True, rows=(TURNED,)), False),
+    ],
+)
+def test_a_night_is_finished_when_nothing_is_missing_whatever_its_word(found: Found, finished: bool) -> None:
+    assert decide(found).finished == finished

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import permutation_test
 
 from judge.measure.compare import compare
-from judge.nightly.gate import Change, changes, decide, one_sided
+from judge.nightly.gate import Change, changes, could_hide, decide, one_sided, too_few
 from judge.nightly.rules import Rules
 from tests.measure.tables import NAN, tabled
 
@@ -28,8 +28,13 @@ def verdicts(*given: Change, broken: Sequence[str] = (), rules: Rules = RULES) -
     [
         ({}, "regression"),
         ({"p": 0.01}, "fine"),  # alpha itself is not below alpha
-        ({"change": -0.004}, "fine"),  # sure, and too small to matter
+        ({"change": -0.004, "least": -0.006}, "fine"),  # sure, and too small to matter
         ({"most": 0.001}, "incomplete"),  # what is unjudged could turn it
+        (
+            {"change": -0.004, "least": -0.01, "p": 0.5},
+            "fine",
+        ),  # what could be hidden is said, not alarmed at
+        ({"change": 0.002, "least": -0.0049, "p": 0.5}, "fine"),
         ({"change": 0.05, "least": 0.05, "most": 0.05, "p": 0.9999}, "improvement"),
         ({"change": 0.05, "least": -0.001, "most": 0.05, "p": 0.9999}, "fine"),
         ({"change": 0.05, "least": 0.05, "most": 0.05, "p": 0.5}, "fine"),
@@ -42,7 +47,7 @@ def test_one_change_alone(what: dict[str, Any], verdict: str) -> None:
 
 def test_all_engines_and_measures_are_one_family() -> None:
     alone = replace(CHANGE, p=0.004)
-    others = [replace(CHANGE, engine=f"e{number}", p=0.5, change=0.0) for number in range(2)]
+    others = [replace(CHANGE, engine=f"e{number}", p=0.5, change=0.0, least=0.0) for number in range(2)]
     assert verdicts(alone) == ["regression"]
     assert verdicts(alone, others[0]) == ["regression", "fine"]
     assert verdicts(alone, *others) == ["fine", "fine", "fine"]  # 3 * 0.004 is above 0.01
@@ -63,8 +68,8 @@ def test_the_rules_decide_what_is_worth_an_alarm() -> None:
 
 def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
     scores = tabled([[0.5, 0.4, 0.6, NAN], [0.3, 0.2, 0.1, 0.9]])
-    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")})
-    (rose,) = changes(compare(scores), scores, {"bing": ("b", "a")})
+    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (rose,) = changes(compare(scores), scores, {"bing": ("b", "a")}, RULES.alpha)
     assert (fell.engine, fell.measure, fell.n) == ("bing", "P@5", 3)
     assert (fell.baseline, fell.tonight, fell.change) == pytest.approx((0.5, 0.2, -0.3))
     assert (rose.baseline, rose.tonight, rose.change) == pytest.approx((0.2, 0.5, 0.3))
@@ -78,14 +83,14 @@ def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
 def test_what_is_unjudged_bounds_a_change_on_the_right_side() -> None:
     value = [[0.5] * 6, [0.3] * 6]
     scores = tabled(value, low=[[0.5] * 6, [0.2] * 6], high=[[0.5] * 6, [0.4] * 6])
-    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")})
+    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     assert (fell.least, fell.most) == pytest.approx((-0.3, -0.1))
 
 
 def test_a_night_like_the_baseline_has_no_negative_zero() -> None:
     scores = tabled([[0.5, 0.4], [0.5, 0.4]])
     for sides in (("a", "b"), ("b", "a")):
-        (same,) = changes(compare(scores), scores, {"bing": sides})
+        (same,) = changes(compare(scores), scores, {"bing": sides}, RULES.alpha)
         assert str(same.change) == "0.0"
         assert (same.p, verdicts(same)) == (0.5, ["fine"])
 
@@ -96,10 +101,37 @@ def test_the_chance_of_a_drop_is_that_of_an_independent_library() -> None:
         (differences,), np.mean, permutation_type="samples", alternative="less", n_resamples=1000
     )
     scores = tabled([np.zeros(8), differences])
-    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")})
+    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     assert fell.p == pytest.approx(told.pvalue, abs=1e-12)
 
 
 def test_nothing_to_compare_has_no_chance() -> None:
     assert one_sided(None, -0.1) is None
     assert one_sided(0.1, None) is None
+
+
+def test_many_engines_and_a_strict_alpha_can_still_raise_an_alarm() -> None:
+    fell = np.full(40, -0.3)
+    scores = tabled([np.zeros(40), fell])
+    for alpha in (0.01, 0.0001):
+        (change,) = changes(compare(scores), scores, {"bing": ("a", "b")}, alpha / 100)
+        rows = decide([replace(change, engine=f"e{at}") for at in range(50)], (), Rules(alpha=alpha))
+        assert {row.verdict for row in rows} == {"regression"}
+
+
+def test_too_few_queries_to_find_any_drop_are_said() -> None:
+    # All of n fell: one of 2 ** n ways to choose signs, times the four that are tested.
+    for n in range(3, 15):
+        change = replace(CHANGE, n=n, p=0.5**n)
+        rows = decide([replace(change, engine=f"e{at}") for at in range(4)], (), RULES)
+        said = list(too_few(rows, RULES.alpha))
+        assert bool(said) == (rows[0].verdict != "regression") == (n < 9)
+        assert all("takes 9 or more" in each for each in said)
+
+
+def test_what_could_be_hidden_is_said() -> None:
+    hidden = replace(CHANGE, change=-0.004, least=-0.01, p=0.5)
+    sure = replace(CHANGE, engine="sure", change=-0.004, least=-0.004, p=0.5)
+    rows = decide([hidden, sure], (), RULES)
+    (said,) = could_hide(rows, RULES.min_drop)
+    assert "could hide a drop of up to 0.010" in said

@@ -31,7 +31,7 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
         " 100 queries",
         "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
-        "- cost: 240 calls, $0.0412",
+        "- cost of these verdicts since they were first asked for: 240 calls, $0.0412",
         "- [report](<report.html>)",
         "",
         "Remarks:",
@@ -61,7 +61,7 @@ def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp
     assert notice(down).lines == (
         "the judge did not answer",
         "canaries: none of 60 pairs could be graded",
-        "cost: 240 calls, price unknown",
+        "cost of these verdicts since they were first asked for: 240 calls, price unknown",
     )
     lines = notices.write(tmp_path, down, {})
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")

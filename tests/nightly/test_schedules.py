@@ -24,8 +24,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_cron_line_runs_in_its_folder_with_its_keys(here: Path) -> None:
-    (here / "judge.env").write_text("OPENAI_API_KEY=sk-canary\n", encoding="utf-8")
+@pytest.mark.parametrize("keys", [True, False])
+def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(here: Path, *, keys: bool) -> None:
+    if keys:
+        (here / "judge.env").write_text("OPENAI_API_KEY=sk-canary\n", encoding="utf-8")
     *comments, line = schedule("cron", Path("no such 50%.toml")).splitlines()
     assert all(each.startswith("# ") for each in comments)
     minute, hour, day, month, weekday, command = line.split(" ", 5)
@@ -50,9 +52,10 @@ def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:
     assert unit["Service"]["WorkingDirectory"].replace("%%", "%") == str(here)
     assert unit["Service"]["EnvironmentFile"].replace("%%", "%") == f"-{here / 'judge.env'}"
     assert unit["Service"]["ExecStart"] == f'{sys.executable} -m judge nightly "my judge.toml"'
-    assert unit["Service"]["RestartPreventExitStatus"] == "1 2"
+    # What came to an exit code is not begun again at once, for most of them are final.
+    assert unit["Service"]["Restart"] == "on-abnormal"
     unit.read_string(timer)
-    assert unit["Timer"]["OnCalendar"] == "*-*-* 02:30:00"
+    assert unit["Timer"]["OnCalendar"] == "*-*-* 02,04,06:30:00"
     assert unit["Install"]["WantedBy"] == "timers.target"
 
 

@@ -102,7 +102,8 @@ def test_a_history_of_damaged_nights_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_json_and_writes_the_page(tmp_path: Path) -> None:
-    written(tmp_path / "nights", month())
+    away, *nights = month()
+    written(tmp_path / "nights", [{**away, "coverage": None}, *nights])
     app = Typer()
     app.command()(command)
     page = tmp_path / "out" / "mine.html"
@@ -116,4 +117,6 @@ def test_the_command_prints_json_and_writes_the_page(tmp_path: Path) -> None:
     assert found["engines"]["bing"]["values"][0] == {
         "value": 0.61, "ci95": [pytest.approx(0.58), pytest.approx(0.64)], "n": 100,
     }  # fmt: skip
-    assert 'href="../nights/2026-05-30/report.html"' in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert 'href="../nights/2026-05-30/report.html"' in text
+    assert "2026-05-01/report.html" not in text  # it was never judged, so there is none

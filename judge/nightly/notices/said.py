@@ -126,8 +126,11 @@ def _failures(failures: Mapping[str, int]) -> str:
 
 
 def _cost(cost: Row) -> str:
+    """What all verdicts of the night have cost since they were first asked for, which may be long ago."""
     money = "price unknown" if cost["usd"] is None else f"${cost['usd']:.4f}"
-    return f"cost: {counted(cost['calls'], 'call')}, {money}"
+    return (
+        f"cost of these verdicts since they were first asked for: {counted(cost['calls'], 'call')}, {money}"
+    )
 
 
 def _sentence(text: str) -> str:

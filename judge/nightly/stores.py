@@ -1,0 +1,124 @@
+"""Owns which verdicts a night judges with: those of one judge, never of two.
+
+A server that swaps the model behind a name answers under the old name. So the store that nights share is
+written by nights alone whose judge did not drift: a night judges in a copy, which is added to the shared
+store once all is judged. A night whose judge had drifted when it began judges in a store that began
+empty; later nights of that judge go on with it, and it takes the place of the shared one when such a
+night is made the baseline.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from judge.assess.store import Store
+from judge.errors import StoreError
+
+_DRIFTED = ".drifted-"
+#: Seconds that another process may keep a store busy.
+_WAIT = 60.0
+#: The night's verdicts and calls that the shared store doesn't have.
+_ADD = (
+    "INSERT OR REPLACE INTO main.verdicts SELECT * FROM night.verdicts AS new WHERE NOT EXISTS ("
+    "SELECT 1 FROM main.verdicts AS old WHERE old.key = new.key AND old.grade = new.grade"
+    " AND old.body = new.body AND old.checksum = new.checksum)",
+    "INSERT INTO main.calls (key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens,"
+    " reasoning_tokens, made_at) SELECT key, outcome, maybe_billed, prompt_tokens, cached_tokens,"
+    " completion_tokens, reasoning_tokens, made_at FROM night.calls AS new WHERE NOT EXISTS ("
+    "SELECT 1 FROM main.calls AS old WHERE old.key = new.key AND old.outcome = new.outcome"
+    " AND old.made_at = new.made_at)",
+)
+
+
+def own(shared: Path, day: str) -> Path:
+    """The night's own store, beside the shared one."""
+    return shared.with_name(f"{shared.stem}.{day}.sqlite")
+
+
+def begun(shared: Path, day: str) -> Path:
+    """The night's own store, copied from the shared one now unless it is there.
+
+    Raises StoreError when it can't be.
+    """
+    store = own(shared, day)
+    if not store.exists():
+        part = store.with_name(f".{store.name}.part")
+        remove(part)
+        _copy(shared, part)
+        part.replace(store)
+    return store
+
+
+def drifted(shared: Path, day: str) -> Path:
+    """The store of a judge that had drifted when the night of `day` began, and not before."""
+    return shared.with_name(f"{shared.stem}{_DRIFTED}{day}.sqlite")
+
+
+def all_drifted(shared: Path) -> Iterator[tuple[Path, str]]:
+    """The stores of judges that drifted, the last first, each with the day of the night that began it."""
+    found = shared.parent.glob(f"{shared.stem}{_DRIFTED}*.sqlite")
+    for store in sorted(found, reverse=True):
+        yield store, store.stem.rpartition(_DRIFTED)[2]
+
+
+def add(store: Path, shared: Path) -> None:
+    """Adds what a night's own store holds to the shared one, which is made when absent, and removes it.
+
+    Nothing of what other nights added meanwhile is lost. Raises StoreError when it can't be done.
+    """
+    if not store.exists():
+        return
+    with Store(shared):
+        pass
+    try:
+        with closing(sqlite3.connect(shared, timeout=_WAIT, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("ATTACH ? AS night", (str(store),))
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in _ADD:
+                connection.execute(statement)
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise StoreError(f"{shared}: cannot take the verdicts of {store}: {error}") from error
+    remove(store)
+
+
+def replace(shared: Path, store: Path) -> None:
+    """Makes what `store` holds the shared store, which is kept as `….before-….sqlite`, and removes it.
+
+    A kill at any moment leaves a shared store that is whole, and `store` until it is in its place. Raises
+    StoreError when it can't be done.
+    """
+    aside = shared.with_name(f"{shared.stem}.before-{store.stem.rpartition(_DRIFTED)[2]}.sqlite")
+    if not aside.exists():
+        part = aside.with_name(f".{aside.name}.part")
+        remove(part)
+        _copy(shared, part)
+        part.replace(aside)
+    _copy(store, shared)
+    remove(store)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Makes `target` hold what `source` does, in one transaction; nothing where there is no `source`."""
+    try:
+        with closing(sqlite3.connect(target, timeout=_WAIT)) as copy:
+            if source.exists():
+                with closing(sqlite3.connect(source, timeout=_WAIT)) as original:
+                    original.backup(copy)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"{target}: cannot be copied from {source}: {error}") from error
+
+
+def remove(store: Path) -> None:
+    """Removes a store, if it is there, with the files that SQLite and its owners keep beside it."""
+    try:
+        for name in (store.name, f"{store.name}-wal", f"{store.name}-shm"):
+            store.with_name(name).unlink(missing_ok=True)
+        shutil.rmtree(store.with_name(f"{store.name}.owners"), ignore_errors=True)
+    except OSError as error:
+        raise StoreError(f"{store}: cannot be removed: {error.strerror or error}") from error

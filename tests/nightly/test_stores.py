@@ -1,0 +1,79 @@
+"""Stores of the nights: what is added, what is kept apart, what a kill leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from judge.assess.store import Call, Source, Store, Stored
+from judge.errors import StoreError
+from judge.nightly import stores
+from judge.records import Usage
+
+
+def put(path: Path, **grades: int) -> Path:
+    """The store at `path` with a verdict and a call for each key."""
+
+    async def save(store: Store) -> None:
+        for key, grade in grades.items():
+            verdict = Stored(grade, "why", (), "{}", {}, None, "fake", None)
+            await store.save(key, Source("fake", "graded@1", 1), verdict, [Call("answered", Usage(9, 0, 1))])
+
+    with Store(path) as store:
+        asyncio.run(save(store))
+    return path
+
+
+def held(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
+    """The grades in a store, by key, and how many calls it knows of."""
+    with Store(path) as store:
+        return {key: found.grade for key, found in store.lookup(keys).items()}, len(store.calls(keys))
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A store that nights share."""
+    return put(tmp_path / "verdicts.sqlite", a=3)
+
+
+def test_a_nights_own_store_is_a_copy_until_it_is_added(shared: Path) -> None:
+    own = put(stores.begun(shared, "2026-05-02"), b=1)
+    assert stores.begun(shared, "2026-05-02") == own
+    assert (held(own), held(shared)) == (({"a": 3, "b": 1}, 2), ({"a": 3}, 1))
+    stores.add(own, shared)
+    assert held(shared) == ({"a": 3, "b": 1}, 2)
+    assert {path.name for path in shared.parent.iterdir()} <= {
+        shared.name, f"{shared.name}.owners", f"{shared.name}-wal", f"{shared.name}-shm"
+    }  # fmt: skip
+
+
+def test_two_nights_that_overlap_lose_nothing(shared: Path) -> None:
+    first = put(stores.begun(shared, "2026-05-02"), b=1)
+    stores.add(put(stores.begun(shared, "2026-05-03"), c=2), shared)
+    stores.add(first, shared)
+    stores.add(first, shared)  # a process that died in between does it again
+    assert held(shared) == ({"a": 3, "b": 1, "c": 2}, 3)
+
+
+def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
+    shared = tmp_path / "verdicts.sqlite"
+    stores.add(put(stores.begun(shared, "2026-05-01"), a=2), shared)
+    assert held(shared) == ({"a": 2}, 1)
+
+
+def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared: Path) -> None:
+    apart = put(stores.drifted(shared, "2026-05-07"), b=0)
+    assert list(stores.all_drifted(shared)) == [(apart, "2026-05-07")]
+    stores.replace(shared, apart)
+    assert held(shared) == ({"b": 0}, 1)
+    assert held(shared.with_name("verdicts.before-2026-05-07.sqlite")) == ({"a": 3}, 1)
+    assert list(stores.all_drifted(shared)) == []
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+    shared = tmp_path / "verdicts.sqlite"
+    shared.write_text("no database, and long enough to be looked at by SQLite as if it were one" * 20)
+    with pytest.raises(StoreError, match=r"verdicts\.sqlite"):
+        stores.begun(shared, "2026-05-02")
