@@ -5,18 +5,11 @@ Same nights, same bytes. Names are untrusted: text is escaped where it enters th
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from os.path import relpath
 from pathlib import Path
 from urllib.parse import quote
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from judge.errors import InputError
 from judge.nightly import history
@@ -24,8 +17,8 @@ from judge.nightly.history import History, Night
 from judge.nightly.trend_chart import CHANGED, canaries, chart
 from judge.report.charts import Said
 from judge.report.charts.texts import fixed
+from judge.report.page.frame import environment, own, policy
 from judge.report.page.legible import isolated, short
-from judge.report.page.names import marked
 from judge.report.rundir import RunFolder
 
 NAME = "trend.html"
@@ -37,6 +30,9 @@ STATUS: Mapping[str, Said] = {
     "no baseline": Said("no baseline", "没有基线"),
     "different queries": Said("different queries", "查询不同"),
 }
+_STYLE = (("judge.report", "report.css"), ("judge.report", "charts.css"), ("judge.nightly", "trend.css"))
+_SCRIPT = (("judge.report", "texts.js"), ("judge.nightly", "trend.js"))
+
 _QUIET = frozenset({"fine", "no baseline"})
 _REASON = 300
 
@@ -74,11 +70,11 @@ def page(found: History, nights: str = ".") -> Iterator[str]:
     """The text of trend.html, in pieces; `nights` is where the nights' folders are, seen from the page."""
     shown = found.nights
     charts = [chart(shown, measure, kind) for measure, kind in history.measures(shown).items()]
-    template = _environment().get_template("trend.html.jinja")
+    template = environment("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
-        policy=_policy(),
-        style=_style(),
-        script=_script(),
+        policy=policy(own(*_SCRIPT), own(*_STYLE)),
+        style=own(*_STYLE),
+        script=own(*_SCRIPT),
         headline=_headline(shown),
         reasons=_reasons(shown[-1]) if shown else [],
         charts=[each for each in (*charts, canaries(shown)) if each],
@@ -123,46 +119,3 @@ def _lines(nights: Sequence[Night], where: str) -> list[Line]:
         for each, changed in zip(nights, history.changes(nights), strict=True)
     ]
     return lines[::-1]
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("judge.nightly"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["marked"] = marked
-    return environment
-
-
-@cache
-def _style() -> Markup:
-    return _own(
-        ("judge.report", "report.css"), ("judge.report", "charts.css"), ("judge.nightly", "trend.css")
-    )
-
-
-@cache
-def _script() -> Markup:
-    return _own(("judge.report", "texts.js"), ("judge.nightly", "trend.js"))
-
-
-def _own(*names: tuple[str, str]) -> Markup:
-    """Files of ours that stand in the page as they are."""
-    found = (files(room) / "templates" / each for room, each in names)
-    return Markup("\n".join(each.read_text(encoding="utf-8") for each in found))  # noqa: S704
-
-
-def _policy() -> str:
-    """What the page may do: run its own script, wear its own style, and nothing else."""
-    return (
-        f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_style())};"
-        " base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

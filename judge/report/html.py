@@ -6,14 +6,9 @@ reading room's texts are data that a script puts into text nodes.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from judge.dataset.suspicion import SUSPICIOUS
@@ -21,11 +16,16 @@ from judge.report import trust, words, words_zh
 from judge.report.charts import Said, charts
 from judge.report.charts.texts import GRADES
 from judge.report.page import about, kinds, tables
+from judge.report.page.frame import environment, own, policy
 from judge.report.page.legible import name
 from judge.report.page.mind import mind
-from judge.report.page.names import labels, marked, named
+from judge.report.page.names import labels, named
 from judge.report.page.packing import Shape, as_json
 from judge.report.page.sample import Budget, Entries, Room, gather
+
+_STYLE = tuple(("judge.report", each) for each in ("report.css", "charts.css"))
+_SCRIPT = tuple(("judge.report", f"{each}.js") for each in ("texts", "data", "query", "room", "report"))
+
 
 Row = Mapping[str, Any]
 
@@ -53,12 +53,12 @@ def page(
     shape = Shape(engines, measures, summary["depth"])
     room = gather(entries, shape, deciding, budget or Budget())
     shown = named(summary)
-    template = _environment().get_template("report.html.jinja")
+    template = environment("judge.report").get_template("report.html.jinja")
     yield from template.generate(
         run=name(run),
-        policy=_policy(),
-        style=_style(),
-        script=_script(),
+        policy=policy(own(*_SCRIPT), own(*_STYLE)),
+        style=own(*_STYLE),
+        script=own(*_SCRIPT),
         headline=_headline(shown),
         alarm=trust.alarm(shown),
         differences=_differences(shown),
@@ -120,43 +120,3 @@ def _order(summary: Row, deciding: str) -> list[int]:
     """The places of the engines, best first."""
     places = {engine: place for place, engine in enumerate(summary["engines"])}
     return [places[engine] for engine in words.standing(summary, deciding)]
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("judge.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["marked"] = marked
-    return environment
-
-
-def _style() -> Markup:
-    return _own("report.css", "charts.css")
-
-
-def _script() -> Markup:
-    return _own("texts.js", "data.js", "query.js", "room.js", "report.js")
-
-
-@cache
-def _own(*names: str) -> Markup:
-    """Files of ours that stand in the page as they are."""
-    folder = files("judge.report") / "templates"
-    return Markup("\n".join((folder / each).read_text(encoding="utf-8") for each in names))  # noqa: S704
-
-
-def _policy() -> str:
-    """What the page may do: run its own script, wear its own style, and nothing else."""
-    return (
-        f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_style())};"
-        " base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
