@@ -55,6 +55,8 @@ def run(
     account, the budget or the server ended the judging, or too few pairs could be judged.
     """
     measures = setup.measures(config.measures, config.depth)
+    if config.out:
+        RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     data = setup.dataset(config, rows)
     pooled = pool(data, config.depth)
     assessors = setup.assessors(config)

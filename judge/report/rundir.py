@@ -53,6 +53,12 @@ class RunFolder:
         finally:
             lock.release()
 
+    def check_free(self) -> None:
+        """Raises InputError when another process holds the folder; creates nothing."""
+        if (self.path / ".lock").exists():
+            with self.locked():
+                pass
+
     def claim(self, identity: Mapping[str, Any]) -> None:
         """Makes the folder this run's; raises InputError when it holds a run that was asked otherwise."""
         held = self.read("config.json").get("identity") if (self.path / "config.json").exists() else None
