@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 from aiohttp import web
+
+from tests.loopback.aside import ServerAside
 
 #: Title, address, snippet.
 Result = tuple[str, str, str]
@@ -51,49 +51,18 @@ class Page:
     delay: float = 0.0
 
 
-class EngineServer:
+class EngineServer(ServerAside):
     """Every engine on 127.0.0.1, in a thread of its own; `answer` runs in that thread."""
 
     def __init__(self, answer: Callable[[Searched], Page]) -> None:
+        super().__init__()
         self.searched: list[Searched] = []
-        self.url = ""
         self._answer = answer
         self._attempts: Counter[tuple[str, str]] = Counter()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="engines", daemon=True)
-        self._runner: web.ServerRunner | None = None
-
-    def __enter__(self) -> EngineServer:
-        self._thread.start()
-        self.url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(timeout=10)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(timeout=10)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=10)
-        self._loop.close()
 
     def of(self, engine: str) -> list[Searched]:
         """The requests that one engine got."""
         return [each for each in self.searched if each.engine == engine]
-
-    async def _start(self) -> str:
-        self._runner = web.ServerRunner(web.Server(self._serve, access_log=None), shutdown_timeout=0.05)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        host, port = self._runner.addresses[0][:2]
-        return f"http://{host}:{port}"
-
-    async def _stop(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-        abandoned = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in abandoned:
-            task.cancel()
-        await asyncio.gather(*abandoned, return_exceptions=True)
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         raw = await request.read()

@@ -12,19 +12,16 @@ import asyncio
 import json
 import socket
 import struct
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 from aiohttp import web
 
 from judge.records import Usage
+from tests.loopback.aside import ServerAside
 
-# aiohttp's default of 128 drops connects when hundreds arrive at once.
-BACKLOG = 2048
 TYPICAL_USAGE = Usage(prompt_tokens=120, completion_tokens=30)
 
 
@@ -66,24 +63,21 @@ class Reply:
     model: str | None = None
 
 
-class LoopbackServer:
+class LoopbackServer(ServerAside):
     """A provider on 127.0.0.1 in a thread of its own; `answer` runs in that thread.
 
     `record=False` keeps no `asked` list, for throughput tests.
     """
 
     def __init__(self, answer: Callable[[Asked], Reply], *, record: bool = True) -> None:
+        super().__init__()
         self.asked: list[Asked] = []
         self.in_flight_peak = 0
-        self.url = ""
         self._answer = answer
         self._record = record
         self._in_flight = 0
         self._arrivals = 0
         self._attempts: Counter[str] = Counter()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="loopback", daemon=True)
-        self._runner: web.ServerRunner | None = None
 
     @property
     def openai_url(self) -> str:
@@ -92,35 +86,6 @@ class LoopbackServer:
     @property
     def dashscope_url(self) -> str:
         return f"{self.url}/api/v1"
-
-    def __enter__(self) -> LoopbackServer:
-        self._thread.start()
-        self.url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(timeout=10)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(timeout=10)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=10)
-        self._loop.close()
-
-    async def _start(self) -> str:
-        self._runner = web.ServerRunner(web.Server(self._serve, access_log=None), shutdown_timeout=0.05)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0, backlog=BACKLOG).start()
-        host, port = self._runner.addresses[0][:2]
-        return f"http://{host}:{port}"
-
-    async def _stop(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-        # Requests whose client gave up are still asleep here.
-        abandoned = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in abandoned:
-            task.cancel()
-        await asyncio.gather(*abandoned, return_exceptions=True)
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         self._in_flight += 1
