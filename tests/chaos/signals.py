@@ -107,8 +107,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--hearing", type=float, default=0.1, help="seconds that a busy machine may take")
     asked = parser.parse_args()
-    for number in NUMBERS:
-        signal.signal(number, signal.SIG_DFL)  # a background job inherits deaf ears, and judge respects that
+    for each in NUMBERS:
+        signal.signal(each, signal.SIG_DFL)  # a background job inherits deaf ears, and judge respects that
     chance, tally = random.Random(asked.seed), Tally(asked.hearing)
     with tempfile.TemporaryDirectory() as name, provider(answer, Path(name)) as server:
         killing.warm_up(Path(name) / "warm")
