@@ -9,7 +9,8 @@ import gc
 import os
 import sys
 import traceback
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -55,21 +56,37 @@ for _command in _COMMANDS:
 app.add_typer(nightly.baseline)
 
 
-def main() -> None:
+def main(command: Callable[[], object] = app) -> None:
     """Runs the command line; errors become one line on stderr and an exit code."""
     # A run builds much and throws little away: looking for garbage often costs a tenth of its time.
     gc.set_threshold(100_000)
     try:
-        app()
+        command()
     except JudgeError as error:
-        say(error)
-        if isinstance(error, Interrupted):
-            # A library's thread that still waits for a server must not keep a person waiting.
-            sys.stdout.flush()
-            os._exit(130)
-        sys.exit(2 if isinstance(error, InputError) else 3)
-    except Exception:  # noqa: BLE001  # this is the edge: whoever reads exit codes must not take it for a regression
+        _end(error)
+    except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
+        # A signal may be heard anywhere, also inside a library that then trips over it.
+        interrupted = next((each for each in _chain(error) if isinstance(each, Interrupted)), None)
+        if interrupted is not None:
+            _end(interrupted)
         from judge.models.faults import mask
 
         print(mask(traceback.format_exc()), file=sys.stderr)  # noqa: T201
         sys.exit(70)
+
+
+def _end(error: JudgeError) -> NoReturn:
+    """Says `error` and ends the process with its exit code."""
+    say(error)
+    if isinstance(error, Interrupted):
+        # A library's thread that still waits for a server must not keep a person waiting.
+        sys.stdout.flush()
+        os._exit(130)
+    sys.exit(2 if isinstance(error, InputError) else 3)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and all that it was raised in the handling of."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

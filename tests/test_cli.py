@@ -204,3 +204,34 @@ def test_help_lists_every_command() -> None:
     assert done.returncode == 0
     for name in ("demo", "run", "score", "show", "estimate", "measures"):
         assert name in done.stdout
+
+
+ENDING = """
+from judge.cli import main
+from judge.errors import Interrupted
+
+def trips():
+    try:
+        raise Interrupted("interrupted; kept")
+    except Interrupted:
+        raise KeyError("a library was in the middle of something")
+
+def breaks():
+    raise ZeroDivisionError("api_key=sk-canary-5b1d9f")
+
+main({})
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "said"),
+    [("trips", 130, "judge: interrupted; kept"), ("breaks", 70, "ZeroDivisionError")],
+)
+def test_how_a_command_ends_that_no_one_foresaw(what: str, code: int, said: str) -> None:
+    """A signal may be heard inside a library, and a crash is no regression; neither tells a key."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING.format(what)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "canary" not in done.stderr
