@@ -18,7 +18,7 @@ let state = null;
 let waiting = kept.read("waiting", null);
 let drafts = kept.read("drafts", {});
 let theme = kept.read("theme", "auto");
-let finished = null, shownAt = 0, retrying = null, isAsking = false, after = null, seconds = [];
+let finished = null, shownAt = 0, retrying = null, isAsking = false, isStaying = false, after = null, seconds = [];
 const token = takeToken();
 
 function takeToken() {
@@ -77,6 +77,7 @@ async function attempt() {
   const { status, content } = await ask(path, body);
   isAsking = false;
   if (status === 200) {
+    isStaying = stay !== null;
     settle();
     if (path === "/label") { delete drafts[draftOf(body)]; kept.write("drafts", drafts); }
     if (stay === null) show(content, true);
@@ -121,6 +122,7 @@ function show(found, justSaved = false) {
 
 function nowReady() {
   document.body.dataset.state = "ready";
+  isStaying = false;
   const next = after;
   after = null;
   next?.();
@@ -145,10 +147,11 @@ function isReady() {
   return state !== null && waiting === null && document.body.dataset.state === "ready";
 }
 
-// What is asked for while a comment is being saved comes after it; nothing else is waited for.
+// What is asked for while a comment is being saved, and its pair shown again, comes after it; nothing else
+// is waited for.
 function whenReady(next) {
   if (isReady()) next();
-  else if (waiting !== null && waiting.stay !== null) after = next;
+  else if (isStaying || (waiting !== null && waiting.stay !== null)) after = next;
 }
 
 const decide = (grade) => whenReady(() => label(grade));
