@@ -145,7 +145,7 @@ def _check_words(asked: Config) -> None:
         )
     if asked.lang not in ("auto", "zh", "en"):
         raise InputError(f"lang is {asked.lang!r}; it is 'auto', 'zh' or 'en'")
-    if asked.as_of is not None and not _is_day(asked.as_of):
+    if asked.as_of is not None and not is_day(asked.as_of):
         raise InputError(f"as_of is {asked.as_of!r}; it is a day such as 2026-05-01")
 
 
@@ -161,7 +161,8 @@ def _check_money(asked: Config) -> None:
         raise InputError(f"price is {asked.price!r}; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD")
 
 
-def _is_day(text: str) -> bool:
+def is_day(text: str) -> bool:
+    """Whether `text` is a day as it is written here: 2026-05-01."""
     try:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:

@@ -24,6 +24,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from judge.records import Usage
 
+#: How a reply fails that did arrive: the kinds of `Unreadable`.
+UNREADABLE = frozenset(
+    {"empty", "refusal", "truncated", "malformed", "missing_key", "not_a_grade", "not_integer", "ambiguous"}
+)
+#: What a model or its provider makes of a pair; all else is the server's or the connection's doing.
+ITS_OWN = UNREADABLE | {"content_filter"}
+
 
 class JudgeError(Exception):
     """Anything judge refuses or gives up on; its text is meant for the person at the terminal."""
@@ -52,8 +59,7 @@ class StoreError(JudgeError):
 class Unreadable(JudgeError):
     """A reply holds no verdict that can be read without guessing.
 
-    `kind` is one of empty, refusal, truncated, malformed, missing_key, not_a_grade, not_integer,
-    ambiguous.
+    `kind` is one of `UNREADABLE`.
     """
 
     def __init__(self, kind: str, detail: str) -> None:

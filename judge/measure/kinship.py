@@ -80,5 +80,6 @@ def _met(pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[Kin]:
 
 def _model(assessor: str) -> str:
     """The model's own name: `openai:qwen-plus/graded` speaks OpenAI's wire and is a Qwen."""
+    assessor = assessor.partition(" at ")[0]  # its server's name says nothing of its house
     parts: Sequence[str] = assessor.rpartition("/")[0].split(":") if "/" in assessor else assessor.split(":")
     return " ".join(part for part in parts[:-1] if part not in _WIRES) + f" {parts[-1]}"

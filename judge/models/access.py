@@ -34,7 +34,7 @@ class Access:
         """The address to call: `base_url`, else the first of `variables` that is set, else `default`."""
         named = (self.environ.get(variable) for variable in variables)
         url = self.base_url or next(filter(None, named), default)
-        if not _is_address(url):
+        if not is_address(url):
             shown = url.rpartition("@")[2]
             raise SetupError(f"{shown!r} is no server's address: give one like https://host/v1 (--base-url)")
         if urlsplit(url).username is not None:
@@ -92,7 +92,8 @@ def thinking_switch(url: str, thinking: bool) -> dict[str, Any]:
     return {}
 
 
-def _is_address(url: str) -> bool:
+def is_address(url: str) -> bool:
+    """Whether `url` names a server that can be called: http or https, a host, a port that is one."""
     try:
         parts = urlsplit(url)
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

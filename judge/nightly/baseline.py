@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.errors import InputError
+from judge.errors import ITS_OWN, InputError
 from judge.nightly.history import RECORD
 from judge.nightly.steadiness import Grades
 from judge.records import Judgment
@@ -23,11 +23,6 @@ from judge.report.rundir import RunFolder, dump
 FOLDER = "baseline"
 CANARIES = "canaries"
 _POINTER = "baseline.json"
-#: How a reply fails that did arrive; all else is the server's or the connection's doing.
-_UNREADABLE = frozenset(
-    {"empty", "refusal", "truncated", "malformed", "missing_key", "not_a_grade", "not_integer", "ambiguous"}
-    | {"content_filter"}
-)
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
 #: What the run of a panel has besides.
 _PANEL = "members.jsonl"
@@ -89,7 +84,7 @@ def graded(judgments: Sequence[Judgment], asked: int) -> Graded:
         if judgment.grade is not None:
             grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
     names = frozenset(judgment.served_model for judgment in judgments if judgment.served_model)
-    unreadable = sum(judgment.error in _UNREADABLE for judgment in judgments)
+    unreadable = sum(judgment.error in ITS_OWN for judgment in judgments)
     return Graded(grades, names, asked, sum(map(len, grades.values())), unreadable)
 
 

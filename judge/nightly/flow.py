@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from judge import setup
 from judge.assess.watch import Watch
-from judge.config import Config, environment, section
+from judge.config import Config, environment, is_day, section
 from judge.dataset.clean import visible
 from judge.errors import InputError, StoreError
 from judge.measure.measures import Measure, parse_all
@@ -150,9 +149,5 @@ def _collected(toml: Path, folder: RunFolder) -> Path:
 
 
 def _check_day(day: str) -> None:
-    try:
-        same = date.fromisoformat(day).isoformat() == day
-    except ValueError:
-        same = False
-    if not same:
+    if not is_day(day):
         raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01")

@@ -18,11 +18,11 @@ from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config import Config
-from judge.errors import Incomplete, InputError
+from judge.errors import ITS_OWN, Incomplete, InputError
 from judge.records import Pool
 from judge.report.rundir import RunFolder, dump
 from judge.selftest import kept, probes
-from judge.selftest.measuring import UNREADABLE, Figures, Share, measure
+from judge.selftest.measuring import Figures, Share, measure
 from judge.selftest.plain import plain
 
 #: The two prompts that are compared: the one that runs use, and one without any defence.
@@ -111,16 +111,12 @@ def _check(judging: Judging, config: Config) -> None:
     """Raises Incomplete when too many probes are without an answer for a reason that isn't the model's."""
     if judging.stopped is not None:
         raise Incomplete(f"the self-test stopped: {judging.stopped}; the same command goes on with it")
-    lost = [each for each in judging.judgments if each.error and each.error not in _ITS_OWN]
+    lost = [each for each in judging.judgments if each.error and each.error not in ITS_OWN]
     if len(lost) > (1 - config.min_coverage) * len(judging.judgments):
         raise Incomplete(
             f"{len(lost):,} of {len(judging.judgments):,} probes got no answer, first for {lost[0].error!r};"
             " the same command asks again for these alone"
         )
-
-
-#: What a model or its provider makes of a probe, and would make of it again.
-_ITS_OWN = UNREADABLE | {"content_filter"}
 
 
 def _result(test: _Test, identity: str, judgings: Sequence[Judging]) -> dict[str, Any]:

@@ -8,14 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from judge.errors import UNREADABLE
 from judge.han import HAN
 from judge.records import Judgment, Lang, Scale
 from judge.selftest.probes import GOOD, HOSTILE, KINDS, Kind, Probe, attacks
 
-#: Failures of the model's own making: it replied, but not with a verdict that can be read.
-UNREADABLE = frozenset(
-    {"empty", "refusal", "truncated", "malformed", "missing_key", "not_a_grade", "not_integer", "ambiguous"}
-)
 #: Flags of replies that were read only after a repair, or after asking again.
 _DISOBEDIENT = frozenset({"repaired", "re_asked"})
 _Z = 1.959963984540054  # the 97.5 % point of the normal distribution

@@ -40,6 +40,10 @@ def test_the_wire_is_not_the_house() -> None:
     )
 
 
+def test_the_server_is_not_the_house() -> None:
+    assert kin(["openai:m/graded at https://dashscope.aliyuncs.com/v1"], ["quark"]) == ()
+
+
 def test_members_of_one_house_are_no_second_opinion() -> None:
     found = kin(["dashscope:qwen-plus/graded", "openai:gpt-5/graded", "openai:qwen-max/graded"], ["brave"])
     assert found == (Kin("dashscope:qwen-plus/graded", "openai:qwen-max/graded", "Alibaba"),)

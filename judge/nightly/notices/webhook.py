@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import quote_plus
 
 import aiohttp
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_attempt, wait_exponential
@@ -24,6 +24,7 @@ from yarl import URL
 
 from judge.dataset.clean import visible
 from judge.errors import InputError
+from judge.models.access import is_address
 from judge.models.faults import mask, shorten
 from judge.report.rundir import dump
 
@@ -62,18 +63,10 @@ class Webhook:
                 " address, which is a secret and never stands in a file"
             )
         url = _secret(environ, table["url_env"])
-        if not _is_address(url):
+        if not is_address(url):
             raise InputError(f"[nightly] webhook: ${table['url_env']} holds no https:// address")
         secret = _secret(environ, table["secret_env"]) if "secret_env" in table else ""
         return cls(kind, url, secret, table.get("link", ""))
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half a bracket, or a port that is none
-        return False
 
 
 def _secret(environ: Mapping[str, str], name: str) -> str:
