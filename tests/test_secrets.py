@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.secrets import ACCOUNT, CANARY, WIRES, all_at_once, judged, look
+from tests.chaos.secrets import ACCOUNT, CANARY, FAULTS, WIRES, all_at_once, judged, look
 from tests.worlds import command
 
 SLOW = pytest.mark.slow
@@ -28,6 +28,14 @@ def test_no_key_is_written_while_everything_fails_and_all_is_logged(wire: str) -
 )
 def test_no_key_is_written_when_the_account_is_refused(fault: str) -> None:
     looked = judged("openai", ACCOUNT[fault], python=False, loud=True)
+    assert looked.sent
+    assert looked.found == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wire", ["dashscope", "langchain:tongyi"])
+def test_a_library_that_logs_whole_answers_does_not_log_the_key(wire: str) -> None:
+    looked = judged(wire, FAULTS["error as success"], python=False, loud=True)
     assert looked.sent
     assert looked.found == ()
 

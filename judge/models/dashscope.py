@@ -11,6 +11,7 @@ from typing import Any
 from judge.errors import Declined, SetupError
 from judge.models.access import DASHSCOPE_URL, Access, public_part
 from judge.models.faults import Fault, classify, transport
+from judge.models.logs import keep_out
 from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -43,6 +44,7 @@ class DashScope:
         self._model = model
         self._timeout = access.timeout
         self._key = access.key("DASHSCOPE_API_KEY", url)
+        keep_out(self._key, "dashscope")
         self._negotiation = Negotiation(params, ("json_object", "text"))
         # The SDK's own pool keeps 20 connections: above that, each call would shake hands anew.
         limits = httpx.Limits(

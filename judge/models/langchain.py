@@ -21,6 +21,7 @@ from judge.models.access import (
     thinking_switch,
 )
 from judge.models.faults import Fault, classify, transport
+from judge.models.logs import keep_out
 from judge.models.replies import complete, messages
 from judge.models.terms import NEGOTIABLE, sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -205,8 +206,10 @@ def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
         # Only these reach the wire. The class has a top_p of its own, which None keeps off it.
         wire = {"top_p": None, **params, "base_address": url, "request_timeout": access.timeout}
         # Given the SecretStr that it declares, the class would send the asterisks that one prints.
-        key: Any = access.key("DASHSCOPE_API_KEY", url) or NO_KEY
-        model = ChatTongyi(model=name, api_key=key, max_retries=1, model_kwargs=wire)
+        key = access.key("DASHSCOPE_API_KEY", url)
+        keep_out(key, "dashscope")
+        unmasked: Any = key or NO_KEY
+        model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire)
     setup = Setup(public_part(url), params, access.timeout, threads=access.concurrency)
     return LangChain(model, f"tongyi:{name}", setup)
 
