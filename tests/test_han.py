@@ -1,0 +1,22 @@
+"""What counts as Chinese writing, against Unicode's own names of the characters."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+
+from judge.han import HAN
+
+
+def test_every_ideograph_that_unicode_names_is_chinese_and_nothing_else_with_a_name() -> None:
+    chinese = re.compile(f"[{HAN}]")
+    for point in range(sys.maxunicode + 1):
+        name = unicodedata.name(chr(point), "")
+        if name:
+            named = name.startswith(("CJK UNIFIED IDEOGRAPH-", "CJK COMPATIBILITY IDEOGRAPH-"))
+            assert (chinese.match(chr(point)) is not None) == named, f"U+{point:04X} {name}"
+
+
+def test_private_and_surrogate_characters_are_no_writing() -> None:
+    assert re.search(f"[{HAN}]", "\ue000\uf8ff\ud800\udfff") is None
