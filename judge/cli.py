@@ -1,25 +1,51 @@
 """Owns the command line and its exit codes.
 
-0 fine, 1 regression, 2 input, 3 incomplete, 70 a fault of judge itself, 130 interrupted.
+0 fine, 1 regression, 2 input, 3 incomplete, 70 a fault of judge itself, 130 interrupted. A code says what
+became of the work, whoever reads: `judge show … | head` is 0, and a run goes on when its pager is closed.
+Only words that a disk doesn't take (`> full/disk`) make it 3, for then something is missing.
 """
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Annotated, NoReturn
+from contextlib import suppress
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from judge.commands import collect, finished, nightly, running, selftest, trend
+from judge.commands import collect, finished, nightly, running, selftest, streams, trend
 from judge.commands.terminal import say
-from judge.errors import InputError, Interrupted, JudgeError
+from judge.errors import InputError, Interrupted, JudgeError, StoreError
+
+#: What a disk or its owner refuses: no fault of judge, and nothing that a dataset or an option could mend.
+_REFUSED = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+    | {errno.EMFILE, errno.ENFILE}
+)
+
+
+class _Commands(TyperGroup):
+    """The commands; typer ends with 1, which is a regression here, where it knows no better."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
+        """Runs the command; a connection or a file that ends too early is raised as what it is: a crash."""
+        try:
+            return super().invoke(ctx)
+        except (OSError, EOFError) as error:
+            if isinstance(error, EOFError) or error.errno == errno.EPIPE:
+                raise RuntimeError("a file or a connection ended where more was to come") from error
+            raise
+
 
 app = typer.Typer(
     name="judge",
+    cls=_Commands,
     help="Compare web search engines without ground truth: an LLM judges every (query, snippet) pair,"
     " ordinary IR evaluation does the rest.",
     no_args_is_help=True,
@@ -57,11 +83,12 @@ app.add_typer(nightly.baseline)
 
 
 def main(command: Callable[[], object] = app) -> None:
-    """Runs the command line; errors become one line on stderr and an exit code."""
+    """Runs the command line and ends the process; errors become one line on stderr and an exit code."""
     # A run builds much and throws little away: looking for garbage often costs a tenth of its time.
     gc.set_threshold(100_000)
+    streams.guard()
     try:
-        command()
+        sys.exit(_code(command))
     except JudgeError as error:
         _end(error)
     except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
@@ -69,10 +96,23 @@ def main(command: Callable[[], object] = app) -> None:
         interrupted = next((each for each in _chain(error) if isinstance(each, Interrupted)), None)
         if interrupted is not None:
             _end(interrupted)
+        if isinstance(error, OSError) and error.errno in _REFUSED:
+            _end(StoreError(f"{error.filename or 'a file'}: {error.strerror}"))
         from judge.models.faults import mask
 
         print(mask(traceback.format_exc()), file=sys.stderr)  # noqa: T201
         sys.exit(70)
+
+
+def _code(command: Callable[[], object]) -> int | str | None:
+    """The exit code that `command` ends with, after all that it said was written."""
+    code: int | str | None = 0
+    try:
+        command()
+    except SystemExit as end:
+        code = end.code
+    sys.stdout.flush()
+    return code
 
 
 def _end(error: JudgeError) -> NoReturn:
@@ -80,7 +120,8 @@ def _end(error: JudgeError) -> NoReturn:
     say(error)
     if isinstance(error, Interrupted):
         # A library's thread that still waits for a server must not keep a person waiting.
-        sys.stdout.flush()
+        with suppress(OSError):
+            sys.stdout.flush()
         os._exit(130)
     sys.exit(2 if isinstance(error, InputError) else 3)
 

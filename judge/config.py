@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import date
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import date, time
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, LangChoice, Sampling, Scale, ScaleName
+from judge.tomlfile import Written
+from judge.tomlfile import load as load_toml
 
 #: Options that change neither what is asked nor how it is measured: free to differ on a resume.
 FREE = frozenset(
     {"concurrency", "timeout", "attempts", "patience", "grace", "budget", "max_calls", "price", "prices"}
     | {"out", "store", "measures", "min_coverage", "prompts"}
 )
-
-
 #: Tables of a TOML file that hold no options of a run, but what `judge collect` and others ask for.
 SECTIONS = frozenset({"collect", "nightly"})
 
@@ -41,6 +40,7 @@ class Config:
     `timeout` is seconds per call, `patience` seconds before a throttled pair is given up, `grace`
     seconds that calls in flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a
     snippet, `max_tokens` what a reply may cost. `measures` None means the defaults at this depth.
+    `written` is no option: it says which file decided which of them.
     """
 
     data: str | None = None
@@ -77,6 +77,7 @@ class Config:
     prices: str | None = None
     out: str | None = None
     store: str | None = None
+    written: Written = field(default=Written(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -102,9 +103,13 @@ class Config:
 
     def options(self) -> dict[str, Any]:
         """Every option as a JSON value."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
-        }
+        values = {name: getattr(self, name) for name in self.known()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @classmethod
+    def known(cls) -> dict[str, str]:
+        """The type of every option, as it is written above."""
+        return {each.name: str(each.type) for each in fields(cls) if each.name != "written"}
 
     @classmethod
     def load(cls, toml: Path | None = None, **given: object) -> Self:
@@ -112,20 +117,26 @@ class Config:
 
         Raises InputError for unknown or ill-typed options, naming them.
         """
-        options: dict[str, Any] = _read_toml(toml) if toml else {}
-        options = {name: value for name, value in options.items() if name not in SECTIONS}
-        if isinstance(options.get("prices"), list):
-            options["prices"] = toml  # the table is in this very file
-        options |= {name: value for name, value in given.items() if value is not None}
-        known = {each.name: str(each.type) for each in fields(cls)}
+        told: dict[str, Any] = load_toml(toml) if toml else {}
+        if isinstance(told.get("prices"), list):
+            told["prices"] = toml  # the table is in this very file
+        given = {name: value for name, value in given.items() if value is not None}
+        written = Written(toml, keys={name: name for name in cls.known() if name not in given})
+        told = {name: value for name, value in told.items() if name not in SECTIONS | given.keys()}
+        with written.about():
+            cls(**cls._fitting(told))  # what a file says must hold by itself, so that the file can be named
+        return cls(**cls._fitting({**told, **given}), written=written)
+
+    @classmethod
+    def _fitting(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options with the types they have here; raises InputError for an unknown or ill-typed one."""
+        known = cls.known()
         for name in options:
             if name not in known:
-                hint = get_close_matches(name, known, n=1)
-                raise InputError(f"{toml or 'options'}: unknown option {name!r}" + _meant(hint))
+                raise InputError(f"unknown option {name!r}{meant(name, known)}")
         if options.get("assessor") == "deepeval":
-            options.setdefault("scale", "binary")
-        typed: dict[str, Any] = {name: _typed(name, value, known[name]) for name, value in options.items()}
-        return cls(**typed)
+            options = {"scale": "binary", **options}
+        return {name: typed(name, value, known[name]) for name, value in options.items()}
 
 
 def _check_words(asked: Config) -> None:
@@ -147,6 +158,8 @@ def _check_words(asked: Config) -> None:
         raise InputError(f"lang is {asked.lang!r}; it is 'auto', 'zh' or 'en'")
     if asked.as_of is not None and not is_day(asked.as_of):
         raise InputError(f"as_of is {asked.as_of!r}; it is a day such as 2026-05-01")
+    if asked.out is not None and Path(asked.out).name in ("", ".."):
+        raise InputError(f"out is {asked.out!r}; it is a run's own folder, such as runs/one")
 
 
 def _check_shares(asked: Config) -> None:
@@ -158,7 +171,7 @@ def _check_shares(asked: Config) -> None:
 
 def _check_money(asked: Config) -> None:
     if asked.price is not None and (len(asked.price) not in (2, 3) or min(asked.price) < 0):
-        raise InputError(f"price is {asked.price!r}; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD")
+        raise InputError(f"price is {list(asked.price)!r}; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD")
 
 
 def is_day(text: str) -> bool:
@@ -207,48 +220,40 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)
 
 
-def section(toml: Path, name: str) -> dict[str, Any]:
-    """The table `name` of a TOML file, empty where it has none; raises InputError when it is no table."""
-    found = _read_toml(toml).get(name, {})
-    if not isinstance(found, dict):
-        raise InputError(f"{toml}: {name!r} is {found!r}, not a table [{name}]")
-    return found
+def meant(name: str, known: Iterable[str]) -> str:
+    """Which of the `known` names was meant by an unknown one, to be said after it; empty if none is near."""
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def tables(toml: Path, name: str) -> list[dict[str, Any]]:
-    """The rows `[[name]]` of a TOML file; raises InputError when it has none."""
-    found = _read_toml(toml).get(name)
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise InputError(f"{toml}: has no rows [[{name}]]")
-    return found
+def typed(name: str, value: object, annotation: str) -> Any:  # noqa: ANN401 - as annotated
+    """`value` when it has the type that the option declares; whole numbers serve as fractions.
 
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
-
-
-def _meant(hint: list[str]) -> str:
-    return f"; did you mean {hint[0]!r}?" if hint else ""
-
-
-def _typed(name: str, value: object, annotation: str) -> object:
-    """`value` when it has the type that the option declares; whole numbers serve as fractions."""
-    if isinstance(value, Path):
+    A day of TOML is taken as text, and a text of measures as their list. Raises InputError, which says
+    what is expected, when it has another type.
+    """
+    if isinstance(value, Path) or type(value) is date:
         value = str(value)
+    if name == "measures" and isinstance(value, str):
+        value = (value,)
     if isinstance(value, list | tuple):
         value = tuple(value)
     kind = annotation.removesuffix(" | None")
     parts = value if isinstance(value, tuple) else (value,)
     several = kind.startswith("tuple")
-    if isinstance(value, tuple) != several or not all(_is(part, _KINDS[kind]) for part in parts):
-        raise InputError(f"option {name!r} is {value!r}, not {annotation}")
+    types, expected = _KINDS[kind]
+    if isinstance(value, tuple) != several or not all(_is(part, types) for part in parts):
+        raise InputError(f"{name} is {shown(value):.80}; it is {_EXPECTED.get(name, expected)}")
     return value
+
+
+def shown(value: object) -> str:
+    """A value as a TOML file has it, near enough to be found there."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, date | time):
+        return str(value)
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
 
 
 def _is(value: object, kinds: tuple[type, ...]) -> bool:
@@ -257,14 +262,18 @@ def _is(value: object, kinds: tuple[type, ...]) -> bool:
     return isinstance(value, kinds) and not (isinstance(value, float) and not math.isfinite(value))
 
 
-#: The Python types that fit an option, by its annotation.
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "str": (str,),
-    "tuple[str, ...]": (str,),
-    "tuple[float, ...]": (int, float),
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "ScaleName": (str,),
-    "LangChoice": (str,),
+#: The Python types that fit an option, by its annotation, and what to say of others.
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "str": ((str,), "a text"),
+    "tuple[str, ...]": ((str,), 'a list of texts such as ["a", "b"]'),
+    "tuple[float, ...]": ((int, float), "a list of numbers such as [0.4, 1.2]"),
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number such as 0.5"),
+    "bool": ((bool,), "true or false"),
+    "ScaleName": ((str,), "'graded' (0-3) or 'binary' (yes/no)"),
+    "LangChoice": ((str,), "'auto', 'zh' or 'en'"),
+}
+_EXPECTED = {
+    "as_of": 'a day such as "2026-05-01"',
+    "measures": 'a list of measures such as ["nDCG@10", "AP@10"]',
 }

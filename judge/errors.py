@@ -9,6 +9,7 @@
     ├── Unreadable          a reply holds no verdict          -> one re-ask, then a failed judgment
     └── CallError           one call to a model failed
         ├── Transient       try the same request again        -> retried, then a failed judgment
+        │   └── Unconnected nobody heard of the call          -> the run stops soon if nobody ever did
         ├── Conceded        ask again at once, with less      -> the adapter has given something up
         ├── Declined        final for this pair               -> a failed judgment
         └── AccountRefused  no call can succeed               -> the run stops, exit 3
@@ -95,6 +96,17 @@ class CallError(JudgeError):
 
 class Transient(CallError):
     """A fault that may pass: kinds rate_limit, server_error, transport."""
+
+
+class Unconnected(Transient):
+    """No connection came about, so nobody heard of the call: kind transport.
+
+    `lasting` is True when waiting alone will not help: no such host, no TLS, a proxy that refuses.
+    """
+
+    def __init__(self, kind: str, detail: str, *, lasting: bool) -> None:
+        super().__init__(kind, detail)
+        self.lasting = lasting
 
 
 class Conceded(CallError):

@@ -7,6 +7,7 @@ dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─�
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
@@ -15,7 +16,7 @@ from typing import Any
 
 from judge import setup
 from judge.assess import estimate as estimating
-from judge.assess.judging import together
+from judge.assess.judging import Judging, together
 from judge.assess.price import common
 from judge.assess.sitting import judge_in_turn
 from judge.assess.stop import Stop
@@ -54,7 +55,7 @@ def run(
     when verdicts can't be kept, Interrupted after Ctrl-C. An `Outcome` has `incomplete` set when the
     account, the budget or the server ended the judging, or too few pairs could be judged.
     """
-    measures = setup.measures(config.measures, config.depth)
+    measures = setup.measures_of(config)
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     data = setup.dataset(config, rows)
@@ -76,11 +77,15 @@ def run(
         asked = Asked(assessor, config.grading, config.repeats, measures, cost, tests)
         outcome = measure(folder.path, Held(data, pooled, judgments, asked, members))
         files.write(folder, outcome)
+    incomplete = _incomplete(outcome.summary, judging, config.min_coverage)
+    warnings = [*data.warnings, *judging.warnings]
+    if incomplete is None and (why := _failures(judging.judgments)):
+        warnings.append(f"not every pair has a grade{why}")
     return replace(
         outcome,
-        warnings=(*data.warnings, *judging.warnings),
+        warnings=tuple(warnings),
         calls_made=judging.calls_made,
-        incomplete=_incomplete(outcome.summary, judging.stopped, config.min_coverage),
+        incomplete=incomplete,
     )
 
 
@@ -141,23 +146,43 @@ def estimate(config: Config) -> Mapping[str, Any]:
     return {**size, "assessors": found}
 
 
-def _incomplete(totals: Mapping[str, Any], stopped: Exception | None, least: float) -> Incomplete | None:
+def _incomplete(totals: Mapping[str, Any], judging: Judging, least: float) -> Incomplete | None:
     members = (totals["panel"] or {}).get("members", ())
     wanted = totals["judgments"] * (len(members) or 1)
     missing = wanted - sum(each["judged"] for each in members or [totals])
-    if stopped is not None:
-        return Incomplete(f"stopped with {missing:,} of {wanted:,} unjudged: {stopped}")
+    if judging.stopped is not None:
+        return Incomplete(f"stopped with {missing:,} of {wanted:,} unjudged: {judging.stopped}")
     if not wanted and any(row["errors"] for row in totals["engines"].values()):
         return Incomplete("there was nothing to judge: the dataset holds no result, but engines that broke")
     for member in members:
         if member["judged"] < least * totals["judgments"]:
             return Incomplete(
                 f"{member['name']} judged {member['judged']:,} of {totals['judgments']:,} pairs, less than"
-                f" --min-coverage {least:.0%}; the same command asks it again for the rest"
+                f" --min-coverage {least:.0%}{_failures(judging.judgments, member['name'])};"
+                f" {_advice(judging.judgments)}"
             )
     if totals["coverage"] < least:
         return Incomplete(
-            f"only {totals['coverage']:.2%} of the pairs were judged, less than --min-coverage {least:.0%};"
-            " the same command asks again for the rest"
+            f"only {totals['coverage']:.2%} of the pairs were judged, less than --min-coverage {least:.0%}"
+            f"{_failures(judging.judgments)}; {_advice(judging.judgments)}"
         )
     return None
+
+
+def _advice(judgments: Iterable[Judgment]) -> str:
+    """What gets grades for the pairs that have none."""
+    if {judgment.error for judgment in judgments} <= {None, "no_text"}:
+        return "add the texts that are missing and name another --out: what was judged is not paid again"
+    return "the same command asks again for the rest"
+
+
+def _failures(judgments: Iterable[Judgment], assessor: str = "") -> str:
+    """Why most judgments (of `assessor`) failed that somebody has words for, and in what words most did."""
+    failed = [
+        (each.error, each.detail) for each in judgments if each.detail and assessor in ("", each.assessor)
+    ]
+    if not failed:
+        return ""
+    [(kind, count)] = Counter(kind for kind, _ in failed).most_common(1)
+    [(detail, _)] = Counter(detail for each, detail in failed if each == kind).most_common(1)
+    return f" ({count:,} of {len(failed):,} failed with {kind!r}: {detail})"

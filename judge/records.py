@@ -162,6 +162,7 @@ class Usage:
 class Completion:
     """What a model answered: the final text only, never its reasoning.
 
+    `finish_reason` is the server's word in lower case, `length` when the answer was cut or broken off.
     `model` is the name the server says it served, `params` the parameters as sent on the wire,
     `usage` is None when the server did not say.
     """
@@ -187,7 +188,8 @@ class Verdict:
 class Judgment:
     """The durable record of judging one pair once.
 
-    Exactly one of `grade` and `error` is None; a failed judgment keeps the unreadable `reply`.
+    Exactly one of `grade` and `error` is None; a failed judgment keeps the unreadable `reply`, and in
+    `detail` what the server, or whoever read the reply, said of it.
     `served_model` is the name that the server gave the model which graded (`""`: it gave none), None
     where no model did, or the run was written before names were kept.
     """
@@ -205,6 +207,7 @@ class Judgment:
     usage: Usage | None
     flags: tuple[str, ...] = ()
     served_model: str | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

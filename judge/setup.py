@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from judge.assess.price import Price
 from judge.assess.prompt import default_directory, load
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
-from judge.config import Config, environment, quiet_deepeval, tables
+from judge.config import Config, environment, quiet_deepeval
+from judge.dataset.absent import remark
 from judge.dataset.labels import Label
 from judge.dataset.read import read, read_trec
 from judge.errors import InputError, SetupError
@@ -28,6 +30,7 @@ from judge.models import Model, open_model
 from judge.models.access import public_part
 from judge.records import BINARY, GRADED, Dataset, Scale, ScaleName
 from judge.report.rundir import RunFolder, dump
+from judge.tomlfile import tables
 
 #: A dataset in this process instead of a file: one mapping a result.
 Rows = Iterable[Mapping[str, Any]]
@@ -35,24 +38,54 @@ Rows = Iterable[Mapping[str, Any]]
 
 def dataset(config: Config, rows: Rows | None = None) -> Dataset:
     """The dataset that was asked for; raises InputError when it is missing or bad."""
+    data = _dataset(config, rows)
+    source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
+    return replace(data, warnings=(*data.warnings, *remark(data.rankings, config.depth, source)))
+
+
+def _dataset(config: Config, rows: Rows | None) -> Dataset:
     if rows is not None:
         return read(rows, lang=config.lang, max_chars=config.max_chars)
+    _check_inputs(config)
     if config.trec_runs:
-        if not (config.topics and config.docs) or config.data:
-            raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
-        runs = [Path(path) for path in config.trec_runs]
-        topics, docs = Path(config.topics), Path(config.docs)
+        (topics,), (docs,), runs = (_files(config, name) for name in ("topics", "docs", "trec_runs"))
         return read_trec(topics, docs, runs, lang=config.lang, max_chars=config.max_chars)
-    if not config.data:
-        raise InputError("no dataset was named; give a .jsonl, .csv or .parquet file (see judge run --help)")
-    return read(Path(config.data), lang=config.lang, max_chars=config.max_chars)
+    (data,) = _files(config, "data")
+    return read(data, lang=config.lang, max_chars=config.max_chars)
+
+
+def _check_inputs(config: Config) -> None:
+    with config.written.about("data", "topics", "docs", "trec_runs"):
+        if config.trec_runs and (not (config.topics and config.docs) or config.data):
+            raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
+        if not (config.trec_runs or config.data):
+            raise InputError(
+                "no dataset was named; give a .jsonl, .csv or .parquet file (see judge run --help)"
+            )
+
+
+def _files(config: Config, name: str) -> list[Path]:
+    """The files that option `name` names; raises InputError when one isn't there."""
+    value = getattr(config, name)
+    paths = [Path(each) for each in (value if isinstance(value, tuple) else (value,))]
+    config.written.check(name, *paths)
+    return paths
 
 
 def measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
-    """The measures called `names`, or the defaults; raises InputError for unknown or too deep ones."""
-    chosen = defaults(depth) if names is None else parse_all(names)
+    """The measures called `names`, or the defaults; raises InputError for unknown or too deep ones.
+
+    A name may be a text of several.
+    """
+    chosen = defaults(depth) if names is None else parse_all(", ".join(names))
     check_depth(chosen, depth)
     return chosen
+
+
+def measures_of(config: Config) -> tuple[Measure, ...]:
+    """The measures that were asked for, or the defaults; raises InputError for unknown or too deep ones."""
+    with config.written.about("measures"):
+        return measures(config.measures, config.depth)
 
 
 def labels_scale(
@@ -88,12 +121,14 @@ def model(config: Config, name: str | None = None) -> Model:
 
     Raises SetupError when a key, an extra or the name is missing.
     """
-    name = name or config.model
+    with config.written.about("model", "base_url"):
+        return _model(config, name or config.model)
+
+
+def _model(config: Config, name: str) -> Model:
     if not name:
         raise InputError("no model was named; add -m openai:NAME, dashscope:NAME, langchain:… or lexical")
     spec, at, address = name.partition("@http")
-    if "?" in address:
-        raise SetupError(f"the address of {spec!r} has a query; keys come from the environment")
     return open_model(
         spec,
         base_url=f"http{address}" if at else config.base_url,
@@ -109,7 +144,9 @@ def assessor(config: Config, model: Model) -> Assessor:
     if config.assessor == "deepeval":
         return _deepeval(config, model)
     directory = Path(config.prompts) if config.prompts else default_directory()
-    return Assessor(model, load(directory, config.grading), config.grading, config.as_of)
+    with config.written.about("prompts"):
+        prompts = load(directory, config.grading)
+    return Assessor(model, prompts, config.grading, config.as_of)
 
 
 def assessors(config: Config) -> list[Assessor]:
@@ -148,18 +185,21 @@ def price(config: Config, model: Model) -> Price | None:
     if not model.endpoint and model.name == "lexical":
         return pricing.FREE
     files = (*([Path(config.prices)] if config.prices else []), pricing.SHIPPED)
-    rows = [row for file in files for row in pricing.read(tables(file, "prices"), file.name)]
+    with config.written.about("prices"):
+        rows = [row for file in files for row in pricing.read(tables(file, "prices"), file.name)]
     return pricing.find(rows, model.name, model.endpoint)
 
 
 def limits(config: Config, model: Model) -> Limits:
     """How hard the run may try; raises InputError when a budget can't be kept for want of a price."""
     known = price(config, model)
-    if config.budget is not None and known is None:
-        raise InputError(
-            f"budget needs a price, and none is known for {model.name} at {model.endpoint or 'its server'}:"
-            " add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE"
-        )
+    with config.written.about("budget"):
+        if config.budget is not None and known is None:
+            raise InputError(
+                f"budget needs a price, and none is known for {model.name} at"
+                f" {model.endpoint or 'its server'}: add --price INPUT,OUTPUT (USD per million tokens) or"
+                " --prices FILE"
+            )
     return Limits(
         concurrency=config.concurrency,
         attempts=config.attempts,

@@ -138,7 +138,7 @@ def test_a_shell_hears_the_same_and_gets_an_exit_code(plain: Path) -> None:
 
 def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
     said = agree(plain, "--qrels", plain / "qrels.txt")
-    assert "they agree almost perfectly: the same on 100.0% of the pairs, kappa 1.000" in said
+    assert "they agree very well: the same on 100.0% of the pairs, kappa 1.000" in said
     found = written(plain)
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert found[name] == {"value": 1, "ci95": [1, 1]}
@@ -222,7 +222,7 @@ def test_labels_about_nothing_are_counted(plain: Path, tmp_path: Path) -> None:
     ("content", "says"),
     [
         ("q0 0 d-nothing 1\n", "none of 1 labels is about this run"),
-        ("q0 0 a 1\nq0 0 b\n", "labels:2: has 3 columns"),
+        ("q0 0 a 1\nq0 0 b\n", "labels:2: is 'q0 0 b'; labels are"),
         ("query_id,snippet_id,grade\nq0,a,1\nq0,b,good\n", "labels:3: field 'grade' is 'good'"),
         ("q0 0 a 1\nq0 0 a 2\n", "labels:2: field 'grade'"),
         ("", "labels: is empty"),
@@ -502,7 +502,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     ("broken", "line", "says"),
     [
         ("people", "q1 0 b good", "people:2: field 'grade' is 'good'"),
-        ("assessor", "q1 0 b", "assessor:2: has 3 columns"),
+        ("assessor", "q1 0 b", "assessor:2: is 'q1 0 b'; labels are"),
         ("run", "q1 Q0 b 2 9", "run:2: has 5 columns"),
         ("run", "q1 Q0 b 2 high e", "run:2: field 'rank' is '2' and 'score' 'high'"),
         ("run", "q1 Q0 b 2 nan e", "run:2: field 'score' is 'nan', not a number"),

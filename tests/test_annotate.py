@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.annotate.serving import Serving, judged, serving
-from tests.browser import opened, serious
+from tests.browser import address_of, opened, serious
 from tests.worlds import command, write_rows
 
 # A crowded machine may need its time; what is right comes as soon as it can.
@@ -103,6 +104,8 @@ def finish(page: Page, seen: list[str]) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#agreement")).to_contain_text("20 pairs of 5 queries that both of you graded")
     expect(page.locator("#agreement")).to_contain_text("On relevant or not you agree on")
+    # Landis & Koch's words as `judge agree` has them.
+    expect(page.locator("#agreement")).to_contain_text(re.compile(r"you agree [\w ]+: kappa −?[01]\.\d\d"))
 
 
 def agreed(run: Path, said: str) -> None:
@@ -236,14 +239,56 @@ def test_anybody_can_use_it_on_any_screen(
     with opened(browser, looked_at.url, viewport=size, color_scheme=scheme, locale=locale) as it:
         ready(it.page, 0)
         it.page.click("#rules-name")
-        it.page.click("#keys-name")
+        assert serious(it.page) == []
+        it.page.click("#keys")
         assert serious(it.page) == []
         assert it.page.evaluate("document.documentElement.scrollWidth") <= width
         # Whoever speaks to the machine turns single keys off.
         it.page.uncheck("#shortcuts")
+        it.page.keyboard.press("Escape")
         it.page.keyboard.press("3")
         assert it.page.get_attribute("body", "data-state") == "ready"
         assert it.complaints == []
+
+
+def test_a_question_mark_lists_the_keys_and_nothing_is_labelled_behind_the_list(
+    browser: Browser, looked_at: Serving
+) -> None:
+    with opened(browser, looked_at.url, locale="en-GB") as it:
+        ready(it.page, 0)
+        it.page.keyboard.press("?")
+        keys = it.page.get_by_role("dialog", name="Keys")
+        expect(keys).to_contain_text("look back and forward")
+        it.page.keyboard.press("3")
+        keys.get_by_role("button", name="Close").click()
+        expect(keys).to_be_hidden()
+        assert looked_at.ask("/state")[1]["labelled"] == 0
+        it.page.locator("#comment").press("?")
+        expect(keys).to_be_hidden()
+        expect(it.page.locator("#comment")).to_have_value("?")
+
+
+def test_it_looks_as_the_report_does(browser: Browser, looked_at: Serving, run: Path) -> None:
+    def looks(page: Page) -> list[str]:
+        style = "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)"
+        names = ("--paper", "--ink", "--shade", "--accent", *(f"--grade-{grade}" for grade in range(4)))
+        button = "getComputedStyle(document.getElementById('language'))"
+        edges = [page.evaluate(f"{button}.{name}") for name in ("backgroundColor", "border", "borderRadius")]
+        return [*(page.evaluate(style, name) for name in names), *edges]
+
+    with opened(browser, address_of(run / "report.html"), locale="en-GB") as it:
+        light = looks(it.page)
+        it.page.get_by_role("button", name="Dark").click()
+        dark = looks(it.page)
+    with opened(browser, looked_at.url, locale="en-GB") as it:
+        ready(it.page, 0)
+        assert looks(it.page) == light
+        it.page.get_by_role("button", name="Dark").click()
+        assert looks(it.page) == dark != light
+        it.page.reload()
+        ready(it.page, 0)
+        it.page.get_by_role("button", name="Light").click()
+        assert looks(it.page) == light
 
 
 @pytest.fixture(scope="module")

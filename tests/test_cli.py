@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judge import example
-from tests.loopback.server import LoopbackServer
+from tests.loopback.server import LoopbackServer, Reply
 from tests.worlds import command, numbered, results, says_its_grade, write_rows
 
 
@@ -61,6 +61,22 @@ def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> N
             name: answer["snippets"] for name, answer in new["engines"].items()
         }
     assert (demo / "scores.csv").read_text("utf-8").startswith("engine,query_id,repeat,measure,value,")
+
+
+def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
+    """What `judge measures` prints has spaces and commas inside parentheses; both also separate."""
+    asked = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
+    names = ["RBP(rel=1,p=0.8)@10", "nDCG(own,dcg='exp-log2')@4", "AP@10", "P@5"]
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 3)), tmp_path / "runs" / "x"
+    done = command("run", data, "-m", "lexical", "--out", out, "--measures", asked)
+    assert done.returncode == 0, done.stderr
+    assert results(out)["summary"]["measures"] == names
+    done = command("score", out, "--measures", asked.replace("AP@10", "AP@5"))
+    assert done.returncode == 0, done.stderr
+    assert results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
+    done = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
+    assert done.returncode == 0, done.stderr
+    assert "RBP(rel=1,p=0.8)@10" in done.stdout
 
 
 def test_scoring_again_with_the_run_s_own_measures_changes_no_byte(tmp_path: Path) -> None:
@@ -129,6 +145,18 @@ def test_a_missing_key_says_which_variable_to_set(tmp_path: Path) -> None:
         assert variable in done.stderr
 
 
+def test_what_a_server_says_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 1))
+    refusal = Reply(status=401, body=json.dumps({"error": {"message": "\x1b[2J\u202egone"}}))
+    with LoopbackServer(lambda _: refusal) as server:
+        done = command(
+            "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "r"
+        )
+    assert done.returncode == 3
+    assert r"\x1b[2J\x202egone" in done.stderr
+    assert done.stderr.replace("\n", "").isprintable()
+
+
 def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path) -> None:
     toml = tmp_path / "judge.toml"
     toml.write_text('model = "lexical"\nscale = "binary"\nmeasures = ["P@5"]\ndepth = 5\n')
@@ -141,7 +169,8 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     toml.write_text('modle = "lexical"\n')
     assert "did you mean 'model'" in command("run", example.path(), "--config", toml).stderr
     toml.write_text('model = "lexical"\ndepth = "ten"\n')
-    assert "option 'depth' is 'ten'" in command("run", example.path(), "--config", toml).stderr
+    said = f"judge: {toml}: depth is 'ten'; it is a whole number\n"
+    assert command("run", example.path(), "--config", toml).stderr == said
 
 
 def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(tmp_path: Path) -> None:
@@ -207,7 +236,9 @@ def test_help_lists_every_command() -> None:
 
 
 ENDING = """
-from judge.cli import main
+import sys
+
+from judge.cli import app, main
 from judge.errors import Interrupted
 
 def trips():
@@ -219,13 +250,29 @@ def trips():
 def breaks():
     raise ZeroDivisionError("api_key=sk-canary-5b1d9f")
 
+def denied():
+    raise PermissionError(13, "Permission denied", "runs/x")
+
+@app.command()
+def hangs_up():
+    raise BrokenPipeError(32, "Broken pipe")
+
+def is_hung_up_on():
+    sys.argv[1:] = ["hangs-up"]
+    app()
+
 main({})
 """
 
 
 @pytest.mark.parametrize(
     ("what", "code", "said"),
-    [("trips", 130, "judge: interrupted; kept"), ("breaks", 70, "ZeroDivisionError")],
+    [
+        ("trips", 130, "judge: interrupted; kept"),
+        ("breaks", 70, "ZeroDivisionError"),
+        ("denied", 3, "judge: runs/x: Permission denied\n"),
+        ("is_hung_up_on", 70, "BrokenPipeError"),
+    ],
 )
 def test_how_a_command_ends_that_no_one_foresaw(what: str, code: int, said: str) -> None:
     """A signal may be heard inside a library, and a crash is no regression; neither tells a key."""

@@ -108,6 +108,43 @@ def test_what_failed_is_said_with_how_to_go_on(tmp_path: Path) -> None:
     assert CANARY not in done.stdout + done.stderr
 
 
+def test_each_engine_has_a_line_that_says_how_it_did_and_why(tmp_path: Path) -> None:
+    pages = {
+        "found": Page(results("tea", 2)),
+        "bare": Page([("tea", "https://a.example", ""), *results("tea", 1)]),
+        "nothing": Page(),
+        "odd": Page(status=400, body="odd"),
+        "boom": Page(status=500, body="boom"),
+    }
+    write_queries(tmp_path, "found", "bare", "nothing", "odd", "boom", "boom ")
+
+    def page(asked: Searched) -> Page:
+        if asked.engine == "searxng":
+            return pages[asked.query.strip()]
+        return pages["boom" if "boom" in asked.query else "found"]
+
+    with EngineServer(page) as server:
+        done = command(*words(tmp_path, server, "searxng", "tavily"))
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.splitlines()[:2] == [
+        "searxng: answered 3 of 6, 1 of them with nothing; 1 of 4 results has no text but its title"
+        " (looked for in 'content'); broke on 3, 2 of them: server_error: HTTP 500: boom",
+        "tavily: answered 4 of 6; broke on 2: server_error: HTTP 500: boom",
+    ]
+    assert "searxng on 3, tavily on 2 of 6 queries" in done.stderr
+
+
+@pytest.mark.parametrize(("patience", "least"), [("0", 1), ("1.5", 2)])
+def test_an_engine_that_wants_to_be_left_alone_is_waited_for_as_long_as_one_likes(
+    patience: str, least: int, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda _: Page(status=429, body="slow down")) as server:
+        done = command(*words(tmp_path, server, "searxng"), "--patience", patience)
+    assert "broke on 1: rate_limit: HTTP 429: slow down" in done.stdout
+    assert least <= len(server.searched) <= 2 * least  # whatever --attempts says, which is 1
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -123,7 +123,7 @@ def test_a_snippet_at_three_engines_is_judged_once(tmp_path: Path) -> None:
         done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
                        server.openai_url, "--out", out)  # fmt: skip
         assert len(server.asked) == 1
-    assert "3 results, 1 pairs to judge" in done.stdout
+    assert "3 results, 1 pair to judge" in done.stdout
     engines = results(out)["queries"][0]["engines"]
     assert len({engine["snippets"][0]["document"] for engine in engines.values()}) == 1
     assert {engine["scores"]["nDCG@10"] for engine in engines.values()} == {1.0}
@@ -242,7 +242,7 @@ def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -
 def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
     rows = [
         {"query": "q", "engine": "a", "snippet": snippet}
-        for snippet in ("", None, "<div><br/><!-- x --></div>", "text grade=3")
+        for snippet in ("", " ", "<div><br/><!-- x --></div>", "text grade=3")
     ]
     out = tmp_path / "runs" / "one"
     with LoopbackServer(says_its_grade) as server:
@@ -253,6 +253,60 @@ def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
     snippets = results(out)["queries"][0]["engines"]["a"]["snippets"]
     assert [snippet["judgments"][0]["grade"] for snippet in snippets] == [0, 0, 0, 3]
     assert all("empty_snippet" in snippet["judgments"][0]["flags"] for snippet in snippets[:3])
+
+
+def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n2\ty\n")
+    (tmp_path / "d.tsv").write_text("d1\ttext grade=3\nd3\ttext grade=1\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 10 A\n1 Q0 dX 2 9 A\n2 Q0 d3 1 5 A\n")
+    out = tmp_path / "runs" / "one"
+    files = ("--topics", tmp_path / "t.tsv", "--docs", tmp_path / "d.tsv", "--run", tmp_path / "a.run")
+    with LoopbackServer(says_its_grade) as server:
+        words = ("run", *files, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
+        done = command(*words)
+        enough = command(*words, "--min-coverage", 0.5)
+        assert len(server.asked) == 2
+    assert (done.returncode, enough.returncode) == (3, 0), done.stderr
+    assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in done.stdout
+    line = "1 document is not in d.tsv, first 'dX' of topic '1': left unjudged"
+    assert line in done.stdout
+    assert "failed: no_text 1. No model was asked" in done.stdout
+    assert "no text at all" not in done.stdout
+    assert "the same command" not in done.stderr
+    (given,) = results(out)["queries"][0]["engines"]["A"]["snippets"][1]["judgments"]
+    assert (given["grade"], given["error"], given["flags"]) == (None, "no_text", ["no_text"])
+    assert (out / "qrels.txt").read_text() == "1 0 d1 3\n2 0 d3 1\n"
+    assert line in command("score", out).stdout
+    (remark,) = results(out)["summary"]["remarks"]
+    assert remark.startswith(line)
+    assert "1 document is not in d.tsv, first" in (out / "report.html").read_text()
+
+
+def test_no_measure_is_not_the_default_ones(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
+    words = ("run", data, "-m", "lexical", "--out", out)
+    refused = command(*words, "--measures", "")
+    assert (refused.returncode, out.exists()) == (2, False)
+    assert "no measure is named" in refused.stderr
+    done = command(*words)
+    assert "1 result, 1 pair to judge" in done.stdout, done.stderr
+    assert "judging 1 pair\n" in done.stderr
+    assert command("score", out, "--measures", "").returncode == 2
+
+
+def test_what_mends_a_broken_file_is_said_and_works(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
+    words = ("run", data, "-m", "lexical", "--out", out)
+    assert command(*words).returncode == 0
+    whole = (out / "results.json").read_text()
+    for name, commands in (("results.json", ("report", "score")), ("judgments.jsonl", ("score",))):
+        (out / name).write_text((out / name).read_text()[:40])
+        for word in commands:
+            refused = command(word, out)
+            assert refused.returncode == 2
+            assert "the judge run that made it writes it anew, without a call" in refused.stderr
+        assert command(*words).returncode == 0
+    assert (out / "results.json").read_text() == whole
 
 
 def start(*words: object) -> subprocess.Popen[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from judge.config import Config
 from judge.dataset.labels import Label
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Scale, ScaleName
@@ -75,3 +76,9 @@ def test_a_grade_above_the_scale_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=says):
         labels_scale(grades, run, asked)
+
+
+@pytest.mark.parametrize("out", ["", ".", "./", "..", "runs/.."])
+def test_a_run_has_a_folder_of_its_own(out: str) -> None:
+    with pytest.raises(InputError, match=r"out is '.*'; it is a run's own folder, such as runs/one"):
+        Config(out=out)

@@ -13,9 +13,10 @@ from playwright.sync_api import Browser, expect
 from judge.errors import InputError
 from judge.nightly import trend_page
 from tests.browser import Watched, address_of, opened, serious
-from tests.nightly.records import month, night, written
+from tests.nightly.records import drift, month, night, regression, written
 from tests.report.test_charts_looks import STICKS_OUT
 
+FINE = "2026-05-30: fine for 6 nights; last alarm 2026-05-24: bing."
 HOSTILE = '<img src=x onerror=alert(1)>"\u202e`'
 
 
@@ -51,7 +52,7 @@ def test_nothing_sticks_out_and_axe_finds_nothing_serious(
 
 def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: Watched) -> None:
     page = watched.page
-    expect(page.locator("h1")).to_have_text("2026-05-30: fine.", use_inner_text=True)
+    expect(page.locator("h1")).to_have_text(FINE, use_inner_text=True)
     titles = page.locator("figcaption h3").all_inner_texts()
     assert titles == [
         "sDCG@10, night by night",
@@ -80,6 +81,55 @@ def test_charts_mark_alarms_changes_and_nights_that_are_missing(watched: Watched
     assert (pointed.text_content() or "").startswith("2026-05-19 bing 0.5")
 
 
+def test_what_was_paid_is_what_the_night_paid(watched: Watched) -> None:
+    table = watched.page.locator("table.nights")
+    expect(table.locator("thead th").last).to_have_text("paid, USD", use_inner_text=True)
+    expect(table.locator("tbody tr").first.locator("td").last).to_have_text("0.0412", use_inner_text=True)
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_on_a_telephone_a_night_is_a_block_and_nothing_is_cut(
+    browser: Browser, trend: Path, locale: str
+) -> None:
+    with opened(browser, address_of(trend), viewport={"width": 390, "height": 900}, locale=locale) as found:
+        table = found.page.locator("table.nights")
+        assert table.evaluate("each => each.parentElement.scrollWidth <= each.parentElement.clientWidth")
+        drift = table.locator("tr", has_text="2026-05-09")
+        expect(drift).to_contain_text("the server names another model: 'other', 'fake' in the baseline")
+        label = "paid, USD" if locale == "en-US" else "当晚费用（美元）"
+        expect(drift.get_by_text(label, exact=True)).to_be_visible()
+
+
+def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path: Path) -> None:
+    bing = regression() | {"because": ["bing: AP@10 fell by 0.031", "bing: sDCG@10 fell by 0.022"]}
+    first = night("2026-05-01", status="no baseline", because=["there is no baseline yet"], gate=None)
+    path = trend_page.write(written(tmp_path, [first, drift(), bing]))
+    with opened(browser, address_of(path), locale="zh-CN") as found:
+        expect(found.page.locator(".minds")).to_contain_text(
+            "bing：AP@10 下降 0.031，从 0.620 到 0.589，100 个查询"
+        )
+        unset = found.page.locator("table.nights tr", has_text="2026-05-01").locator("td.why")
+        expect(unset).to_have_text(
+            "还没有基线，所以不作比较；用 judge baseline set 设定", use_inner_text=True
+        )
+        # What is known as a sentence alone is shown as it is stored.
+        expect(found.page.locator("table.nights")).to_contain_text("29 of 60 canaries changed")
+        expect(found.page.get_by_text("原因中的英文句子是 night.json 里存的原文。")).to_be_visible()
+    with opened(browser, address_of(path), locale="en-US") as found:
+        expect(found.page.locator(".minds p:visible").first).to_have_text("bing: AP@10 fell by 0.031")
+
+
+def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp_path: Path) -> None:
+    written(tmp_path, [night("2026-05-01"), night("2026-05-03")])
+    (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
+    path = trend_page.write(tmp_path)
+    for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "开始后没有完成：")):
+        with opened(browser, address_of(path), locale=locale) as found:
+            said = found.page.locator(".sampled")
+            expect(said).to_contain_text(f"2026-05-02 {words}judge nightly judge.toml --date 2026-05-02")
+            assert found.page.locator("table.nights tbody tr").count() == 2
+
+
 def test_language_and_shade_switch(watched: Watched) -> None:
     page = watched.page
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -87,7 +137,9 @@ def test_language_and_shade_switch(watched: Watched) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
     page.get_by_role("button", name="中文").click()
     expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
-    expect(page.locator("h1")).to_have_text("2026-05-30：正常。", use_inner_text=True)
+    expect(page.locator("h1")).to_have_text(
+        "2026-05-30：连续 6 晚正常；上次报警 2026-05-24：bing。", use_inner_text=True
+    )
     labels = page.locator("svg.chart").first.get_attribute("aria-labelledby")
     assert labels == "chart-trend-sDCG-10-title-zh"
     assert page.locator(f"#{labels}").text_content() == "逐晚的 sDCG@10"
@@ -122,7 +174,7 @@ def test_it_prints_with_every_table_open_and_on_white(browser: Browser, trend: P
 
 def test_without_javascript_everything_is_there_in_english(browser: Browser, trend: Path) -> None:
     with opened(browser, address_of(trend), java_script_enabled=False, locale="zh-CN") as found:
-        expect(found.page.locator("h1")).to_have_text("2026-05-30: fine.", use_inner_text=True)
+        expect(found.page.locator("h1")).to_have_text(FINE, use_inner_text=True)
         expect(found.page.locator("svg.chart").first).to_be_visible()
         expect(found.page.locator(".switches")).to_be_hidden()
         assert found.page.locator(".zh:visible").count() == 0
@@ -159,6 +211,8 @@ def test_a_year_of_many_engines_is_drawn_and_says_what_it_leaves_out(
     with opened(browser, address_of(path), viewport={"width": 390, "height": 900}, locale="en-US") as found:
         chart = found.page.locator("svg.chart").first
         expect(chart).to_contain_text("and 2 more engines: see the table")
+        said = "Charts show the last 366 of 420 nights, from 2025-02-27 on; the table has all."
+        expect(found.page.locator("#charts > p")).to_have_text(said, use_inner_text=True)
         assert chart.locator(".letter").count() == 4
         assert found.page.evaluate(STICKS_OUT) == []
 

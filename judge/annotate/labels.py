@@ -28,13 +28,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from judge.annotate.tasks import Key
-from judge.dataset.cells import cell
 from judge.errors import InputError, StoreError
+from judge.report.plan import fitting
 from judge.report.rundir import RunFolder, dump
 
 _NAME = re.compile(r"[^\W_](?:[\w.-]{0,38}[\w-])?")
-# Halves of surrogate pairs have no bytes; control characters end a cell, or the file, for some readers.
-_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,5 +246,4 @@ def _sync_folders(path: Path) -> None:
 
 def _row(decision: Decision) -> Iterable[str]:
     grade = "?" if decision.grade is None else str(decision.grade)
-    comment = cell(_UNFIT.sub("\ufffd", decision.comment))
-    return cell(decision.query_id), cell(decision.snippet_id), grade, comment
+    return fitting(decision.query_id), fitting(decision.snippet_id), grade, fitting(decision.comment)

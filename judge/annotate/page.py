@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
-from importlib.resources import files
 
-import jinja2
-from markupsafe import Markup
+from judge.report.page.frame import environment, hashed, own
 
-_FOLDER = files("judge.annotate") / "templates"
+_HERE = "judge.annotate"
+_STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "page.css"))
+_SCRIPT = tuple((_HERE, f"{each}.js") for each in ("words", "show", "page"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +21,12 @@ class Page:
 
 def page() -> Page:
     """The page, the same for every run and person: what it shows it asks for."""
-    style = _text("page.css")
-    script = "\n".join(map(_text, ("words.js", "show.js", "page.js")))
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(_text("page.html.jinja"))
-    # Both are files of ours; the browser checks them against their hashes below.
-    html = template.render(style=Markup(style), script=Markup(script))  # noqa: S704
+    style, script = own(*_STYLE), own(*_SCRIPT)
+    html = environment(_HERE).get_template("page.html.jinja").render(style=style, script=script)
     rules = (
         "default-src 'none'",
-        f"style-src '{_hash(style)}'",
-        f"script-src '{_hash(script)}'",
+        f"style-src {hashed(style)}",
+        f"script-src {hashed(script)}",
         "connect-src 'self'",
         "img-src data:",
         "base-uri 'none'",
@@ -41,11 +35,3 @@ def page() -> Page:
         "require-trusted-types-for 'script'",
     )
     return Page(html, "; ".join(rules))
-
-
-def _text(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -11,6 +11,7 @@ from typing import Any
 from judge.annotate.labels import Decision, Labels
 from judge.annotate.tasks import Tasks, shown
 from judge.errors import InputError
+from judge.report import words, words_zh
 from judge.report.agreement import People, agreement_json
 from judge.report.reload import Held
 
@@ -88,13 +89,18 @@ class Session:
     def finish(self) -> dict[str, Any]:
         """As `export`, and the decisions are final from now on; `agreement` is what the page tells of it.
 
+        `strength` has words for its kappa in every language, and is None when there is none.
         Raises InputError while a pair is not labelled: whoever knows the model's side labels blind no more.
         """
         left = len(self.tasks.places.keys() - self.labels.current.keys())
         if left:
             raise InputError(f"{left:,} pairs are not labelled yet")
         self.labels.seal()
-        return {**self.export(), "agreement": self._agreement()}
+        agreement = self._agreement()
+        kappa = agreement["kappa_relevant"]["value"] if agreement else None
+        said = {"en": words.strength, "zh": words_zh.strength}
+        strength = None if kappa is None else {lang: say(kappa) for lang, say in said.items()}
+        return {**self.export(), "agreement": agreement, "strength": strength}
 
     @property
     def command(self) -> str:

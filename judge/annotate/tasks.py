@@ -6,7 +6,6 @@ and the order says nothing of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,12 +20,11 @@ from judge.errors import InputError
 from judge.measure.calibrate import ENOUGH_LABELLED
 from judge.measure.calibrate import plan as draw
 from judge.records import Pair, Pool
+from judge.report.page.legible import legible
 
 #: A pair's name: (query_id, snippet_id).
 Key = tuple[str, str]
 
-# What no reader sees and a screen may obey. Joiners stay: cleaning left those that writing needs.
-_HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _COLUMNS = ("query_id", "snippet_id")
 
 
@@ -113,11 +111,6 @@ def shown(pair: Pair, today: str | None) -> dict[str, Any]:
         "date": legible(snippet.date),
         "snippet": legible(snippet.text),
     }
-
-
-def legible(text: str) -> str:
-    """`text` with controls, bidi marks and the like as escapes; joiners and emoji as they are."""
-    return _HIDDEN.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from judge.assess.desk import Seat
 from judge.assess.prompt import Prompts
@@ -34,16 +35,17 @@ class Question:
     key: str
     pair: Pair
     repeat: int
-    prompt: Prompt
+    prompt_version: str
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a question: a verdict to store, or an error and the last reply."""
+    """What became of a question: a verdict to store, or an error, its words and the last reply."""
 
     stored: Stored | None
     error: str | None
     reply: str
+    detail: str = ""
 
 
 class Assessor:
@@ -63,12 +65,19 @@ class Assessor:
         self._key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
 
     def questions(self, pair: Pair, repeats: int) -> list[Question]:
-        """The questions about `pair`, one a repeat, rendered once."""
-        prompt = self._prompts.render(pair, self._as_of)
+        """The questions about `pair`, one a repeat."""
+        prompt = self.prompt(pair)
         known = self._key.copy()
         for text in (prompt.system, prompt.user):
             known.update(f"\n{len(text)}\n{text}".encode())
-        return [Question(_numbered(known, repeat), pair, repeat, prompt) for repeat in range(1, repeats + 1)]
+        return [
+            Question(_numbered(known, repeat), pair, repeat, prompt.version)
+            for repeat in range(1, repeats + 1)
+        ]
+
+    def prompt(self, pair: Pair) -> Prompt:
+        """What the model is asked about `pair`: rendered when needed, the same bytes every time."""
+        return self._prompts.render(pair, self._as_of)
 
     @property
     def prompt_versions(self) -> dict[str, str]:
@@ -77,7 +86,7 @@ class Assessor:
 
     def source(self, question: Question) -> Source:
         """What the store says of `question` in words."""
-        return Source(self.model.name, question.prompt.version, question.repeat)
+        return Source(self.model.name, question.prompt_version, question.repeat)
 
     async def ask(self, question: Question, seat: Seat) -> Answer:
         """Asks the model, and once more for the verdict alone when the reply can't be read.
@@ -87,8 +96,8 @@ class Assessor:
         heard: list[Completion] = []
         flags: tuple[str, ...] = ()
         error: Unreadable | CallError | None = None
-        for again in (False, True):
-            prompt = self._prompts.again(question.pair, self._as_of) if again else question.prompt
+        for render in (self._prompts.render, self._prompts.again):
+            prompt = render(question.pair, self._as_of)
 
             async def complete(prompt: Prompt = prompt) -> Completion:
                 heard.append(await seat.complete(prompt))
@@ -106,7 +115,8 @@ class Assessor:
             else:
                 noticed = (*verdict.flags, *flags, *self._oddities(verdict, heard[-1], prompt))
                 return Answer(_stored(verdict, heard[-1], noticed), None, heard[-1].text)
-        return Answer(None, error.kind if error else None, heard[-1].text if heard else "")
+        reply = heard[-1].text if heard else ""
+        return Answer(None, error.kind if error else None, reply, error.detail if error else "")
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """What the model says when it is asked; raises Unreadable, and what `complete` raises."""
@@ -118,8 +128,7 @@ class Assessor:
         asked, served = self.model.name, completion.model
         if served and not (asked.endswith(served) or served.startswith(asked.rpartition(":")[2])):
             flags.append(f"served_by:{completion.model}")
-        starts = range(len(verdict.reason) - _ECHO + 1)
-        if any(verdict.reason[start : start + _ECHO] in prompt.system for start in starts):
+        if not _instructions(prompt.system).isdisjoint(_stretches(verdict.reason)):
             flags.append("prompt_echo")
         return flags
 
@@ -135,19 +144,28 @@ class Assessor:
             reason=stored.reason if stored else "",
             error=error,
             assessor=self.name,
-            prompt_version=question.prompt.version,
+            prompt_version=question.prompt_version,
             params=stored.params if stored else plain(self.model.params),
             reply=answer.reply,
             usage=stored.usage if stored else None,
             flags=(*question.pair.snippet.flags, *(stored.flags if stored else ())),
             served_model=stored.served_model if stored else None,
+            detail="" if isinstance(answer, Stored) else answer.detail,
         )
 
-    def nothing_to_read(self, question: Question) -> Judgment:
-        """The judgment of a snippet that shows nothing: grade 0, flagged, and no call."""
+    def without_asking(self, question: Question) -> Judgment | None:
+        """The judgment of a snippet in which nothing is to be read, flagged; None where there is something.
+
+        One that the engine showed empty has grade 0. One whose text nobody has is unjudged.
+        """
+        if "no_text" in question.pair.snippet.flags:
+            answer = Answer(None, "no_text", "", "the dataset does not say what the engine showed")
+            return replace(self.judgment(question, answer), assessor="rule:no_text", params={})
+        if "empty_snippet" not in question.pair.snippet.flags:
+            return None
         rule = Stored(
             grade=0,
-            reason=_NOTHING[question.prompt.lang],
+            reason=_NOTHING[question.pair.query.lang],
             flags=(),
             reply="",
             params={},
@@ -156,6 +174,16 @@ class Assessor:
             request_id=None,
         )
         return replace(self.judgment(question, rule), assessor="rule:empty_snippet", served_model=None)
+
+
+def _stretches(text: str) -> Iterator[str]:
+    return (text[start : start + _ECHO] for start in range(len(text) - _ECHO + 1))
+
+
+@lru_cache(maxsize=8)
+def _instructions(system: str) -> frozenset[str]:
+    """All stretches of the instructions, which are the same for every pair."""
+    return frozenset(_stretches(system))
 
 
 def _numbered(known: hashlib._Hash, repeat: int) -> str:

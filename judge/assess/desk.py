@@ -11,10 +11,15 @@ from judge.assess.pace import Turn
 from judge.assess.schedule import Limits, Reserve, retrying
 from judge.assess.stop import Stop
 from judge.assess.store import ANSWERED, LOST, Call
-from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient
+from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient, Unconnected
 from judge.models import Model
 from judge.records import Completion, Prompt
 
+#: Seconds that a server gets which nobody has reached in this run: it may just be starting, unless waiting
+#: will not help.
+_STARTING, _LASTING = 20.0, 0.5
+#: Waits of so many seconds are worth a word.
+_LONG = 60.0
 #: Where calls are written down.
 Ledger = Callable[[Sequence[Call]], None]
 
@@ -28,12 +33,27 @@ class Desk:
         self.stop = stop
         self.gate = Gate(limits.concurrency)
         self.reserve = Reserve(limits.concurrency)
+        #: Whether the server was heard of in this run, whatever it said.
+        self.reached = False
+        #: The longest wait that the server asked for and got, in seconds.
+        self.waited_for = 0.0
         #: The members of a panel spend from one.
         self.allowance = allowance or Allowance(limits)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What there is to say of the server when the work is done."""
+        asked = f"{self.model.endpoint} asked to wait for up to {waiting(self.waited_for)} (Retry-After)"
+        return (asked,) if self.waited_for > _LONG else ()
 
     def seat(self, ledger: Ledger | None = None) -> Seat:
         """A place for one pair, taken by `async with`; calls from there are written down in `ledger`."""
         return Seat(self, ledger)
+
+
+def waiting(seconds: float) -> str:
+    """So many seconds in words."""
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.6g} h"
 
 
 class Seat:
@@ -118,6 +138,7 @@ class Seat:
             desk.allowance.settle(call.usage, desk.limits.price, answered=answered, billed=call.maybe_billed)
             if not answered:
                 self._write_down()
+        desk.reached = True
         desk.reserve.answered()
         self._tell_gate()
         return completion
@@ -129,6 +150,8 @@ class Seat:
 
     def _meet(self, fault: CallError) -> None:
         """Tells those whom `fault` concerns besides this pair."""
+        if not isinstance(fault, Unconnected):
+            self._desk.reached = True
         if isinstance(fault, AccountRefused):
             self._desk.stop.request(fault)  # at once, before anybody takes the slot that this leaves
         elif isinstance(fault, Transient):
@@ -148,8 +171,25 @@ class Seat:
         # Who retries nothing waits for no server to come back either.
         if turned_away or limits.attempts > 1:
             gate.failed(self._turn, fault.retry_after, turned_away=turned_away)
-        if gate.silence() > limits.patience:
-            raise Incomplete(
-                f"no answer from {self._desk.model.endpoint} for {gate.silence():.0f} s, at last: {fault};"
-                " check the server, then run the same command again: what was judged is kept"
-            ) from fault
+        self._despair(fault)
+
+    def _despair(self, fault: Transient) -> None:
+        """Raises Incomplete when the server is silent for too long, or says that it will be.
+
+        That is soon where it never was heard of.
+        """
+        desk, patience = self._desk, self._desk.limits.patience
+        silence = desk.gate.silence()
+        asked = fault.retry_after or 0.0
+        if asked > patience:
+            silence = asked
+            said = f"{desk.model.endpoint} asks to come again in {waiting(asked)} ({fault}); wait for so long"
+        elif isinstance(fault, Unconnected) and not desk.reached:
+            patience = min(patience, _LASTING if fault.lasting else _STARTING)
+            said = f"no connection to {fault.detail}; check --base-url, the network and that the server runs"
+        else:
+            said = f"no answer from {desk.model.endpoint} for {silence:.0f} s, at last: {fault}"
+            said += "; check the server"
+        if silence > patience:
+            raise Incomplete(f"{said}, then run the same command again: what was judged is kept") from fault
+        desk.waited_for = max(desk.waited_for, asked)

@@ -7,13 +7,13 @@ take; without enough of them a rule of thumb stands in, and the estimate says so
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from judge.assess.assessor import Assessor
 from judge.assess.judging import split
-from judge.assess.price import Price
+from judge.assess.price import Price, summed
 from judge.assess.schedule import Limits
 from judge.assess.store import Past, Store
 from judge.records import Pool, Prompt, Usage
@@ -58,14 +58,16 @@ class Estimate:
 
 def estimate(pool: Pool, assessor: Assessor, store: Store | None, repeats: int, limits: Limits) -> Estimate:
     """What judging `pool` would cost now, given what `store` holds already, if there is one."""
-    empty, asked = split(pool, assessor, repeats)
+    ruled, asked = split(pool, assessor, repeats)
     known = store.lookup(asked) if store else {}
     past = store.past(assessor.model.name) if store else []
-    todo = [questions[0].prompt for key, questions in asked.items() if key not in known]
-    judgments = len(empty) + sum(map(len, asked.values()))
+    todo = [questions[0] for key, questions in asked.items() if key not in known]
+    versions = Counter(question.prompt_version for question in todo)
+    judgments = len(ruled) + sum(map(len, asked.values()))
     learned = _learned(past)
-    again = sum(_again(learned, version, n) for version, n in _versions(todo).items())
-    usage = _sum(_expected(learned, todo))
+    unknown = [question.pair for question in todo if question.prompt_version not in learned]
+    again = sum(_again(learned, version, n) for version, n in versions.items())
+    usage = summed((*_by_experience(learned, versions), *map(_by_rule, map(assessor.prompt, unknown))))
     pace = _pace(store.seconds(assessor.model.name)) if store else None
     return Estimate(
         judgments=judgments,
@@ -77,14 +79,10 @@ def estimate(pool: Pool, assessor: Assessor, store: Store | None, repeats: int, 
         price=limits.price,
         usd=None if limits.price is None else limits.price.usd(usage),
         seconds=_seconds(len(todo) + again, pace, limits.concurrency),
-        learned_from=sum(learned[version].calls for version in _versions(todo) if version in learned),
-        by_rule=sum(prompt.version not in learned for prompt in todo),
+        learned_from=sum(learned[version].calls for version in versions if version in learned),
+        by_rule=len(unknown),
         pace=pace,
     )
-
-
-def _versions(prompts: Iterable[Prompt]) -> Counter[str]:
-    return Counter(prompt.version for prompt in prompts)
 
 
 def _learned(past: Iterable[Past]) -> Mapping[str, Past]:
@@ -97,14 +95,15 @@ def _again(learned: Mapping[str, Past], version: str, verdicts: int) -> float:
     return verdicts * (experience.calls / experience.verdicts - 1) if experience else 0.0
 
 
-def _expected(learned: Mapping[str, Past], todo: Sequence[Prompt]) -> Iterable[Usage]:
-    for version, count in _versions(todo).items():
+def _by_experience(learned: Mapping[str, Past], versions: Mapping[str, int]) -> Iterable[Usage]:
+    for version, count in versions.items():
         if version in learned:
             yield _times(learned[version].usage, count / learned[version].counted)
-    for prompt in todo:
-        if prompt.version not in learned:
-            tokens = rough_tokens(prompt.system) + rough_tokens(prompt.user) + _FRAME
-            yield Usage(prompt_tokens=round(tokens), completion_tokens=_REPLY)
+
+
+def _by_rule(prompt: Prompt) -> Usage:
+    tokens = rough_tokens(prompt.system) + rough_tokens(prompt.user) + _FRAME
+    return Usage(prompt_tokens=round(tokens), completion_tokens=_REPLY)
 
 
 def _times(usage: Usage, factor: float) -> Usage:
@@ -112,15 +111,6 @@ def _times(usage: Usage, factor: float) -> Usage:
         prompt_tokens=round(usage.prompt_tokens * factor),
         cached_tokens=round(usage.cached_tokens * factor),
         completion_tokens=round(usage.completion_tokens * factor),
-    )
-
-
-def _sum(usages: Iterable[Usage]) -> Usage:
-    those = list(usages)
-    return Usage(
-        prompt_tokens=sum(usage.prompt_tokens for usage in those),
-        cached_tokens=sum(usage.cached_tokens for usage in those),
-        completion_tokens=sum(usage.completion_tokens for usage in those),
     )
 
 

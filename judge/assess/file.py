@@ -83,6 +83,6 @@ def advice(error: Exception) -> str:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return "; another program keeps it locked, end that one or name another file with --store"
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or isinstance(error, ValueError | TypeError):
         return "; restore a copy of it, or name another file with --store"
     return ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from judge.assess.assessor import Answer, Assessor, Question
 from judge.assess.claiming import PATIENCE, Claim, claimed
 from judge.assess.desk import Desk
-from judge.assess.price import Price
+from judge.assess.price import Price, summed
 from judge.assess.stop import Stopped
 from judge.assess.store import ANSWERED, Call, Store
 from judge.assess.watch import Rounds, Watch
@@ -77,13 +77,13 @@ async def judge_pool(
     Requests that would be identical are made once. Judgments come back in pool order, repeat by
     repeat. Never raises for trouble with the model: see `Judging.stopped`.
     """
-    empty, asked = split(pool, assessor, repeats)
+    ruled, asked = split(pool, assessor, repeats)
     known = store.lookup(asked)
     session = _Session(desk, assessor, store, watch, Rounds(repeats, len(pool.pairs), assessor.scale))
-    session.judgments += [assessor.nothing_to_read(question) for question in empty]
+    session.judgments += ruled
     for key in (key for key in asked if key in known):
         session.judgments += [assessor.judgment(question, known[key]) for question in asked[key]]
-    watch.begin(len(empty) + sum(map(len, asked.values())), len(session.judgments))
+    watch.begin(len(ruled) + sum(map(len, asked.values())), len(session.judgments))
     _tell(session, session.judgments)
     try:
         session.todo += [asked[key] for key in asked if key not in known]
@@ -93,9 +93,8 @@ async def judge_pool(
     order = {(pair.query.id, pair.snippet.id): place for place, pair in enumerate(pool.pairs)}
     judgments = sorted(session.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     cost = total(store.calls(asked), desk.limits.price)
-    return Judging(
-        tuple(judgments), cost, desk.allowance.calls, desk.stop.reason, tuple(_warnings(store, asked))
-    )
+    warnings = (*_warnings(store, asked), *desk.remarks)
+    return Judging(tuple(judgments), cost, desk.allowance.calls, desk.stop.reason, warnings)
 
 
 def _warnings(store: Store, asked: Collection[str]) -> Iterator[str]:
@@ -109,19 +108,20 @@ def _warnings(store: Store, asked: Collection[str]) -> Iterator[str]:
 
 def split(
     pool: Pool, assessor: Assessor, repeats: int
-) -> tuple[list[Question], Mapping[str, Sequence[Question]]]:
-    """Questions that need no call, and the others by store key, first repeats first."""
-    empty: list[Question] = []
+) -> tuple[list[Judgment], Mapping[str, Sequence[Question]]]:
+    """The judgments that need no call, and the other questions by store key, first repeats first."""
+    ruled: list[Judgment] = []
     asked: dict[str, list[Question]] = {}
     rendered = [assessor.questions(pair, repeats) for pair in pool.pairs]
     for repeat in range(repeats):
         for questions in rendered:
             question = questions[repeat]
-            if "empty_snippet" in question.pair.snippet.flags:
-                empty.append(question)
+            judgment = assessor.without_asking(question)
+            if judgment:
+                ruled.append(judgment)
             else:
                 asked.setdefault(question.key, []).append(question)
-    return empty, asked
+    return ruled, asked
 
 
 async def _ask_all(session: _Session) -> None:
@@ -190,7 +190,7 @@ async def _settle(session: _Session, questions: Sequence[Question]) -> None:
     session.moved_at = asyncio.get_running_loop().time()
     _note(session, [session.assessor.judgment(question, answer) for question in questions])
     if isinstance(answer, Answer):
-        _despair(session, answer.error)
+        _despair(session, answer)
 
 
 async def _pay(session: _Session, question: Question, claim: Claim) -> Answer:
@@ -215,13 +215,14 @@ def _tell(session: _Session, judgments: Iterable[Judgment]) -> None:
             session.watch.finished(finished)
 
 
-def _despair(session: _Session, error: str | None) -> None:
+def _despair(session: _Session, answer: Answer) -> None:
     """Gives the server up when it fails pair after pair."""
-    session.failures_in_a_row = session.failures_in_a_row + 1 if error in _SERVER_TROUBLE else 0
+    session.failures_in_a_row = session.failures_in_a_row + 1 if answer.error in _SERVER_TROUBLE else 0
     if session.failures_in_a_row >= HOPELESS:
         raise Incomplete(
-            f"{HOPELESS} pairs in a row failed with {error!r} at {session.assessor.model.endpoint};"
-            " check the server, then run the same command again: what was judged is kept"
+            f"{HOPELESS} pairs in a row failed with {answer.error!r} at {session.assessor.model.endpoint},"
+            f" at last: {answer.detail}; check the server, then run the same command again: what was judged"
+            " is kept"
         )
 
 
@@ -246,11 +247,12 @@ def together(judgings: Collection[Judging]) -> Judging:
 def total(calls: Sequence[Call], price: Price | None) -> Cost:
     """The sum of `calls`."""
     usages = [call.usage for call in calls if call.usage is not None]
+    tokens = summed(usages)
     return Cost(
         calls=len(calls),
-        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
-        cached_tokens=sum(usage.cached_tokens for usage in usages),
-        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        prompt_tokens=tokens.prompt_tokens,
+        cached_tokens=tokens.cached_tokens,
+        completion_tokens=tokens.completion_tokens,
         usd=None if price is None else round(sum(map(price.usd, usages)), 6),
         uncounted=sum(call.outcome == ANSWERED and call.usage is None for call in calls),
         maybe_billed=sum(call.maybe_billed for call in calls),

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import groupby
 from math import inf
+from operator import itemgetter
 
 #: The latest calls are those of so many seconds, but at least so many.
 _SECONDS, _AT_LEAST = 1.0, 20
@@ -17,8 +19,8 @@ _SECONDS, _AT_LEAST = 1.0, 20
 _TOO_MANY, _SHARE = 4, 0.15
 #: The same of the very latest, however many there were in that time.
 _TOO_MANY_AT_ONCE = 8
-#: Most calls are turned away from this number and this share of the latest on.
-_MANY, _MOST = 6, 0.75
+#: Most calls are turned away from this share of the latest on.
+_MOST = 0.75
 #: So many calls at once are too many when most of so many that left beside as many were turned away.
 _CROWD = 3
 #: The share of what a server took that it is asked for next.
@@ -29,18 +31,12 @@ _UNTRIED = 0.02
 _BELOW, _FAR, _FAR_A_SECOND = 0.75, 0.15, 0.8
 #: The same above it, times the answers since, of which so many a second count.
 _NEAR, _COUNTED = 6e-5, 5.0
-#: Answers since calls last began that are too few to have come from anything but scouts.
-_FEW = 5
 #: Seconds over which the first calls are spread, at least and at most.
 _SPREAD = (0.25, 1.0)
 #: Seconds of the first pause, at least and at most, and the calls that every other one leaves out.
 _PAUSE, _BREATH = (1.0, 2.0), 5.0
-#: How often the latter is doubled at most.
-_DOUBLINGS = 5
 #: Seconds of unused rate that may be caught up with: timers are late.
 _CATCH_UP = 0.02
-#: A rate beyond this is none.
-_UNLIMITED = 1e4
 
 
 @dataclass(slots=True)
@@ -67,24 +63,26 @@ class Pace:
         self._too_fast = inf
         self._answers = 0.0
         self._sent: deque[Turn] = deque()
-        self._first = self._begun = self._stuck = 0
+        self._first = self._begun = 0
+        #: Whether nothing was taken at this rate.
+        self._stuck = False
         #: When calls last began, and the answers since.
         self._begun_at, self._taken = -inf, 0
 
     def begin(self, now: float, latency: float, first: int) -> None:
         """Calls begin, or begin again, with number `first`; the server took `latency` seconds to answer.
 
-        Where hardly more than scouts were taken since they last began, that is all that may be asked.
+        Where nothing but scouts was taken at last, no more may be asked than was taken since they began.
         """
         self._taken += 1
         if self.untried:
             self.rate = self._ceiling / min(max(latency, _SPREAD[0]), _SPREAD[1])
-        elif self._stuck and self._taken < _FEW:
+        elif self._stuck:
             self.rate = min(self.rate, self._taken / max(now - self._begun_at, _SECONDS))
         self.next_at = now + 1 / self.rate
         self._begun = self._first = first
         self._begun_at, self._taken = now, 0
-        self._stuck = 0
+        self._stuck = False
 
     def sent(self, turn: Turn) -> None:
         """A call leaves."""
@@ -113,8 +111,6 @@ class Pace:
         else:
             growth = near * counted
         self.rate *= 1 + growth
-        if self.rate > _UNLIMITED:
-            self.rate = inf
 
     def too_many(self) -> bool:
         """Whether too many of the latest calls were turned away, as far as they left at this rate."""
@@ -127,18 +123,16 @@ class Pace:
         """Whether the server has turned most calls away for some time, at whatever rate they left."""
         refused = self._refused_since(self._begun)[-_AT_LEAST:]
         taken = max((turn.at for turn in self._sent if not turn.refused), default=-inf)
-        return sum(refused) >= max(_MANY, _MOST * len(refused)) and now - taken >= _SECONDS
+        return sum(refused) >= max(_TOO_MANY, _MOST * len(refused)) and now - taken >= _SECONDS
 
     def slow_down(self, now: float, asked: float, first: int) -> float:
         """Falls to what the server took lately, from call number `first` on; gives the moment of that.
 
         The first time everybody pauses for the `asked` seconds, because the first burst says little of
-        what is taken in the long run; later for a few calls only, and twice as long each time that
-        nothing was taken since.
+        what is taken in the long run; later for a few calls only.
         """
-        refused = self._refused_since(self._first)
-        self._stuck = self._stuck + 1 if all(refused) else 0
-        breath = min(_BREATH / self.rate * 2 ** min(self._stuck, _DOUBLINGS), max(_SECONDS, 1 / self.rate))
+        self._stuck = all(self._refused_since(self._first))
+        breath = min(_BREATH / self.rate, max(_SECONDS, 1 / self.rate))
         pause = min(max(asked, _PAUSE[0]), _PAUSE[1]) if self.untried else 0.0
         if not self._stuck:
             since = self._sent[0].at
@@ -156,11 +150,15 @@ class Pace:
 
     def crowded(self) -> None:
         """Lowers the limit where it shows that more calls at once are turned away, and fewer are not."""
-        for crowd in sorted({turn.in_flight for turn in self._sent if turn.refused}):
-            beside = [turn.refused for turn in self._sent if turn.in_flight >= crowd]
-            fewer = [turn.refused for turn in self._sent if turn.in_flight < crowd]
-            refused = sum(beside) >= max(_CROWD, _MOST * len(beside))
-            if refused and len(fewer) >= _CROWD and sum(fewer) <= (1 - _MOST) * len(fewer):
+        sent = sorted((turn.in_flight, turn.refused) for turn in self._sent)
+        beside, refused = len(sent), sum(was_refused for _, was_refused in sent)
+        fewer = refused_fewer = 0
+        for crowd, group in groupby(sent, key=itemgetter(0)):
+            here = [was_refused for _, was_refused in group]
+            too_many = any(here) and refused >= max(_CROWD, _MOST * beside)
+            if too_many and fewer >= _CROWD and refused_fewer <= (1 - _MOST) * fewer:
                 self.limit = min(self.limit, max(2.0, crowd - 1.0))
                 self._answers = 0.0
                 return
+            beside, refused = beside - len(here), refused - sum(here)
+            fewer, refused_fewer = fewer + len(here), refused_fewer + sum(here)

@@ -45,6 +45,17 @@ class Price:
         ) / 1e6
 
 
+def summed(usages: Iterable[Usage]) -> Usage:
+    """The tokens of all `usages` together."""
+    those = list(usages)
+    return Usage(
+        prompt_tokens=sum(usage.prompt_tokens for usage in those),
+        cached_tokens=sum(usage.cached_tokens for usage in those),
+        completion_tokens=sum(usage.completion_tokens for usage in those),
+        reasoning_tokens=sum(usage.reasoning_tokens for usage in those),
+    )
+
+
 #: The price of a model in this process.
 FREE = Price(0.0, 0.0, 0.0, source="no server is called")
 

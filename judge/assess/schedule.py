@@ -20,8 +20,9 @@ from tenacity import (
 from judge.assess.price import Price
 from judge.errors import CallError, Transient
 
-#: Longest wait that a server may ask for, in seconds; an absurd Retry-After is cut to it.
-LONGEST_WAIT = 120.0
+#: Longest wait that a server may ask for, in seconds; an absurd Retry-After is cut to it where patience
+#: (`Limits`) doesn't end the run.
+LONGEST_WAIT = 600.0
 #: Retries that a run can afford before any answer (and four per call in flight), and per answer.
 _RESERVE, _PER_ANSWER = 200.0, 0.1
 
@@ -30,8 +31,9 @@ _RESERVE, _PER_ANSWER = 200.0, 0.1
 class Limits:
     """How hard and how long a run may try.
 
-    `attempts` is for one request, `patience` the seconds after which a throttled pair is given up,
-    `grace` the seconds that calls in flight get when the run is stopped.
+    `attempts` is for one request, `patience` the seconds after which a throttled pair or a silent server
+    is given up, and the longest that a server may ask to wait; `grace` the seconds that calls in flight
+    get when the run is stopped.
     """
 
     concurrency: int

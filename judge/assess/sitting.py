@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
-from judge.assess.judging import Judging, judge_pool
+from judge.assess.judging import Judging, judge_pool, together
 from judge.assess.signals import listening
 from judge.assess.store import Store
 from judge.assess.watch import Watch
@@ -32,6 +32,15 @@ async def judge_in_turn(
             for assessor, desk in desks:
                 judgings.append(await judge_pool(pool, assessor, store, desk, repeats, watch))
             await asyncio.sleep(0.01)  # a signal that came while nothing was waited for is heard now
-    if isinstance(stop.reason, Interrupted | StoreError):
+    if isinstance(stop.reason, Interrupted):
+        raise Interrupted(f"{stop.reason}: {_so_far(judgings, len(desks) * repeats * len(pool.pairs))}")
+    if isinstance(stop.reason, StoreError):
         raise stop.reason
     return judgings
+
+
+def _so_far(judgings: Sequence[Judging], wanted: int) -> str:
+    """How many grades there are of those that are wanted, and what they cost."""
+    judged = sum(each.grade is not None for judging in judgings for each in judging.judgments)
+    usd = together(judgings).cost.usd
+    return f"{judged:,} of {wanted:,} judged" + (f", ${usd:.4f}" if usd else "")

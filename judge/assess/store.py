@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -135,7 +135,8 @@ class Store:
             for batch in _batches(keys)
             for row in self._select(f"SELECT {columns} FROM calls WHERE key IN ({{}})", batch)  # noqa: S608  # fixed names
         ]
-        return [Call(outcome, _usage(tokens), bool(billed)) for _, outcome, billed, *tokens in sorted(rows)]
+        with self._reading():
+            return [Call(how, _usage(tokens), bool(billed)) for _, how, billed, *tokens in sorted(rows)]
 
     def past(self, model: str) -> list[Past]:
         """What the verdicts of `model` took, by prompt."""
@@ -159,17 +160,19 @@ class Store:
             " WHERE v.model IN ({}) GROUP BY c.made_at ORDER BY c.made_at",
             [model],
         )
-        return {datetime.fromisoformat(second): calls for second, calls in rows}
+        with self._reading():
+            return {datetime.fromisoformat(second): calls for second, calls in rows}
 
     def _select(self, statement: str, keys: Sequence[str]) -> list[Any]:
-        marks = ",".join("?" * len(keys))
-        try:
-            return self._reader.execute(statement.format(marks), keys).fetchall()
-        except sqlite3.Error as error:
-            raise self._unreadable(error) from error
+        with self._reading():
+            return self._reader.execute(statement.format(",".join("?" * len(keys))), keys).fetchall()
 
-    def _unreadable(self, error: sqlite3.Error) -> StoreError:
-        return StoreError(f"{self.path}: cannot be read: {error}{file.advice(error)}")
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, TypeError, ValueError) as error:
+            raise StoreError(f"{self.path}: cannot be read: {error}{file.advice(error)}") from error
 
     async def claim(self, key: str) -> Stored | Literal["mine", "taken"]:
         """Takes `key` before paying for it.
@@ -190,10 +193,8 @@ class Store:
 
     def look(self, key: str) -> Stored | Literal["free", "taken"]:
         """What `claim` would give now, "free" for "mine"; takes nothing and waits for nobody."""
-        try:
+        with self._reading():
             return self._look(self._reader, key)
-        except sqlite3.Error as error:
-            raise self._unreadable(error) from error
 
     def _look(self, connection: sqlite3.Connection, key: str) -> Stored | Literal["free", "taken"]:
         rows = connection.execute("SELECT grade, body, checksum FROM verdicts WHERE key = ?", (key,))
@@ -280,6 +281,8 @@ def _shared(params: str) -> Mapping[str, Any]:
 
 
 def _usage(tokens: Sequence[int | None]) -> Usage | None:
+    if not all(count is None or (type(count) is int and count >= 0) for count in tokens):
+        raise ValueError(f"a call took {tokens} tokens")
     return None if tokens[0] is None else Usage(*(count or 0 for count in tokens))
 
 

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from judge.assess.reading import damaged, prose, wording
-from judge.assess.reading.borrowed import is_borrowed
 from judge.assess.reading.final_answer import final_answer
 from judge.assess.reading.lenient_json import Node, Object, Scan, Text, flatten, is_strict, scan, unescape
+from judge.assess.reading.ownership import is_led_to, is_left_standing, may_wrap
 from judge.errors import Unreadable
+from judge.models.replies import is_whole
 from judge.records import Scale, Verdict
 
 #: Longer reasons are capped: a report has to stay readable.
 MAX_REASON = 4_000
 
-_CUT = ("length", "max_tokens", "content_filter")
 _ESCAPED_OBJECT = re.compile(r"\{(?:\\[nrt]|\s){0,20}\\\"")
 #: The place where the opening brace is missing: a known key begins the answer.
 _BRACELESS = re.compile(
@@ -34,7 +34,7 @@ _JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]"
 #: A key beside the verdict's own that may have the last word.
 _LAST_WORD = re.compile(r"final|correct|revis|updat|actual|instead|最终|更正|修正|修订|实际", re.IGNORECASE)
 _NOTHING = ("", "null", "None", "none", "无")
-_SAME_QUESTION = re.compile(r"(?:is_?)?relevant|(?:是否)?相关", re.IGNORECASE)
+_SAME_QUESTION = re.compile(wording.SAME_QUESTION, re.IGNORECASE)
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -48,13 +48,13 @@ class _Claim:
 
 
 def read(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict:
-    """The verdict of a reply; `finish_reason` is the server's ("length": the reply was cut off).
+    """The verdict of a reply; `finish_reason` is the server's word for how it ended, None if it said none.
 
     Only the final answer counts, never thinking: one object with the scale's key, or several that
     agree, or the bare value. Flags: `repaired` (the JSON was damaged), `reason_truncated`,
     `reason_capped`, `no_reason`. Raises Unreadable when the value is not certain.
     """
-    cut = finish_reason in _CUT
+    cut = not is_whole(finish_reason)
     whole = final_answer(text, cut=cut)
     answer = _with_brace(_unwrapped(whole))
     verdict = _read_answer(answer, scan(answer), scale, cut=cut)
@@ -75,8 +75,8 @@ def _unwrapped(answer: str) -> str:
 
 def _with_brace(answer: str) -> str:
     """An answer that lacks no more than its first brace, with it; any other as it is."""
-    completed = _BRACELESS.sub(r"\1{", answer)
-    return completed if scan(completed).broken is None else answer
+    completed, lacked = _BRACELESS.subn(r"\1{", answer)
+    return completed if lacked and scan(completed).broken is None else answer
 
 
 def _read_answer(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
@@ -91,29 +91,39 @@ def _read_answer(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdic
     if cut:
         raise Unreadable("truncated", f"the reply was cut off: {answer[-80:]!r}")
     grade, reason = wording.read_bare(answer, scale)
-    if prose.is_turned(reason, grade, scale):
+    more = reason.partition("\n")[2]
+    if (
+        prose.is_turned(reason, grade, scale)
+        or prose.is_opposed(reason, grade, scale)
+        or not is_left_standing(more, grade, scale)
+    ):
         raise Unreadable("ambiguous", "the reason behind the value says something else")
     return Verdict(grade, reason, () if reason else ("no_reason",))
 
 
 def _read_objects(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
     """The verdict of an answer whose objects could all be read."""
-    claims = _claims_of_answer(answer, found, scale)
+    claims, echoes = _claims_of_answer(answer, found, scale)
     grade = _agreed(claims, scale)
     if cut and any(claim.owner.unended and claim.value is claim.owner.pairs[-1][1] for claim in claims):
         raise Unreadable("truncated", "the reply was cut off right behind the value")
     if min(claim.depth for claim in claims) > 1:
         raise Unreadable("missing_key", "the verdict lies too deep inside other objects")
-    if any(_has_last_word(claim.owner, grade, scale) for claim in claims):
+    if any(
+        _says_otherwise(*member, grade, scale) for each in found.objects for member in _members(each.object)
+    ):
         raise Unreadable("ambiguous", "another member of the object may have the last word")
-    _check_prose(answer, found, grade, scale, cut=cut)
+    _check_prose([answer[start:end] for start, end in found.gaps(len(answer))], echoes, grade, scale, cut=cut)
     reason, flags = _reason(claims)
     strict = all(is_strict(answer[each.start : each.end]) for each in found.objects)
     return Verdict(grade, reason, flags if strict else (*flags, "repaired"))
 
 
-def _claims_of_answer(answer: str, found: Scan, scale: Scale) -> list[_Claim]:
-    """What the objects state, less echoes of the asked format; raises Unreadable when there is none."""
+def _claims_of_answer(answer: str, found: Scan, scale: Scale) -> tuple[list[_Claim], int]:
+    """What the objects state, less the first ones that echo the asked format, and how many those are.
+
+    Raises Unreadable when nothing is stated.
+    """
     for before, after in pairwise(found.objects):
         if flatten(answer[before.end : after.start]).strip() == ",":
             raise Unreadable("ambiguous", "a list of several verdicts answers for one snippet")
@@ -126,7 +136,7 @@ def _claims_of_answer(answer: str, found: Scan, scale: Scale) -> list[_Claim]:
     for each, group in zip(found.objects, per_object, strict=True):
         if not group and each.object.pairs:
             raise Unreadable("ambiguous", "one object has a verdict, another may take its place")
-    return real or claims
+    return (real, len(echoes)) if real else (claims, 0)
 
 
 def _claims(node: Node, scale: Scale, depth: int = 0) -> Iterator[_Claim]:
@@ -142,13 +152,11 @@ def _claims(node: Node, scale: Scale, depth: int = 0) -> Iterator[_Claim]:
                 yield _Claim(value, node, depth)
             else:
                 within = _claims(value, scale, depth + 1)
-                if wording.ALIEN_KEY.search(key):
-                    within = _refuse_any(within, key)
-                yield from within
+                yield from within if may_wrap(key) else _refuse_any(within, key)
 
 
 def _refuse_any(claims: Iterator[_Claim], key: str) -> Iterator[_Claim]:
-    """No claim, or Unreadable when there is one: under such a `key` it is not the answer."""
+    """No claim, or Unreadable when there is one: under such a `key` it may not be the answer."""
     if any(True for _ in claims):
         raise Unreadable("ambiguous", f"a verdict under {key!r} may not be the answer")
     yield from ()
@@ -177,40 +185,46 @@ def _agreed(claims: list[_Claim], scale: Scale) -> int:
     return grades.pop()
 
 
-def _has_last_word(node: Object, grade: int, scale: Scale) -> bool:
-    """True when a member such as `final_grade` does not say `grade`, or `relevant` says otherwise."""
-    for key, value in node.pairs:
-        words = value.value if isinstance(value, Text) else "…"
-        said = wording.says(words, scale)
-        if _LAST_WORD.search(key) and not _is_known(key) and words not in _NOTHING and said != grade:
-            return True
-        if _SAME_QUESTION.fullmatch(key) and said not in (None, grade):
-            return True
-    return False
+def _members(node: Node) -> Iterator[tuple[str, Node]]:
+    """The members of an object, and of all within it."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _members(item)
+    elif isinstance(node, Object):
+        for key, value in node.pairs:
+            yield key, value
+            yield from _members(value)
+
+
+def _says_otherwise(key: str, value: Node, grade: int, scale: Scale) -> bool:
+    """True for a member such as `final_grade` that is not `grade`, or such as `relevant` that opposes it."""
+    words = value.value if isinstance(value, Text) else "…"
+    if _SAME_QUESTION.fullmatch(_plain(key)) and wording.opposes(words, grade, scale):
+        return True
+    holds_it = any(_plain(inner) in wording.KEYS[scale.name] for inner, _ in _members(value))
+    may_decide = _LAST_WORD.search(key) and not _is_known(key) and not holds_it
+    return bool(may_decide and words not in _NOTHING and wording.says(words, scale) != grade)
 
 
 def _is_known(key: str) -> bool:
     return _plain(key) in (*wording.KEYS["binary"], *wording.KEYS["graded"], *wording.REASON_KEYS)
 
 
-def _check_prose(answer: str, found: Scan, grade: int, scale: Scale, *, cut: bool) -> None:
-    """Refuses an object whose surroundings say something else, or announce something else."""
-    gaps = [answer[start:end] for start, end in found.gaps(len(answer))]
+def _check_prose(gaps: list[str], echoes: int, grade: int, scale: Scale, *, cut: bool) -> None:
+    """Refuses an object unless the prose around it makes it the answer, and says nothing else.
+
+    `gaps` are the stretches before, between and behind the objects, of which the first `echoes` are none.
+    """
     if prose.is_refusal(gaps[0]):
         raise Unreadable("refusal", f"the reply declines before it answers: {gaps[0][:80]!r}")
-    if (
-        prose.contradicts(gaps[0], grade, scale)
-        or any(prose.changes(gap, grade, scale) for gap in gaps[1:-1])
-        or prose.takes_back(gaps[-1], grade, scale)
-    ):
+    if prose.contradicts(gaps[0], grade, scale) or any(prose.changes(gap, grade, scale) for gap in gaps[1:]):
         raise Unreadable("ambiguous", "the prose around the object says something else")
-    if all(is_borrowed(gap) for gap in gaps[:-1]):
-        raise Unreadable("ambiguous", "the object is announced as an example, or as someone else's")
-    inside = any(prose.is_inside_line(*pair) for pair in pairwise(gaps))
-    if inside or any(prose.runs_into(gap) for gap in gaps[:-1]) or any(map(prose.is_structured, gaps)):
-        raise Unreadable("ambiguous", "the object may be quoted in a reason")
-    if cut and any(character.isalnum() for character in gaps[-1]):
+    if not is_led_to(gaps[echoes:-1]) or any(map(prose.is_structured, gaps)):
+        raise Unreadable("ambiguous", "the object may be an example, or someone else's")
+    if cut and any(map(str.isalnum, gaps[-1])):
         raise Unreadable("truncated", "the reply was cut off while it went on")
+    if not is_left_standing(gaps[-1], grade, scale):
+        raise Unreadable("ambiguous", "the prose behind the object may take it back")
 
 
 def _reason(claims: list[_Claim]) -> tuple[str, tuple[str, ...]]:

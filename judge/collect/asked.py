@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Self
 
-from judge.config import section
+from judge.config import meant, shown, typed
 from judge.errors import InputError
+from judge.tomlfile import Written, section
 
 #: TOML keeps the list of engines under `engine`, as the command line does; `engines` are descriptions.
-_TOML_NAMES = {"engine": "engines", "engines": "described"}
+_KEYS = {"engines": "engine", "described": "engines"}
+#: What can't be done without, and how the command line takes it.
+_NEEDED = {"queries": "QUERIES", "engines": "--engine NAME", "out": "--out DATA"}
 _LEAST = {"depth": 1, "attempts": 1, "timeout": 0.1, "patience": 0, "rate": 0.001}
 
 
@@ -25,7 +26,8 @@ class Asked:
     of each answer; `lang` and `country` are passed on as they are to engines that know them. `rate` is
     in queries a second at each engine. `timeout` is in seconds for one call, `patience` for how long
     an engine that wants to be left alone is waited for. `base_urls` say where engines are instead of
-    their own address, `described` holds the tables of engines that this file describes.
+    their own address, `described` holds the tables of engines that this file describes. `written` is no
+    option: it says which file decided which of them.
     """
 
     queries: str
@@ -40,11 +42,12 @@ class Asked:
     patience: float = 120.0
     base_urls: Mapping[str, str] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    written: Written = field(default=Written(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
             value = getattr(self, name)
-            if not least <= value < math.inf:
+            if not value >= least:
                 raise InputError(f"{name} is {value!r}; it must be at least {least}")
         if not self.engines:
             raise InputError("no engine was named; add --engine NAME (see judge collect --help)")
@@ -55,35 +58,44 @@ class Asked:
 
         Raises InputError for missing, unknown or ill-typed options, naming them.
         """
-        told = section(toml, "collect") if toml else {}
-        options = {_TOML_NAMES.get(name, name): value for name, value in told.items()}
-        options |= {name: value for name, value in given.items() if value is not None}
-        known = {each.name: str(each.type) for each in fields(cls)}
-        for name, value in options.items():
-            if name not in known:
-                hint = get_close_matches(name, known, n=1)
-                meant = f"; did you mean {hint[0]!r}?" if hint else ""
-                raise InputError(f"{toml or 'options'}: unknown option {name!r} of collect{meant}")
-            options[name] = _typed(name, value, known[name])
-        for name, missing in (("queries", "QUERIES"), ("engines", "--engine NAME"), ("out", "--out DATA")):
-            if name not in options:
-                raise InputError(f"collect lacks {missing}; give it, or write it in [collect] of --config")
-        return cls(**options)
+        names = {each.name: each.name for each in fields(cls) if each.name != "written"}
+        given = _fitting({name: value for name, value in given.items() if value is not None}, names)
+        keys = {name: _KEYS.get(name, name) for name in names if name not in given}
+        written = Written(toml, "collect", keys)
+        table = section(toml, "collect") if toml else {}
+        with written.about():
+            told = _fitting(table, {_KEYS.get(name, name): name for name in names}, given)
+            cls(**{"queries": "-", "engines": ("-",), "out": "-", **told})  # so that the file can be named
+            options = told | given
+            for name, flag in _NEEDED.items():
+                if name not in options:
+                    raise InputError(f"{keys[name]} is missing; give {flag}, or write it in [collect]")
+        return cls(**options, written=written)
 
 
-def _typed(name: str, value: object, annotation: str) -> Any:  # noqa: ANN401 - as annotated
+def _fitting(
+    table: Mapping[str, Any], names: Mapping[str, str], others: Collection[str] = ()
+) -> dict[str, Any]:
+    """The options of a table with the types that they have here, less those that `others` decide.
+
+    `names` are those of options by their keys. Raises InputError for an unknown or ill-typed one.
+    """
+    types = {each.name: str(each.type) for each in fields(Asked)}
+    for key in table:
+        if key not in names:
+            raise InputError(f"unknown option {key!r}{meant(key, names)}")
+    return {
+        names[key]: _typed(key, value, types[names[key]])
+        for key, value in table.items()
+        if names[key] not in others
+    }
+
+
+def _typed(key: str, value: object, annotation: str) -> Any:  # noqa: ANN401 - as annotated
     """`value` when it has the type that the option declares; raises InputError when it has not."""
-    kind = annotation.removesuffix(" | None")
-    if isinstance(value, Path):
-        value = str(value)
-    if kind == "tuple[str, ...]" and isinstance(value, list | tuple):
-        fits, value = all(isinstance(part, str) for part in value), tuple(value)
-    elif kind.startswith("Mapping"):
-        part = str if kind == "Mapping[str, str]" else Mapping
-        fits = isinstance(value, Mapping) and all(isinstance(each, part) for each in value.values())
-    else:
-        types: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
-        fits = isinstance(value, types.get(kind, ())) and not isinstance(value, bool)
-    if not fits:
-        raise InputError(f"option {name!r} of collect is {value!r:.80}, not {annotation}")
+    if not annotation.startswith("Mapping"):
+        return typed(key, value, annotation)
+    part, expected = (str, "texts") if annotation == "Mapping[str, str]" else (Mapping, "tables")
+    if not isinstance(value, Mapping) or not all(isinstance(each, part) for each in value.values()):
+        raise InputError(f"{key} is {shown(value):.80}; it is a table of {expected}")
     return value

@@ -7,6 +7,7 @@ turns everybody away, or fails again and again, is left alone; the others go on.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -34,6 +35,8 @@ _GIVEN_UP_AFTER = 10
 _OF_ONE_QUERY = frozenset({"auth", "not_found"})
 #: Seconds that an engine gets which is asked too often and doesn't say how long to wait.
 _BREATH = 1.0
+#: What no reader can make sense of in a refusal that is no text in its charset; codes are ASCII.
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class Watch(Protocol):
@@ -163,8 +166,6 @@ class Asking:
         moment, began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
         response, error = await _fetched(seat.source, request, self.session)
         latency = round((time.perf_counter() - began) * 1000, 1)
-        if response is not None and response.status >= 300:
-            error = _refusal(seat.source, response)
         error = error and self._paused(seat, error)
         entry = Entry(
             engine=seat.source.name,
@@ -199,20 +200,23 @@ class Asking:
 async def _fetched(
     source: Source, request: Request, session: aiohttp.ClientSession
 ) -> tuple[Response | None, CallError | None]:
-    """What came back, or why nothing did."""
+    """What came back, if anything, and why it is no answer, if it doesn't claim to be one."""
     try:
-        return await source.fetch(request, session), None
+        response = await source.fetch(request, session)
     except CallError as failed:
         return None, failed
+    if response.status >= 300:
+        return response, _refusal(source, response)
+    if response.undecodable:
+        return response, Transient("server_error", response.undecodable)
+    return response, None
 
 
 def _refusal(source: Source, response: Response) -> CallError:
     """What a response means that doesn't even claim to be an answer."""
+    text = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
     try:
-        body = parse(response.body)
+        body = parse(text)
     except Transient:
-        body = response.body
-    error = classify(response.status, body, response.headers, *source.secrets)
-    if isinstance(error, AccountRefused) and source.hint:
-        return AccountRefused(error.kind, f"{error.detail} ({source.hint})")
-    return error
+        body = text
+    return classify(response.status, body, response.headers, *source.secrets, hint=source.hint)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from judge.collect.engines import SLOTS, Engine
 from judge.collect.shape import Shape
+from judge.config import shown
 from judge.errors import InputError
 from judge.report.rundir import dump
 
@@ -29,6 +30,7 @@ _KEYS: Mapping[str, type] = {
     "proof": str,
     "fields": dict,
 }
+_WORDS = {str: "a text", int: "a whole number", dict: "a table"}
 _KEPT = frozenset(each.name for each in fields(Engine)) & frozenset(_KEYS)
 
 
@@ -49,7 +51,7 @@ def _check(where: str, table: Mapping[str, Any]) -> None:
         if key not in _KEYS:
             raise InputError(f"{where}: unknown key {key!r}; known are {', '.join(_KEYS)}")
         if not isinstance(value, _KEYS[key]) or isinstance(value, bool):
-            raise InputError(f"{where}: {key!r} is {value!r:.80}, not {_KEYS[key].__name__}")
+            raise InputError(f"{where}: {key!r} is {shown(value):.80}; it is {_WORDS[_KEYS[key]]}")
     for key in ("headers", "secrets", "params"):
         for part, value in table.get(key, {}).items():
             if not isinstance(value, str):

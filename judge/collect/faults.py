@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from judge.errors import AccountRefused, CallError, Declined, Transient
+from judge.models.access import public_part
 from judge.models.faults import Fault, Rule, mask, retry_after, shorten
 
 #: The first row that fits decides: what an engine says outranks the status that it says it with.
 RULES = (
+    # Alibaba Cloud calls some of what passes in a moment a quota: Throttling.AllocationQuota.
+    Rule("rate_limit", Transient, code=r"throttling"),
     # 432 and 433 are Tavily's own; SerpApi says it with 429, Serper with 400, Bocha and Bing with 403.
     Rule(
         "quota",
@@ -24,7 +27,7 @@ RULES = (
         "rate_limit",
         Transient,
         statuses=frozenset({429}),
-        code=r"throttling|rate_?limit|too_?many_?requests",
+        code=r"rate_?limit|too_?many_?requests",
     ),
     # Brave refuses a key with 422, and a missing one as a header that is not valid.
     Rule(
@@ -41,26 +44,44 @@ RULES = (
         "not_found",
         AccountRefused,
         statuses=frozenset({404, 405, 410, *range(300, 400)}),
-        hint="check the engine's address (--base-url)",
+        hint="check the engine's address, see --base-url",
     ),
     # A success that holds an error nobody has a word for.
     Rule("server_error", Transient, statuses=frozenset(range(200, 300))),
 )
 _BAD_REQUEST = Rule("bad_request", Declined)
+#: Kinds of turning everybody away.
+_AWAY = frozenset({"auth", "rate_limit"})
 
 
-def classify(status: int, body: object, headers: Mapping[str, str], *secrets: str) -> CallError:
+def classify(
+    status: int, body: object, headers: Mapping[str, str], *secrets: str, hint: str = ""
+) -> CallError:
     """The error that a response amounts to, with none of `secrets` in its words.
 
-    `body` is the parsed JSON, or the text when it is none.
+    `body` is the parsed JSON, or the text when it is none. `hint` is what to look at when this engine
+    turns everybody away, `""` where it is the key.
     """
     fault = Fault.of(status, _plain(body), headers)
     rule = next((rule for rule in RULES if rule.fits(fault)), _BAD_REQUEST)
-    said = shorten(mask(fault.message, *secrets)) or "no message"
+    message = _redirected(fault) or fault.message.strip().removeprefix(f"{status}: ")
+    said = shorten(mask(message, *secrets)) or "no message"
     code = f" {mask(fault.code, *secrets)}" if fault.code else ""
-    hint = f" ({rule.hint})" if rule.hint else ""
+    hint = (hint if rule.kind in _AWAY else "") or rule.hint
+    hint = f" ({hint})" if hint else ""
     wait = retry_after(headers) if rule.error is Transient else None
     return rule.error(rule.kind, f"HTTP {fault.status}{code}: {said}{hint}", retry_after=wait)
+
+
+def _redirected(fault: Fault) -> str:
+    """Where the engine sends us instead, without what may be a secret; `""` where it sends us nowhere."""
+    location = next((text for name, text in fault.headers.items() if name.lower() == "location"), "")
+    if not location or not 300 <= fault.status < 400:
+        return ""
+    try:
+        return f"it redirects to {public_part(location)}"
+    except ValueError:
+        return ""
 
 
 def unusable(answer: object, why: str) -> CallError:

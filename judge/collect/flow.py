@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,35 +17,17 @@ from judge.assess.stop import Stop
 from judge.collect import journal, queries
 from judge.collect.asked import Asked
 from judge.collect.asking import Asking, Seat, Watch
-from judge.collect.dataset import Held, answer, hold, rows
+from judge.collect.dataset import Held, hold, rows
 from judge.collect.opening import sources
+from judge.collect.outcome import Collected, outcome
 from judge.collect.queries import QueryRow
 from judge.collect.sources import AT_ONCE, Source
 from judge.config import environment
-from judge.errors import Incomplete, InputError, Interrupted
+from judge.errors import InputError, Interrupted
 from judge.report.rundir import RunFolder, dump
 
 #: Seconds that calls under way get when somebody wants to stop.
 _GRACE = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """What a collection came to.
-
-    `data` is the dataset, `journal` the raw answers. `answered` and `failed` count queries for every
-    engine; `incomplete` says what is missing, None when nothing is. `remarks` say who
-    can't be asked for so many results.
-    """
-
-    data: Path
-    journal: Path
-    queries: int
-    calls_made: int
-    answered: Mapping[str, int]
-    failed: Mapping[str, int]
-    incomplete: Incomplete | None
-    remarks: tuple[str, ...] = ()
 
 
 class _Unwatched:
@@ -70,9 +52,13 @@ def collect(asked: Asked, *, watch: Watch | None = None, stop: Stop | None = Non
     stop = stop or Stop()
     data = Path(asked.out)
     path = journal.path_of(data)
-    _check(data, path, Path(asked.queries))
-    found = queries.read(Path(asked.queries))
-    opened = sources(asked, environment())
+    with asked.written.about("out"):
+        _check(data, path, Path(asked.queries))
+    asked.written.check("queries", Path(asked.queries))
+    with asked.written.about("queries"):
+        found = queries.read(Path(asked.queries))
+    with asked.written.about("engines", "base_urls"):
+        opened = sources(asked, environment())
     with _locked(data):
         held = hold(journal.entries(path), opened)
         with journal.Journal(path) as written:
@@ -81,7 +67,7 @@ def collect(asked: Asked, *, watch: Watch | None = None, stop: Stop | None = Non
             raise stop.reason
         lines = (dump(row) + "\n" for row in rows(found, opened, asked.depth, held))
         RunFolder(data.parent).write(data.name, lines)
-    return _collected(asked, calls, found, opened, held)
+    return outcome(asked, calls, found, opened, held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,28 +138,3 @@ async def _until_done(working: asyncio.Future[None], stop: Stop) -> None:
         working.cancel()
     with suppress(asyncio.CancelledError):
         await working
-
-
-def _collected(
-    asked: Asked, calls: int, found: Sequence[QueryRow], opened: Sequence[Source], held: Held
-) -> Collected:
-    data = Path(asked.out)
-    answered = {
-        source.name: sum(answer(source, query, asked.depth, held).missing is None for query in found)
-        for source in opened
-    }
-    failed = {name: len(found) - count for name, count in answered.items()}
-    incomplete = None
-    if any(failed.values()):
-        each = ", ".join(f"{name} on {count:,}" for name, count in failed.items() if count)
-        incomplete = Incomplete(
-            f"no answer of {each} of {len(found):,} queries: {data} says why; the same command asks again"
-            " for these alone"
-        )
-    remarks = tuple(
-        f"{source.name} gives at most {source.most} of the {asked.depth} results that are asked for; ask for"
-        " fewer (--depth), or see its own options"
-        for source in opened
-        if source.most is not None and source.most < asked.depth
-    )
-    return Collected(data, journal.path_of(data), len(found), calls, answered, failed, incomplete, remarks)

@@ -26,8 +26,9 @@ class Entry:
     """One call and what came back.
 
     `started` is when, in UTC; `status` is None when no response came; `latency_ms` is from connecting,
-    where that was needed, to the last byte; `body` is the response as text. `error` None means that
-    `body` claims to be an answer; reading it says whether it is one.
+    where that was needed, to the last byte; `body` is the response as text, or its bytes as Latin-1
+    where `error` says that they are no text. `error` None means that `body` claims to be an answer;
+    reading it says whether it is one.
     """
 
     engine: str

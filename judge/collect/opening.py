@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from judge.collect import described
@@ -11,6 +10,7 @@ from judge.collect.asked import Asked
 from judge.collect.catalogue import KNOWN
 from judge.collect.engines import Engine
 from judge.collect.sources import AT_ONCE, Http, Source
+from judge.config import meant
 from judge.dataset.identifiers import identifier
 from judge.errors import InputError
 from judge.models.access import Access
@@ -62,9 +62,8 @@ def _described(name: str, asked: Asked) -> Engine:
 
 def _known(name: str) -> Engine:
     if name not in KNOWN:
-        near = get_close_matches(name, KNOWN, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
         raise InputError(
-            f"unknown engine {name!r}{meant}; known are {', '.join(KNOWN)}, http:NAME and langchain:CLASS"
+            f"unknown engine {name!r}{meant(name, KNOWN)}; known are {', '.join(KNOWN)}, http:NAME and"
+            " langchain:CLASS"
         )
     return KNOWN[name]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge.collect.faults import unusable
-from judge.errors import Transient
+from judge.errors import Declined, Transient
 
 #: What stands between several passages that an engine gives as a list.
 _BETWEEN = " … "
@@ -42,7 +42,7 @@ class Shape:
 def read(shape: Shape, body: str) -> list[dict[str, str]]:
     """The results in the answer `body`, as returned: rows with a snippet, a title, a url and maybe a date.
 
-    Raises Transient when `body` is no answer of this shape.
+    What has neither text nor address is no result. Raises CallError when `body` is no answer of this shape.
     """
     answer = parse(body)
     if not _proven(shape.proof, answer):
@@ -57,7 +57,10 @@ def read(shape: Shape, body: str) -> list[dict[str, str]]:
         raise Transient(
             "server_error", f"nothing was searched: {json.dumps(silent, ensure_ascii=False):.200}"
         )
-    return [_row(shape, result) for result in found]
+    rows = [_row(shape, result) for result in found]
+    if rows and not any(row["title"] or row["snippet"] for row in rows):
+        raise _without_text(shape, found)
+    return [row for row in rows if row["title"] or row["snippet"] or row["url"]]
 
 
 def parse(body: str) -> Any:  # noqa: ANN401 - what JSON holds is known by looking
@@ -79,6 +82,17 @@ def _nested(value: object, most: int) -> bool:
         inner = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
         level = [part for part in inner if isinstance(part, list | dict)]
     return bool(level)
+
+
+def _without_text(shape: Shape, found: Sequence[Mapping[str, Any]]) -> Declined:
+    """The error for results that say nothing; asking again would bring the same."""
+    title, snippet = ", ".join(map(repr, shape.title)), ", ".join(map(repr, shape.snippet))
+    own = ", ".join(map(repr, sorted({name for result in found for name in result}))) or "none"
+    return Declined(
+        "unreadable",
+        f"none of {len(found)} results has a title (looked for in {title}) or a snippet ({snippet}); their"
+        f" fields are {own:.200}",
+    )
 
 
 def _proven(proof: str, answer: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,7 +15,7 @@ from judge.collect.engines import Engine, Request, requests
 from judge.collect.shape import Shape
 from judge.errors import Declined, SetupError
 from judge.models.access import Access
-from judge.models.faults import transport
+from judge.models.faults import mask, shorten, transport
 
 #: A key of fewer characters may be a word, which answers are full of: it is masked in errors alone.
 MASKED_FROM = 16
@@ -22,15 +23,21 @@ MASKED_FROM = 16
 AT_ONCE = 8
 #: An answer is a page of results; what is larger than this is none.
 _LARGEST = 16 * 2**20
+#: Charsets by which servers mean one that has more characters, and the same where both have any.
+_MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030"}
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back for one call: `body` as text, without a long key that it repeats."""
+    """What came back for one call: `body` as text, without a long key that it repeats.
+
+    `undecodable` says why its bytes are no text, "" where they are; `body` is then as `decoded` gives it.
+    """
 
     status: int
     body: str
     headers: Mapping[str, str]
+    undecodable: str = ""
 
 
 class Source(Protocol):
@@ -116,13 +123,37 @@ class Http:
             async with session.request(
                 request.method, url, data=body, headers=headers, allow_redirects=False
             ) as response:
-                raw = await _limited(response)
-                text = raw.decode("utf-8", errors="replace").removeprefix("\ufeff")
-                return Response(response.status, without(self.secrets, text), dict(response.headers))
+                text, why = decoded(await _limited(response), response.charset)
+                return Response(
+                    response.status,
+                    without(self.secrets, text),
+                    dict(response.headers),
+                    shorten(mask(why, *self.secrets)),
+                )
         except TimeoutError:
             raise transport("no answer in time", billed=True) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise transport(f"{type(error).__name__}: {error}", *self.secrets, billed=True) from None
+
+
+def decoded(raw: bytes, declared: str | None) -> tuple[str, str]:
+    """The text that `raw` is in the charset `declared`, and `""`; or its bytes and why they are no text.
+
+    Where none is declared, or one that nobody knows, JSON is UTF-8 (RFC 8259), or UTF-16 or UTF-32 where
+    its first bytes say so. What can't be decoded is given as Latin-1, a character for each byte, so that
+    nothing is lost.
+    """
+    tried = ""
+    for charset in filter(None, (declared, json.detect_encoding(raw))):
+        tried = charset
+        try:
+            return raw.decode(_MEANT.get(charset.lower(), charset)).removeprefix("\ufeff"), ""
+        except LookupError:
+            continue
+        except UnicodeError:
+            break
+    said = f"charset={declared}" if declared else "no charset"
+    return raw.decode("latin-1"), f"the answer is no text in {tried} (Content-Type: {said})"
 
 
 def without(secrets: Iterable[str], body: str) -> str:

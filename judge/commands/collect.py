@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from judge.commands.running import given
 from judge.commands.terminal import console, say
 from judge.errors import InputError
 
 if TYPE_CHECKING:
     from judge.collect.asking import Watch
-    from judge.collect.flow import Collected
+    from judge.collect.outcome import Collected
 
 _Queries = Annotated[
     Path | None,
@@ -38,6 +39,13 @@ _Lang = Annotated[str | None, typer.Option(help="Language, passed on to engines 
 _Country = Annotated[str | None, typer.Option(help="Country, passed on to engines that know it, e.g. cn.")]
 _Rate = Annotated[float | None, typer.Option(help="Queries a second at each engine (default 1).")]
 _Attempts = Annotated[int | None, typer.Option(help="Requests per call when an engine fails (default 3).")]
+_Patience = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds that an engine is waited for which is asked too often (429); that costs no attempts"
+        " (default 120)."
+    ),
+]
 _Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 20).")]
 _BaseUrl = Annotated[
     list[str] | None, typer.Option(help="NAME=URL: where an engine is, instead of its own address.")
@@ -45,6 +53,7 @@ _BaseUrl = Annotated[
 
 
 def collect(  # one parameter an option is how typer reads a command
+    context: typer.Context,
     queries: _Queries = None,
     engine: _Engine = None,
     out: _Out = None,
@@ -54,6 +63,7 @@ def collect(  # one parameter an option is how typer reads a command
     country: _Country = None,
     rate: _Rate = None,
     attempts: _Attempts = None,
+    patience: _Patience = None,
     timeout: _Timeout = None,
     base_url: _BaseUrl = None,
 ) -> None:
@@ -62,19 +72,10 @@ def collect(  # one parameter an option is how typer reads a command
     from judge.collect import flow
     from judge.collect.asked import Asked
 
-    asked = Asked.load(
-        config,
-        queries=queries,
-        engines=engine or None,
-        out=out,
-        depth=depth,
-        lang=lang,
-        country=country,
-        rate=rate,
-        attempts=attempts,
-        timeout=timeout,
-        base_urls=_addresses(base_url or ()) or None,
-    )
+    typed = given(context)
+    typed["engines"] = typed.pop("engine") or None
+    typed["base_urls"] = _addresses(typed.pop("base_url") or ()) or None
+    asked = Asked.load(config, **typed)
     with raising():
         collected = flow.collect(asked, watch=_watch())
     _print(collected)
@@ -103,10 +104,8 @@ def _watch() -> Watch:
 def _print(collected: Collected) -> None:
     from judge.dataset.clean import visible
 
-    for name, count in collected.answered.items():
-        failed = collected.failed[name]
-        broke = f", broke on {failed:,}" if failed else ""
-        typer.echo(visible(f"{name}: answered {count:,} of {collected.queries:,}{broke}"))
+    for name, tally in collected.engines.items():
+        typer.echo(visible(f"{name}: {tally.line()}"))
     for remark in collected.remarks:
         typer.echo(visible(remark))
     typer.echo(f"{collected.calls_made:,} calls now; raw answers: {collected.journal}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import typer
 
 from judge.commands import options
-from judge.commands.terminal import console, print_json
+from judge.commands.terminal import console, names, print_json
 from judge.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ def score(run: options.RunFolder, measures: options.Measures = None) -> None:
     from judge import pipeline
     from judge.report import table
 
-    names = measures.split() if measures else None
-    table.outcome(pipeline.rescore(run, names), console())
+    table.outcome(pipeline.rescore(run, names(measures)), console())
 
 
 def compare(
@@ -37,7 +36,7 @@ def compare(
     if json:
         print_json(found)
     else:
-        comparison.comparison(found, console(), measures.split() if measures else None, pairs)
+        comparison.comparison(found, console(), names(measures), pairs)
 
 
 def agree(
@@ -67,9 +66,9 @@ def agree(
         typer.echo(f"{path}: fill in the column 'grade', then: judge agree {run} --qrels {path}")
     elif qrels is not None:
         if run.is_file():
-            names = [measure] if measure else None
+            shown = [measure] if measure else None
             scale = _scale_name(labels_scale)
-            found = finished.agree_without_run(run, qrels, trec_runs or [], depth or 10, names, scale)
+            found = finished.agree_without_run(run, qrels, trec_runs or [], depth or 10, shown, scale)
         else:
             found = finished.agree(run, qrels, _scale_name(labels_scale))
         if json:

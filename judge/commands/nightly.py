@@ -50,7 +50,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
         typer.echo(schedule_of(schedule, toml), nl=False)
         return
     with raising():
-        told = flow.nightly(toml, day or date.today().isoformat(), watch())
+        told = flow.nightly(toml, date.today().isoformat() if day is None else day, watch())
     for line in told.lines:
         typer.echo(line)
     sys.exit(told.record["exit"])

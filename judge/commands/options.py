@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+Command = Callable[..., None]
+
+
+def those_of(other: Command, without: Collection[str] = (), **instead: Any) -> Callable[[Command], Command]:  # noqa: ANN401
+    """Gives a command the options of another, but for some, and with others `instead` under their names."""
+
+    def take_over(command: Command) -> Command:
+        taken = [
+            each.replace(annotation=instead.get(each.name, each.annotation))
+            for each in inspect.signature(other, eval_str=True).parameters.values()
+            if each.name not in without
+        ]
+        command.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in taken}
+        return command
+
+    return take_over
+
 
 Data = Annotated[
     list[Path] | None,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from judge.commands import options
-from judge.commands.terminal import console, say, text, watch
+from judge.commands.terminal import console, names, say, text, watch
 from judge.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,17 +27,6 @@ def demo(out: options.Out = None) -> None:
         hint="\nThis was the lexical floor: term overlap, no understanding. With a model of your own:\n"
         f"  judge run {example.path()} -m openai:NAME   (set OPENAI_API_KEY, or --base-url for your server)",
     )
-
-
-def _with_the_options_of(other: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command the signature of another: all that a run sends decides what an estimate knows."""
-
-    def take_over(command: Callable[..., None]) -> Callable[..., None]:
-        command.__signature__ = inspect.signature(other, eval_str=True)  # type: ignore[attr-defined]
-        command.__annotations__ = other.__annotations__
-        return command
-
-    return take_over
 
 
 def run(  # one parameter an option is how typer reads a command
@@ -79,7 +67,7 @@ def run(  # one parameter an option is how typer reads a command
     _judge(given(context), config)
 
 
-@_with_the_options_of(run)
+@options.those_of(run)
 def estimate(context: typer.Context, **_: object) -> None:
     """Say what a run would ask and cost, without a call."""
     from judge import pipeline
@@ -119,8 +107,7 @@ def to_config(typed: dict[str, Any], toml: Path | None) -> Config:
     }
     texts["model"], texts["panel"] = _assessors(texts.get("model"))
     texts |= _inputs(texts.pop("data", None) or [], texts.get("trec_runs") or [])
-    if texts.get("measures"):
-        texts["measures"] = texts["measures"].split()
+    texts["measures"] = names(texts.get("measures"))
     if texts.get("price"):
         texts["price"] = _prices(texts["price"])
     return Config.load(toml, **texts)

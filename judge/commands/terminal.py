@@ -46,6 +46,15 @@ def text(value: Path | None) -> str | None:
     return None if value is None else str(value)
 
 
+def names(measures: str | None) -> list[str] | None:
+    """The measures that an option lists, each by its full name; raises InputError for an unknown one."""
+    from judge.measure.measures import parse_all
+
+    return [str(measure) for measure in parse_all(measures)] if measures is not None else None
+
+
 def say(error: JudgeError) -> None:
-    """Says an error in one line on stderr."""
-    print(f"judge: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
+    """Says an error in one line on stderr; the words may be a server's."""
+    from judge.dataset.clean import visible
+
+    print(f"judge: {visible(' '.join(str(error).split()))}", file=sys.stderr)  # noqa: T201

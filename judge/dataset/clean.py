@@ -11,6 +11,7 @@ import re
 import unicodedata
 from itertools import pairwise
 
+from judge.dataset.absent import EMPTY, TEXTLESS
 from judge.dataset.encoding import looks_misdecoded
 from judge.dataset.identifiers import short_hash
 from judge.dataset.markup import visible_text
@@ -18,6 +19,8 @@ from judge.dataset.suspicion import suspicions
 from judge.dataset.unseen import drop_invisible, has_invisible
 from judge.records import Snippet
 
+#: So many characters of a query or a reference are shown.
+LONGEST_QUERY = 2000
 # Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, marks of
 # thinking and lines like those of our fence are broken: behind the first character, before a closing `>`.
 _TOKENS = re.compile(
@@ -55,8 +58,8 @@ def snippet(
     heading, more = _clean(title, max_chars)
     dated, _ = _clean(date, 100)
     flags |= more | set(suspicions(query, _joined(title, text), _joined(heading, shown)))
-    if not shown and not heading:
-        flags.add("empty_snippet")
+    if not shown:
+        flags.add(TEXTLESS if heading else EMPTY)
     return Snippet(
         id=short_hash([heading, shown, dated], 16),
         text=shown,
@@ -70,10 +73,15 @@ def snippet(
     )
 
 
-def query(text: str, *, max_chars: int = 2000) -> str:
+def query(text: str, *, max_chars: int = LONGEST_QUERY) -> str:
     """A query as prompts show it, on one line. Markup stays: people do ask about `<b>`."""
     shown, _ = _tidy(text, set())
     return shown.replace("\n", " ")[:max_chars].strip()
+
+
+def is_cut(text: str) -> bool:
+    """Whether `query` leaves the end of `text` out."""
+    return len(text) > LONGEST_QUERY and len(query(text, max_chars=len(text))) > LONGEST_QUERY
 
 
 def visible(text: str) -> str:

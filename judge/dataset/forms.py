@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,9 @@ FORMS = ".jsonl, .json, .csv or .parquet"
 _FIELDS = frozenset(
     {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
 )
+
+#: What tells a test case of DeepEval from other rows.
+_TEST_CASE = frozenset({"input", "retrieval_context", "retrievalContext"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,10 @@ class Row:
 def rows(path: Path) -> Iterator[Row]:
     """The rows of a dataset file; the form is told from its ending and its first record."""
     readers = {".jsonl": _jsonl, ".ndjson": _jsonl, ".json": _json, ".csv": _csv, ".parquet": _parquet}
-    if path.suffix.lower() not in readers:
-        raise InputError(f"{path}: unknown file type {path.suffix!r}; a dataset is {FORMS}, or TREC files")
     if not path.is_file():
         raise InputError(f"{path}: no such file" if not path.exists() else f"{path}: is not a file")
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path}: unknown file type {path.suffix!r}; a dataset is {FORMS}, or TREC files")
     return readers[path.suffix.lower()](path)
 
 
@@ -55,10 +57,13 @@ def from_mappings(given: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its maker put there
-    """The value in Python's own types. NaN is how data frames write "absent", though no rank is."""
-    if hasattr(value, "item") and hasattr(value, "dtype"):
-        value = value.item()
-    absent = isinstance(value, float) and math.isnan(value) and name != "rank"
+    """The value in Python's own types. What isn't equal to itself is how data frames write "absent".
+
+    That is NaN, NA and NaT. A NaN is no rank, though.
+    """
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        value = value.tolist()
+    absent = (value == value) is not True and not (name == "rank" and isinstance(value, float))
     return None if absent else value
 
 
@@ -117,8 +122,10 @@ def _parse(place: str, text: str) -> Any:  # noqa: ANN401 - what JSON holds is k
         raise InputError(
             f"{where}: is not JSON: {error.msg} at column {error.colno}: {text[:60]!r}"
         ) from None
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"{place}: is not JSON that can be read: {error}") from None
+    except RecursionError:
+        raise InputError(f"{place}: is not JSON that can be read: it nests too deep") from None
+    except ValueError:
+        raise InputError(f"{place}: is not JSON that can be read: a number has too many digits") from None
 
 
 def _jsonl(path: Path) -> Iterator[Row]:
@@ -207,7 +214,7 @@ def _parquet(path: Path) -> Iterator[Row]:
 def _expand(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
     if "engines" in record:
         return _nested(place, record)
-    if "input" in record and "query" not in record:
+    if "query" not in record and not _TEST_CASE.isdisjoint(record):
         return _test_case(place, record)
     return iter([_flat(place, record)])
 
@@ -255,13 +262,15 @@ def _results(
         here = f"{place}: result {rank}"
         given = {"snippet": result} if isinstance(result, str) else result
         if not isinstance(given, dict) or "snippet" not in given:
-            raise InputError(f"{here}: is {result!r:.80}; a result is an object with a 'snippet'")
+            raise InputError(f"{here}: is {result!r:.80}; a result is a text, or an object with a 'snippet'")
         kept = {name: given[name] for name in ("snippet", "title", "url", "date", "docno") if name in given}
         yield Row(here, {**kept, **asked, "rank": given.get("rank", rank)}, extra)
 
 
 def _test_case(place: str, record: Mapping[str, Any]) -> Iterator[Row]:
     """A DeepEval test case: `input` is the query, `retrieval_context` one engine's snippets."""
+    if "input" not in record:
+        raise InputError(f"{place}: field 'input' is missing; a test case needs 'input', which is the query")
     context = record.get("retrieval_context", record.get("retrievalContext"))
     if not isinstance(context, list):
         raise InputError(

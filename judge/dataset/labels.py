@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from judge.dataset.absent import ABSENT, EMPTY
 from judge.dataset.cells import column, readings
 from judge.dataset.sheet import column_name, read_text, records, separator_of
 from judge.errors import InputError
@@ -103,8 +104,8 @@ def match(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Matched:
 
 
 def to_label(pool: Pool) -> tuple[Pair, ...]:
-    """The pairs that people can judge: all but snippets without text, which have grade 0 by rule."""
-    return tuple(pair for pair in pool.pairs if "empty_snippet" not in pair.snippet.flags)
+    """The pairs that people can judge: those that show something to be read."""
+    return tuple(pair for pair in pool.pairs if {EMPTY, ABSENT}.isdisjoint(pair.snippet.flags))
 
 
 def _qrels(path: Path, text: str) -> Iterator[Label]:
@@ -114,7 +115,7 @@ def _qrels(path: Path, text: str) -> Iterator[Label]:
             continue
         place = f"{path}:{number}"
         if len(columns) != 4:
-            raise InputError(f"{place}: has {len(columns)} columns, {line.strip()[:60]!r}; {_FORMS}")
+            raise InputError(f"{place}: is {line.strip()[:60]!r}; {_FORMS}")
         query_id, _, docno, said = columns
         if said != "-1":
             yield from _label(place, query_id, docno, "0" if _JUNK.fullmatch(said) else said)

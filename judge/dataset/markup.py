@@ -19,7 +19,8 @@ _NAMES = frozenset(
 )
 # Without a closing tag these would swallow the rest of the text: then the tag is something the text
 # speaks about ("the <script> tag loads …").
-_PAIRED = frozenset("head iframe noembed noscript script select style svg template textarea title".split())
+_PAIRED = "head iframe noembed noscript script select style svg template textarea title".split()
+_CLOSING = re.compile(rf"</({'|'.join(_PAIRED)})(?=[\s/>])[^>]*>", re.IGNORECASE)
 _OPENING = re.compile(r"<(?:(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>])|(!--))?")
 _NOTHING = re.compile(r"<(?![A-Za-z/!])")
 _SILENT = re.compile(
@@ -59,16 +60,17 @@ def visible_text(source: str) -> str:
 def _only_elements(source: str) -> str:
     """`source` with every `<` that opens no element or comment as an entity."""
     last = source.rfind(">")
-    lowered = source.lower()
-    closed = {name: lowered.rfind(f"</{name}") for name in _PAIRED if f"<{name}" in lowered}
+    closed = dict.fromkeys(_PAIRED, -1)
+    # Up to the last bracket: behind it each tag would look for its own in vain, to the end.
+    closed |= {match[1].lower(): match.start() for match in _CLOSING.finditer(source, 0, last + 1)}
     closed["!--"] = source.rfind("-->")
 
     def escape(match: re.Match[str]) -> str:
         slash, name, comment = match.groups()
         opened = comment or (name or "").lower()
-        ends = closed.get(opened, last) if not slash else last
+        ends = last if slash else closed.get(opened, last)
         is_markup = (comment or opened in _NAMES) and match.start() < ends
-        if is_markup and not _is_generic(source, match, name):
+        if is_markup and (slash or not _is_generic(source, match, name)):
             return match[0]
         return "&lt;" + match[0][1:]
 

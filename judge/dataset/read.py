@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from judge.dataset import clean, trec
+from judge.dataset import clean, fields, trec
+from judge.dataset.absent import EMPTY, absent
 from judge.dataset.forms import Row, from_mappings, rows
 from judge.dataset.identifiers import folded, identifier, query_id_of
 from judge.errors import InputError
@@ -28,13 +29,17 @@ _KANA = re.compile("[぀-ヿ]")
 
 @dataclass(slots=True)
 class _Asked:
-    """One query as the rows describe it so far; `cleaned` remembers snippets that engines share."""
+    """One query as the rows describe it so far; `cleaned` remembers snippets that engines share.
+
+    `is_cut` tells whether prompts leave the end of it out, or of its reference.
+    """
 
     query: Query
     place: str
     extra: dict[str, str]
     answers: dict[str, _Answer] = field(default_factory=dict)
     cleaned: dict[tuple[str, ...], Snippet] = field(default_factory=dict)
+    is_cut: bool = False
 
 
 @dataclass(slots=True)
@@ -61,7 +66,7 @@ def read(source: Path | Iterable[Mapping[str, Any]], *, lang: LangChoice, max_ch
 def read_trec(topics: Path, docs: Path, runs: Sequence[Path], *, lang: LangChoice, max_chars: int) -> Dataset:
     """The dataset in TREC files: a topics file, a documents file and a run file for each engine.
 
-    A result whose document has no text in `docs` shows nothing, like an empty snippet.
+    Nobody knows what a result shows whose document is not in `docs`: it is `absent`.
     """
     return _gather(trec.rows(topics, docs, runs), ", ".join(map(str, runs)), lang, max_chars)
 
@@ -84,14 +89,15 @@ def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int)
 
 def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -> None:
     each = _query(row, asked, lang)
+    each.is_cut |= any(clean.is_cut(_text(row, name)) for name in ("query", "reference"))
     engine = identifier(row.place, "engine", row.values.get("engine"), "engine")
     known = each.answers.get(engine)
-    answer = each.answers.setdefault(engine, _Answer(row.place))
+    answer = each.answers.setdefault(engine, _Answer(_line(row, engine)))
     if "snippet" not in row.values:
         if known is not None:
             raise InputError(
-                f"{row.place}: engine {engine!r} answers query {each.query.id!r} a second time, first at"
-                f" {known.place}; an engine answers a query once, and two engines need two names"
+                f"{_line(row, engine)}: engine {engine!r} answers query {each.query.id!r} a second time,"
+                f" first at {known.place}; an engine answers a query once, and two engines need two names"
             )
         answer.error = _text(row, "error") or None
         answer.latency_ms = _latency(row)
@@ -108,7 +114,12 @@ def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -
             f"{row.place}: field 'rank': engine {engine!r} has rank {rank} for query {each.query.id!r} twice,"
             f" first at {answer.results[rank][0]}; every rank of a list is given once"
         )
-    answer.results[rank] = (row.place, _snippet(row, each, max_chars))
+    answer.results[rank] = (row.place, _snippet(row, each, max_chars, f"{engine} {rank}"))
+
+
+def _line(row: Row, engine: str) -> str:
+    """The row's place, less the engine that places in nested rows end with."""
+    return row.place.removesuffix(f": engine {engine!r}")
 
 
 def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
@@ -201,26 +212,20 @@ def _whole(place: str, value: object) -> int:
     return rank
 
 
-def _snippet(row: Row, each: _Asked, max_chars: int) -> Snippet:
-    value = row.values["snippet"]
-    if value is not None and not isinstance(value, str):
-        raise InputError(f"{row.place}: field 'snippet' is {value!r:.80}, not text")
+def _snippet(row: Row, each: _Asked, max_chars: int, place: str) -> Snippet:
+    value = fields.shown(row.place, "snippet", row.values["snippet"])
     given = (value or "", *(_text(row, name) for name in ("title", "url", "date", "docno")))
     if given not in each.cleaned:
         text, title, url, date, docno = given
         each.cleaned[given] = clean.snippet(
             text, title=title, url=url, date=date, docno=docno, max_chars=max_chars, query=each.query.text
         )
-    return each.cleaned[given]
+    shown = each.cleaned[given]
+    return absent(shown, place) if value is None and EMPTY in shown.flags else shown
 
 
 def _text(row: Row, name: str) -> str:
-    value = row.values.get(name)
-    if value is None or value != value:  # a NaN is how data frames write "absent"
-        return ""
-    if isinstance(value, list | tuple | Mapping | bool):
-        raise InputError(f"{row.place}: field {name!r} is {value!r:.80}, not text")
-    return value if isinstance(value, str) else str(value)
+    return fields.text(row.place, name, row.values.get(name))
 
 
 def _is_chinese(text: str) -> bool:
@@ -237,6 +242,10 @@ def _with_extra(each: _Asked) -> Query:
 
 
 def _warnings(asked: Mapping[str, _Asked], engines: Sequence[str]) -> Iterable[str]:
+    cut = [query_id for query_id, each in asked.items() if each.is_cut]
+    if cut:
+        which = f"{len(cut):,} queries or their references are" if cut[1:] else "1 query or its reference is"
+        yield f"{which} cut at {clean.LONGEST_QUERY:,} characters in prompts, first of query {cut[0]!r}"
     for engine in engines:
         answers = [each.answers[engine] for each in asked.values() if engine in each.answers]
         unasked = len(asked) - len(answers)
@@ -245,7 +254,11 @@ def _warnings(asked: Mapping[str, _Asked], engines: Sequence[str]) -> Iterable[s
                 f"engine {engine!r} has no row for {unasked} of {len(asked)} queries, left out for it."
                 " If it returned nothing there, say so: see the nested form"
             )
-        gaps = [answer for answer in answers if max(answer.results, default=0) > len(answer.results)]
+        gaps = [query_id for query_id, each in asked.items() if _has_gaps(each.answers.get(engine))]
         if gaps:
-            where = f"{len(gaps)} lists, first at {gaps[0].place}"
-            yield f"engine {engine!r}: ranks skip numbers in {where}; read as an order"
+            where = f"{len(gaps):,} list{'s' * bool(gaps[1:])}, first for query {gaps[0]!r}"
+            yield f"engine {engine!r}: ranks skip numbers in {where}; taken as an order, ranked 1, 2, 3 …"
+
+
+def _has_gaps(answer: _Answer | None) -> bool:
+    return answer is not None and max(answer.results, default=0) > len(answer.results)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from judge.dataset import fields
 from judge.dataset.forms import Row, lines, parse_object
 from judge.errors import InputError
 from judge.records import Ranking, Snippet
@@ -20,8 +21,8 @@ def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[Row]:
     """The rows of all runs, best first in each list.
 
     A run's order is by score, highest first, as in trec_eval; ties go by the rank column, which says
-    what people were shown (trec_eval takes the document's name), then by the order of the file. A
-    document that is not in `docs` has no snippet text. Raises InputError for unknown topics and
+    what people were shown (trec_eval takes the document's name), then by the order of the file. The
+    snippet of a document that is not in `docs` is None. Raises InputError for unknown topics and
     malformed lines.
     """
     queries = _topics(topics)
@@ -87,19 +88,21 @@ def _lists(
 ) -> dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]]:
     """(place, docno, sort key) of every list, best first, by (topic, engine); None allows any topic."""
     lists: dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]] = {}
-    names = _engine_names(runs)
-    for path in runs:
+    for path, engine in _engine_names(runs).items():
         seen: dict[tuple[str, str], str] = {}
+        said = ""
         for place, line in _lines(path):
             query_id, docno, order, tag = _run_line(place, line)
             if queries is not None and query_id not in queries:
                 raise InputError(f"{place}: topic {query_id!r} is not in the topics file")
+            if tag != (said := said or tag):
+                raise InputError(f"{place}: has tag {tag!r} behind tag {said!r}; every engine is one file")
             if (query_id, docno) in seen:
                 raise InputError(
                     f"{place}: document {docno!r} of topic {query_id!r} is also at {seen[query_id, docno]}"
                 )
             seen[query_id, docno] = place
-            lists.setdefault((query_id, names[path] or tag), []).append((place, docno, order))
+            lists.setdefault((query_id, engine), []).append((place, docno, order))
     asked = sorted({query_id for query_id, _ in lists}) if queries is None else queries
     place_of = {query_id: number for number, query_id in enumerate(asked)}
     return {
@@ -125,7 +128,7 @@ def _run_line(place: str, line: str) -> tuple[str, str, tuple[float, int], str]:
 
 
 def _engine_names(runs: Sequence[Path]) -> dict[Path, str]:
-    """The file's own name for files that share a tag with another one, else nothing."""
+    """The engine of each file: its tag, or for files that share one the file's own name."""
     tags: dict[Path, str] = {}
     for path in runs:
         first = next(iter(_lines(path)), None)
@@ -133,9 +136,8 @@ def _engine_names(runs: Sequence[Path]) -> dict[Path, str]:
             raise InputError(f"{path}: holds no results")
         tags[path] = first[1].split()[-1]
     shared = {tag for tag in tags.values() if list(tags.values()).count(tag) > 1}
-    names = {path: _told_apart(path, runs) if tag in shared else "" for path, tag in tags.items()}
-    taken = [name or tags[path] for path, name in names.items()]
-    if len(set(taken)) < len(runs):
+    names = {path: _told_apart(path, runs) if tag in shared else tag for path, tag in tags.items()}
+    if len(set(names.values())) < len(runs):
         raise InputError(
             f"{runs[-1]}: cannot be told from another --run by tag or path; every engine is one file"
         )
@@ -182,11 +184,11 @@ def _document(place: str, line: str) -> tuple[str, dict[str, Any]]:
         return docno.strip(), {"snippet": text}
     record = parse_object(place, line)
     named = [record[name] for name in _ID_NAMES if name in record]
-    texts = [record[name] for name in ("text", "snippet", "contents", "passage", "body") if name in record]
+    texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (named and texts):
         raise InputError(f"{place}: needs 'docid' and 'text'; it has {', '.join(record)}")
-    shown: dict[str, Any] = {name: record[name] for name in ("title", "url", "date") if name in record}
-    return str(named[0]), {"snippet": texts[0], **shown}
+    words = {name: fields.text(place, name, record.get(name)) for name in ("title", "url", "date")}
+    return str(named[0]), {"snippet": fields.shown(place, texts[0], record[texts[0]]), **words}
 
 
 def _lines(path: Path) -> Iterable[tuple[str, str]]:

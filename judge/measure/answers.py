@@ -57,7 +57,7 @@ def _size(ranking: Ranking, depth: int) -> float:
 def textless(rankings: Iterable[Ranking], depth: int) -> float | None:
     """The share of one engine's results down to `depth` without a text of their own, a title or not.
 
-    None without a result. A field that was renamed looks like this, and like nothing else does.
+    None without a result that is known. A field that was renamed looks like this, and like nothing else does.
     """
-    texts = [not snippet.text for ranking in rankings for snippet in ranking.snippets[:depth]]
-    return sum(texts) / len(texts) if texts else None
+    shown = [each for ranking in rankings for each in ranking.snippets[:depth] if "no_text" not in each.flags]
+    return sum(not snippet.text for snippet in shown) / len(shown) if shown else None

@@ -19,6 +19,10 @@ from judge.measure.formulas import Bools, Ints
 from judge.measure.lists import NO_GRADE, Lists, best_grades
 from judge.records import Judgment, Ranking, Scale
 
+#: Lists are padded to so many ranks, whatever the longest is: sums down to a cutoff of the defaults then
+#: round alike, whichever other lists there are.
+_NARROWEST = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
@@ -84,10 +88,11 @@ def build(
     one pair has two grades in one repeat.
     """
     layout = _lay_out(rankings, documents, depth)
+    width = min(depth, max(_NARROWEST, int(layout.returned.max(initial=0))))
     repeats, grades = _grades(layout.pairs, judgments, scale)
     times = len(repeats)
     origin, document, snippet = (
-        np.repeat(layout.padded(numbers, depth), times, axis=1)
+        np.repeat(layout.padded(numbers, width), times, axis=1)
         for numbers in (layout.origins, layout.documents, layout.snippets)
     )
     # Past the end of a list the snippet is number -1, which finds the row added here.
@@ -96,7 +101,7 @@ def build(
     best = best_grades(grade, document, max(map(len, layout.numbers), default=0) or 1)
     pool = _histogram(layout, grades, scale)
     known = _known(grade, origin, pool)
-    lists = Lists(grade, origin, document, snippet, best, known)
+    lists = Lists(depth, grade, origin, document, snippet, best, known)
     return Arrays(
         tuple(layout.engines), tuple(layout.queries), repeats, lists, _coverage(layout, lists, pool, times)
     )
@@ -121,10 +126,10 @@ class _Layout:
     documents: list[int] = field(default_factory=list)
     snippets: list[int] = field(default_factory=list)
 
-    def padded(self, numbers: Sequence[int], depth: int) -> Ints:
-        """(engines, queries, ranks): lists end to end, each filled up with -1 to `depth`."""
-        array = np.full((*self.returned.shape, depth), -1)
-        array[np.arange(depth) < self.returned[..., None]] = numbers
+    def padded(self, numbers: Sequence[int], width: int) -> Ints:
+        """(engines, queries, ranks): lists end to end, each filled up with -1 to `width`."""
+        array = np.full((*self.returned.shape, width), -1)
+        array[np.arange(width) < self.returned[..., None]] = numbers
         return array
 
 
@@ -226,15 +231,17 @@ def _coverage(layout: _Layout, lists: Lists, pool: Ints, times: int) -> Coverage
     duplicates = layout.returned - lists.first[:, ::times].sum(-1)
     graded = (lists.grade != NO_GRADE).sum(-1).reshape(*layout.returned.shape, times)
     blind = (graded == 0) & (layout.returned > 0)[..., None]
-    pooled, unique = _found(layout, lists.document[:, ::times])
+    pooled, unique = _found(layout, lists, times)
     return Coverage(layout.returned, duplicates, layout.errors, layout.absent, graded, blind, pooled, unique)
 
 
-def _found(layout: _Layout, document: Ints) -> tuple[Ints, Ints]:
+def _found(layout: _Layout, lists: Lists, times: int) -> tuple[Ints, Ints]:
     """(queries,) documents in the pool, and (engines, queries) those that one engine alone found."""
-    engines, queries, _ = document.shape
-    shows = np.zeros((engines, queries, max(map(len, layout.numbers), default=0) + 1), bool)
-    engine, query, rank = np.nonzero(document >= 0)
-    shows[engine, query, document[engine, query, rank]] = True
-    alone = shows.sum(0) == 1
-    return shows.any(0).sum(-1), (shows & alone).sum(-1)
+    first, document = lists.first[:, ::times], lists.document[:, ::times]
+    engine, query, rank = np.nonzero(first)
+    found = query, document[engine, query, rank]
+    finders = np.zeros((len(layout.queries), lists.best.shape[-1]), np.int64)
+    np.add.at(finders, found, 1)
+    unique = np.zeros(layout.returned.shape, np.int64)
+    np.add.at(unique, (engine, query), finders[found] == 1)
+    return (finders > 0).sum(-1), unique

@@ -12,13 +12,11 @@ import numpy as np
 from judge.measure.agreement import Paired
 from judge.measure.estimates import Estimate, estimate, estimates
 from judge.measure.formulas import Floats, Ints, quotient
-from judge.measure.resampling import RESAMPLES, holm, randomised_p
+from judge.measure.resampling import enough_resamples, holm, randomised_p
 from judge.measure.score import mean_known
 
 #: How often an engine may be called favoured by chance: over all pairs of engines.
 ALPHA = 0.05
-#: Resamples for each pair of engines, so that the first of all pairs can pass Holm's first step.
-_PER_PAIR = 25
 _UNSEEN = "none of its results has both grades"
 
 
@@ -87,7 +85,7 @@ def _by_chance(biases: Floats, pairs: Sequence[tuple[int, int]]) -> list[float]:
     """The p of each pair of engines, the favoured one first, from (queries, engines) biases."""
     one, other = np.array(pairs).T
     differences = biases[:, one] - biases[:, other]
-    p = randomised_p(differences, resamples=max(RESAMPLES, _PER_PAIR * len(pairs)))
+    p = randomised_p(differences, resamples=enough_resamples(len(pairs)))
     # Lists of different lengths can favour one engine by result and the other by query: neither, then.
     p[mean_known(differences, axis=0) < 0] = 1.0
     found: list[float] = holm(p).tolist()

@@ -38,7 +38,7 @@ def pooled_bounds(measure: Measure, lists: Lists, table: Floats) -> tuple[Floats
     `table` holds the gain of each grade. They are over the grades that make the measure defined; for a
     list alone it always is, with 0 where nothing is relevant. Every topic needs an unjudged snippet.
     """
-    view = _View.of(lists, measure.looks_at(lists.grade.shape[-1]))
+    view = _View.of(lists, measure.looks_at(lists.depth))
     steps = np.diff(table)
     levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
     return _lowest(measure, view, levels), _highest(measure, view, levels)
@@ -52,6 +52,7 @@ class _View:
     another unjudged snippet. `undecided` marks documents with any unjudged snippet.
     """
 
+    cutoff: int
     grade: Ints
     open: Bools
     elsewhere: Ints
@@ -65,6 +66,7 @@ class _View:
         seen = np.where(lists.first, lists.grade, NO_GRADE)
         down_to = (..., slice(cutoff))
         return cls(
+            cutoff=cutoff,
             grade=seen[down_to],
             open=lists.open[down_to],
             elsewhere=lists.best_here()[down_to],
@@ -102,7 +104,7 @@ def _highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
         order = np.where(free, free.cumsum(-1), 0)
         sure = (view.grade >= level) | given
         documents = np.broadcast_to((view.best >= level).sum(-1), free.shape[:2])
-        ratios.append(worth * _by_count(measure, sure, order, (documents, free.sum(-1)), view.most))
+        ratios.append(worth * _by_count(measure, view, sure, order, (documents, free.sum(-1))))
     return _best_ratio(np.stack(ratios))
 
 
@@ -114,28 +116,30 @@ def _lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     for level, worth in levels:
         adds = (free & (view.elsewhere < level)).sum(-1)
         documents = ((view.best >= level) | view.undecided).sum(-1) - adds
-        sides.append(worth * _by_count(measure, view.grade >= level, order, (documents, adds), view.most))
+        sides.append(worth * _by_count(measure, view, view.grade >= level, order, (documents, adds)))
     earnings, yardsticks = np.add.reduce(sides)
     lowest: Floats = quotient(earnings, yardsticks, 0.0 if measure.own else np.inf).min(0)
     return lowest
 
 
-def _by_count(measure: Measure, sure: Bools, order: Ints, documents: tuple[Ints, Ints], most: int) -> Floats:
-    """(2, counts, engines, topics): what is earned, and its divisor, when 0, 1, … `most` are relevant too.
+def _by_count(
+    measure: Measure, view: _View, sure: Bools, order: Ints, documents: tuple[Ints, Ints]
+) -> Floats:
+    """(2, counts, engines, topics): what is earned, and its divisor, when 0, 1, … more are relevant too.
 
     `sure` are relevant anyway, `order` numbers the others from 1 in the order of joining. `documents`
     are those in the pool anyway, and how many more the others can add.
     """
     there, addable = documents
-    cutoff = sure.shape[-1]
-    ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, cutoff + 1)])
+    longest = min(view.cutoff, view.best.shape[-1])
+    ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, longest + 1)])
     earnings, yardsticks = [], []
-    for count in range(most + 1):
+    for count in range(view.most + 1):
         relevant = sure | ((order > 0) & (order <= count))
         earnings.append(earned(measure, relevant.astype(np.float64)))
         total = there + np.minimum(count, addable)
         yardsticks.append(
-            ideal[np.minimum(total, cutoff)] if measure.name == "nDCG" else total.astype(np.float64)
+            ideal[np.minimum(total, longest)] if measure.name == "nDCG" else total.astype(np.float64)
         )
     return np.stack([earnings, yardsticks])
 

@@ -84,7 +84,7 @@ def calibrate(engines: Sequence[str], labelled: Bools, human: Floats, assessor: 
     only how common such queries are; one without a value by the assessor takes the assessor's mean,
     which is sound because the assessor's value may be any number that is made in the same way on
     labelled queries and on the rest. (PPI++ for a ratio, linearised by the delta method; where every
-    value is known it is `corrected_mean`. An engine that broke on a query has no value by either.)
+    value is known it is PPI++ for a mean. An engine that broke on a query has no value by either.)
 
     Raises `InputError` when fewer than `LEAST_LABELLED` labelled queries have a value by people for an
     engine or a pair of engines, or no query has one by the assessor; `ValueError` when the arrays don't
@@ -157,11 +157,17 @@ def _warnings(samples: Sequence[Sample]) -> tuple[str, ...]:
         if not sample.seen.size:
             raise InputError(f"no query has a value by the assessor's grades for {_named(sample)}")
     least = min(samples, key=lambda sample: sample.usable)
-    have = f"{least.usable} of {least.human.size} labelled queries have a value for {_named(least)}"
-    more = "`judge agree RUN --plan 50` draws the queries to label"
+    labelled, rest = least.human.size, least.rest.size
+    more = f"`judge agree RUN --plan {min(ENOUGH_LABELLED, labelled + rest)}` draws the queries to label"
+    if not rest:
+        more = "the run has no more to label"
     if least.usable < LEAST_LABELLED:
-        raise InputError(f"{have}, and correcting the assessor needs {LEAST_LABELLED}: {more}")
+        raise InputError(
+            f"correcting the assessor needs {LEAST_LABELLED} labelled queries with a value for"
+            f" {_named(least)} and has {least.usable} (of {labelled}): {more}"
+        )
     if least.usable < ENOUGH_LABELLED:
+        have = f"{least.usable} of {labelled} labelled queries have a value for {_named(least)}"
         return (f"{have}; with fewer than {ENOUGH_LABELLED} intervals can be a little too narrow: {more}",)
     return ()
 

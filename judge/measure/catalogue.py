@@ -156,9 +156,9 @@ def unknown(name: str) -> str:
     folded = {kind.casefold(): kind for kind in KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
     guess = known or (folded[near[0]] if near else None)
-    hint = f"did you mean {guess}? " if guess else ""
+    hint = f"did you mean {guess}? There" if guess else "there"
     everything = ", ".join(kind.syntax for kind in KINDS.values())
-    return f"there is no measure {name!r}; {hint}There are: {everything}"
+    return f"there is no measure {name!r}; {hint} are {everything}"
 
 
 def no_parameter(kind: Kind, parameter: str) -> str:

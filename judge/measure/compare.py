@@ -15,15 +15,15 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import Floats, Ints
+from judge.measure.formulas import Floats
 from judge.measure.power import detectable, queries_needed
-from judge.measure.resampling import RESAMPLES, holm, mean_intervals, randomised_p
+from judge.measure.resampling import enough_resamples, holm, mean_intervals, randomised_p
 from judge.measure.score import Scores, bounded_mean, mean_known
 
 #: How often a difference may be called one when there is none: over all pairs of a measure.
 ALPHA = 0.05
-#: Resamples for each pair of engines, so that the first of all pairs can pass Holm's first step.
-_PER_PAIR = 25
+#: Numbers in the differences that are held at once: 64 MB.
+_BLOCK = 2**23
 #: Differences on a query that are smaller than this are rounding.
 _TIE = 1e-12
 
@@ -65,22 +65,14 @@ class Comparison:
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """All pairs of engines: their places, and per query a - b with its bounds, (queries, pairs)."""
-
-    first: Ints
-    second: Ints
-    difference: Floats
-    least: Floats
-    most: Floats
-
-
-def compare(scores: Scores, among: Collection[frozenset[str]] | None = None) -> tuple[Comparison, ...]:
+def compare(
+    scores: Scores, among: Collection[frozenset[str]] | None = None, *, tests: int = 0
+) -> tuple[Comparison, ...]:
     """Every pair of engines by every measure that engines can be compared by, measure by measure.
 
-    `among` names the pairs that are of interest, when not all are. Within a measure pairs come in the
-    order of their engines' standing, best against second first.
+    `among` names the pairs that are of interest, when not all are. `tests` says over how many of them p
+    is to be adjusted in the end (`adjusted_together`), when they are more than the pairs of a measure.
+    Within a measure pairs come in the order of their engines' standing, best against second first.
     """
     places = [at for at, measure in enumerate(scores.measures) if measure.compares]
     wanted = [
@@ -88,99 +80,80 @@ def compare(scores: Scores, among: Collection[frozenset[str]] | None = None) -> 
         for one, two in combinations(range(len(scores.engines)), 2)
         if among is None or {scores.engines[one], scores.engines[two]} in among
     ]
-    if not wanted or not places:
-        return ()
-    value, low, high = scores.by_query()
-    found = [_pairs(value[..., at], low[..., at], high[..., at], np.array(wanted).T) for at in places]
-    # One call for all measures: they share the signs and the resamples.
-    together = np.concatenate([pairs.difference for pairs in found], axis=1)
-    lows, highs = mean_intervals(together)
-    shape = len(found), -1
-    # With very many pairs, Holm asks for a p that ten thousand resamples can't show.
-    p = randomised_p(together, resamples=max(RESAMPLES, _PER_PAIR * len(wanted)))
-    chances, lows, highs = (array.reshape(shape) for array in (p, lows, highs))
+    columns = [(at, one, two) for at in places for one, two in wanted]
+    by_query = scores.by_query()
+    size = max(1, _BLOCK // max(1, len(scores.queries)))
+    resamples = enough_resamples(max(tests, len(wanted)))
+    # Measures share the signs and the resamples, as long as they fit into one block.
+    blocks = [columns[start : start + size] for start in range(0, len(columns), size)]
+    found = [pair for block in blocks for pair in _pairs(scores, by_query, block, resamples)]
     compared: list[Comparison] = []
-    for row, (at, pairs) in enumerate(zip(places, found, strict=True)):
-        intervals = np.stack([lows[row], highs[row]])
-        one = list(_one_measure(scores, str(scores.measures[at]), pairs, intervals, chances[row]))
-        compared += sorted(one, key=_by_standing(value[..., at], scores.engines))
+    for number, at in enumerate(places):
+        (family,) = adjusted_together([found[number * len(wanted) : (number + 1) * len(wanted)]])
+        compared += sorted(family, key=_by_standing(by_query[0][..., at], scores.engines))
     return tuple(compared)
 
 
 def adjusted_together(families: Sequence[Sequence[Comparison]]) -> list[tuple[Comparison, ...]]:
-    """The same comparisons with p adjusted over all of them at once, and what that leaves of winners."""
-    everything = [pair for family in families for pair in family]
-    adjusted = iter(holm(np.array([np.nan if pair.p is None else pair.p for pair in everything])))
-    return [tuple(_readjusted(pair, _number(next(adjusted))) for pair in family) for family in families]
-
-
-def _readjusted(pair: Comparison, p_holm: float | None) -> Comparison:
-    around = np.array(
-        [np.nan if end is None else end for end in (pair.low, pair.high, pair.least, pair.most)]
-    )
-    return replace(pair, p_holm=p_holm, outcome=_outcome(p_holm, around))
-
-
-def _pairs(value: Floats, low: Floats, high: Floats, places: Ints) -> _Pairs:
-    a, b = places
-    difference = (value[a] - value[b]).T
-    known = ~np.isnan(difference)
-    swap = np.where(known, difference, 0.0).sum(0) < -_TIE * known.sum(0)
-    a, b = np.where(swap, b, a), np.where(swap, a, b)
-    return _Pairs(a, b, (value[a] - value[b]).T, (low[a] - high[b]).T, (high[a] - low[b]).T)
-
-
-def _one_measure(
-    scores: Scores, measure: str, pairs: _Pairs, intervals: Floats, chances: Floats
-) -> Iterator[Comparison]:
-    adjusted = holm(chances)
+    """The same comparisons with p adjusted over all of them at once, and all that follows from it."""
+    chances = np.array([np.nan if pair.p is None else pair.p for family in families for pair in family])
     level = ALPHA / max(1, int((~np.isnan(chances)).sum()))
-    for column in range(len(pairs.first)):
-        differences = pairs.difference[:, column]
-        known = differences[~np.isnan(differences)]
-        yield _comparison(
-            measure,
-            (scores.engines[pairs.first[column]], scores.engines[pairs.second[column]]),
-            known,
-            np.array([*intervals[:, column], *_bounds(pairs, column, known)]),
-            (_number(chances[column]), _number(adjusted[column]), level),
-        )
+    adjusted = iter(holm(chances))
+    return [tuple(_settled(pair, _number(next(adjusted)), level) for pair in family) for family in families]
 
 
-def _bounds(pairs: _Pairs, column: int, known: Floats) -> tuple[float, float]:
-    """The least and the most that the mean could be, over the queries where both have or may get a value."""
-    bounded = ~np.isnan(pairs.least[:, column])
-    arrays = (array[bounded, column] for array in (pairs.difference, pairs.least, pairs.most))
-    mean, least, most = map(float, bounded_mean(*arrays))
-    if known.size:
-        # Summed with the gaps between, the same mean may round otherwise.
-        mean = float(known.mean())
-        least, most = min(least, mean), max(most, mean)
-    return least, most
+def _settled(pair: Comparison, p_holm: float | None, level: float) -> Comparison:
+    """The pair with its adjusted p and what that says; `level` is what Holm asks of the first of all."""
+    sd, mean, n = pair.sd, pair.difference, pair.n
+    outcome = _outcome(pair, p_holm)
+    needed = _needed(sd, mean, level) if outcome == "not separated" else None
+    return replace(
+        pair,
+        p_holm=p_holm,
+        detectable=detectable(sd, n, level=level) if sd is not None and n >= _fewest(level) else None,
+        more=None if needed is None else max(1, needed - n),
+        outcome=outcome,
+    )
+
+
+def _pairs(
+    scores: Scores,
+    by_query: tuple[Floats, Floats, Floats],
+    columns: Sequence[tuple[int, int, int]],
+    resamples: int,
+) -> Iterator[Comparison]:
+    """A comparison for each column (measure, engine, engine), all that other columns have no part in."""
+    at, a, b = np.array(columns).T
+    value, low, high = by_query
+    ahead = value[a, :, at] - value[b, :, at]
+    known = ~np.isnan(ahead)
+    swap = np.where(known, ahead, 0.0).sum(1) < -_TIE * known.sum(1)
+    a, b = np.where(swap, b, a), np.where(swap, a, b)
+    difference = value[a, :, at] - value[b, :, at]
+    least, most = low[a, :, at] - high[b, :, at], high[a, :, at] - low[b, :, at]
+    p = randomised_p(difference.T, resamples=resamples)
+    intervals = np.stack(mean_intervals(difference.T), axis=1)
+    for row, (measure, one, two) in enumerate(zip(at, a, b, strict=True)):
+        names = str(scores.measures[measure]), scores.engines[one], scores.engines[two]
+        bounded = difference[row], least[row], most[row]
+        yield _comparison(names, bounded, intervals[row], p[row])
 
 
 def _comparison(
-    measure: str,
-    names: tuple[str, str],
-    known: Floats,
-    around: Floats,
-    chance: tuple[float | None, float | None, float],
+    names: tuple[str, str, str], bounded: tuple[Floats, Floats, Floats], interval: Floats, p: float
 ) -> Comparison:
+    """One pair before p is adjusted, from its (queries,) differences and their bounds."""
+    known = bounded[0][~np.isnan(bounded[0])]
     n = known.size
-    low, high, least, most = map(_number, around)
-    p, p_holm, level = chance
     mean = float(known.mean()) if n else None
     sd = _deviation(known) if n > 1 else None
-    outcome = _outcome(p_holm, around)
-    needed = _needed(sd, mean, level) if outcome == "not separated" else None
+    least, most = _bounds(bounded, mean)
     return Comparison(
-        measure=measure,
-        a=names[0],
-        b=names[1],
+        *names,
         n=n,
         difference=mean,
-        low=low,
-        high=high,
+        low=_number(interval[0]),
+        high=_number(interval[1]),
         least=least,
         most=most,
         sd=sd,
@@ -188,12 +161,22 @@ def _comparison(
         wins=int((known > _TIE).sum()),
         ties=int((np.abs(known) <= _TIE).sum()),
         losses=int((known < -_TIE).sum()),
-        p=p,
-        p_holm=p_holm,
-        detectable=detectable(sd, n, level=level) if sd is not None and n >= _fewest(level) else None,
-        more=None if needed is None else max(1, needed - n),
-        outcome=outcome,
+        p=_number(p),
+        p_holm=None,
+        detectable=None,
+        more=None,
+        outcome="undetermined",
     )
+
+
+def _bounds(bounded: tuple[Floats, Floats, Floats], mean: float | None) -> tuple[float | None, float | None]:
+    """The least and the most that the mean could be, over the queries where both have or may get a value."""
+    there = ~np.isnan(bounded[1])
+    _, least, most = (_number(float(end)) for end in bounded_mean(*(array[there] for array in bounded)))
+    if mean is None or least is None or most is None:
+        return least, most
+    # Summed with the gaps between, the same mean may round otherwise.
+    return min(least, mean), max(most, mean)
 
 
 def _deviation(known: Floats) -> float:
@@ -214,15 +197,15 @@ def _fewest(level: float) -> int:
     return floor(log2(2 / level)) + 1
 
 
-def _outcome(p_holm: float | None, around: Floats) -> Outcome:
-    """Who wins, given the adjusted p and (low, high of the interval, least, most of the bounds)."""
-    low, high, least, most = around
-    if p_holm is None:
+def _outcome(pair: Comparison, p_holm: float | None) -> Outcome:
+    """Who wins, given the adjusted p."""
+    if p_holm is None or pair.least is None or pair.most is None:
         return "undetermined"
     if p_holm < ALPHA:
-        return "better" if least > 0 else "undetermined"
+        return "better" if pair.least > 0 else "undetermined"
     # What is unjudged could turn it and weighs more than chance: further queries alone would not help.
-    return "undetermined" if least <= 0 and most - least > high - low else "not separated"
+    chance = np.inf if pair.low is None or pair.high is None else pair.high - pair.low
+    return "undetermined" if pair.least <= 0 and pair.most - pair.least > chance else "not separated"
 
 
 def _by_standing(value: Floats, engines: tuple[str, ...]) -> Callable[[Comparison], tuple[int, int]]:

@@ -67,35 +67,18 @@ class Sample:
         return int(np.sign(difference)) if abs(difference) > ROUNDING else 0
 
 
-def corrected_mean(human: Floats, assessor: Floats, rest: Floats, *, level: float = 0.95) -> Corrected:
-    """The mean by people's grades, from `human` and `assessor` (labelled,) and the assessor's `rest`.
-
-    PPI++ with the weight that its power tuning finds, between 0 and 1, and an interval that holds the
-    mean with probability `level` by the t distribution with one degree of freedom fewer than labelled
-    queries. The variance of the assessor's values, by which the weight divides, is taken over all
-    queries: over the labelled ones alone it would overrate an assessor whose rare gross errors none of
-    them shows. The weight is 0, and the answer that of a t test on people's values, when the assessor's
-    are all equal or the rest has fewer than 2. Labelled queries that are all alike leave an interval of
-    no width, and a p of 0, or of 1 where the mean is 0.
-
-    Raises `ValueError` when arrays don't fit together, hold NaN or infinity or fewer than 2 labelled
-    queries, and when `level` is not between 0 and 1.
-    """
-    if human.ndim != 1 or rest.ndim != 1 or human.shape != assessor.shape or human.size < 2:
-        shapes = f"{human.shape}, {assessor.shape} and {rest.shape}"
-        raise ValueError(f"expected (labelled,), (labelled,), (rest,), at least 2 labelled; got {shapes}")
-    if not all(np.isfinite(array).all() for array in (human, assessor, rest)):
-        raise ValueError("every value must be finite")
-    if not 0 < level < 1:
-        raise ValueError(f"the level must lie between 0 and 1, not {level}")
-    return correct(Sample((), human, assessor, rest), level)
-
-
 def correct(sample: Sample, level: float) -> Corrected:
-    """The mean of a sample that has people's values on at least 2 queries, the assessor's on at least 1.
+    """The mean by people's grades: PPI++ with the weight that its power tuning finds, from 0 to 1.
 
-    Either may be NaN elsewhere: see `judge.measure.calibrate.calibrate` for why that is sound. Where
-    every value is known it is `corrected_mean`.
+    The interval holds the mean with probability `level` by the t distribution with one degree of freedom
+    fewer than labelled queries. The variance of the assessor's values, by which the weight divides, is
+    taken over all queries: over the labelled ones alone it would overrate an assessor whose rare gross
+    errors none of them shows. The weight is 0, and the answer that of a t test on people's values, when
+    the assessor's are all equal or the rest has fewer than 2. Labelled queries that are all alike leave
+    an interval of no width, and a p of 0, or of 1 where the mean is 0.
+
+    People need a value on at least 2 labelled queries, the assessor on at least 1. Either may be NaN
+    elsewhere: see `judge.measure.calibrate.calibrate` for why that is sound.
     """
     from scipy.special import stdtrit
 

@@ -40,17 +40,18 @@ def gains(measure: Measure, scale: Scale) -> Floats:
 def earned(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
     """What lists of `gain` earn under `measure`, before anything of the pool divides it.
 
-    `top_gain` is the gain of the top grade, which sDCG's ideal list consists of.
+    `gain` goes down to the measure's cutoff, or as far as there is anything. `top_gain` is the gain of
+    the top grade, which sDCG's ideal list consists of.
     """
     match measure.name:
         case "nDCG" | "DCG":
             return dcg(gain)
         case "sDCG":
-            return np.divide(dcg(gain), dcg(np.full(gain.shape[-1], top_gain)))
+            return np.divide(dcg(gain), dcg(np.full(measure.looks_at(gain.shape[-1]), top_gain)))
         case "AP":
             return summed_precision(gain)
         case "P":
-            return np.divide(_sum(gain), gain.shape[-1])
+            return np.divide(_sum(gain), measure.looks_at(gain.shape[-1]))
         case "R" | "SetP":
             return _sum(gain)
         case "RR" | "ERR":

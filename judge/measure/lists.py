@@ -1,4 +1,4 @@
-"""Owns the lists that measuring works on: arrays of grades padded to the pool's depth, and their pool."""
+"""Owns the lists that measuring works on: arrays of grades as wide as the longest list, and their pool."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ class Lists:
     unjudged or nothing was returned. `origin` is the rank (from 0) at which the list shows the document
     first, -1 where nothing was returned. `document` numbers the documents of a topic, `snippet` the
     snippets of the pool. `best` (topics, documents) is a document's best known grade in the pool.
-    `known` (engines, topics, grades) counts the grades that stand in for the list's missing ones.
+    `known` (engines, topics, grades) counts the grades that stand in for the list's missing ones. `depth`
+    is how deep was judged, however short the lists are.
     """
 
+    depth: int
     grade: Ints
     origin: Ints
     document: Ints
@@ -73,6 +75,7 @@ class Lists:
     def of_topics(self, chosen: Bools) -> Lists:
         """The same for some of the topics."""
         return Lists(
+            self.depth,
             self.grade[:, chosen],
             self.origin[:, chosen],
             self.document[:, chosen],
@@ -88,9 +91,9 @@ class Lists:
             return np.ascontiguousarray(array[..., :depth]).reshape(1, -1, min(depth, array.shape[-1]))
 
         grade, origin = one(self.grade), one(self.origin)
-        best = best_grades(grade, origin, depth)
+        best = best_grades(grade, origin, grade.shape[-1])
         known = self.known.reshape(1, -1, self.known.shape[-1])
-        return Lists(grade, origin, origin, one(self.snippet), best, known)
+        return Lists(self.depth, grade, origin, origin, one(self.snippet), best, known)
 
 
 def best_grades(grade: Ints, document: Ints, documents: int) -> Ints:

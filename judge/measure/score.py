@@ -165,15 +165,14 @@ def _least_mean(low: Floats, sure: Bools) -> Floats:
 
 def _measured(measure: Measure, lists: Lists, scale: Scale) -> Floats:
     """(4, engines, topics): value, low, high, judged."""
-    judged = _judged(lists, measure.looks_at(lists.grade.shape[-1]))
+    judged = _judged(lists, measure.looks_at(lists.depth))
     if measure.name == "Judged":
         return np.stack([judged] * 4)
     table = gains(measure, scale)
     if measure.own:
         # A list is its own yardstick when it is all there is in the pool. AP counts what it shows down
         # to the cutoff, the ideal list of nDCG chooses from all of it.
-        depth = lists.grade.shape[-1]
-        alone = lists.alone(measure.looks_at(depth) if measure.name == "AP" else depth)
+        alone = lists.alone(measure.looks_at(lists.depth) if measure.name == "AP" else lists.depth)
         bounded = _pooled(measure, alone, table).reshape(3, *judged.shape)
     elif measure.pool_free:
         bounded = _alone(measure, lists, table)
@@ -184,7 +183,7 @@ def _measured(measure: Measure, lists: Lists, scale: Scale) -> Floats:
 
 def _alone(measure: Measure, lists: Lists, table: Floats) -> Floats:
     """(3, engines, topics) value, low, high of measures that no pool divides: no gain ever lowers them."""
-    cutoff = measure.looks_at(lists.grade.shape[-1])
+    cutoff = measure.looks_at(lists.depth)
     returned = (lists.origin >= 0).sum(-1).astype(np.float64)
     imputed = lists.imputed(table)
     top = float(table[-1])
@@ -196,7 +195,7 @@ def _alone(measure: Measure, lists: Lists, table: Floats) -> Floats:
 
 def _pooled(measure: Measure, lists: Lists, table: Floats) -> Floats:
     """(3, engines, topics) value, low, high of nDCG, AP and R."""
-    cutoff = measure.looks_at(lists.grade.shape[-1])
+    cutoff = measure.looks_at(lists.depth)
     gain = lists.gains(table, lists.imputed(table))
     pool = lists.pool_gains(table, gain)
     if measure.name == "nDCG":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import comb
 from types import MappingProxyType
 
 from judge.measure.compare import Comparison, adjusted_together, compare
@@ -25,7 +26,7 @@ _LANG = "lang"
 class Slice:
     """The queries whose `column` has `value`.
 
-    `comparisons` are by the first measure that compares; their `p_holm` is over all slices' pairs.
+    `comparisons` are by the first measure that compares, and adjusted over all slices' pairs.
     """
 
     column: str
@@ -47,11 +48,14 @@ def slices(
     adds to the dataset's. Queries without the column are in none of its slices.
     """
     deciding = [measure for measure in scores.measures if measure.compares][:1]
+    columns = _columns(queries, noted)
+    pairs = comb(len(scores.engines), 2) if among is None else len(among)
+    tests = pairs * sum(map(len, columns.values()))
     found = []
-    for column, values in _columns(queries, noted).items():
+    for column, values in columns.items():
         for value, ids in sorted(values.items()):
             part = scores.of_queries(ids)
-            comparisons = compare(part.of_measures(deciding), among)
+            comparisons = compare(part.of_measures(deciding), among, tests=tests)
             found.append(Slice(column, value, len(part.queries), summarise(part), comparisons))
     families = adjusted_together([each.comparisons for each in found])
     return tuple(replace(each, comparisons=pairs) for each, pairs in zip(found, families, strict=True))

@@ -68,7 +68,7 @@ def summarise(scores: Scores) -> tuple[EngineSummary, ...]:
     value, low, high = scores.by_query()
     shared: Bools = np.all(~np.isnan(value), axis=0)
     shape = len(scores.engines), len(scores.measures)
-    columns = value.transpose(1, 0, 2).reshape(len(scores.queries), -1)
+    columns = value.transpose(1, 0, 2).reshape(len(scores.queries), shape[0] * shape[1])
     intervals = np.stack([end.reshape(shape) for end in mean_intervals(columns)], axis=-1)
     summaries = []
     for at, engine in enumerate(scores.engines):

@@ -35,12 +35,13 @@ class Access:
         named = (self.environ.get(variable) for variable in variables)
         url = self.base_url or next(filter(None, named), default)
         if not is_address(url):
-            shown = url.rpartition("@")[2]
+            shown = url.rpartition("@")[2].partition("?")[0]
             raise SetupError(f"{shown!r} is no server's address: give one like https://host/v1 (--base-url)")
-        if urlsplit(url).username is not None:
-            raise SetupError(
-                f"the address of {public_part(url)} holds a user or password; keys come from the environment"
-            )
+        parts = urlsplit(url)
+        if parts.username is not None or parts.query or parts.fragment:
+            more = "a query or a fragment" if parts.username is None else "a user or password"
+            shown = public_part(url)
+            raise SetupError(f"the address of {shown} holds {more}; keys come from the environment")
         return url.rstrip("/")
 
     def key(self, variable: str, url: str) -> str:
@@ -93,10 +94,11 @@ def thinking_switch(url: str, thinking: bool) -> dict[str, Any]:
 
 
 def is_address(url: str) -> bool:
-    """Whether `url` names a server that can be called: http or https, a host, a port that is one."""
+    """Whether `url` names a server that can be called: http or https, a host, a real port, no blank."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        blank = any(char.isspace() or not char.isprintable() for char in url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and not blank
     except ValueError:
         return False
 

@@ -12,6 +12,7 @@ from judge.errors import Declined, SetupError
 from judge.models.access import DASHSCOPE_URL, Access, public_part
 from judge.models.faults import Fault, classify, transport
 from judge.models.logs import keep_out
+from judge.models.reach import no_answer, proxy
 from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -50,7 +51,9 @@ class DashScope:
         limits = httpx.Limits(
             max_connections=access.concurrency, max_keepalive_connections=access.concurrency
         )
-        self._http = httpx.AsyncClient(base_url=url, timeout=access.timeout, limits=limits)
+        # With a transport of its own a client asks the environment for no proxy.
+        way = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy(url))
+        self._http = httpx.AsyncClient(base_url=url, timeout=access.timeout, transport=way)
         self._client = dashscope.AsyncClient(
             api_key=self._key,
             base_url=url,
@@ -93,9 +96,9 @@ class DashScope:
         except TimeoutError:
             raise transport(f"no answer within {self._timeout:g} s", billed=True) from None
         except APIConnectionError as error:
-            never_sent = isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
-            detail = f"{self.endpoint}: {error.message}"
-            raise transport(detail, self._key, billed=not never_sent) from None
+            cause = error.__cause__ or error
+            never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
+            raise no_answer(cause, self.endpoint, self._key, never_sent=never_sent) from None
         except UnicodeEncodeError as error:
             raise Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}") from None
         return parse(response.status_code, response.content, response.headers)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
 from judge.errors import AccountRefused, CallError, Declined, Transient
+from judge.models.access import is_dashscope
 
 DETAIL_LENGTH = 300
 
@@ -43,19 +44,22 @@ class Fault:
         `body` is the parsed JSON, or the text when it is none. A status inside the body counts when
         the response itself claims success.
         """
+        body = body[0] if isinstance(body, list) and len(body) == 1 else body  # as Gemini has it
         whole = body if isinstance(body, Mapping) else {"message": _words(body)}
         error = whole.get("error") or whole
         if not isinstance(error, Mapping):
             error = {"message": str(error)}
         inner = error.get("innererror")
         codes = [
-            error.get("code"),
+            error.get("code") or error.get("error_code"),
             error.get("type"),
             inner.get("code") if isinstance(inner, Mapping) else None,
+            *re.findall(r'"quotaId": "([\w-]+)"', json.dumps(error.get("details"))),
         ]
         if status < 400:
             status = next(filter(None, map(_status, (whole.get("status_code"), *codes))), status)
-        message = error.get("message") or error.get("msg") or error.get("detail") or ""
+        named = (error.get(name) for name in ("message", "msg", "error_msg", "detail"))
+        message = next(filter(None, named), "")
         return cls(
             status,
             code=" ".join(dict.fromkeys(str(code) for code in codes if code)),
@@ -70,7 +74,8 @@ class Rule:
     """One row of the table: a fault with one of `statuses`, or that says so, is of this `kind`.
 
     `code` is searched in the server's code, `says` in its code and message, both regular expressions
-    without regard to case. `hint` tells the person at the terminal what to do.
+    without regard to case; where `among` is given, for faults with one of these statuses alone: in others
+    a server may repeat the prompt. `hint` tells the person at the terminal what to do.
     """
 
     kind: str
@@ -79,9 +84,12 @@ class Rule:
     code: str = ""
     says: str = ""
     hint: str = ""
+    among: frozenset[int] = frozenset()
 
     def fits(self, fault: Fault) -> bool:
         """Whether `fault` is of this kind."""
+        if self.among and fault.status not in self.among:
+            return False
         return (
             fault.status in self.statuses
             or (bool(self.code) and re.search(self.code, fault.code, re.I) is not None)
@@ -89,23 +97,40 @@ class Rule:
         )
 
 
+#: A limit that waiting does not lift in a run's time.
+A_DAY = r"(?:per[ _-]?day|\b[RT]PD\b|daily)"
+#: How providers say that an account has nothing left, or none for today.
+USED_UP = (
+    rf"{A_DAY}|usage limit|total request limit|monthly quota|plan and billing|balance is insufficient"
+    r"|account\b.{0,60}\b(?:suspended|locked|deactivated|in arrears)"
+    r"|欠费|余额(?:不足|已用完)|额度(?:不足|已用)|使用上限|今日.{0,10}限额|每日.{0,10}限额|套餐已到期|账户.{0,8}(?:锁定|非活动)"
+)
+ACCOUNT = "check the account's plan, balance and daily limits"
 #: The first row that fits decides: what a server says outranks the status that it says it with.
 RULES = (
     Rule(
         "content_filter",
         Declined,
         says=r"content_?filter|data_?inspection|responsibleai|content management policy|inappropriate content"
-        r"|flagged (?:by|as|for)|risk control|sensitive (?:content|words)",
+        r"|flagged (?:by|as|for)|risk control|sensitive (?:content|words)|censor|敏感内容",
+    ),
+    # Some say "check your plan" of tokens a minute, too.
+    Rule(
+        "rate_limit",
+        Transient,
+        among=frozenset({429}),
+        says=rf"(?s)^(?!.*{A_DAY}).*(?:per[ _-]?(?:minute|second)|\b[RT]PM\b|\bQPS\b)",
     ),
     Rule(
         "quota",
         AccountRefused,
         statuses=frozenset({402}),
-        code=r"insufficient_quota|arrearage|billing|freetieronly",
+        code=r"insufficient_(?:user_)?quota|exceeded_current_quota|insufficient_balance|arrearage|billing|freetieronly",
         says=r"exceeded your current quota|overdue|insufficient.{0,20}balance|credit balance"
         r"|(?:free|hour|week|month) allocated quota|free tier",
-        hint="check the account's plan and balance",
+        hint=ACCOUNT,
     ),
+    Rule("quota", AccountRefused, among=frozenset({*range(200, 300), 403, 429}), says=USED_UP, hint=ACCOUNT),
     Rule(
         "rate_limit",
         Transient,
@@ -125,7 +150,7 @@ RULES = (
         AccountRefused,
         statuses=frozenset({405, 410}),
         code=r"model_?not_?(?:found|exist|supported)|model\.notexist",
-        says=r"model.{0,80} (?:does not|doesn't|not) exist|model.{0,80} not found|url error",
+        says=r"model.{0,80} (?:does not|doesn't|not) exist|model.{0,80} not found|url error|模型不存在",
         hint="check the model's name and --base-url",
     ),
     Rule(
@@ -133,8 +158,23 @@ RULES = (
         AccountRefused,
         statuses=frozenset({401, 403}),
         code=r"invalid_?api_?key|access_?denied|authentication|unauthorized|permission",
-        says=r"incorrect api key|invalid api.?key",
+        says=r"incorrect api key|invalid api.?key|api.?key (?:not valid|is invalid)"
+        r"|access token (?:invalid|expired)",
         hint="check the key and that it may use this model at this address",
+    ),
+    Rule(
+        "auth",
+        AccountRefused,
+        statuses=frozenset({407}),
+        hint="the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST; check it",
+    ),
+    # With a code it is a provider who speaks of one pair; without, whoever stands before the server.
+    Rule(
+        "auth",
+        AccountRefused,
+        among=frozenset({451}),
+        code="^$",
+        hint="this address is closed to you; check --base-url and the network",
     ),
     Rule(
         "server_error",
@@ -172,11 +212,14 @@ RULES = (
 BAD_REQUEST = Rule("bad_request", Declined)
 
 
-def classify(fault: Fault, *secrets: str) -> CallError:
-    """The error that `fault` amounts to, with none of `secrets` in its words.
+def classify(fault: Fault, *secrets: str, endpoint: str = "") -> CallError:
+    """The error that `fault` of the server at `endpoint` amounts to, with none of `secrets` in its words.
 
     Kinds and classes are the rows of `RULES`; a fault that fits none is a `Declined` bad_request.
     """
+    if is_dashscope(endpoint) and "insufficient_quota" in fault.code:
+        # Its compatible mode says OpenAI's word for an empty account when it means tokens a minute.
+        fault = replace(fault, code="Throttling.AllocationQuota", message="too many tokens a minute")
     rule = next((rule for rule in RULES if rule.fits(fault)), BAD_REQUEST)
     said = shorten(mask(fault.message, *secrets)) or "no message"
     code = f" {mask(fault.code, *secrets)}" if fault.code else ""

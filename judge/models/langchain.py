@@ -22,6 +22,7 @@ from judge.models.access import (
 )
 from judge.models.faults import Fault, classify, transport
 from judge.models.logs import keep_out
+from judge.models.reach import no_answer, proxy
 from judge.models.replies import complete, messages
 from judge.models.terms import NEGOTIABLE, sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -97,7 +98,7 @@ class LangChain:
         said = outcome.response_metadata
         message = {"content": outcome.content, "refusal": outcome.additional_kwargs.get("refusal")}
         return complete(
-            [{"message": message, "finish_reason": said.get("finish_reason")}],
+            [{"message": message, "finish_reason": _finish_reason(said)}],
             model=said.get("model_name") or said.get("model"),
             params=sent,
             usage=outcome.usage_metadata or said.get("token_usage"),
@@ -137,13 +138,13 @@ class LangChain:
 
     def _translate(self, error: Exception, fault: Fault | None) -> CallError:
         if fault is not None:
-            return classify(fault, *self._secrets)
+            return classify(fault, *self._secrets, endpoint=self.endpoint)
         if isinstance(error, UnicodeEncodeError):
             return Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
         if isinstance(error, TimeoutError):
             return transport(f"no answer within {self._timeout:g} s", billed=True)
         # Neither an answer nor a refusal: the connection broke, or the reply was none that the package reads.
-        return transport(f"{type(error).__name__}: {error}", *self._secrets, billed=True)
+        return no_answer(error, self.endpoint, *self._secrets)
 
 
 def open_chat_model(spec: str, access: Access, sampling: Sampling) -> LangChain:
@@ -159,16 +160,14 @@ def open_chat_model(spec: str, access: Access, sampling: Sampling) -> LangChain:
 
 
 def _openai(name: str, access: Access, sampling: Sampling) -> LangChain:
-    import httpx2
-    import openai
+    from judge.models.openai import connections
 
     url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
     params = sampling_params(sampling)
     # ChatOpenAI sends it under this name, whatever it is given.
     params["max_completion_tokens"] = params.pop("max_tokens")
     thinking = thinking_switch(url, sampling.thinking)
-    limits = httpx2.Limits(max_connections=access.concurrency, max_keepalive_connections=access.concurrency)
-    http = openai.DefaultAioHttpClient(limits=limits, timeout=access.timeout, follow_redirects=False)
+    http = connections(url, access)
     model = init_chat_model(
         name,
         model_provider="openai",
@@ -187,11 +186,13 @@ def _openai(name: str, access: Access, sampling: Sampling) -> LangChain:
 def _any(provider: str, name: str, access: Access, sampling: Sampling) -> LangChain:
     params = sampling_params(sampling)
     key = access.environ.get(f"{provider.upper()}_API_KEY")
-    known = {"base_url": access.base_url, "api_key": key}
+    url = access.url(default="") if access.base_url else ""
+    known = {"base_url": url, "api_key": key}
     options: dict[str, Any] = {option: value for option, value in known.items() if value}
     options.update(params, max_retries=0, timeout=access.timeout)
     model = init_chat_model(name, model_provider=provider, **options)
-    setup = Setup(public_part(access.base_url or ""), params, access.timeout)
+    proxy(url)  # raises for one that can't be used
+    setup = Setup(public_part(url), params, access.timeout)
     return LangChain(model, f"{provider}:{name}", setup)
 
 
@@ -202,6 +203,7 @@ def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
         from langchain_community.chat_models import ChatTongyi
 
         url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+        proxy(url)  # raises for one that can't be used
         params = {**sampling_params(sampling), "enable_thinking": sampling.thinking}
         # Only these reach the wire. The class has a top_p of its own, which None keeps off it.
         wire = {"top_p": None, **params, "base_address": url, "request_timeout": access.timeout}
@@ -212,6 +214,13 @@ def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire)
     setup = Setup(public_part(url), params, access.timeout, threads=access.concurrency)
     return LangChain(model, f"tongyi:{name}", setup)
+
+
+def _finish_reason(said: Mapping[str, Any]) -> object:
+    """How the answer ended: every provider's package has a name of its own for that."""
+    return next(
+        (said[name] for name in ("finish_reason", "stop_reason", "done_reason") if said.get(name)), None
+    )
 
 
 def _fault(error: Exception) -> Fault | None:

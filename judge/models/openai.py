@@ -12,8 +12,9 @@ import httpx2
 import openai
 
 from judge.errors import Declined, Transient
-from judge.models.access import NO_KEY, OPENAI_URL, Access, is_dashscope, public_part, thinking_switch
+from judge.models.access import NO_KEY, OPENAI_URL, Access, public_part, thinking_switch
 from judge.models.faults import Fault, classify, transport
+from judge.models.reach import no_answer, proxy
 from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -49,7 +50,9 @@ class OpenAI:
         sent = terms.with_format(prompt.schema)
         answer = await self._post({"model": self._model, "messages": messages(prompt), **sent})
         if isinstance(answer, Fault):
-            raise self._negotiation.step_down(terms, answer) or classify(self._own_words(answer), self._key)
+            raise self._negotiation.step_down(terms, answer) or classify(
+                answer, self._key, endpoint=self.endpoint
+            )
         return complete(
             answer.get("choices"),
             model=answer.get("model"),
@@ -83,17 +86,8 @@ class OpenAI:
         cause: BaseException = error
         while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
             cause = cause.__cause__
-        never_sent = isinstance(cause, aiohttp.ClientConnectorError)
-        detail = f"{self.endpoint}: {str(cause) or type(cause).__name__}"
-        return transport(detail, self._key, billed=not never_sent)
-
-    def _own_words(self, fault: Fault) -> Fault:
-        # DashScope's compatible mode says OpenAI's word for an empty account when it means tokens a minute.
-        if is_dashscope(self.endpoint) and "insufficient_quota" in fault.code:
-            return Fault(
-                fault.status, "Throttling.AllocationQuota", "too many tokens a minute", headers=fault.headers
-            )
-        return fault
+        never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
+        return no_answer(cause, self.endpoint, self._key, never_sent=never_sent)
 
 
 class _Client(openai.AsyncOpenAI):
@@ -111,9 +105,6 @@ class _Client(openai.AsyncOpenAI):
 
 
 def _client(url: str, key: str, access: Access) -> openai.AsyncOpenAI:
-    connections = httpx2.Limits(
-        max_connections=access.concurrency, max_keepalive_connections=access.concurrency, keepalive_expiry=30
-    )
     return _Client(
         api_key=key,
         base_url=url,
@@ -124,8 +115,22 @@ def _client(url: str, key: str, access: Access) -> openai.AsyncOpenAI:
         webhook_secret="",
         max_retries=0,
         timeout=access.timeout,
+        http_client=connections(url, access),
+    )
+
+
+def connections(url: str, access: Access) -> httpx2.AsyncClient:
+    """The connections to `url`, kept open between calls; raises SetupError for a proxy that can't be used."""
+    limits = httpx2.Limits(
+        max_connections=access.concurrency, max_keepalive_connections=access.concurrency, keepalive_expiry=30
+    )
+    via = proxy(url)
+    return openai.DefaultAioHttpClient(
+        limits=limits,
+        timeout=access.timeout,
         # A redirect would take the prompt to an address that nobody configured.
-        http_client=openai.DefaultAioHttpClient(
-            limits=connections, timeout=access.timeout, follow_redirects=False
-        ),
+        follow_redirects=False,
+        proxy=via,
+        # Without one the client would look for a proxy itself.
+        mounts=None if via else {"http://": None, "https://": None},
     )

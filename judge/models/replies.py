@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,8 +15,29 @@ from judge.records import Completion, Prompt, Usage
 REASONING = frozenset({"reasoning", "thinking"})
 #: A count beyond this is a slip of the server, and more than a database's integers hold.
 MOST_TOKENS = 2**53
-#: How providers say that a filter cut the answer; what did arrive is not the model's verdict.
-FILTERED = frozenset({"content_filter", "sensitive"})
+#: How providers say that the model ended its answer itself. Any other reason stands for an answer that
+#: may have gone on: `length`, `max_tokens`, `abort`, `network_error`, and the next one that a server invents.
+_ENDED = frozenset(
+    (
+        *(
+            "stop",
+            "stop_sequence",
+            "end_turn",
+            "end_of_turn",
+            "eos",
+            "eos_token",
+            "endoftext",
+            "end",
+            "normal",
+        ),
+        *("complete", "completed", "finish", "finished", "done", "success", "null", "none", ""),
+        *("tool_calls", "tool_call", "tool_use", "function_call"),
+    )
+)
+#: How providers say that a filter ended the answer; what did arrive is not the model's verdict.
+_FILTERED = re.compile(
+    r"filter|sensitiv|refus|safety|prohibit|block|spii|recitation|guardrail|moderat|inspection|toxic|policy|unsafe"
+)
 
 
 def messages(prompt: Prompt) -> list[dict[str, str]]:
@@ -39,7 +61,7 @@ def parse(status: int, body: bytes, headers: Mapping[str, str]) -> Mapping[str, 
         begin = shorten(body[:80].decode(errors="replace")) or "nothing"
         raise transport(f"HTTP {status}, but the body is no whole JSON object: {begin!r}", billed=True)
     unanswered = not (answer.get("choices") or answer.get("output"))
-    if answer.get("error") or (unanswered and answer.get("code")):
+    if answer.get("error") or (unanswered and (answer.get("code") or answer.get("error_code"))):
         return Fault.of(status, answer, headers)
     return answer
 
@@ -54,17 +76,22 @@ def complete(
     choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = _mapping(choice.get("message"))
     finish = choice.get("finish_reason")
-    finish_reason = finish if isinstance(finish, str) else None
+    finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
     billed = read_usage(usage)
     refuse(finish_reason, message.get("refusal"), billed)
     return Completion(
         text=flatten(message.get("content")),
         model=str(model or ""),
-        finish_reason=finish_reason,
+        finish_reason=finish_reason if is_whole(finish_reason) else "length",
         params=params,
         usage=billed,
         request_id=str(request_id) if request_id else None,
     )
+
+
+def is_whole(finish_reason: str | None) -> bool:
+    """True when the model ended its answer itself, as far as the server's word for it tells."""
+    return finish_reason is None or finish_reason.casefold() in _ENDED
 
 
 def refuse(finish_reason: str | None, refusal: object, usage: Usage | None = None) -> None:
@@ -72,7 +99,7 @@ def refuse(finish_reason: str | None, refusal: object, usage: Usage | None = Non
 
     Where the server counted no tokens, it may have billed all the same.
     """
-    if finish_reason in FILTERED:
+    if finish_reason and not is_whole(finish_reason) and _FILTERED.search(finish_reason):
         said = f"the provider's filter cut the answer ({finish_reason})"
         raise Declined("content_filter", said, billed=usage is None, usage=usage)
     if refusal:
@@ -90,30 +117,30 @@ def flatten(content: object) -> str:
 
 
 def read_usage(raw: object) -> Usage | None:
-    """Tokens billed, by the names of OpenAI, DashScope, DeepSeek or LangChain; None if not said."""
-    if not isinstance(raw, Mapping) or not raw:
+    """Tokens billed, by the names of OpenAI, DashScope, DeepSeek or LangChain; None if not said.
+
+    Who doesn't count both what was asked and what was answered hasn't said what was billed.
+    """
+    counts = _mapping(raw)
+    prompt = _count(counts, "prompt_tokens", "input_tokens")
+    completion = _count(counts, "completion_tokens", "output_tokens")
+    if prompt is None or completion is None:
         return None
-    asked = _mapping(raw.get("prompt_tokens_details") or raw.get("input_token_details"))
+    asked = _mapping(counts.get("prompt_tokens_details") or counts.get("input_token_details"))
     answered = _mapping(
-        raw.get("completion_tokens_details")
-        or raw.get("output_tokens_details")
-        or raw.get("output_token_details")
+        counts.get("completion_tokens_details")
+        or counts.get("output_tokens_details")
+        or counts.get("output_token_details")
     )
-    return Usage(
-        prompt_tokens=_count(raw, "prompt_tokens", "input_tokens"),
-        cached_tokens=_count(asked, "cached_tokens", "cache_read") or _count(raw, "prompt_cache_hit_tokens"),
-        completion_tokens=_count(raw, "completion_tokens", "output_tokens"),
-        reasoning_tokens=_count(answered, "reasoning_tokens", "reasoning"),
-    )
+    cached = _count(asked, "cached_tokens", "cache_read") or _count(counts, "prompt_cache_hit_tokens")
+    reasoning = _count(answered, "reasoning_tokens", "reasoning")
+    return Usage(prompt, cached or 0, completion, reasoning or 0)
 
 
-def _count(raw: Mapping[str, Any], *names: str) -> int:
-    return next((count for name in names if (count := _whole(raw.get(name))) is not None), 0)
-
-
-def _whole(value: object) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS
-    return int(value) if is_count and isinstance(value, int) else None
+def _count(counts: Mapping[str, Any], *names: str) -> int | None:
+    """The first whole number under one of `names`."""
+    found = (counts.get(name) for name in names)
+    return next((count for count in found if type(count) is int and 0 <= count < MOST_TOKENS), None)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

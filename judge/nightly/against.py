@@ -12,6 +12,7 @@ from typing import Any
 from judge.measure.compare import compare
 from judge.measure.measures import Measure
 from judge.measure.score import score
+from judge.nightly.differences import different
 from judge.nightly.drift import QueryDrift, shared
 from judge.nightly.gate import Row, changes, could_hide, decide, too_few
 from judge.nightly.rules import Rules
@@ -23,6 +24,8 @@ from judge.report.together import Together, together
 #: What may differ between two nights of one judge: the canaries answer for the server behind an address.
 _FREE = frozenset({"dataset", "endpoint", "repeats", "as_of"})
 _BEFORE, _NOW = "baseline", "tonight"
+#: How notes begin that are true of every night.
+_EVERY_NIGHT = ("all runs are measured on one frozen pool", "engines are compared across runs")
 
 
 def held(outcome: Outcome) -> Held:
@@ -32,17 +35,10 @@ def held(outcome: Outcome) -> Held:
     return Held(outcome.data, outcome.pool, outcome.judgments, asked)
 
 
-def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any], to_set: str) -> Iterator[str]:
-    """How the judge is asked differently than at the baseline; both are identities of runs.
-
-    What one alone has is an option that another version of judge doesn't know.
-    """
-    for name in sorted(tonight.keys() & baseline.keys() - _FREE):
-        if tonight[name] != baseline[name]:
-            yield (
-                f"the judge is another one by judge.toml: {name} was {baseline[name]!r}, now"
-                f" {tonight[name]!r}; to go on with it, make a night of it the baseline: {to_set}"
-            )
+def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
+    """How the judge is asked differently than at the baseline; both are identities of runs."""
+    changed = list(different(baseline, tonight, _FREE))
+    return [f"the judge is another one by judge.toml: {'; '.join(changed)}"] if changed else []
 
 
 def too_different(found: QueryDrift, rules: Rules) -> Iterator[str]:
@@ -87,7 +83,7 @@ def rows(met: Together, broken: Collection[str], rules: Rules) -> tuple[Row, ...
 
 def remarks(met: Together, rows: Sequence[Row], rules: Rules) -> Iterator[str]:
     """What was done to make both runs comparable, and what could not be found."""
-    yield from met.notes
+    yield from (note for note in met.notes if not note.startswith(_EVERY_NIGHT))
     if not _sides(met):
         yield "no engine is in the baseline and in tonight's dataset"
     new = sorted(

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import getpid
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from judge.errors import InputError
+from judge.report.rundir import RunFolder
 
 
 @contextmanager
 def alone(nights: Path, work: str) -> Iterator[None]:
-    """Holds the folder for this process; raises InputError, at once, that names who holds it already."""
+    """Holds the folder for this process.
+
+    Raises InputError, at once, that names who holds it already, StoreError when the disk takes no more.
+    """
     who = nights / ".at-work"
     lock = FileLock(nights / ".lock", thread_local=False)
     try:
@@ -26,10 +30,11 @@ def alone(nights: Path, work: str) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"{nights}: cannot hold nights: {error.strerror or error}") from error
     try:
-        who.write_text(f"{work} (process {getpid()} on {socket.gethostname()})", encoding="utf-8")
+        RunFolder(nights).write(who.name, [f"{work} (process {getpid()} on {socket.gethostname()})"])
         yield
     finally:
-        who.unlink(missing_ok=True)
+        with suppress(OSError):
+            who.unlink(missing_ok=True)
         lock.release()
 
 

@@ -12,20 +12,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.errors import ITS_OWN, InputError
+from judge.errors import ITS_OWN, InputError, StoreError
+from judge.nightly.collecting import FILE as COLLECTED
+from judge.nightly.decision import bare
 from judge.nightly.history import RECORD
+from judge.nightly.rules import Rules
 from judge.nightly.steadiness import Grades
 from judge.records import Judgment
 from judge.report import reload
 from judge.report.reload import Held
 from judge.report.rundir import RunFolder, dump
+from judge.report.words import listed
 
 FOLDER = "baseline"
 CANARIES = "canaries"
 _POINTER = "baseline.json"
+#: What it says, and must.
+_SAID = ("id", "name", "assessor", "queries", "canaries")
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
-#: What the run of a panel has besides.
-_PANEL = "members.jsonl"
+#: What the run of a panel has besides, and a night that asked engines.
+_MAYBE = ("members.jsonl", COLLECTED)
 #: The least share of its pairs that a yardstick must have judged.
 LEAST = 0.99
 
@@ -48,12 +54,17 @@ class Graded:
         """How many were never answered."""
         return self.asked - self.judged - self.unreadable
 
+    def heard(self, rules: Rules) -> bool:
+        """Whether the judge is there at all: so few were never answered as the rules let pass."""
+        return self.unheard <= rules.max_missing * self.asked
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """The run that nights are held against; `canaries` is None when it was judged without any.
 
-    `apart` names the store of its verdicts when they were kept apart, for its judge had drifted.
+    `apart` names the store of its verdicts when they were kept apart, for its judge had drifted. `asked`
+    is what engines were asked (see `collecting`), None where that is not known.
     """
 
     id: str
@@ -63,6 +74,7 @@ class Baseline:
     identity: Mapping[str, Any]
     canaries: Graded | None
     apart: str | None
+    asked: Mapping[str, Any] | None = None
 
     @property
     def served(self) -> frozenset[str]:
@@ -94,6 +106,11 @@ def rounds(night: Path) -> list[Path]:
     return sorted((each.parent for each in found), key=lambda folder: (len(folder.name), folder.name))
 
 
+def ended(night: Path) -> list[Path]:
+    """Those of the rounds that came to their end: all but the last, and that one unless it was killed."""
+    return [each for each in rounds(night) if (each / "results.json").exists()]
+
+
 def graded_run(folder: RunFolder) -> Graded:
     """The canaries in the folder of their run."""
     held = reload.load(folder)
@@ -103,13 +120,14 @@ def graded_run(folder: RunFolder) -> Graded:
 def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
     """Makes the run in folder `run` the baseline of `nights`, and gives what baseline.json says of it.
 
-    Raises InputError when `run` is no finished run, misses too much, or was judged by more than one judge.
+    Raises InputError when `run` is no finished run, misses too much, or was judged by more than one judge,
+    StoreError when the disk takes no copy.
     """
     held = reload.load(RunFolder(run))
     apart = _check(run)
     name = run.resolve().name
     texts = _texts(run)
-    asked = [each for each in rounds(run) if (each / "results.json").exists()]
+    asked = ended(run)
     if asked:  # the last round is of the judge that ended the night
         texts |= {f"{CANARIES}/{file}": text for file, text in _texts(asked[-1]).items()}
     content = hashlib.sha256(dump(texts).encode()).hexdigest()[:8]
@@ -124,12 +142,18 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
     }
     folder = nights / FOLDER
     for file, text in texts.items():
-        place = folder / str(said["id"]) / file
-        place.parent.mkdir(parents=True, exist_ok=True)
-        RunFolder(place.parent).write(place.name, [text])
+        _copy(text, folder / str(said["id"]) / file)
     _load(folder, said)  # before it counts: a copy that can't be read would end every night to come
     RunFolder(folder).write(_POINTER, [dump(said, indent=2), "\n"])
     return said
+
+
+def _copy(text: str, place: Path) -> None:
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{place.parent}: cannot be made: {error.strerror or error}") from error
+    RunFolder(place.parent).write(place.name, [text])
 
 
 def _check(run: Path) -> str | None:
@@ -138,22 +162,28 @@ def _check(run: Path) -> str | None:
     Raises InputError when the run is no yardstick.
     """
     found = RunFolder(run)
-    coverage = found.read("summary.json")["coverage"]
+    summary = found.read("summary.json")
+    coverage = summary["coverage"]
     if coverage < LEAST:
         raise InputError(
             f"{run}: only {coverage:.2%} of its pairs were judged, and a yardstick needs {LEAST:.0%}; the"
             " command that made it asks again for the rest"
         )
     night = found.read_if_there(RECORD)
-    if night is None or night["status"] not in ("incomplete", "judge drift"):
+    if night and not night.get("whole", night["finished"]):
+        raise InputError(f"{run}: is an incomplete night and no yardstick ({bare(night['because'])})")
+    if mute := [engine for engine, row in summary["engines"].items() if not row["answered"]]:
+        raise InputError(
+            f"{run}: is no yardstick: not one query got a result from {listed(mute)}; mend how it is asked,"
+            " or leave it out"
+        )
+    if night is None or night["status"] != "judge drift":
         return None
-    if night["status"] == "incomplete":
-        raise InputError(f"{run}: is an incomplete night and no yardstick ({'; '.join(night['because'])})")
     apart = night.get("apart")
     if apart is None:
         raise InputError(
             f"{run}: is no yardstick, for its judge changed while it was at work"
-            f" ({'; '.join(night['because'])}); freeze the next night"
+            f" ({bare(night['because'])}); freeze the next night"
         )
     if not (run / apart).exists():
         raise InputError(
@@ -164,13 +194,25 @@ def _check(run: Path) -> str | None:
 
 def _texts(run: Path) -> dict[str, str]:
     """The files of a run that comparing needs, by name."""
-    names = (*_FILES, *([_PANEL] if (run / _PANEL).exists() else []))
-    return {name: (run / name).read_text(encoding="utf-8") for name in names}
+    names = (*_FILES, *(name for name in _MAYBE if (run / name).exists()))
+    try:
+        return {name: (run / name).read_text(encoding="utf-8") for name in names}
+    except OSError as error:
+        raise InputError(
+            f"{error.filename}: {error.strerror}; the command of the run writes it anew"
+        ) from error
 
 
 def pointer(nights: Path) -> Mapping[str, Any] | None:
-    """What baseline.json says of the baseline of `nights`; None when none was set."""
-    return RunFolder(nights / FOLDER).read_if_there(_POINTER)
+    """What baseline.json says of the baseline of `nights`; None when none was set.
+
+    Raises InputError when it is damaged.
+    """
+    said = RunFolder(nights / FOLDER).read_if_there(_POINTER)
+    missing = [] if said is None else [name for name in _SAID if name not in said]
+    if missing:
+        raise InputError(f"{nights / FOLDER / _POINTER}: has no {missing[0]!r}; {_again(nights)}")
+    return said
 
 
 def load(nights: Path) -> Baseline | None:
@@ -178,7 +220,17 @@ def load(nights: Path) -> Baseline | None:
     said = pointer(nights)
     if said is None:
         return None
-    return _load(nights / FOLDER, said)
+    place = nights / FOLDER
+    try:
+        return _load(place, said)
+    except InputError as error:
+        raise InputError(f"{error}; {_again(nights)}") from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{place / str(said['id'])}: is damaged ({error!r}); {_again(nights)}") from error
+
+
+def _again(nights: Path) -> str:
+    return f"set the baseline again: {Rules(folder=str(nights)).to_set}"
 
 
 def _load(place: Path, said: Mapping[str, Any]) -> Baseline:
@@ -192,4 +244,5 @@ def _load(place: Path, said: Mapping[str, Any]) -> Baseline:
         identity=folder.read("config.json")["identity"],
         canaries=graded_run(canaries) if said["canaries"] else None,
         apart=said.get("apart"),
+        asked=(folder.read_if_there(COLLECTED) or {}).get("asked"),
     )

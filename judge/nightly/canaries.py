@@ -15,12 +15,15 @@ from typing import Any
 from judge import pipeline
 from judge.assess.watch import Watch
 from judge.config import Config
-from judge.nightly.baseline import CANARIES, Baseline, Graded, graded, graded_run, rounds
+from judge.nightly import begun
+from judge.nightly.baseline import Baseline, Graded, graded, graded_run, rounds
 from judge.nightly.rules import Rules
 from judge.nightly.steadiness import Steadiness, drift, steadiness
 from judge.report.outcome import Outcome
 from judge.report.rundir import RunFolder
 
+#: The store of a round of canaries, in its folder.
+STORE = "verdicts.sqlite"
 #: So many canaries stand under one query; a shallower run would ask about some of them alone.
 _EACH = 4
 
@@ -30,27 +33,31 @@ def path() -> Path:
     return Path(__file__).resolve().parent / "canaries.jsonl"
 
 
-def judged(config: Config, night: Path, repeats: int, watch: Watch | None, *, anew: bool) -> Outcome:
-    """The run over the canaries in the folder of `night`, asked as `config` asks; gone on with if begun.
+def heard(folder: Path, rules: Rules) -> bool:
+    """Whether the round of canaries in `folder` came to its end and the judge answered."""
+    return (folder / "results.json").exists() and graded_run(RunFolder(folder)).heard(rules)
 
-    `anew` begins another round, unless one that was begun is not done.
-    """
-    past = rounds(night)
-    folder = past[-1] if past else night / CANARIES
-    if anew and (folder / "results.json").exists():
-        folder = night / f"{CANARIES}-{len(past) + 1}"
-    own = replace(
+
+def asked(config: Config, folder: Path, repeats: int) -> Config:
+    """The options of a run over the canaries in `folder`, asked as `config` asks."""
+    return replace(
         config,
         data=str(path()),
         topics=None,
         docs=None,
         trec_runs=(),
         out=str(folder),
-        store=str(folder / "verdicts.sqlite"),
+        store=str(folder / STORE),
         repeats=repeats,
         depth=max(config.depth, _EACH),
         measures=None,
     )
+
+
+def judged(config: Config, folder: Path, repeats: int, watch: Watch | None) -> Outcome:
+    """The run over the canaries in `folder`, asked as `config` asks."""
+    own = asked(config, folder, repeats)
+    begun.go_on(RunFolder(folder), begun.identity(own))
     return pipeline.run(own, watch=watch)
 
 
@@ -72,10 +79,14 @@ class CanaryCheck:
 
 
 def check(outcome: Outcome, baseline: Baseline | None, rules: Rules) -> CanaryCheck:
-    """Tonight's canaries, all rounds, against those of the baseline; without any, against the first round."""
+    """Tonight's canaries, all rounds, against those of the baseline; without any, against the first round.
+
+    A round that was asked otherwise, before judge.toml was mended, is of no judge that the night has.
+    """
     tonight = graded(outcome.judgments, outcome.summary["judgments"])
     earlier = [RunFolder(each) for each in rounds(outcome.folder.parent) if each != outcome.folder]
-    past = [graded_run(each) for each in earlier]
+    who = RunFolder(outcome.folder).read("config.json")["identity"]
+    past = [graded_run(each) for each in earlier if each.read("config.json")["identity"] == who]
     before = baseline.canaries if baseline else None
     if before is None and past:
         before = past[0]
@@ -83,6 +94,13 @@ def check(outcome: Outcome, baseline: Baseline | None, rules: Rules) -> CanaryCh
     reasons = [reason for each in (*past, tonight) if before for reason in another(each, before, rules)]
     summaries = tuple(each.read("summary.json") for each in earlier)
     return CanaryCheck(outcome, summaries, tonight, _flips(tonight), found, tuple(dict.fromkeys(reasons)))
+
+
+def blind(check: CanaryCheck, baseline: Baseline) -> Iterator[str]:
+    """That not one canary was graded tonight and at the baseline."""
+    before = baseline.canaries.grades if baseline.canaries else {}
+    if check.graded.grades and not check.graded.grades.keys() & before.keys():
+        yield "no canary was graded at the baseline, too: a judge that drifts is known by its name alone"
 
 
 def another(tonight: Graded, before: Graded, rules: Rules) -> Iterator[str]:

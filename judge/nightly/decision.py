@@ -6,32 +6,25 @@ are missing, then other queries. Only then can an engine be blamed. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from judge.nightly.gate import Row
-from judge.nightly.history import Status
+from judge.nightly.history import EXITS, Status
 from judge.nightly.rules import SET
 
 #: So many more results without a text are an interface that changed, not a ranking.
 _RENAMED = 0.3
-EXITS: Mapping[Status, int] = {
-    "fine": 0,
-    "no baseline": 0,
-    "regression": 1,
-    "incomplete": 3,
-    "judge drift": 3,
-    "different queries": 3,
-}
+_NEXT = "; to go on with it, make a night of it the baseline"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """What is known of a night: sentences on why each status may be its own, and the gate's rows.
 
-    `broken` says, by engine, what broke tonight. `baseline` is whether there is one, `to_set` the command
-    that makes one.
+    `asked` says how engines were asked otherwise, `broken`, by engine, what broke tonight, `dropped` who
+    is in the baseline alone. `baseline` is whether there is one, `to_set` the command that makes one.
     """
 
     baseline: bool
@@ -39,13 +32,15 @@ class Found:
     judge: Sequence[str] = ()
     missing: Sequence[str] = ()
     queries: Sequence[str] = ()
+    asked: Sequence[str] = ()
     broken: Mapping[str, str] = field(default_factory=dict)
+    dropped: Sequence[str] = ()
     rows: Sequence[Row] = ()
 
     @property
     def suspended(self) -> bool:
         """Whether tonight's scores can't be held against the baseline's, so that no engine is blamed."""
-        return bool(self.judge or self.missing or self.queries)
+        return bool(self.judge or self.missing or self.queries or self.asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +48,13 @@ class Decision:
     """A night's status, why, and the exit code of the command.
 
     It is `finished` unless the same command could find out more: of judgments or answers that are missing.
+    It is `whole`, and may be the baseline, when nothing is missing that was asked for tonight.
     """
 
     status: Status
     because: tuple[str, ...]
     finished: bool
+    whole: bool
 
     @property
     def exit(self) -> int:
@@ -69,18 +66,34 @@ def decide(found: Found) -> Decision:
     """The status of a night, its reasons before others that hold as well."""
     drops = [_drop(row) for row in found.rows if row.verdict == "regression"]
     reasons: tuple[tuple[Status, Sequence[str]], ...] = (
-        ("judge drift", found.judge),
+        ("judge drift", _with_next(found.judge, found)),
         ("incomplete", found.missing),
         ("different queries", found.queries),
+        ("asked otherwise", _with_next(found.asked, found)),
         # An engine that is surely worse is said first, even when another one broke.
         ("regression", drops),
-        ("incomplete", [*found.broken.values(), *_unsure(found)]),
-        ("no baseline", () if found.baseline else [_unset(found)]),
+        ("incomplete", [*found.broken.values(), *_unsure(found), *found.dropped]),
     )
     because = [(status, reason) for status, all_ in reasons for reason in all_]
+    if not because and not found.baseline:
+        because = [("no baseline", _unset(found))]
     status = because[0][0] if because else "fine"
-    finished = not (found.missing or found.broken or status == "incomplete")
-    return Decision(status, tuple(reason for _, reason in because), finished)
+    whole = not (found.missing or found.broken)
+    finished = whole and not found.dropped and status != "incomplete"
+    return Decision(status, tuple(reason for _, reason in because), finished, whole)
+
+
+def _with_next(reasons: Sequence[str], found: Found) -> Sequence[str]:
+    """The reasons, and after the last of them what to do when all is as it should be."""
+    if not reasons or not found.baseline:
+        return reasons
+    *others, last = reasons
+    return (*others, f"{last}{_NEXT}: {found.to_set}")
+
+
+def bare(because: Sequence[str]) -> str:
+    """The reasons of a night's record in one sentence, without what they say is to be done."""
+    return "; ".join(reason.partition(_NEXT)[0] for reason in because)
 
 
 def _unset(found: Found) -> str:
@@ -106,18 +119,15 @@ def _drop(row: Row) -> str:
 
 
 def broken(tonight: Mapping[str, Any], baseline: Mapping[str, Any], max_missing: float) -> dict[str, str]:
-    """What broke, by engine: one that gave far fewer answers than at the baseline, or is gone.
+    """What broke, by engine: one that gave far fewer answers than at the baseline.
 
     Both are `engines` of a summary.json. An answer is missing when the engine failed or has no ranking;
     empty answers count when they become as many, for that is a broken interface more often than a bad
     ranking.
     """
     said = {}
-    for engine, before in sorted(baseline.items()):
-        now = tonight.get(engine)
-        if now is None:
-            said[engine] = f"{engine}: is in the baseline and not in tonight's dataset"
-            continue
+    for engine in sorted(baseline.keys() & tonight.keys()):
+        before, now = baseline[engine], tonight[engine]
         share, was = _answered(now), _answered(before)
         if was - share > max_missing:
             said[engine] = (
@@ -132,6 +142,15 @@ def broken(tonight: Mapping[str, Any], baseline: Mapping[str, Any], max_missing:
     return said
 
 
+def dropped(tonight: Collection[str], baseline: Collection[str], to_set: str) -> Iterator[str]:
+    """The engines that the baseline has and tonight's dataset doesn't."""
+    for engine in sorted({*baseline} - {*tonight}):
+        yield (
+            f"{engine}: is in the baseline and not in tonight's dataset; if it was dropped for good, make"
+            f" this night the baseline: {to_set}"
+        )
+
+
 def silent(engines: Mapping[str, Any], max_missing: float) -> list[str]:
     """The engines that broke on a night that has no baseline, from `engines` of its summary.json."""
     return [
@@ -140,6 +159,24 @@ def silent(engines: Mapping[str, Any], max_missing: float) -> list[str]:
         for engine, row in sorted(engines.items())
         if row["errors"] + row["absent"] > max_missing * row["queries"]
     ]
+
+
+def unanswered(engines: Mapping[str, Any], errors: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """What engines left unanswered, however little: scores don't show it, for they are over the others.
+
+    `engines` are those of a summary.json, `errors` has how often each broke for which reason.
+    """
+    for engine, row in sorted(engines.items()):
+        missing = row["errors"] + row["absent"]
+        if missing:
+            reason = max(sorted(errors.get(engine, {})), key=lambda each: errors[engine][each], default="")
+            why = f", most often {reason}" if reason else ": there is no ranking for them"
+            yield f"{engine}: no answer to {missing:,} of {row['queries']:,} queries{why}"
+        elif not row["answered"]:
+            yield (
+                f"{engine}: found nothing for any of {row['queries']:,} queries, so a night like this is no"
+                " baseline: is it asked as it should be?"
+            )
 
 
 def _answered(row: Mapping[str, Any]) -> float:

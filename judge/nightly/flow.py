@@ -5,24 +5,38 @@ One process at a time works on a folder of nights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from judge import setup
 from judge.assess.watch import Watch
-from judge.config import Config, environment, is_day, section
+from judge.config import Config, environment, is_day
 from judge.dataset.clean import visible
 from judge.errors import InputError, StoreError
+from judge.finished import report
 from judge.measure.measures import Measure, parse_all
-from judge.nightly import baseline, notices, trend_page
+from judge.nightly import baseline, begun, notices, stores, trend_page
 from judge.nightly.alone import alone
+from judge.nightly.collecting import collected
+from judge.nightly.differences import different
 from judge.nightly.history import RECORD
-from judge.nightly.night import Tonight, finished, night
+from judge.nightly.night import finished, night
 from judge.nightly.notices.webhook import Webhook
 from judge.nightly.rules import FOLDER, Rules
+from judge.nightly.tonight import Tonight
 from judge.report.rundir import RunFolder
+from judge.report.words import listed
+from judge.tomlfile import Written, section
+
+#: The files of a dataset in TREC's form.
+_TREC = ("topics", "docs", "trec_runs")
+#: What a first judge.toml holds.
+_FIRST = (
+    'to begin with, write two lines into it: model = "openai:NAME" and data = "results.jsonl" (or a table'
+    " [collect] with queries and engine, to ask engines every night)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +53,39 @@ def nightly(toml: Path, day: str, watch: Watch | None = None) -> Told:
     Raises InputError before anything is paid when an option, the dataset or `day` is wrong, or another
     process is at work on these nights; Interrupted after Ctrl-C; StoreError when the disk takes no more.
     """
-    _check_day(day)
-    rules = Rules.load(section(toml, "nightly"), f"{toml}: [nightly]")
-    nights = Path(rules.folder)
-    if rules.webhook:
-        Webhook.of(rules.webhook, environment())  # a bad one is not found out after all is paid
-    with alone(nights, f"judge nightly --date {day}"):
-        folder = RunFolder(nights / day)
+    tonight, environ = _asked(toml, day), environment()
+    folder, webhook = tonight.folder, tonight.rules.webhook
+    if webhook:
+        with Written(toml).about():
+            Webhook.of(webhook, environ)  # a bad one is not found out after all is paid
+    with alone(tonight.nights, f"judge nightly --date {day}"):
         record = finished(folder)
+        also = _changed(record, tonight) if record else []
         if record is None:
-            record = night(_tonight(toml, day, rules, folder), watch)
+            record = night(_begun(tonight, toml), watch)
         # Told again when it was finished before: a process may have died between judging and telling.
-        lines = notices.write(folder.path, record, environment(), webhook=rules.webhook or None)
-        lines += _drawn(nights)
-    return Told(record, tuple(lines))
+        if record["coverage"] is not None:
+            also += _drawn("report", lambda: report(folder.path))
+        lines = notices.write(folder.path, record, environ, webhook=webhook or None)
+        also += _drawn("trend", lambda: trend_page.write(tonight.nights))
+    return Told(record, (*lines, *notices.quiet(also, environ)))
 
 
-def _drawn(nights: Path) -> list[str]:
-    """What kept the trend from being drawn: a line, for it changes nothing that the night came to."""
+def _changed(record: Mapping[str, Any], tonight: Tonight) -> list[str]:
+    """What judge.toml says otherwise than when the night was finished: a line, for nothing of it is done."""
+    changed = begun.asked_otherwise(tonight.folder, tonight.config)
+    for name, now in (("alpha", tonight.rules.alpha), ("min_drop", tonight.rules.min_drop)):
+        changed += different({name: (record["gate"] or {name: now})[name]}, {name: now})
+    stays = f"the night stays as it is; to do it anew, remove {tonight.folder.path}"
+    return [f"judge.toml has changed since: {'; '.join(changed)}; {stays}"] if changed else []
+
+
+def _drawn(what: str, draw: Callable[[], Path]) -> list[str]:
+    """What kept a page from being drawn: a line, for it changes nothing that the night came to."""
     try:
-        trend_page.write(nights)
+        draw()
     except (InputError, StoreError) as error:
-        return [f"trend: not drawn: {visible(str(error))}"]
+        return [f"{what}: not drawn: {visible(str(error))}"]
     return []
 
 
@@ -73,11 +98,14 @@ def nights_of(run: Path) -> Path:
 def set_baseline(run: Path, nights: Path) -> Mapping[str, Any]:
     """Freezes the run in folder `run` as the baseline of `nights`; gives its name, id and what it holds.
 
+    What judges that drifted said is of no more use, unless `run` is of one of them, and goes.
     Raises InputError when `run` is no finished run or no yardstick (see `baseline.freeze`), or another
     process is at work on the nights.
     """
     with alone(nights, f"judge baseline set {run}"):
-        return baseline.freeze(run, nights)
+        said = baseline.freeze(run, nights)
+        stores.forget_drifted(nights, said["apart"])
+        return said
 
 
 def shown_baseline(nights: Path) -> Mapping[str, Any]:
@@ -106,21 +134,54 @@ def gate_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Measure, .
     return chosen
 
 
-def _tonight(toml: Path, day: str, rules: Rules, folder: RunFolder) -> Tonight:
-    asked = Config.load(toml)
-    measures = gate_measures(rules.measures, asked.depth)
-    wanted = dict.fromkeys((*setup.measures(asked.measures, asked.depth), *measures))
+def _asked(toml: Path, day: str) -> Tonight:
+    """What `toml` asks for; raises InputError when an option or `day` is wrong."""
+    if not is_day(day):
+        raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01")
+    if not toml.exists():
+        raise InputError(f"{toml}: no such file; {_FIRST}")
+    rules, asked = Rules.load(section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
+    _check(toml, asked)
+    folder = RunFolder(Path(rules.folder) / day)
+    with Written(toml, "nightly", {"measures": "measures"}).about("measures"):
+        measures = gate_measures(rules.measures, asked.depth)
+    wanted = dict.fromkeys((*setup.measures_of(asked), *measures))
     config = replace(
         _dated(asked, day),
         out=str(folder.path),
         measures=tuple(map(str, wanted)),
         min_coverage=asked.min_coverage if rules.min_coverage is None else rules.min_coverage,
     )
-    frozen = baseline.load(folder.path.parent)
+    return Tonight(day, folder, config, rules, measures)
+
+
+def _check(toml: Path, asked: Config) -> None:
+    """Raises InputError when `toml` names no dataset, or more than one.
+
+    An `out` is for `judge run` and `judge collect` with the same file: a night has a folder of its own.
+    """
+    named = [name for name in ("data", *_TREC) if getattr(asked, name)]
+    if section(toml, "collect") and named:
+        raise InputError(
+            f"{toml}: {named[0]} and [collect] are two datasets; a night judges one: leave one of them out"
+        )
+    if named and named not in (["data"], [*_TREC]):
+        raise InputError(
+            f"{toml}: {listed(named)} are no dataset: it is data alone, or {listed(_TREC)} together"
+        )
+
+
+def _begun(tonight: Tonight, toml: Path) -> Tonight:
+    """The night with the baseline and, unless judge.toml names a dataset, with what engines return now."""
+    config, folder = tonight.config, tonight.folder
+    tonight = replace(tonight, baseline=baseline.load(tonight.nights))
     setup.assessors(config)  # a key that is missing is said before engines are asked
-    if not (asked.data or asked.trec_runs) and section(toml, "collect"):
-        config = replace(config, data=str(_collected(toml, folder)))
-    return Tonight(day, folder, config, rules, measures, frozen)
+    stores.check(setup.store(config, folder))
+    if not section(toml, "collect"):
+        return tonight
+    data, kept = collected(toml, folder)
+    remarks = tuple(kept.get("remarks", ()))
+    return replace(tonight, config=replace(config, data=str(data)), remarks=remarks, asked=kept.get("asked"))
 
 
 def _dated(asked: Config, day: str) -> Config:
@@ -130,24 +191,3 @@ def _dated(asked: Config, day: str) -> Config:
     )
     runs = tuple(name.replace("{date}", day) for name in asked.trec_runs)
     return replace(asked, data=data, topics=topics, docs=docs, trec_runs=runs)
-
-
-def _collected(toml: Path, folder: RunFolder) -> Path:
-    """What the engines return now, as a dataset in the night's folder.
-
-    Once judging has begun it stays as it is: what a night goes on with is of one moment. Only after a
-    night came to be incomplete are engines asked again, for the answers that are missing.
-    """
-    path = folder.path / "data.jsonl"
-    if not (folder.path / "config.json").exists() or (folder.path / RECORD).exists():
-        from judge.collect.asked import Asked
-        from judge.collect.flow import collect
-
-        folder.path.mkdir(parents=True, exist_ok=True)
-        collect(Asked.load(toml, out=str(path)))
-    return path
-
-
-def _check_day(day: str) -> None:
-    if not is_day(day):
-        raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01")

@@ -29,8 +29,9 @@ class Change:
     """How an engine's mean moved from `baseline` to `tonight`, over the `n` queries that both have.
 
     `change` is tonight - baseline, `low` to `high` its 95 % interval, `least` to `most` what it can be
-    over all grades that unjudged snippets could have. `p` is the chance of such a drop when there is
-    none (paired randomisation, one-sided). None where nothing can be said.
+    over all grades that unjudged snippets could have. `p` is the chance of such a drop, or for an
+    improvement of such a rise, when there is none (paired randomisation, one-sided). None where nothing
+    can be said.
     """
 
     engine: str
@@ -65,11 +66,16 @@ def decide(changes: Sequence[Change], broken: Collection[str], rules: Rules) -> 
     p = np.array([change.p if test else np.nan for change, test in zip(changes, tested, strict=True)], float)
     falls, rises = holm(p), holm(1 - p)
     return tuple(
-        Row(
-            change, None if np.isnan(fall) else float(fall), _verdict(change, float(fall), float(rise), rules)
-        )
+        _row(change, float(fall), float(rise), rules)
         for change, fall, rise in zip(changes, falls, rises, strict=True)
     )
+
+
+def _row(change: Change, fall: float, rise: float, rules: Rules) -> Row:
+    verdict = _verdict(change, fall, rise, rules)
+    if verdict == "improvement" and change.p is not None:
+        return Row(replace(change, p=1 - change.p), rise, verdict)
+    return Row(change, None if np.isnan(fall) else fall, verdict)
 
 
 def _verdict(change: Change, fall: float, rise: float, rules: Rules) -> Verdict:

@@ -9,16 +9,34 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from judge.config import is_day
 from judge.errors import InputError
 from judge.report.rundir import RunFolder
 
 RECORD = "night.json"
 #: The format of that file.
 FORMAT = 1
-Status = Literal["fine", "regression", "incomplete", "judge drift", "no baseline", "different queries"]
-STATUSES: tuple[Status, ...] = get_args(Status)
+Status = Literal[
+    "fine",
+    "regression",
+    "incomplete",
+    "judge drift",
+    "no baseline",
+    "different queries",
+    "asked otherwise",
+]
+#: The exit code of a night of each status: 0 fine, 1 an engine is worse, 3 nothing can be said of engines.
+EXITS: Mapping[Status, int] = {
+    "fine": 0,
+    "no baseline": 0,
+    "regression": 1,
+    "incomplete": 3,
+    "judge drift": 3,
+    "different queries": 3,
+    "asked otherwise": 3,
+}
 #: The fixed ideal of sDCG makes it the measure for trends (DESIGN 8.2).
 _FIRST = "sDCG@"
 
@@ -61,11 +79,12 @@ class Night:
     """One night as its record says it.
 
     `facts` are what a change of which is worth saying; what is unknown is not among them. `means` holds
-    only measures that no pool divides, for others mean another thing every night.
+    only measures that no pool divides, for others mean another thing every night. `usd` is what the night
+    itself paid, in US dollars; older records don't say.
     """
 
     day: date
-    status: str
+    status: Status
     because: tuple[str, ...]
     facts: Mapping[tuple[Change, str], Any]
     queries: int
@@ -85,14 +104,18 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The nights by date, and a sentence on each one that can't be read."""
+    """The nights by date, a sentence on each one that can't be read, and the days that have no record yet.
+
+    A day is `begun` when its folder holds something: what was paid there is not lost.
+    """
 
     nights: tuple[Night, ...]
     damaged: tuple[str, ...]
+    begun: tuple[str, ...] = ()
 
 
 def read(folder: Path) -> History:
-    """The finished nights in `folder`; a damaged one is named and left out.
+    """The nights in `folder` that have a record; a damaged one is named and left out.
 
     Raises InputError when there is no night at all.
     """
@@ -104,14 +127,23 @@ def read(folder: Path) -> History:
             damaged.append(str(error))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             damaged.append(f"{path}: is not a night's record: {type(error).__name__} {error}")
+    begun = tuple(_begun(folder))
     if not nights and not damaged:
-        raise InputError(f"{folder}: holds no finished night; judge nightly judge.toml makes one")
-    return History(tuple(sorted(nights, key=lambda each: each.day)), tuple(damaged))
+        how = f"judge nightly judge.toml{f' --date {begun[-1]} goes on with' if begun else ' makes'} one"
+        raise InputError(f"{folder}: holds no finished night; {how}")
+    return History(tuple(sorted(nights, key=lambda each: each.day)), tuple(damaged), begun)
+
+
+def _begun(folder: Path) -> Iterator[str]:
+    """The days of which there is something, but no record: a night that was killed, or is at work."""
+    for path in sorted(folder.glob("????-??-??")):
+        if is_day(path.name) and not (path / RECORD).exists() and any(path.glob("[!.]*")):
+            yield path.name
 
 
 def night(name: str, record: Mapping[str, Any]) -> Night:
     """The night that `record` tells of; raises KeyError, TypeError or ValueError where it is none."""
-    if record["format"] != FORMAT or record["status"] not in STATUSES or record["date"] != name:
+    if record["format"] != FORMAT or record["status"] not in EXITS or record["date"] != name:
         raise ValueError(f"of format {record['format']!r}, {record['date']!r}, {record['status']!r}")
     return Night(
         day=date.fromisoformat(record["date"]),
@@ -125,13 +157,14 @@ def night(name: str, record: Mapping[str, Any]) -> Night:
         means=dict(_means(record["engines"])),
         gate={(row["engine"], row["measure"]): _gated(row) for row in (record["gate"] or {}).get("rows", ())},
         canaries=record["canaries"] and _canaries(record["canaries"]),
-        usd=_number(record["cost"]["usd"]),
+        usd=_number((record.get("paid") or {"usd": None})["usd"]),
     )
 
 
 def _facts(record: Mapping[str, Any]) -> Iterator[tuple[tuple[Change, str], Any]]:
     baseline, drift = record["baseline"], record["query_drift"]
-    yield ("model", "assessor"), record["assessor"]
+    # An assessor is called by its model and its scale, which is a fact of its own.
+    yield ("model", "assessor"), record["assessor"].replace(f"/{record['scale']}", "")
     if record["served"]:
         yield ("model", "served"), record["served"]
     yield ("prompt", ""), record["prompts"]

@@ -1,43 +1,49 @@
-"""Owns a night from end to end: collect, ask the canaries, judge, hold against the baseline, decide, tell.
+"""Owns the work of a night: ask the canaries, judge, hold against the baseline, decide, write it down.
 
 Every step keeps what it paid for, so a night that was killed goes on where it stopped, and a finished
-one is only told again: no call, the same bytes, the same exit code.
+one is left as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from judge import pipeline, setup
+from judge import pipeline
 from judge.assess.watch import Watch
 from judge.config import Config
-from judge.measure.measures import Measure
-from judge.nightly import against, baseline, canaries, drift, record, stores
-from judge.nightly.baseline import Baseline, graded_run, rounds
+from judge.nightly import (
+    against,
+    band,
+    baseline,
+    begun,
+    bill,
+    canaries,
+    collecting,
+    drift,
+    keeping,
+    limits,
+    record,
+    stores,
+)
+from judge.nightly.baseline import CANARIES, Baseline, rounds
 from judge.nightly.canaries import CanaryCheck
-from judge.nightly.decision import Found, broken, decide, silent
+from judge.nightly.decision import Found, broken, decide, dropped, silent, unanswered
 from judge.nightly.history import FORMAT, RECORD
-from judge.nightly.rules import Rules
+from judge.nightly.tonight import Tonight
 from judge.report.outcome import Outcome
 from judge.report.rundir import RunFolder, dump
 
 _SUSPENDED = "the gate was suspended: no engine is blamed tonight"
-
-
-@dataclass(frozen=True, slots=True)
-class Tonight:
-    """What a night works with: its day, its folder, its run's options, and what it is decided by."""
-
-    day: str
-    folder: RunFolder
-    config: Config
-    rules: Rules
-    measures: tuple[Measure, ...]
-    baseline: Baseline | None
+#: What a night is decided by that has no canaries.
+_ALONE = (
+    "there are no canaries (canary_repeats = 0), so a judge that was swapped can't be told from an engine"
+    " that became worse"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,173 +67,128 @@ def night(tonight: Tonight, watch: Watch | None = None) -> Mapping[str, Any]:
     Raises InputError before anything is paid, and what `pipeline.run` raises.
     """
     config = tonight.config
-    who = _identity(config)
-    _promote(tonight)
+    who = begun.identity(config)
+    bill.settle(tonight.folder, *_priced(tonight))
+    keeping.promote(tonight)
     otherwise = _otherwise(who, tonight)
     check = _canaries(tonight, watch)
     known = [*otherwise, *(check.reasons if check else ())]
-    missing = _unheard(check, tonight.rules)
+    missing = limits.unheard(config, check, tonight.rules)
     outcome = None
     if not missing:
-        kept = _store(tonight, who, check, apart=bool(known))
-        _take_mended(tonight.folder, who)
-        outcome = pipeline.run(replace(spared(config, check), store=str(kept)), watch=watch)
-        missing = _incomplete(outcome, check)
+        kept = keeping.begin(tonight, who, check, apart=bool(known))
+        bill.open_account(tonight.folder, kept)
+        begun.go_on(tonight.folder, who)
+        outcome = pipeline.run(replace(limits.spared(config, check), store=str(kept)), watch=watch)
+        missing = limits.incomplete(config, outcome, check)
     gate = _gate(tonight, outcome, missing, known)
     apart = kept if outcome and known else None
-    if not missing:
-        _settle(tonight, changed=bool(gate.found.judge))
-    written = _record(tonight, who["prompts"], check, outcome, gate)
-    written["apart"] = apart and relpath(apart, tonight.folder.path)
+    paid = bill.settle(tonight.folder, *_priced(tonight))
+    if outcome and not (known and missing):  # whatever is missing, what was paid for is there for others
+        keeping.settle(tonight, changed=bool(gate.found.judge))
+    written = _record(tonight, who["prompts"], check, outcome, gate, apart)
+    written |= {"paid": paid, "apart": apart and relpath(apart, tonight.folder.path)}
+    written["band"] = band.band(written)
     tonight.folder.write(RECORD, [dump(written, indent=2), "\n"])
     return written
 
 
-def _identity(config: Config) -> Mapping[str, Any]:
-    """What the night asks of whom; reads the dataset, so that a bad one costs nothing."""
-    assessors = setup.assessors(config)
-    return setup.folder(config, setup.dataset(config), assessors)[1]
-
-
-def _take_mended(folder: RunFolder, who: Mapping[str, Any]) -> None:
-    """Lets an unfinished night go on with a mended dataset: what was paid is in the store."""
-    held = (folder.read_if_there("config.json") or {}).get("identity")
-    if held and {**held, "dataset": who["dataset"]} == {**who} and held["dataset"] != who["dataset"]:
-        (folder.path / "config.json").unlink()
-
-
-def _promote(tonight: Tonight) -> None:
-    """Makes the verdicts that were kept apart the shared ones, once a night of them is the baseline."""
-    shared = _shared(tonight)
-    if tonight.baseline and tonight.baseline.apart:
-        kept = shared.with_name(tonight.baseline.apart)
-        if kept.exists():
-            stores.replace(shared, kept)
-
-
-def _shared(tonight: Tonight) -> Path:
-    return setup.store(tonight.config, tonight.folder)
+def _priced(tonight: Tonight) -> tuple[Config, Config]:
+    """What is asked tonight: of the run and of canaries."""
+    config, rules = tonight.config, tonight.rules
+    return config, canaries.asked(config, tonight.folder.path / CANARIES, rules.canary_repeats or 1)
 
 
 def _otherwise(who: Mapping[str, Any], tonight: Tonight) -> list[str]:
     frozen = tonight.baseline
-    return list(against.asked_otherwise(who, frozen.identity, tonight.rules.to_set)) if frozen else []
+    return against.asked_otherwise(who, frozen.identity) if frozen else []
 
 
 def _canaries(tonight: Tonight, watch: Watch | None) -> CanaryCheck | None:
-    repeats, night = tonight.rules.canary_repeats, tonight.folder.path
+    repeats = tonight.rules.canary_repeats
     if not repeats:
         return None
-    run = canaries.judged(tonight.config, night, repeats, watch, anew=_left_to_pay(tonight))
+    folder = _round(tonight)
+    bill.open_account(tonight.folder, folder / canaries.STORE)
+    run = canaries.judged(tonight.config, folder, repeats, watch)
     return canaries.check(run, tonight.baseline, tonight.rules)
 
 
+def _round(tonight: Tonight) -> Path:
+    """The folder of tonight's canaries: another one where the run may now be another judge's than theirs."""
+    night = tonight.folder.path
+    past = rounds(night)
+    if not past:
+        return night / CANARIES
+    if not canaries.heard(past[-1], tonight.rules):
+        stores.remove(past[-1] / canaries.STORE)  # another judge may go on than the one that began
+        return past[-1]
+    if not _left_to_pay(tonight):
+        return past[-1]
+    return night / f"{CANARIES}-{len(past) + 1}"
+
+
 def _left_to_pay(tonight: Tonight) -> bool:
-    """Whether the night's run was begun and is to be gone on with, maybe by another judge than began it."""
-    begun = tonight.folder.read_if_there("config.json")
-    if begun is None:
-        return False
-    store = Path(begun["options"]["store"])
-    if not store.exists():
-        store = _shared(tonight)
-    left = pipeline.estimate(replace(tonight.config, store=str(store)))
+    """Whether some of the night's run is still to be judged."""
+    run = tonight.folder.read_if_there("config.json")
+    own = Path(run["options"]["store"]) if run else stores.own(tonight.nights, tonight.day)
+    known = own if own.exists() else keeping.shared(tonight)
+    left = pipeline.estimate(replace(tonight.config, store=str(known)))
     return any(each["calls"] for each in left["assessors"].values())
-
-
-def _unheard(check: CanaryCheck | None, rules: Rules) -> list[str]:
-    """Why the run need not begin: a judge that doesn't answer the canaries won't answer for engines."""
-    if check is None or check.graded.unheard <= rules.max_missing * check.graded.asked:
-        return []
-    return [f"the judge did not answer: {check.run.incomplete or 'canaries are missing'}"]
-
-
-def spared(config: Config, check: CanaryCheck | None) -> Config:
-    """The options of the run with what the canaries have left of a budget: one limit is for both."""
-    made = check.run.calls_made if check else 0
-    if check is None or not made:
-        return config
-    cost = check.run.summary["cost"]
-    # The canaries' cost is what they took since they were first asked, which may have been earlier.
-    usd = (cost["usd"] or 0.0) * made / cost["calls"]
-    return replace(
-        config,
-        max_calls=None if config.max_calls is None else max(0, config.max_calls - made),
-        budget=None if config.budget is None else max(0.0, config.budget - usd),
-    )
-
-
-def _incomplete(outcome: Outcome, check: CanaryCheck | None) -> list[str]:
-    if outcome.incomplete is None:
-        return []
-    made = check.run.calls_made if check else 0
-    return [str(outcome.incomplete) + (f" (after {made:,} calls for canaries)" if made else "")]
-
-
-def _store(tonight: Tonight, who: Mapping[str, Any], check: CanaryCheck | None, *, apart: bool) -> Path:
-    """The store that the night judges with; `apart` is for a judge that is known to be another one."""
-    shared = _shared(tonight)
-    if not apart:
-        return stores.begun(shared, tonight.day)
-    for kept, day in stores.all_drifted(shared):
-        if _same_judge(tonight, RunFolder(tonight.folder.path.parent / day), who, check):
-            return kept
-    new = stores.drifted(shared, tonight.day)
-    stores.remove(new)  # of a judge that changed once more while this night was at work
-    return new
-
-
-def _same_judge(
-    tonight: Tonight, night: RunFolder, who: Mapping[str, Any], check: CanaryCheck | None
-) -> bool:
-    """Whether the judge of the earlier `night`, which had drifted as well, is tonight's."""
-    begun = night.read_if_there("config.json")
-    if begun is None or any(against.asked_otherwise(who, begun["identity"], tonight.rules.to_set)):
-        return False
-    asked = rounds(night.path)
-    if check is None or not asked:
-        return check is None and not asked
-    # Tonight's own store may have been begun by the judge of any round, another night's by that of its last.
-    past = asked if night.path == tonight.folder.path else asked[-1:]
-    return not any(
-        reason
-        for each in past
-        for reason in canaries.another(check.graded, graded_run(RunFolder(each)), tonight.rules)
-    )
-
-
-def _settle(tonight: Tonight, *, changed: bool) -> None:
-    """Adds the night's verdicts to those that nights share, unless its judge `changed`: then they go."""
-    shared = _shared(tonight)
-    own = stores.own(shared, tonight.day)
-    if changed:
-        stores.remove(own)
-        return
-    stores.add(own, shared)
-    for kept, _ in stores.all_drifted(shared):
-        stores.remove(kept)
 
 
 def _gate(tonight: Tonight, outcome: Outcome | None, missing: Sequence[str], judge: Sequence[str]) -> _Gate:
     frozen, rules = tonight.baseline, tonight.rules
     if outcome is not None and frozen is None:
         missing = [*missing, *silent(outcome.summary["engines"], rules.max_missing)]
+    asked = collecting.otherwise(tonight.asked, frozen.asked if frozen else None)
     if frozen is None or outcome is None:
-        return _Gate(Found(frozen is not None, rules.to_set, judge, missing), None, ())
+        to_set = rules.to_set if frozen else rules.sets(tonight.folder.path)
+        return _Gate(Found(frozen is not None, to_set, judge, missing, asked=asked), None, ())
     judge = [*judge, *_strangers(outcome, frozen)]
     held = against.held(outcome)
     queries = drift.query_drift(held, frozen.held)
-    gone = broken(outcome.summary["engines"], frozen.summary["engines"], rules.max_missing)
-    different = tuple(against.too_different(queries, rules))
-    found = Found(True, rules.to_set, judge, missing, different, gone)
-    if found.suspended:
+    engines = outcome.summary["engines"], frozen.summary["engines"]
+    found = Found(
+        True,
+        rules.to_set,
+        judge,
+        missing,
+        tuple(against.too_different(queries, rules)),
+        asked,
+        broken(*engines, rules.max_missing),
+        tuple(dropped(*engines, rules.to_set)),
+    )
+    if found.judge or found.queries:
         return _Gate(found, queries, (_SUSPENDED,))
     met = against.meet(held, frozen.held, tonight.measures)
     found = replace(found, judge=tuple(against.shifted(met, rules)))
     if found.suspended:
         return _Gate(found, queries, (_SUSPENDED,))
-    rows = against.rows(met, gone.keys(), rules)
+    rows = against.rows(met, found.broken.keys(), rules)
     remarks = (*drift.worth_saying(queries), *against.remarks(met, rows, rules))
     return _Gate(replace(found, rows=rows), queries, remarks)
+
+
+def _remarks(
+    tonight: Tonight, check: CanaryCheck | None, outcome: Outcome | None, gate: _Gate, apart: Path | None
+) -> Iterator[str]:
+    """What a reader must know besides what was decided."""
+    if outcome:
+        reasons: dict[str, Counter[str]] = {}
+        for ranking in outcome.data.rankings:
+            if ranking.error:
+                reasons.setdefault(ranking.engine, Counter())[ranking.error] += 1
+        yield from unanswered(outcome.summary["engines"], reasons)
+    yield from gate.remarks
+    if check is None and any(row.verdict == "regression" for row in gate.found.rows):
+        yield _ALONE
+    if check and tonight.baseline:
+        yield from canaries.blind(check, tonight.baseline)
+    if apart:
+        yield f"this judge's verdicts are kept apart, in {apart}, until a baseline is set"
+    yield from tonight.remarks
+    yield from outcome.warnings if outcome else ()
 
 
 def _strangers(outcome: Outcome, frozen: Baseline) -> list[str]:
@@ -244,6 +205,7 @@ def _record(
     check: CanaryCheck | None,
     outcome: Outcome | None,
     gate: _Gate,
+    apart: Path | None,
 ) -> dict[str, Any]:
     decision = decide(gate.found)
     summary = outcome.summary if outcome else None
@@ -254,7 +216,7 @@ def _record(
         "format": FORMAT,
         "date": tonight.day,
         **record.decided(decision),
-        "remarks": [*gate.remarks, *(outcome.warnings if outcome else ())],
+        "remarks": list(_remarks(tonight, check, outcome, gate, apart)),
         "assessor": next((each["assessor"] for each in summaries), config.model),
         "prompts": dict(prompts),
         "served": sorted(frozenset().union(*map(baseline.served, summaries))),

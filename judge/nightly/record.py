@@ -100,12 +100,13 @@ def _engine(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decided(decision: Decision) -> dict[str, Any]:
-    """The night's word, why, the exit code, and whether the same command could find out more."""
+    """The night's word, why, the exit code, and what may yet become of it."""
     return {
         "status": decision.status,
         "exit": decision.exit,
         "because": list(decision.because),
         "finished": decision.finished,
+        "whole": decision.whole,
     }
 
 

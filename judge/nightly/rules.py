@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
+from math import inf
 from pathlib import Path
 from typing import Any, Self
 
+from judge.config import meant, shown
 from judge.errors import InputError
 
 #: Where nights are kept unless [nightly] says otherwise.
@@ -17,6 +18,8 @@ FOLDER = "runs/nights"
 SET = "judge baseline set RUN"
 #: Smaller shares than these can't be told: by the resamples that are affordable, by the canaries' shuffles.
 _LEAST = {"alpha": 0.0001, "canary_alpha": 0.001}
+#: With a larger one canaries can't tell a judge that gives half of them another grade.
+_MOST = {"max_flip_rate": 0.25}
 _SHARES = ("alpha", "min_drop", "min_coverage", "min_shared", "max_missing", "canary_alpha", "max_flip_rate")
 
 
@@ -27,12 +30,14 @@ class Rules:
     `folder` holds the nights. `measures` are those of the gate; None takes AP@10 and sDCG@10. A drop is a
     regression when it is `min_drop` or more and chance an unlikely reason: on a night of nothing but
     chance some engine is blamed, by any measure, with a chance of at most `alpha`. Unjudged snippets that
-    could hide a drop of `min_drop` leave the night incomplete. `min_coverage` of the pairs must be judged;
-    None takes the run's own. `min_shared` of the baseline's queries must be asked tonight. An engine has
-    broken down, and a judge is away, when the share of queries that it answered, or of canaries, is lower
-    by more than `max_missing` than at the baseline, or than all of them.
+    could turn a drop leave the night incomplete; those that could hide one of `min_drop` are remarked on.
+    `min_coverage` of the pairs must be judged; None takes the run's own. `min_shared` of the baseline's
+    queries must be asked tonight. An engine has broken down, and a judge is away, when the share of
+    queries that it answered, or of canaries, is lower by more than `max_missing` than at the baseline, or
+    than all of them.
 
-    `canary_repeats` is how often each canary is judged a night (0: there are none). The judge of a night
+    `canary_repeats` is how often each canary is judged a night (0: there are none, and a judge that was
+    swapped can't be told from an engine that became worse). The judge of a night
     like the baseline's is called another one with a chance of at most `canary_alpha` by its canaries, and
     again by pairs that it judged on both nights. `max_flip_rate` is the share of canaries that may move
     by a grade from night to night for a reason that repeats within one night don't show, `min_shift` the
@@ -58,18 +63,19 @@ class Rules:
         """The command that makes a run the baseline of these nights."""
         return SET if Path(self.folder) == Path(FOLDER) else f"{SET} --folder {shlex.quote(self.folder)}"
 
+    def sets(self, run: Path) -> str:
+        """The command that makes `run`, a night, the baseline of these nights."""
+        return SET.replace("RUN", shlex.quote(str(run)))
+
     @classmethod
     def load(cls, table: Mapping[str, Any], place: object = "[nightly]") -> Self:
         """The rules of a table in TOML; raises InputError that names `place`, the rule and its value."""
         known = {each.name for each in fields(cls)}
         for name, value in table.items():
             if name not in known:
-                hint = get_close_matches(name, known, n=1)
-                raise InputError(
-                    f"{place}: unknown rule {name!r}" + (f"; did you mean {hint[0]!r}?" if hint else "")
-                )
+                raise InputError(f"{place}: unknown rule {name!r}{meant(name, known)}")
             if not _fits(name, value):
-                raise InputError(f"{place}: {name} is {value!r}; {_MEANT.get(name, _share(name))}")
+                raise InputError(f"{place}: {name} is {shown(value)}; {_MEANT.get(name, _share(name))}")
         found: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in table.items()
         }
@@ -77,13 +83,14 @@ class Rules:
 
 
 def _share(name: str) -> str:
-    return f"it is a share from {_LEAST.get(name, 0)} to 1"
+    return f"it is a share from {_LEAST.get(name, 0)} to {_MOST.get(name, 1)}"
 
 
 _MEANT = {
     "folder": "it is a path in quotes",
     "measures": 'it is a list of measures, e.g. ["AP@10", "sDCG@10"]',
-    "canary_repeats": "it is 2 or more: one grade does not say how steady it is (0: no canaries)",
+    "canary_repeats": "it is 2 or more: one grade does not say how steady it is (0: no canaries, and then"
+    " nothing tells a judge that was swapped from an engine that became worse)",
     "min_shift": "it is a number of grades, 0 or more",
     "webhook": 'it is a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}',
 }
@@ -100,4 +107,4 @@ def _fits(name: str, value: object) -> bool:
         return False
     if name == "canary_repeats":
         return isinstance(value, int) and (value == 0 or value >= 2)
-    return _LEAST.get(name, 0) <= value <= 1 if name in _SHARES else value >= 0
+    return _LEAST.get(name, 0) <= value <= _MOST.get(name, 1) if name in _SHARES else 0 <= value < inf

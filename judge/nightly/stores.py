@@ -2,9 +2,9 @@
 
 A server that swaps the model behind a name answers under the old name. So the store that nights share is
 written by nights alone whose judge did not drift: a night judges in a copy, which is added to the shared
-store once all is judged. A night whose judge had drifted when it began judges in a store that began
-empty; later nights of that judge go on with it, and it takes the place of the shared one when such a
-night is made the baseline.
+store at its end, also when it ends before all is judged. A night whose judge had drifted when it began
+judges in a store that began empty; later nights of that judge go on with it, and it takes the place of
+the shared one when such a night is made the baseline. Until a baseline is set it stays.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from contextlib import closing
 from pathlib import Path
 
 from judge.assess.store import Store
-from judge.errors import StoreError
+from judge.errors import InputError, StoreError
 
 _DRIFTED = ".drifted-"
 #: Seconds that another process may keep a store busy.
 _WAIT = 60.0
-#: The night's verdicts and calls that the shared store doesn't have.
+#: The verdicts and calls of one store that the other doesn't have.
 _ADD = (
     "INSERT OR REPLACE INTO main.verdicts SELECT * FROM night.verdicts AS new WHERE NOT EXISTS ("
     "SELECT 1 FROM main.verdicts AS old WHERE old.key = new.key AND old.grade = new.grade"
@@ -34,35 +34,43 @@ _ADD = (
 )
 
 
-def own(shared: Path, day: str) -> Path:
-    """The night's own store, beside the shared one."""
-    return shared.with_name(f"{shared.stem}.{day}.sqlite")
+def own(nights: Path, day: str) -> Path:
+    """The night's own store, in the folder of the nights: others may share the shared one."""
+    return nights / f"verdicts.{day}.sqlite"
 
 
-def begun(shared: Path, day: str) -> Path:
-    """The night's own store, copied from the shared one now unless it is there.
+def begin(store: Path, shared: Path) -> Path:
+    """Copies the shared store to `store`, or adds to it what others have shared since, and gives it.
 
-    Raises StoreError when it can't be.
+    Raises StoreError when it can't be done.
     """
-    store = own(shared, day)
-    if not store.exists():
-        part = store.with_name(f".{store.name}.part")
-        remove(part)
-        _copy(shared, part)
-        part.replace(store)
+    if store.exists():
+        _merge(store, shared)
+        return store
+    part = store.with_name(f".{store.name}.part")
+    remove(part)
+    _copy(shared, part)
+    part.replace(store)
     return store
 
 
-def drifted(shared: Path, day: str) -> Path:
+def drifted(nights: Path, day: str) -> Path:
     """The store of a judge that had drifted when the night of `day` began, and not before."""
-    return shared.with_name(f"{shared.stem}{_DRIFTED}{day}.sqlite")
+    return nights / f"verdicts{_DRIFTED}{day}.sqlite"
 
 
-def all_drifted(shared: Path) -> Iterator[tuple[Path, str]]:
+def all_drifted(nights: Path) -> Iterator[tuple[Path, str]]:
     """The stores of judges that drifted, the last first, each with the day of the night that began it."""
-    found = shared.parent.glob(f"{shared.stem}{_DRIFTED}*.sqlite")
+    found = nights.glob(f"verdicts{_DRIFTED}*.sqlite")
     for store in sorted(found, reverse=True):
         yield store, store.stem.rpartition(_DRIFTED)[2]
+
+
+def forget_drifted(nights: Path, kept: str | None) -> None:
+    """Removes the stores of judges that drifted, but for the one named `kept`; raises StoreError."""
+    for store, _ in list(all_drifted(nights)):
+        if store.name != kept:
+            remove(store)
 
 
 def add(store: Path, shared: Path) -> None:
@@ -70,21 +78,37 @@ def add(store: Path, shared: Path) -> None:
 
     Nothing of what other nights added meanwhile is lost. Raises StoreError when it can't be done.
     """
-    if not store.exists():
-        return
-    with Store(shared):
-        pass
+    if store.exists():
+        _merge(shared, store)
+        remove(store)
+
+
+def check(shared: Path) -> None:
+    """Raises InputError when the file can't be a store: before anything is asked."""
     try:
-        with closing(sqlite3.connect(shared, timeout=_WAIT, isolation_level=None)) as connection:
+        with Store(shared):
+            pass
+    except StoreError as error:
+        raise InputError(f"store: {error}") from error
+
+
+def _merge(target: Path, source: Path) -> None:
+    """Adds to `target`, which is made when absent, what `source` holds, if it is there."""
+    if not source.exists():
+        return
+    for each in (target, source):
+        with Store(each):
+            pass  # one that was begun from nothing has no tables yet
+    try:
+        with closing(sqlite3.connect(target, timeout=_WAIT, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("ATTACH ? AS night", (str(store),))
+            connection.execute("ATTACH ? AS night", (str(source),))
             connection.execute("BEGIN IMMEDIATE")
             for statement in _ADD:
                 connection.execute(statement)
             connection.execute("COMMIT")
     except sqlite3.Error as error:
-        raise StoreError(f"{shared}: cannot take the verdicts of {store}: {error}") from error
-    remove(store)
+        raise StoreError(f"{target}: cannot take the verdicts of {source}: {error}") from error
 
 
 def replace(shared: Path, store: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,9 +11,9 @@ from rich.text import Text
 
 from judge.errors import InputError
 from judge.nightly import history
-from judge.nightly.history import History, Kind, Night, Value
-from judge.nightly.trend_chart import CHANGED
+from judge.nightly.history import EXITS, History, Kind, Night, Value
 from judge.nightly.trend_window import Window, windows
+from judge.nightly.trend_words import CHANGED, unfinished
 from judge.report.charts.texts import between, fixed
 from judge.report.page.legible import name, short
 from judge.report.table import whole
@@ -28,6 +28,7 @@ _SIGNS = {
     "judge drift": "~",
     "incomplete": "?",
     "different queries": "?",
+    "asked otherwise": "?",
     "no baseline": "-",
 }
 _REASON = 300
@@ -58,6 +59,7 @@ def trend(found: History, engine: str | None = None, measure: str | None = None)
         "engines": {each: _engine(nights, each, chosen, kind) for each in wanted},
         "canaries": [each.canaries and each.canaries.unchanged for each in nights],
         "damaged": list(found.damaged),
+        "begun": list(found.begun),
     }
 
 
@@ -75,18 +77,24 @@ def _night(night: Night, changed: Sequence[str]) -> dict[str, Any]:
         "regressed": sorted(night.regressed),
         "changed": list(changed),
         "because": list(night.because),
+        "paid_usd": night.usd,
     }
 
 
 def _engine(nights: Sequence[Night], engine: str, measure: str, kind: Kind) -> dict[str, Any]:
     values = history.series(nights, engine, measure, kind)
-    known = [each.value for each in values if each]
+    # Another judge's grades are no ends of this one's.
+    known = [each.value for each, night in zip(values, nights, strict=True) if each and not _drift(night)]
     ends = (known[0], known[-1], min(known), max(known)) if known else (None,) * 4
     return {
         "values": [_value(each) for each in values],
         **dict(zip(("first", "last", "min", "max"), ends, strict=True)),
         "to_baseline": _value(history.to_baseline(nights, engine, measure)),
     }
+
+
+def _drift(night: Night) -> bool:
+    return night.status == "judge drift"
 
 
 def _value(value: Value | None) -> dict[str, Any] | None:
@@ -101,10 +109,12 @@ def show(found: Row, console: Console) -> None:
     for line in _heading(found):
         console.print(Text(line))
     whole(_table(found), console)
-    for line in _news(nights[-NIGHTS:]):
+    for line in (*_notes(nights), *_news(nights[-NIGHTS:])):
         console.print(Text(line))
     for damaged in found["damaged"]:
         console.print(Text(f"left out: {short(damaged, _REASON)}"))
+    for day in found["begun"]:
+        console.print(Text(unfinished(day).en))
 
 
 def _heading(found: Row) -> list[str]:
@@ -169,12 +179,21 @@ def _change(change: Row | None) -> str:
     return fixed(change["value"], "+.3f") + ends
 
 
+def _notes(nights: Sequence[Row]) -> Iterator[str]:
+    """What to know of the numbers: whom they leave out, and what all of it cost."""
+    if any(each["status"] == "judge drift" for each in nights):
+        yield "first, last, min and max of engines are without nights of judge drift"
+    paid = [each["paid_usd"] for each in nights if each["paid_usd"] is not None]
+    if paid:
+        yield f"paid: ${sum(paid):,.4f} in {counted(len(paid), 'night')}"
+
+
 def _news(nights: Sequence[Row]) -> list[str]:
     """The nights that are not fine or on which something changed, a line each, and what the signs mean."""
     told = []
     for each in nights:
         parts = [CHANGED[change][1].en for change in each["changed"]]
-        if each["status"] not in ("fine", "no baseline"):
+        if EXITS[each["status"]]:
             who = f" of {listed([name(engine) for engine in each['regressed']])}" if each["regressed"] else ""
             parts.append(f"{each['status']}{who}")
             parts += [short(reason, _REASON) for reason in each["because"][:1] if not who]

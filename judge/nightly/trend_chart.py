@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
 from markupsafe import Markup
 
 from judge.nightly import history
-from judge.nightly.history import Kind, Night, Value
+from judge.nightly.history import EXITS, Kind, Night, Value
 from judge.nightly.trend_strips import Mark, Point, Strip, picture
 from judge.nightly.trend_window import Window, windows
+from judge.nightly.trend_words import CHANGED, STATUS
 from judge.report.charts import texts
 from judge.report.charts.chart import ENGINES, Caption, Chart
 from judge.report.charts.svg import NOTHING, Said, name, say, tag
@@ -18,16 +21,8 @@ from judge.report.page import legible
 
 #: The most nights that a picture shows.
 NIGHTS = 366
-#: What can change from one night to the next: its letter, and in words.
-CHANGED: Mapping[history.Change, tuple[str, Said]] = {
-    "model": ("M", Said("another model", "换了模型")),
-    "prompt": ("P", Said("another prompt", "换了提示词")),
-    "scale": ("S", Said("another scale or depth", "换了等级或深度")),
-    "baseline": ("B", Said("new baseline and pool", "新的基线和池")),
-    "queries": ("Q", Said("other queries", "查询有变")),
-}
-#: Nights that the gate could not decide.
-_UNSURE = frozenset({"incomplete", "judge drift", "different queries"})
+#: So many times the usual way from night to night is a gap.
+_GAP = 3
 #: Where no line may join two nights, for the values mean something else.
 _APART: Mapping[Kind, frozenset[history.Change]] = {
     "mean": frozenset({"model", "prompt", "scale"}),
@@ -148,11 +143,12 @@ def _strip(nights: Sequence[Night], row: _Row, frame: Window, kind: Kind) -> Str
 
 
 def _runs(nights: Sequence[Night], row: _Row, frame: Window, kind: Kind) -> Iterator[tuple[Point, ...]]:
-    """The points that a line may join: not over a night without a value, nor over one that changed it."""
+    """The points that a line may join: not over nights without a value, nor over one that changed it."""
     run: list[Point] = []
+    gaps = _gaps(nights)
     for at, changed in enumerate(history.changes(nights)):
         value = row.values[at]
-        if run and (value is None or _APART[kind] & {*changed}):
+        if run and (value is None or at in gaps or _APART[kind] & {*changed}):
             yield tuple(run)
             run = []
         if value:
@@ -161,17 +157,24 @@ def _runs(nights: Sequence[Night], row: _Row, frame: Window, kind: Kind) -> Iter
         yield tuple(run)
 
 
+def _gaps(nights: Sequence[Night]) -> set[int]:
+    """The nights that come so long after the one before that nobody knows what was in between."""
+    apart = [(after.day - before.day).days for before, after in pairwise(nights)]
+    usual = median(apart) if apart else 0
+    return {at for at, days in enumerate(apart, 1) if days > _GAP * usual}
+
+
 def _point(nights: Sequence[Night], row: _Row, at: int, value: Value, frame: Window) -> Point:
-    each, base = nights[at], row.base[at]
+    each, base, status = nights[at], row.base[at], STATUS[nights[at].status]
     low, high = value.interval or (value.value, value.value)
     return Point(
         _across(nights, at),
         frame.at(value.value),
         (frame.at(low), frame.at(high)) if value.interval else None,
         None if base is None else frame.at(base),
-        f"{each.day} {row.who} {_value(value, '.4f')}: {each.status}",
+        f"{each.day} {row.who} {_value(value, '.4f')}: {status.en} / {status.zh}",
         row.alarms[at],
-        each.status not in _UNSURE,
+        EXITS[each.status] != 3,
     )
 
 
@@ -200,7 +203,7 @@ def _letters(nights: Sequence[Night], lang: str) -> str:
         return ""
     if lang == "zh":
         return f"竖线：{'，'.join(f'{letter} {text}' for letter, text in words)}。"
-    return f" Dashed lines: {', '.join(f'{letter} {text}' for letter, text in words)}."
+    return f" Dotted lines: {', '.join(f'{letter} {text}' for letter, text in words)}."
 
 
 def _said(nights: Sequence[Night], mean: str, kind: Kind) -> Said:

@@ -5,7 +5,7 @@ Same nights, same bytes. Names are untrusted: text is escaped where it enters th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
@@ -13,28 +13,21 @@ from urllib.parse import quote
 
 from judge.errors import InputError
 from judge.nightly import history
-from judge.nightly.history import History, Night
-from judge.nightly.trend_chart import CHANGED, canaries, chart
+from judge.nightly.history import EXITS, History, Night
+from judge.nightly.trend_chart import NIGHTS, canaries, chart
+from judge.nightly.trend_words import CHANGED, SENTENCE, STATUS, drawn, headline, reasons, unfinished
 from judge.report.charts import Said
 from judge.report.charts.texts import fixed
 from judge.report.page.frame import environment, own, policy
-from judge.report.page.legible import isolated, short
+from judge.report.page.legible import short
 from judge.report.rundir import RunFolder
 
 NAME = "trend.html"
-STATUS: Mapping[str, Said] = {
-    "fine": Said("fine", "正常"),
-    "regression": Said("regression", "退步"),
-    "incomplete": Said("incomplete", "不完整"),
-    "judge drift": Said("judge drift", "评测员漂移"),
-    "no baseline": Said("no baseline", "没有基线"),
-    "different queries": Said("different queries", "查询不同"),
-}
-_STYLE = (("judge.report", "report.css"), ("judge.report", "charts.css"), ("judge.nightly", "trend.css"))
+_STYLE = (
+    *(("judge.report", f"{each}.css") for each in ("look", "report", "charts")),
+    ("judge.nightly", "trend.css"),
+)
 _SCRIPT = (("judge.report", "texts.js"), ("judge.nightly", "trend.js"))
-
-_QUIET = frozenset({"fine", "no baseline"})
-_REASON = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +39,7 @@ class Line:
     status: Said
     quiet: bool
     changed: tuple[Said, ...]
-    because: tuple[str, ...]
+    because: tuple[Said, ...]
     queries: str
     coverage: str
     unchanged: str
@@ -75,29 +68,15 @@ def page(found: History, nights: str = ".") -> Iterator[str]:
         policy=policy(own(*_SCRIPT), own(*_STYLE)),
         style=own(*_STYLE),
         script=own(*_SCRIPT),
-        headline=_headline(shown),
-        reasons=_reasons(shown[-1]) if shown else [],
+        headline=headline(shown),
+        reasons=reasons(shown[-1]) if shown else (),
+        drawn=drawn(shown, NIGHTS),
         charts=[each for each in (*charts, canaries(shown)) if each],
         lines=_lines(shown, nights),
-        damaged=[short(each, _REASON) for each in found.damaged],
+        stored=any(each.en == each.zh for night in shown for each in reasons(night)),
+        damaged=[short(each, SENTENCE) for each in found.damaged],
+        unfinished=[unfinished(day) for day in found.begun],
     )
-
-
-def _headline(nights: Sequence[Night]) -> Said:
-    """How the last night went."""
-    if not nights:
-        return Said("No night can be read.", "没有一晚可以读取。")
-    last = nights[-1]
-    status = STATUS[last.status]
-    en, zh = f"{last.day}: {status.en}", f"{last.day}：{status.zh}"
-    if last.regressed:
-        who = [isolated(engine) for engine in sorted(last.regressed)]
-        en, zh = f"{en} of {', '.join(who)}", f"{zh}：{'、'.join(who)}"
-    return Said(f"{en}.", f"{zh}。")
-
-
-def _reasons(night: Night) -> list[str]:
-    return [short(each, _REASON) for each in night.because]
 
 
 def _lines(nights: Sequence[Night], where: str) -> list[Line]:
@@ -108,9 +87,9 @@ def _lines(nights: Sequence[Night], where: str) -> list[Line]:
             each.day.isoformat(),
             f"{prefix}{each.day}/report.html" if each.coverage is not None else "",
             STATUS[each.status],
-            each.status in _QUIET,
+            EXITS[each.status] == 0,
             tuple(CHANGED[change][1] for change in changed),
-            tuple(_reasons(each)),
+            reasons(each),
             f"{each.queries:,}",
             fixed(each.coverage, ".1%"),
             fixed(each.canaries.unchanged if each.canaries else None, ".1%"),

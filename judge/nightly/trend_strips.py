@@ -88,14 +88,15 @@ def picture(
     """
     top = _key_height(keys)
     first = top + (_LETTERS if marks else 0)
-    bottom = first + len(strips) * (_TITLE + _HEIGHT + _GAP) - _GAP
+    tops = [first + at * (_TITLE + _HEIGHT + _GAP) for at in range(len(strips))]
+    bottom = tops[-1] + _TITLE + _HEIGHT
     width = 1 - _NUMBERS - _RIGHT
     return figure(
         caption,
         bottom + _DATES + (_KEY if left_out else 0),
         _key(keys),
-        inset(_NUMBERS, width, *_changes(marks, top, bottom)),
-        *(_strip(each, first + at * (_TITLE + _HEIGHT + _GAP)) for at, each in enumerate(strips)),
+        inset(_NUMBERS, width, *_changes(marks, top, tops)),
+        *map(_strip, strips, tops),
         inset(_NUMBERS, width, *_dates(days, bottom + 16)),
         rest(left_out, bottom + _DATES + 14, Said("engines", "个引擎")),
     )
@@ -120,11 +121,15 @@ def _key(keys: Sequence[tuple[Markup, Said]]) -> Markup:
     )
 
 
-def _changes(marks: Sequence[Mark], top: float, bottom: float) -> Iterator[Markup]:
-    """A line a night on which something changed, and its letters where there is room for them."""
+def _changes(marks: Sequence[Mark], top: float, strips: Sequence[float]) -> Iterator[Markup]:
+    """A line through every strip on a night that changed something, and its letters where there is room.
+
+    It leaves out the words that stand above a strip.
+    """
     free = -1.0
     for mark in marks:
-        parts: list[str] = [line(mark.x, mark.x, top + 14, bottom, "changed")]
+        ends = [(strip + _TITLE, strip + _TITLE + _HEIGHT) for strip in strips]
+        parts: list[str] = [line(mark.x, mark.x, low, high, "changed") for low, high in ends]
         room = _LETTER * len(mark.letters) / 2
         if mark.x - room >= free:
             parts.append(

@@ -20,15 +20,6 @@ from judge.report.words import counted
 
 Row = Mapping[str, Any]
 
-#: Lines for Cohen's kappa that are easy to say (Landis & Koch 1977).
-_KAPPA = (
-    (0.81, "almost perfectly"),
-    (0.61, "substantially"),
-    (0.41, "moderately"),
-    (0.21, "fairly"),
-    (0.01, "slightly"),
-)
-
 
 def agreement(found: Row, console: Console, measure: str | None = None) -> None:
     """Prints the answer, the table of grades, and what people's labels make of the engines.
@@ -63,7 +54,10 @@ def _deciding(found: Row, measure: str | None) -> str | None:
     name = str(parse(measure))
     if name not in measured:
         known = ", ".join(measured) or "none"
-        raise InputError(f"{name} compares no engines here; the measures that do: {known}")
+        raise InputError(
+            f"{name} compares no engines here; the measures that do: {known}; judge score RUN --measures"
+            " takes others"
+        )
     return name
 
 
@@ -85,11 +79,13 @@ def _answer(found: Row) -> Iterator[str]:
     if kappa["value"] is None:
         yield f"Agreement on relevant or not: {kappa['why']}."
     else:
-        word = next((word for least, word in _KAPPA if kappa["value"] >= least), "no more than by chance")
         yield (
-            f"On relevant or not they agree {word}: the same on {same['value']:.1%} of the pairs, kappa"
-            f" {kappa['value']:.3f}{words.interval(kappa['ci95'])}, where 0 is chance and 1 is always."
+            f"On relevant or not they agree {words.strength(kappa['value'])}: the same on"
+            f" {same['value']:.1%} of the pairs, kappa {kappa['value']:.3f}{words.interval(kappa['ci95'])},"
+            " where 0 is chance and 1 is always."
         )
+        if kappa["ci95"] and found["queries"] < words.FEW:
+            yield f"{words.NARROW}."
     side = _clear_side(found["bias_relevant"])
     if side:
         people, assessor = _relevant_shares(found)

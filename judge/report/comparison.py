@@ -12,14 +12,15 @@ from rich.text import Text
 from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import served, words
-from judge.report.table import between, one_line, share, title, took, whole
+from judge.report.charts.texts import mean_of
+from judge.report.table import between, one_line, share, took, whole
 from judge.report.words import counted
 
 Row = Mapping[str, Any]
 
 _LEGEND = (
     "How to read it: all numbers are over queries, one engine against the other on the same ones."
-    " The 95 % range is where the mean would fall with other queries of the same kind."
+    " The 95 % range is one of a kind that holds the mean over all queries like these 19 times out of 20."
     " p is how often chance alone makes a difference as large; p (Holm) allows for looking at several"
     " pairs (a range looks at one), and an engine is named only below 0.05."
     " 'undetermined': what is unjudged could turn it. d_z is the difference in standard deviations."
@@ -48,7 +49,7 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
     for measure in chosen:
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
         if rows:
-            whole(_pairs(title(measure), rows[:pairs]), console)
+            whole(_pairs(mean_of(measure), rows[:pairs]), console)
         if len(rows) > pairs:
             console.print(Text(f"… and {len(rows) - pairs:,} more pairs: --pairs {len(rows)} or --json"))
     for line in _tail(summary):
@@ -106,7 +107,7 @@ def _counts(summary: Row) -> Table:
 
 
 def _means(summary: Row) -> Table:
-    table = _table("mean (95 % range)", *map(title, summary["measures"]))
+    table = _table("mean (95 % range)", *map(mean_of, summary["measures"]))
     for engine in words.standing(summary, summary["measures"][0]):
         cells = summary["engines"][engine]["measures"].values()
         table.add_row(one_line(engine), *map(_mean, cells))
@@ -159,7 +160,7 @@ def _tail(summary: Row) -> Iterator[str]:
     for column, values in summary["slices"].items():
         for value, part in values.items():
             name = f"{column} {value} ({counted(part['queries'], 'query', 'queries')})"
-            yield f"{name}, {title(deciding)}: {_part(part, deciding)}"
+            yield f"{name}, {mean_of(deciding)}: {_part(part, deciding)}"
     if summary["stability"]:
         yield from words.stability(summary["stability"], deciding)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from rich.table import Table
@@ -11,7 +10,8 @@ from rich.text import Text
 
 from judge.dataset.clean import visible
 from judge.report import words
-from judge.report.table import between, title
+from judge.report.charts.texts import mean_of
+from judge.report.table import between
 from judge.report.words import counted
 
 Row = Mapping[str, Any]
@@ -30,13 +30,13 @@ def orders(found: Row, measure: str) -> Iterator[str]:
             f" {', '.join(found['left_out'][:_NAMED])}{_more(found['left_out'])}"
         )
     if found["tau"]["value"] is None:
-        yield f"{title(measure)}: the orders of the engines can't be compared: {found['tau']['why']}"
+        yield f"{mean_of(measure)}: the orders of the engines can't be compared: {found['tau']['why']}"
         return
     on = counted(found["queries"], "query", "queries")
     partly = ", partly labelled" if found["partly_labelled"] else ""
     yield (
-        f"{title(measure)} on {on}{partly}: people's grades give {_ranked(found['people'])},"
-        f" the assessor's {_ranked(found['assessor'])}"
+        f"{mean_of(measure)} on {on}{partly}: people's grades give"
+        f" {words.ranked(found['people'], _NAMED)}, the assessor's {words.ranked(found['assessor'], _NAMED)}"
     )
     rank = "-" if found["tau_ap"] is None else f"{found['tau_ap']:.4f}"
     overlap = f", RBO {found['rbo']:.4f}" if len(found["people"]) >= _LONG else ""
@@ -46,15 +46,6 @@ def orders(found: Row, measure: str) -> Iterator[str]:
     )
     if found["swapped"]:
         yield f"the other way round by the assessor: {_listed(found['swapped'])}"
-
-
-def _ranked(means: Mapping[str, float]) -> str:
-    """The engines best first, `A > B = C`."""
-    order = sorted(means, key=lambda engine: (-means[engine], engine))
-    text = order[0]
-    for before, engine in pairwise(order[:_NAMED]):
-        text += f" {'>' if means[before] - means[engine] > words.TIE else '='} {engine}"
-    return text + (f" > {len(order) - _NAMED:,} more" if len(order) > _NAMED else "")
 
 
 def _listed(pairs: Sequence[Sequence[str]], sign: str = " > ") -> str:
@@ -69,13 +60,13 @@ def _more(named: Sequence[object]) -> str:
 def correction(found: Row, measure: str, without_text: int) -> Iterator[str | Table]:
     """The engines as people's grades would have them; `without_text` queries have nothing to label."""
     if "why" in found:
-        yield f"No correction of {title(measure)}: {found['why']}"
+        yield f"No correction of {mean_of(measure)}: {found['why']}"
         return
     some = next(iter(found["engines"].values()))
     whole = some["labelled"] + some["undefined"]
     left_out = f" that have something to label ({without_text:,} have nothing)" if without_text else ""
     yield (
-        f"{title(measure)} as people's grades would give it on all {whole + some['rest']:,} queries"
+        f"{mean_of(measure)} as people's grades would give it on all {whole + some['rest']:,} queries"
         f"{left_out}, estimated from the {whole:,} that they labelled and the assessor's grades on the"
         " rest:"
     )
@@ -87,7 +78,7 @@ def correction(found: Row, measure: str, without_text: int) -> Iterator[str | Ta
 
 def _corrections(found: Row, measure: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(title(measure), overflow="fold")
+    table.add_column(mean_of(measure), overflow="fold")
     for name in ("assessor", "corrected", "95 % range", "p (Holm)"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("assessor's order", no_wrap=True)

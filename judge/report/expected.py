@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import floor, log10
 from typing import Any
 
 from rich.console import Console
@@ -32,7 +33,7 @@ def _all(each: Sequence[Mapping[str, Any]]) -> str:
         for name in ("calls", "prompt_tokens", "completion_tokens", "seconds")
     }
     known = all(found["usd"] is not None for found in each)
-    price = f"about ${sum(found['usd'] for found in each):.2f}" if known else "price unknown"
+    price = f"about {_usd(sum(found['usd'] for found in each))}" if known else "price unknown"
     return (
         f"together: {sums['calls']:,} calls, about {sums['prompt_tokens']:,} tokens in and"
         f" {sums['completion_tokens']:,} out, {price}, about {_duration(sums['seconds'])}"
@@ -49,7 +50,8 @@ def _expected(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{tokens} ({_basis(found)})"
     yield _dollars(found)
     pace, latency = found["pace"], found["latency"]
-    why = f"if a call takes {latency:g} s" if pace is None else f"at the {pace:.1f} calls/s of the last time"
+    why = f"at the {pace:.1f} calls/s of the last time, which another --concurrency changes" if pace else ""
+    why = why or f"if a call takes {latency:g} s"
     yield f"about {_duration(found['seconds'])} {why}"
 
 
@@ -67,9 +69,15 @@ def _dollars(found: Mapping[str, Any]) -> str:
         return "price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE"
     day = f" as of {price['as_of']}" if price["as_of"] else ""
     return (
-        f"about ${found['usd']:.2f}, a million tokens being ${price['input']:g} in,"
+        f"about {_usd(found['usd'])}, a million tokens being ${price['input']:g} in,"
         f" ${price['cached']:g} cached, ${price['output']:g} out{day} ({price['source']})"
     )
+
+
+def _usd(sum_of_money: float) -> str:
+    """Cents, and as many more digits as a small sum has before its first two."""
+    digits = 2 if sum_of_money <= 0 else max(2, 1 - floor(log10(sum_of_money)))
+    return f"${sum_of_money:.{digits}f}"
 
 
 def _duration(seconds: float) -> str:

@@ -46,13 +46,15 @@ def write_report(
 ) -> Path:
     """Writes report.html and gives its path; `entries` gives the queries of results.json each time.
 
-    Agreement with people is in it when the folder has an agreement.json about these very judgments.
+    Agreement with people is in it when the folder has an agreement.json about these very judgments, and
+    how the night went where the run is one of a night.
     """
     agreement = folder.read_if_there("agreement.json")
     if agreement and agreement.get("grades") != summary["grades"]:
         agreement = None
-    config = folder.read_if_there("config.json")
-    return folder.write("report.html", html.page(folder.path.name, summary, entries, agreement, config))
+    config, night = folder.read_if_there("config.json"), folder.read_if_there("night.json")
+    beside = html.Beside(agreement, config or {}, night or {})
+    return folder.write("report.html", html.page(folder.path.name, summary, entries, beside))
 
 
 def _members(members: Members) -> Iterator[str]:

@@ -7,6 +7,7 @@ reading room's texts are data that a script puts into text nodes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
@@ -23,7 +24,7 @@ from judge.report.page.names import labels, named
 from judge.report.page.packing import Shape, as_json
 from judge.report.page.sample import Budget, Entries, Room, gather
 
-_STYLE = tuple(("judge.report", each) for each in ("report.css", "charts.css"))
+_STYLE = tuple(("judge.report", each) for each in ("look.css", "report.css", "charts.css"))
 _SCRIPT = tuple(("judge.report", f"{each}.js") for each in ("texts", "data", "query", "room", "report"))
 
 
@@ -33,20 +34,24 @@ Row = Mapping[str, Any]
 _SENTENCES = 6
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What agreement.json, config.json and night.json in the run's folder hold, where there are such."""
+
+    agreement: Row | None = None
+    config: Row = field(default_factory=dict)
+    night: Row = field(default_factory=dict)
+
+
 def page(
-    run: str,
-    summary: Row,
-    entries: Entries,
-    agreement: Row | None = None,
-    config: Row | None = None,
-    budget: Budget | None = None,
+    run: str, summary: Row, entries: Entries, beside: Beside | None = None, budget: Budget | None = None
 ) -> Iterator[str]:
     """The text of report.html, in pieces.
 
-    `summary`, `agreement` and `config` are what summary.json, agreement.json and config.json of the run
-    hold; `entries` gives results.json's queries, anew each time it is called. Where they are more than
-    the `budget` allows, the page takes a stated sample of them.
+    `summary` is what summary.json holds; `entries` gives results.json's queries, anew each time it is
+    called. Where they are more than the `budget` allows, the page takes a stated sample of them.
     """
+    beside = beside or Beside()
     engines = list(summary["engines"])
     measures = list(summary["measures"])
     deciding = words.deciding(summary) or measures[0]
@@ -59,13 +64,15 @@ def page(
         policy=policy(own(*_SCRIPT), own(*_STYLE)),
         style=own(*_STYLE),
         script=own(*_SCRIPT),
+        night=beside.night,
+        band=[Said(**said) for said in beside.night.get("band", ())],
         headline=_headline(shown),
         alarm=trust.alarm(shown),
         differences=_differences(shown),
         engines=tables.engines(shown),
         minds=list(mind(shown)),
-        facts=list(about.about(summary, agreement, config or {})),
-        charts=charts(summary, entries(), agreement),
+        facts=list(about.about(summary, beside.agreement, beside.config)),
+        charts=charts(summary, entries(), beside.agreement),
         pairs=list(tables.pairs(shown)),
         slices=list(tables.slices(shown)),
         sampled=about.sampled(room),
@@ -75,13 +82,16 @@ def page(
 
 
 def _headline(summary: Row) -> Said:
-    """The answer in a sentence; of one engine, that there is nothing to compare."""
+    """The answer in a sentence, or why there is nothing to compare."""
     if words.deciding(summary):
         return Said(words.headline(summary), words_zh.headline(summary))
     count = len(summary["engines"])
+    if count < 2:
+        said = f"{words.counted(count, 'engine')}: nothing to compare."
+        return Said(said, f"只有 {count} 个引擎，没有可比的。")
     return Said(
-        f"{count} engine{'' if count == 1 else 's'}: nothing to compare.",
-        f"只有 {count} 个引擎，没有可比的。",
+        f"{count} engines, and no measure that engines can be compared by.",
+        f"有 {count} 个引擎，但没有可以用来比较引擎的指标。",
     )
 
 

@@ -104,7 +104,7 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Said]:
     """Whether every member, and the other way to break ties, would order the engines alike."""
     engines = panel["agreement"].get("measures", {}).get(measure, {}).get("engines", {})
     ranked = {
-        name: _ranked({engine: row["means"][at] for engine, row in engines.items()})
+        name: words.ranked({engine: row["means"][at] for engine, row in engines.items()})
         for at, name in enumerate(panel["heard"])
     }
     # Who judged nothing puts nobody in any order.
@@ -113,10 +113,10 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Said]:
         yield _in_order(known, len(known) == len(panel["members"]), measure)
     high = panel["ties_high"].get(measure)
     low = {engine: row["measures"][measure]["mean"] for engine, row in summary["engines"].items()}
-    if high and _ranked(high) != _ranked(low):
+    if high and words.ranked(high) != words.ranked(low):
         yield Said(
-            f"With the higher grade of each tie the order would be {_ranked(high)}.",
-            f"若打平时取较高的等级，排序会变成 {_ranked(high)}。",
+            f"With the higher grade of each tie the order would be {words.ranked(high)}.",
+            f"若打平时取较高的等级，排序会变成 {words.ranked(high)}。",
         )
 
 
@@ -133,11 +133,6 @@ def _in_order(known: Mapping[str, str], everybody: bool, measure: str) -> Said:
         f"The members order the engines differently by {measure}: {'; '.join(each)}.",
         f"按 {measure}，成员对引擎的排序不同：{'；'.join(each)}。",
     )
-
-
-def _ranked(means: Mapping[str, float | None]) -> str:
-    known = {engine: mean for engine, mean in means.items() if mean is not None}
-    return " > ".join(sorted(known, key=lambda engine: (-known[engine], engine)))
 
 
 def _kin(row: Row, summary: Row) -> Said:

@@ -62,7 +62,7 @@ def write(path: Path, data: Dataset, pool: Pool, query_ids: Sequence[str], seed:
     text = io.StringIO(newline="")
     lines = csv.writer(text)
     lines.writerow(COLUMNS)
-    lines.writerows(map(_cell, row) for row in rows(data, pool, query_ids, seed))
+    lines.writerows(map(fitting, row) for row in rows(data, pool, query_ids, seed))
     return RunFolder(path.parent).write(path.name, ["\ufeff", text.getvalue()])
 
 
@@ -70,5 +70,6 @@ def _shuffled(snippets: Iterable[Snippet], seed: int, query_id: str) -> list[Sni
     return sorted(snippets, key=lambda each: short_hash([str(seed), query_id, each.id], 16))
 
 
-def _cell(text: str) -> str:
+def fitting(text: str) -> str:
+    """`text` as a cell that spreadsheets open, and save, as it is meant."""
     return cell(_UNFIT.sub("\ufffd", text)[:_LONGEST])

@@ -27,12 +27,12 @@ class Words:
     """What is being done, to what, and what it is when it is done."""
 
     doing: str
-    things: str
+    thing: str
     done: str
 
 
-JUDGING = Words("judging", "pairs", "judged")
-COLLECTING = Words("collecting", "answers", "collected")
+JUDGING = Words("judging", "pair", "judged")
+COLLECTING = Words("collecting", "answer", "collected")
 
 
 class Bar:
@@ -112,7 +112,8 @@ class Lines:
         self._began = self._said = self._clock()
         if known < asked:
             rest = f"; the other {known:,} are known already" if known else ""
-            self._say(f"{self._words.doing} {asked - known:,} {self._words.things}{rest}")
+            plural = "s" * (asked - known > 1)
+            self._say(f"{self._words.doing} {asked - known:,} {self._words.thing}{plural}{rest}")
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """Says where things stand when ten seconds have passed since the last time."""
@@ -130,8 +131,9 @@ class Lines:
             self._said = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
             left = (self._asked - self._done) / rate
+            got = self._done - self._failed
             self._say(
-                f"{self._done:,} of {self._asked:,} {self._words.done}, {self._failed} failed, "
+                f"{got:,} of {self._asked:,} {self._words.done}, {self._failed} failed, "
                 f"{rate:.1f}/s{cost}, about {left:.0f} s left"
             )
 

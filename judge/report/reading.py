@@ -20,14 +20,33 @@ _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
 
 
 def find(run: Path, query_id: str) -> Mapping[str, Any]:
-    """Query `query_id` as the results.json in folder `run` has it; raises InputError when it hasn't."""
+    """Query `query_id` as the results.json in folder `run` has it; raises InputError when it hasn't.
+
+    Judgments that failed have the `detail` of judgments.jsonl, too.
+    """
     known: dict[str, Mapping[str, Any]] = {
         query["query_id"]: query for query in RunFolder(run).read("results.json")["queries"]
     }
     if query_id not in known:
         near = get_close_matches(query_id, known, n=3) or list(known)[:3]
         raise InputError(f"{run}: has no query {query_id!r}; it has {len(known)}, e.g. {', '.join(near)}")
-    return known[query_id]
+    entry = known[query_id]
+    snippets = [snippet for answer in entry["engines"].values() for snippet in answer["snippets"]]
+    if any(judgment["error"] for snippet in snippets for judgment in snippet["judgments"]):
+        _explain(run, query_id, snippets)
+    return entry
+
+
+def _explain(run: Path, query_id: str, snippets: Iterable[Mapping[str, Any]]) -> None:
+    details = {
+        (line["snippet_id"], line["repeat"]): line.get("detail", "")
+        for line in RunFolder(run).lines("judgments.jsonl")
+        if line["query_id"] == query_id and line["error"]
+    }
+    for snippet in snippets:
+        for judgment in snippet["judgments"]:
+            if judgment["error"]:
+                judgment["detail"] = details.get((snippet["snippet_id"], judgment["repeat"]), "")
 
 
 def show(entry: Mapping[str, Any], console: Console) -> None:
@@ -68,12 +87,11 @@ def _snippet_lines(snippet: Mapping[str, Any]) -> Iterable[Text]:
         grade = judgment["grade"]
         said = f"failed: {judgment['error']}" if grade is None else f"{grade} {judgment['verdict']}"
         repeat = f"#{judgment['repeat']} " if len(snippet["judgments"]) > 1 else ""
-        flags = f"  [{', '.join(judgment['flags'])}]" if judgment["flags"] else ""
-        yield Text.assemble(
-            repeat, (said, _STYLES.get(grade, "")), f"  {visible(judgment['reason'])}", (flags, "magenta")
-        )
+        flags = f"  [{visible(', '.join(judgment['flags']))}]" if judgment["flags"] else ""
+        why = visible(judgment["reason"] or judgment.get("detail", ""))
+        yield Text.assemble(repeat, (said, _STYLES.get(grade, "")), f"  {why}", (flags, "magenta"))
         for member in judgment.get("members", ()):
             said = f"failed: {member['error']}" if member["grade"] is None else f"{member['grade']}"
-            yield Text(f"  {member['assessor']}: {said}  {visible(member['reason'])}", style="dim")
+            yield Text(visible(f"  {member['assessor']}: {said}  {member['reason']}"), style="dim")
     if not snippet["judgments"]:
         yield Text("unjudged", style="dim italic")

@@ -15,7 +15,7 @@ from typing import Any
 from judge.errors import InputError
 from judge.measure.panel import Members
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale, Snippet
-from judge.report.rundir import dump
+from judge.report.rundir import MENDED, dump
 
 _QUERIES, _END = '"queries": [\n', "]}\n"
 #: Values per (engine, query_id): measure -> mean over repeats, None where undefined.
@@ -48,7 +48,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
             for line in takewhile(lambda line: line != _END, lines):
                 yield json.loads(line.removesuffix("\n").removesuffix(","))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: is not as judge wrote it ({error}); judge score makes it anew") from error
+        raise InputError(f"{path}: is not as judge wrote it ({error}); {MENDED}") from error
 
 
 def said(judgments: Iterable[Judgment], members: Members, scale: Scale) -> Said:
@@ -157,7 +157,8 @@ def load(results: Mapping[str, Any]) -> tuple[Dataset, dict[tuple[str, str], tup
             shown = (snippet["document"] for snippet in answer["snippets"])
             documents[engine, query.id] = tuple(document for document in shown if document is not None)
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
-    return Dataset(asked, tuple(rankings), engines), documents
+    remarks = tuple(results["summary"].get("remarks", ()))
+    return Dataset(asked, tuple(rankings), engines, remarks), documents
 
 
 def _load_query(entry: Mapping[str, Any]) -> Query:

@@ -18,6 +18,9 @@ from judge.errors import InputError, StoreError
 # break files for others; they only occur inside JSON strings, where the escape means the same.
 _FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+#: What helps when a file of a run is broken: all it takes is in the store.
+MENDED = "the judge run that made it writes it anew, without a call"
+
 
 def dump(value: object, *, indent: int | None = None) -> str:
     """`value` as JSON that is valid UTF-8 on one line (without `indent`) for every line reader."""
@@ -79,7 +82,8 @@ class RunFolder:
         except OSError as error:
             raise self._no_run(path, error) from error
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: is not JSON: {error}") from error
+            mended = f"; {MENDED}" if name in ("results.json", "summary.json") else ""
+            raise InputError(f"{path}: is not JSON: {error}{mended}") from error
         if not isinstance(value, dict):
             raise InputError(f"{path}: holds {type(value).__name__}, not an object")
         return value
@@ -102,7 +106,7 @@ class RunFolder:
         except OSError as error:
             raise self._no_run(path, error) from error
         except json.JSONDecodeError as error:
-            raise InputError(f"{path}: is not JSON lines: {error}") from error
+            raise InputError(f"{path}: is not JSON lines: {error}; {MENDED}") from error
 
     def write(self, name: str, chunks: Iterable[str]) -> Path:
         """Writes file `name` from `chunks` of text, whole or not at all, and gives its path.

@@ -67,6 +67,7 @@ def summary(
         "empty_snippets": _empty(data, pool),
         "flagged": _flagged(data, pool),
         "selftest": dict(asked.selftest),
+        "remarks": list(data.warnings),
         "measures": [str(measure) for measure in asked.measures],
         "notes": {str(measure): measure.note for measure in asked.measures if measure.note},
         "undefined": _undefined(engines),

@@ -13,9 +13,10 @@ from rich.text import Text
 from judge.dataset.clean import visible
 from judge.measure.measures import describe
 from judge.report import opinions, served, trust, words
+from judge.report.charts.texts import mean_of
+from judge.report.columns import tells
 from judge.report.outcome import Outcome
 
-_TITLES = {"AP": "MAP"}
 #: How many pairs of engines a run prints; `judge compare` prints them all.
 _PAIRS = 6
 #: From this share on an engine's results without a text are no accident.
@@ -52,21 +53,14 @@ _TOOK = (
 
 def took(summary: Mapping[str, Any]) -> tuple[Column, ...]:
     """The columns about what the engines' answers took, none where nobody measured it."""
-    return _TOOK if any(row.get("latency_ms") for row in summary["engines"].values()) else ()
+    return _TOOK if tells(summary, "latency_ms") else ()
 
 
 def outcome(result: Outcome, console: Console) -> None:
     """Prints the saving, the engines best first, what to mind, and where the files are."""
     summary = result.summary
-    alarm = trust.alarm(summary)
-    if alarm:
-        console.print(one_line(alarm.en))
     for line in _before(result):
-        console.print(Text(line))
-    for said in trust.selftests(summary):
-        console.print(one_line(said.en))
-    if served.english(summary):
-        console.print(one_line(served.english(summary)))
+        console.print(one_line(line))
     whole(_engines(summary), console)
     for line in (*_answer(summary), *_after(summary)):
         console.print(one_line(line))
@@ -75,12 +69,27 @@ def outcome(result: Outcome, console: Console) -> None:
 
 
 def _before(result: Outcome) -> Iterator[str]:
+    """What has to be read before the means."""
+    summary = result.summary
+    alarm = trust.alarm(summary)
+    if alarm:
+        yield alarm.en
+    yield from _judged(result)
+    yield from dict.fromkeys((*summary.get("remarks", ()), *result.warnings))
+    yield from (said.en for said in trust.selftests(summary))
+    if served.english(summary):
+        yield served.english(summary)
+
+
+def _judged(result: Outcome) -> Iterator[str]:
+    """What there was to judge, how much of it was, and what that took."""
     summary = result.summary
     cost = summary["cost"]
     yield (
         f"{words.counted(summary['queries'], 'query', 'queries')},"
-        f" {words.counted(len(summary['engines']), 'engine')}; {summary['results']:,} results,"
-        f" {summary['pairs']:,} pairs to judge ({summary['saved']:.0%} saved by judging a pair once)"
+        f" {words.counted(len(summary['engines']), 'engine')}; {words.counted(summary['results'], 'result')},"
+        f" {words.counted(summary['pairs'], 'pair')} to judge"
+        f" ({summary['saved']:.0%} saved by judging a pair once)"
     )
     price = _money(cost)
     price += f" ({cost['uncounted']:,} calls came back without a token count)" if cost["uncounted"] else ""
@@ -89,14 +98,12 @@ def _before(result: Outcome) -> Iterator[str]:
     )
     if not summary["judgments"]:
         yield "the dataset holds no result, so there was nothing to judge"
-        yield from result.warnings
         return
     yield (
         f"{summary['judged']:,} of {summary['judgments']:,} judged by {summary['assessor']}"
         f" ({summary['coverage']:.1%}); {result.calls_made:,} calls now,"
         f" {cost['prompt_tokens'] + cost['completion_tokens']:,} tokens in all{price}"
     )
-    yield from result.warnings
 
 
 def _money(cost: Mapping[str, Any]) -> str:
@@ -108,15 +115,15 @@ def _money(cost: Mapping[str, Any]) -> str:
 
 
 def _engines(summary: Mapping[str, Any]) -> Table:
-    """One row an engine, best first; what is the same for all, or nothing, takes no column."""
+    """One row an engine, best first."""
     measures = summary["measures"]
     rows = [(engine, summary["engines"][engine]) for engine in words.standing(summary, measures[0])]
-    shown = [column for column in _COUNTS if any(row[column.field] for _, row in rows)]
+    shown = [column for column in _COUNTS if tells(summary, column.field)]
     shown += took(summary)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("engine", no_wrap=True)
     for place, measure in enumerate(measures):
-        table.add_column(title(measure), justify="right", no_wrap=True)
+        table.add_column(mean_of(measure), justify="right", no_wrap=True)
         if not place:
             table.add_column("95 % interval", justify="right", no_wrap=True)
     for column in shown:
@@ -143,12 +150,6 @@ def whole(table: Table, console: Console) -> None:
     if needed > console.width:
         table.width = needed
     console.print(table, crop=False)
-
-
-def title(measure: str) -> str:
-    """The measure as the head of a column of means: the mean of AP is MAP."""
-    name, _, cutoff = measure.partition("@")
-    return _TITLES.get(name, name) + ("@" + cutoff if cutoff else "")
 
 
 def between(ends: Sequence[float] | None, form: str = ".3f") -> str:
@@ -184,7 +185,7 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     yield from _bounds(summary)
     if summary["failures"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
-        yield f"failed: {kinds}. The same command asks again for these alone."
+        yield f"failed: {kinds}. {trust.again(summary['failures']).en}"
     blank = {
         engine: row["textless"] or 0.0 for engine, row in summary["engines"].items() if "textless" in row
     }
@@ -192,8 +193,8 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
         named = ", ".join(f"{engine} {share:.0%}" for engine, share in blank.items() if share >= _BLANK)
         yield f"results without a text besides their title (has the engine's field been renamed?): {named}"
     if summary["empty_snippets"]:
-        count = f"{summary['empty_snippets']:,} results"
-        yield f"{count} show no text at all: grade 0 without a call (flag empty_snippet)"
+        count = words.counted(summary["empty_snippets"], "result shows", "results show")
+        yield f"{count} no text at all: grade 0 without a call (flag empty_snippet)"
     if summary["flagged"]:
         shares = ", ".join(f"{engine} {count}" for engine, count in summary["flagged"].items())
         yield f"flagged as suspicious (never re-graded for it): {shares}"
@@ -204,28 +205,21 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
 
 def _unknown(summary: Mapping[str, Any]) -> Iterator[str]:
     """How many queries the mean of the first measure leaves out until more is judged."""
-    measure = summary["measures"][0]
-    counts = {engine: row["measures"][measure]["unknown"] for engine, row in summary["engines"].items()}
-    if any(counts.values()):
-        each = ", ".join(f"{engine} {count:,}" for engine, count in counts.items() if count)
+    counts = trust.unknown(summary)
+    if counts:
+        each = ", ".join(f"{engine} {count:,}" for engine, count in counts.items())
         yield (
-            f"{measure}: queries left out until more is judged (no snippet of the engine is judged, or none"
-            f" judged in the pool is relevant): {each}"
+            f"{summary['measures'][0]}: queries left out until more is judged (no snippet of the engine is"
+            f" judged, or none judged in the pool is relevant): {each}"
         )
 
 
 def _bounds(summary: Mapping[str, Any]) -> Iterator[str]:
     """How far the first measure could be from what is printed, where something is unjudged."""
-    measure = summary["measures"][0]
-    cells = {engine: row["measures"][measure] for engine, row in summary["engines"].items()}
-    unsure = {
-        engine: cell["bounds"]
-        for engine, cell in cells.items()
-        if cell["bounds"] not in ([cell["mean"]] * 2, [None, None])
-    }
+    unsure = trust.unsure(summary)
     if unsure:
         ranges = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
-        yield f"{measure}, whatever the unjudged snippets are: {ranges}"
+        yield f"{summary['measures'][0]}, whatever the unjudged snippets are: {ranges}"
 
 
 def measures(console: Console) -> None:

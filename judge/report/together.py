@@ -20,7 +20,7 @@ from judge.dataset.pool import pool
 from judge.errors import InputError
 from judge.measure.compare import ALPHA
 from judge.measure.measures import Measure
-from judge.measure.resampling import randomised_p
+from judge.measure.resampling import holm, randomised_p
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 from judge.report.reload import Held
 from judge.report.rundir import dump
@@ -48,7 +48,8 @@ class Together:
 class Shift:
     """How the grades of pairs that two runs judged differ: by `by` in `run`, averaged query by query.
 
-    `p` is the chance of as much when the assessor is the same (paired randomisation over queries).
+    `p` is the chance of as much when the assessor is the same (paired randomisation over queries),
+    adjusted over all runs that were looked at (Holm 1979).
     """
 
     run: str
@@ -235,6 +236,8 @@ def _shift(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int)
         means = np.array([sum(each) / len(each) for _, each in sorted(moved.items())])
         if means.size:
             found.append(Shift(name, float(means.mean()), float(randomised_p(means[:, None])[0])))
+    adjusted = holm(np.array([shift.p for shift in found]))
+    found = [replace(shift, p=p) for shift, p in zip(found, adjusted.tolist(), strict=True)]
     return min(found, key=lambda shift: shift.p, default=None)
 
 

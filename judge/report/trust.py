@@ -1,8 +1,8 @@
-"""Owns what a run says of how far its grades can be trusted: flagged snippets, self-tests of assessors."""
+"""Owns what a run says of how far its numbers can be trusted: flagged, unjudged, self-tests of assessors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.measure.flagged import WAYS, WithoutFlagged
@@ -41,13 +41,25 @@ def flagged(row: Row) -> Said:
             f" engines by {measure}.",
             f"把 {pairs:,} 对可疑的算作 0 或者不计，引擎按 {measure} 的名次都不变。",
         )
-    said = [*_swaps(row), *_winners(row)]
+    said, winners = list(_swaps(row)), list(_winners(row))
+    what = Said("the answer", "结论") if winners else Said("the order of the engines", "引擎的名次")
     return Said(
-        f"Mind the flagged snippets: {counted(pairs, 'pair')} seem to plead for a grade, and the answer rests"
-        f" on them. {' '.join(each.en for each in said)}",
-        f"当心可疑摘要：有 {pairs:,} 对疑似在讨要等级，而结论正取决于它们。"
-        f"{''.join(each.zh for each in said)}",
+        f"Mind the flagged snippets: {counted(pairs, 'pair')} seem to plead for a grade, and {what.en} rests"
+        f" on them. {' '.join(each.en for each in said + winners)}",
+        f"当心可疑摘要：有 {pairs:,} 对疑似在讨要等级，而{what.zh}正取决于它们。"
+        f"{''.join(each.zh for each in said + winners)}",
     )
+
+
+def again(failures: Mapping[str, int]) -> Said:
+    """What gets grades for the failed pairs, by the kinds of their failures."""
+    if set(failures) == {"no_text"}:
+        return Said(
+            "No model was asked about these: their texts are missing.", "这些缺少文字，没有问过评测员。"
+        )
+    but = Said("; no_text needs the missing texts", "；no_text 要先补上文字")
+    en, zh = (but.en, but.zh) if "no_text" in failures else ("", "")
+    return Said(f"The same command asks again for these alone{en}.", f"再跑同一条命令，只会补问这些{zh}。")
 
 
 def _swaps(row: Row) -> Iterator[Said]:
@@ -95,6 +107,25 @@ def remark(summary: Row) -> Said | None:
     """That flagged snippets change nothing about the order; None where they do, or there are none."""
     row = summary.get("without_flagged")
     return flagged(row) if row and not row["order_changes"] else None
+
+
+def unsure(summary: Row) -> dict[str, Sequence[float]]:
+    """The bounds of each engine's mean by the first measure, where something unjudged could move it."""
+    return {
+        engine: cell["bounds"]
+        for engine, cell in _cells(summary)
+        if cell["bounds"] not in ([cell["mean"]] * 2, [None, None])
+    }
+
+
+def unknown(summary: Row) -> dict[str, int]:
+    """On how many queries only something unjudged can give an engine a value of the first measure."""
+    return {engine: cell["unknown"] for engine, cell in _cells(summary) if cell["unknown"]}
+
+
+def _cells(summary: Row) -> Iterator[tuple[str, Row]]:
+    measure = summary["measures"][0]
+    return ((engine, row["measures"][measure]) for engine, row in summary["engines"].items())
 
 
 def selftests(summary: Row) -> Iterator[Said]:

@@ -17,6 +17,7 @@ Row = Mapping[str, Any]
 
 #: Below so many queries a BCa interval of 95 % holds the mean clearly less often than that.
 FEW = 20
+NARROW = f"With fewer than {FEW} queries the 95 % ranges come out too narrow"
 #: Means that are closer than this are equal but for rounding.
 TIE = 1e-12
 #: How an engine with the highest mean can come out against another without being ahead.
@@ -26,7 +27,7 @@ _STANDINGS = {
     "behind": "is behind {} on the queries where both have a value",
     "not separated": "is not separated from {} (the difference may be chance)",
     "undetermined": "could lose to {} by what is unjudged",
-    "apart": "has a value on no query where {} has one",
+    "apart": "shares no query with {} on which both have a value",
 }
 
 
@@ -36,11 +37,12 @@ def deciding(summary: Row) -> str:
 
 
 def few(summary: Row) -> str:
-    """What to mind when engines meet on few queries; empty when there are enough."""
-    numbers = [row["n"] for row in summary["comparisons"] if row["measure"] == deciding(summary)]
-    if not numbers or min(numbers) >= FEW:
+    """What to mind when there are ranges over few queries; empty when there are enough."""
+    met = [row["n"] for row in summary["comparisons"] if row["measure"] == deciding(summary)]
+    cells = (row["measures"][summary["measures"][0]] for row in summary["engines"].values())
+    if min(met or (cell["n"] for cell in cells if cell["ci95"]), default=FEW) >= FEW:
         return ""
-    return f"With fewer than {FEW} queries the 95 % ranges come out too narrow: go by what is said of chance."
+    return f"{NARROW}: go by what is said of chance." if met else f"{NARROW}."
 
 
 def verdict(comparison: Comparison) -> str:
@@ -145,6 +147,20 @@ def standing(summary: Row, measure: str) -> list[str]:
     return sorted(summary["engines"], key=place)
 
 
+def ranked(means: Mapping[str, float | None], most: int = 1000) -> str:
+    """The engines that have a mean, best first, `A > B = C`; of many the first, and how many more."""
+    known = {engine: mean for engine, mean in means.items() if mean is not None}
+    groups: list[list[str]] = []
+    for engine in sorted(known, key=lambda engine: -known[engine]):
+        if groups and known[groups[-1][-1]] - known[engine] <= TIE:
+            groups[-1].append(engine)
+        else:
+            groups.append([engine])
+    signed = [(" = " if at else " > ") + engine for tied in groups for at, engine in enumerate(sorted(tied))]
+    more = f" > {len(signed) - most:,} more" if len(signed) > most else ""
+    return "".join(signed[:most]).removeprefix(" > ") + more
+
+
 def _some(names: Sequence[str]) -> str:
     """The names, or the first of many."""
     return listed(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
@@ -170,23 +186,14 @@ def within_lists(row: Row) -> str:
     """Why the order that own lists give is another one."""
     better, worse = row["better"], row["worse"]
     chance = "" if row["sure"] else " (which may be chance)"
-    text = (
+    return (
         f"Divided by its own list alone, {worse} would come first ({row['own']}: {worse}"
         f" {row['alone'][1]:.3f}, {better} {row['alone'][0]:.3f}): that says how well a list is ordered, not"
         " what it holds, so one relevant result on top and nothing else is perfect."
+        f" {better} shows {row['relevant'][0]:.1f} relevant results a query and {worse}"
+        f" {row['relevant'][1]:.1f}; measured against what all engines found ({row['measure']}),"
+        f" {better} is ahead, {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}{chance}."
     )
-    if row["relevant"][0] > row["relevant"][1]:
-        text += (
-            f" {better} shows {row['relevant'][0]:.1f} relevant results a query and {worse}"
-            f" {row['relevant'][1]:.1f}; measured against what all engines found ({row['measure']}),"
-            f" {better} is ahead, {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}{chance}."
-        )
-    else:
-        text += (
-            f" Measured against what all engines found ({row['measure']}), {better} is ahead,"
-            f" {row['pooled'][0]:.3f} to {row['pooled'][1]:.3f}{chance}."
-        )
-    return text
 
 
 def stability(row: Row, deciding: str) -> Iterator[str]:
@@ -253,7 +260,7 @@ def variance(split: Row | None) -> str:
 
 def strength(agreement: float) -> str:
     """Words for a kappa or an alpha, at the lines of Landis & Koch (1977), who draw them by feeling."""
-    lines = ((0.81, "very well"), (0.61, "well"), (0.41, "moderately"), (0.21, "a little"), (0.0, "hardly"))
+    lines = ((0.81, "very well"), (0.61, "well"), (0.41, "moderately"), (0.21, "a little"), (0.01, "hardly"))
     return next((word for least, word in lines if agreement >= least), "no more than by chance")
 
 

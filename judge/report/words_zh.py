@@ -34,6 +34,7 @@ _STANDINGS = {
     "undetermined": "未判定的摘要仍可能让 {} 反超",
     "apart": "没有哪条查询上与 {} 同时有分数",
 }
+NARROW = f"查询不足 {FEW} 条，95 % 区间会偏窄"
 #: Why a number is unknown, as `judge.measure` says it.
 _WHY = {
     "it comes from one query, which gives no range": "只有一条查询，给不出区间",
@@ -47,10 +48,10 @@ _WHY = {
 
 
 def few(summary: Row) -> str:
-    """What to mind when engines meet on few queries; empty when there are enough."""
-    return (
-        f"查询不足 {FEW} 条，95 % 区间会偏窄：请以是否可能出于偶然的说法为准。" if words.few(summary) else ""
-    )
+    """What to mind when there are ranges over few queries; empty when there are enough."""
+    if not words.few(summary):
+        return ""
+    return f"{NARROW}：请以是否可能出于偶然的说法为准。" if deciding(summary) else f"{NARROW}。"
 
 
 def verdict(comparison: Comparison) -> str:
@@ -137,19 +138,14 @@ def interval(ends: Sequence[float] | None) -> str:
 def within_lists(row: Row) -> str:
     """Why the order that own lists give is another one."""
     better, worse = row["better"], row["worse"]
-    text = (
+    chance = "" if row["sure"] else "（这一差距可能只是偶然）"
+    return (
         f"如果各引擎只跟自己的列表比，排第一的会是 {worse}（{row['own']}：{worse} {row['alone'][1]:.3f}，"
         f"{better} {row['alone'][0]:.3f}）。但那只说明列表内部排得好不好，不说明列表里有什么："
         "只要第一条相关，后面什么都没有也是满分。"
-    )
-    if row["relevant"][0] > row["relevant"][1]:
-        text += (
-            f"平均每条查询，{better} 给出 {row['relevant'][0]:.1f} 条相关结果，"
-            f"{worse} 给出 {row['relevant'][1]:.1f} 条。"
-        )
-    chance = "" if row["sure"] else "（这一差距可能只是偶然）"
-    return (
-        f"{text}以所有引擎找到的结果为准（{row['measure']}），领先的是 {better}，"
+        f"平均每条查询，{better} 给出 {row['relevant'][0]:.1f} 条相关结果，"
+        f"{worse} 给出 {row['relevant'][1]:.1f} 条。"
+        f"以所有引擎找到的结果为准（{row['measure']}），领先的是 {better}，"
         f"{row['pooled'][0]:.3f} 比 {row['pooled'][1]:.3f}{chance}。"
     )
 
@@ -225,7 +221,7 @@ def strength(agreement: float) -> str:
         (0.61, "比较一致"),
         (0.41, "一致性中等"),
         (0.21, "一致性偏低"),
-        (0.0, "几乎不一致"),
+        (0.01, "几乎不一致"),
     )
     return next((word for least, word in lines if agreement >= least), "不比碰运气好")
 

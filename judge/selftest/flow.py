@@ -22,7 +22,7 @@ from judge.errors import ITS_OWN, Incomplete, InputError
 from judge.records import Pool
 from judge.report.rundir import RunFolder, dump
 from judge.selftest import kept, probes
-from judge.selftest.measuring import Figures, Share, measure
+from judge.selftest.measuring import Figures, Share, Surprise, measure
 from judge.selftest.plain import plain
 
 #: The two prompts that are compared: the one that runs use, and one without any defence.
@@ -146,26 +146,14 @@ def _result(test: _Test, identity: str, judgings: Sequence[Judging]) -> dict[str
     }
 
 
-def _as_json(found: Figures) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for name in Figures.__slots__:
-        value = getattr(found, name)
-        if isinstance(value, Share):
-            row[name] = _share(value)
-        elif name in ("attacks", "too_high", "too_low"):
-            row[name] = {key: _share(share) for key, share in value.items()}
-        elif name != "surprises":
-            row[name] = value
-    row["surprises"] = [
-        {**asdict(each.probe), "grade": each.grade, "reason": each.reason} for each in found.surprises
-    ]
-    return row
-
-
-def _share(share: Share) -> dict[str, Any]:
-    return {
-        "count": share.count,
-        "of": share.of,
-        "value": share.value,
-        "ci95": share.interval and list(share.interval),
-    }
+def _as_json(found: Any) -> Any:  # noqa: ANN401 - figures and what they are made of
+    if isinstance(found, Figures):
+        return {name: _as_json(getattr(found, name)) for name in Figures.__slots__}
+    if isinstance(found, Share):
+        interval = found.interval and list(found.interval)
+        return {"count": found.count, "of": found.of, "value": found.value, "ci95": interval}
+    if isinstance(found, Surprise):
+        return {**asdict(found.probe), "grade": found.grade, "reason": found.reason}
+    if isinstance(found, Mapping):
+        return {name: _as_json(part) for name, part in found.items()}
+    return [_as_json(part) for part in found] if isinstance(found, tuple) else found

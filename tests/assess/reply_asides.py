@@ -29,6 +29,16 @@ DISOWNED = (
         "\n抱歉，我无法判定。",
     ),
     *(
+        *("\n\nHmm, that is too high.", "\n\nLower it by one.", "\n\nJust kidding.", "\n不算。"),
+        *("\n\nThat is the sample; my own answer follows.", "\n\nThe snippet says exactly this."),
+        *(
+            "\nThe page wants this.",
+            "\n摘要要求如此。",
+            "\n（摘要原话）",
+            "\n网页上的话。",
+            "\n这是网页想要的。",
+            "\nNote: the attacker wrote it.",
+        ),
         "\n(This was the injected text; I refuse to answer.)",
         "\nI cannot give a {label}.",
         "\n这是注入，我不会照做。",
@@ -58,8 +68,58 @@ BORROWED = (
         "~~%s~~",
         "<!-- %s -->",
     ),
+    *(
+        "网页里的指令：%s",
+        "反例：%s",
+        "假如有日期，则 %s",
+        "可能是%s",
+        "参考答案：%s",
+        "用户想要的结果是：%s",
+    ),
+    *(
+        "Attack payload found: %s",
+        "Expected by attacker: %s",
+        "Text between the marks: %s",
+        "> %s",
+        "Old: %s",
+    ),
+    *("You asked for %s", "Anything but %s", "Maybe %s", "Possibly %s?", "%s?", "Should it be %s?"),
+    *("Do you want me to answer %s?", "Previously: %s", '"%s" is in the snippet', "%s would be wrong."),
+    *("%s is what the snippet wants me to say.", "Hidden text\n\n%s", "If it had a date, the answer: %s"),
+    *(
+        "The page says:\nAnswer:\n%s",
+        "The page has two:\n%s\n%s",
+        "Bad answer: %s",
+        "The answer it expects: %s",
+    ),
+    *("The following was found in the page.\n%s", "A naive grader says: %s", "%s 是网页要我说的。"),
+    *("以下内容来自网页。\n%s", "摘要里有这样一句话。\n%s", "See what it says!\n%s", "Is the answer: %s"),
+    *("Output the following:\n%s", "Were it dated, my grade: %s", "根据网页指示，结果为：%s", "```html\n%s"),
+    *(
+        "按摘要要求输出如下：\n%s",
+        "标准答案：%s",
+        "%s（摘要原话）",
+        "Ground truth: %s",
+        "除非有日期，判断为：%s",
+        "Assuming it is true, my grade: %s",
+        "%s /s",
+        "❌ %s",
+    ),
     *("<snippet>%s</snippet>", "<input>\n%s\n</input>", "For example:\n%s", "例如：%s", "not %s"),
 )
+#: Keys that make an object around a verdict someone else's, a supposition, or nobody's.
+FOREIGN_KEYS = (
+    *("injected", "attacker", "reference", "if_fresh", "without_date", "error", "expected_answer", "page"),
+    *("example", "snippet", "previous", "wrong_answer", "摘要", "示例", "期望结果", "0", "User"),
+)
+#: Members that answer the same question another way, by what they oppose: a low grade (no), a high one.
+OPPOSED = {
+    "low": ('"relevant": true', '"is_relevant": "yes"', '"verdict": "yes"', '"是否相关": "是"', '"label": 3'),
+    "high": (
+        *('"relevant": "no"', '"relevant": false', '"isRelevant": false', '"verdict": "no"', '"相关": "否"'),
+        *('"是否相关": "否"', '"relevance": "not relevant"', '"score": 0', '"label": 0', '"Rating": "0"'),
+    ),
+}
 #: Prose that leads to an object that is the model's own.
 LEADS = (
     *("The snippet says when it opens. It does not name a price.\n\n", "Final answer:\n", "### Output\n"),
@@ -71,6 +131,21 @@ LEADS = (
     *(
         "根据要求，输出如下：\n",
         "用户想知道症状，摘要谈的是天气。\n\n",
+        *(
+            "My evaluation of the snippet:\n",
+            "Here is my final answer in JSON:\n\n",
+            "So the grade is: ",
+            "## Final\n",
+        ),
+        *(
+            "综上所述，该摘要只沾边，判定结果为：",
+            "- 提到了症状\n- 没有剂量\n\n",
+            "最终结果\n\n",
+            "综上，\n",
+            "它给出了安装步骤，结果如下：\n",
+            "It shows an example of a loop.\n\n",
+            "我的判断是：\n",
+        ),
         "以下是按要求格式的结果：\n",
         "Output:\n",
     ),

@@ -150,6 +150,25 @@ def borrowed(reply: Reply) -> None:
     reply.spoil()
 
 
+def foreign_key(reply: Reply) -> None:
+    """The only verdict stands under a key that makes it someone else's."""
+    reply.text = (
+        f'{{"{reply.rng.choice(asides.FOREIGN_KEYS)}": {reply.object(reply.value, reply.escaped())}}}'
+    )
+    reply.exotic = True
+    reply.spoil()
+
+
+def opposed(reply: Reply) -> None:
+    """Another member says the contrary of the value."""
+    side, grade = reply.rng.choice((("low", 0), ("high", reply.scale.top)))
+    member = reply.rng.choice(asides.OPPOSED[side])
+    text = reply.object(reply.spelled(grade), reply.escaped())
+    reply.text = reply.rng.choice((f"{{{member}, {text[1:]}", f"{text[:-1]}, {member}}}"))
+    reply.exotic = True
+    reply.spoil()
+
+
 def stated_twice(reply: Reply) -> None:
     """The object has its key once more, with another value."""
     key = reply.rng.choice((reply.key, reply.key.upper(), "结论" if reply.scale is BINARY else "评分"))
@@ -202,7 +221,19 @@ def truncated(reply: Reply) -> None:
 Change = Callable[[Reply], None]
 SHAPES: tuple[Change, ...] = (
     *(plain, plain, plain, raw_reason, raw_reason, single_quotes),
-    *(python_literal, full_width, bare_keys, bare, exotic, exotic, borrowed, stated_twice),
+    *(
+        python_literal,
+        full_width,
+        bare_keys,
+        bare,
+        exotic,
+        exotic,
+        borrowed,
+        borrowed,
+        stated_twice,
+        foreign_key,
+        opposed,
+    ),
 )
 DAMAGES: tuple[Change, ...] = (
     *(fence, fence, prose, prose, trailing_comma, wrapper, missing_brace, line_ends, thought, thought),

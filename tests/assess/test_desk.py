@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from judge.assess.desk import Desk
+from judge.assess.desk import Desk, waiting
 from judge.assess.price import Price
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.assess.store import Call
-from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient
+from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient, Unconnected
 from judge.records import Completion, Prompt, Usage
 from tests.assess import virtual
 from tests.assess.simulated import prompt
@@ -23,6 +23,8 @@ from tests.assess.simulated import prompt
 USAGE = Usage(prompt_tokens=10, completion_tokens=5)
 DOWN = Transient("server_error", "down")
 LESS = Conceded("conceded", "no json_schema")
+NOBODY = Unconnected("transport", "http://x: connection refused", lasting=False)
+NO_HOST = Unconnected("transport", "http://x: unknown host", lasting=True)
 
 
 class Scripted:
@@ -125,3 +127,67 @@ def test_a_declined_pair_shows_that_the_server_is_there() -> None:
     here = desk(Declined("content_filter", "x"))
     outcomes(here)
     assert not here.gate.scouting
+
+
+@pytest.mark.parametrize(("fault", "seconds", "calls"), [(NOBODY, (20, 25), 7), (NO_HOST, (1, 2), 2)])
+def test_a_server_that_nobody_ever_reached_is_soon_given_up(
+    fault: Unconnected, seconds: tuple[float, float], calls: int
+) -> None:
+    async def asked() -> tuple[float, int]:
+        here = desk(*[fault] * 99, attempts=9)
+        async with here.seat() as seat:
+            with pytest.raises(Incomplete, match=f"no connection to {fault.detail}; check --base-url"):
+                await seat.complete(prompt("tea"))
+        return asyncio.get_running_loop().time(), here.allowance.calls
+
+    after, made = virtual.run(asked())
+    assert seconds[0] <= after <= seconds[1]
+    assert made <= calls
+
+
+@pytest.mark.parametrize("first", [DOWN, LESS, Declined("too_long", "x"), None])
+def test_a_server_that_was_heard_of_is_waited_for_as_long_as_patience_lasts(first: CallError | None) -> None:
+    async def asked() -> float:
+        here = desk(*filter(None, [first]), attempts=99)
+        async with here.seat() as seat:
+            with suppress(Declined):
+                await seat.complete(prompt("tea"))
+        here.model = Scripted(*[NO_HOST] * 4, *[NOBODY] * 4)
+        began = asyncio.get_running_loop().time()
+        async with here.seat() as seat:
+            await seat.complete(prompt("milk"))
+        return asyncio.get_running_loop().time() - began
+
+    assert virtual.run(asked()) > 60
+
+
+def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of() -> None:
+    away = [Transient("rate_limit", "HTTP 429: slow", retry_after=wait) for wait in (7.0, 86400.0)]
+    here = desk(away[0], away[1])
+
+    async def asked() -> float:
+        async with here.seat() as seat:
+            with pytest.raises(
+                Incomplete, match=r"scripted asks to come again in 24 h \(rate_limit: HTTP 429"
+            ):
+                await seat.complete(prompt("tea"))
+        return asyncio.get_running_loop().time()
+
+    assert virtual.run(asked()) < 10
+    assert here.allowance.calls == 2
+    assert here.remarks == ()
+
+
+@pytest.mark.parametrize(("asked", "told"), [(45.0, 0), (300.0, 1)])
+def test_what_patience_allows_is_waited_for_and_told_of_where_it_is_long(asked: float, told: int) -> None:
+    here = desk(Transient("rate_limit", "slow", retry_after=asked))
+    assert outcomes(here) == ["rate_limit", "answered"]
+    assert here.remarks == ("scripted asked to wait for up to 5 min (Retry-After)",)[:told]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(90.0, "1.5 min"), (7199.0, "120 min"), (86400.0, "24 h"), (1e300, "2.77778e+296 h")],
+)
+def test_waits_are_told_in_few_letters(seconds: float, words: str) -> None:
+    assert waiting(seconds) == words

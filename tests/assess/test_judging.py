@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import tracemalloc
 from contextlib import closing
 from pathlib import Path
 
@@ -89,6 +90,19 @@ def test_a_process_that_never_comes_to_an_end_is_not_waited_for_for_ever(tmp_pat
         judging.stopped
     )
     assert len(judging.judgments) == len(KEYS) - HELD
+
+
+def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -> None:
+    rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 600}"} for row in numbered(100, 1, 10)]
+    large, asked = pool(read(rows, lang="auto", max_chars=4000), 10), assessor()
+    tracemalloc.start()
+    try:
+        questions = split(large, asked, 2)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(questions[1]) == 2000
+    assert held < 2000 * 1000
 
 
 def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> None:

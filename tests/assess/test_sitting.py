@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
 from judge.assess.judging import Judging
+from judge.assess.price import Price
 from judge.assess.prompt import default_directory, load
 from judge.assess.schedule import Limits
 from judge.assess.sitting import judge_in_turn
@@ -20,7 +22,7 @@ from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import Incomplete, Interrupted, JudgeError, StoreError
 from judge.models.lexical import Lexical
-from judge.records import GRADED
+from judge.records import GRADED, Completion, Prompt, Usage
 from tests.worlds import numbered
 
 POOL = pool(read(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
@@ -35,10 +37,12 @@ class Closing(Lexical):
         self.closed += 1
 
 
-def sit(path: Path, model: Closing, stop: Stop) -> list[Judging]:
-    """What two assessors of one model make of a small pool."""
+def sit(path: Path, model: Closing, stop: Stop, members: int = 2) -> list[Judging]:
+    """What two assessors of one model, or so many, make of a small pool."""
     assessor = Assessor(model, load(default_directory(), GRADED), GRADED)
-    desks = [(assessor, Desk(model, Limits(2, 3, 10, 1), stop)) for _ in range(2)]
+    desks = [
+        (assessor, Desk(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop)) for _ in range(members)
+    ]
     with Store(path / "v.sqlite") as store:
         return asyncio.run(judge_in_turn(POOL, desks, store, 1, Unwatched()))
 
@@ -58,6 +62,19 @@ def test_what_ends_more_than_the_judging_is_raised(tmp_path: Path, reason: Judge
     with pytest.raises(type(reason), match=str(reason)):
         sit(tmp_path, model, stop)
     assert model.closed == 1
+
+
+def test_who_interrupts_is_told_how_far_it_got_and_what_it_cost(tmp_path: Path) -> None:
+    class Tiring(Closing):
+        async def complete(self, prompt: Prompt) -> Completion:
+            if len(prompts) == 3:
+                stop.request(Interrupted("enough"))
+            prompts.append(prompt)
+            return replace(await super().complete(prompt), usage=Usage(1000, 0, 500))
+
+    stop, prompts = Stop(), list[Prompt]()
+    with pytest.raises(Interrupted, match=r"^enough: 4 of 6 judged, \$0\.0080$"):
+        sit(tmp_path, Tiring(), stop, members=1)
 
 
 def test_a_ceiling_is_told_of_and_not_raised(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.assess.store import Call, Source, Store, Stored
+from judge.assess.store import ANSWERED, Call, Source, Store, Stored
 from judge.errors import StoreError
 from judge.records import Usage
 
@@ -241,6 +241,28 @@ def test_what_somebody_in_a_hurry_no_longer_waits_for_is_written_all_the_same(tm
     with Store(path) as store:
         assert asyncio.run(store.claim("k")) == "mine"
         assert store.calls(["k"]) == [Call("lost", maybe_billed=True)]
+
+
+@pytest.mark.parametrize("value", ["'many'", "-5", "2.5", "x'00'"])
+@pytest.mark.parametrize("column", ["prompt_tokens", "reasoning_tokens"])
+def test_a_count_of_tokens_that_is_none_is_damage(tmp_path: Path, column: str, value: str) -> None:
+    path = tmp_path / "v.sqlite"
+    with Store(path) as store:
+        save(store, "k", verdict(), [Call(ANSWERED, Usage(1, 2, 3, 4))])
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(f"UPDATE calls SET {column} = {value}")  # noqa: S608
+    with Store(path) as store, pytest.raises(StoreError, match=r"read: a call took .*; restore a copy"):
+        store.calls(["k"])
+
+
+def test_a_call_that_was_made_at_no_time_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with Store(path) as store:
+        save(store, "k", verdict(), [Call(ANSWERED)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("UPDATE calls SET made_at = 'yesterday'")
+    with Store(path) as store, pytest.raises(StoreError, match=r"yesterday.*; restore a copy"):
+        store.seconds("openai:m")
 
 
 def test_verdicts_are_synced_to_disk_before_they_count(tmp_path: Path) -> None:

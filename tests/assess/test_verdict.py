@@ -72,7 +72,7 @@ def test_several_verdicts_for_one_snippet_are_refused(record: dict[str, Any]) ->
         ('{"upgrade": 3}', GRADED),
         ("{}", BINARY),
         ('{"error": {"code": 503}}', GRADED),
-        ('{"a": {"b": {"c": {"grade": 1}}}}', GRADED),
+        ('{"result": {"output": {"answer": {"grade": 1}}}}', GRADED),
         ('{"type": "object", "properties": {"grade": {"type": "integer"}}}', GRADED),
     ],
 )
@@ -81,8 +81,8 @@ def test_only_the_key_of_the_scale_counts(text: str, scale: Scale) -> None:
 
 
 def test_both_keys_are_told_apart_by_the_scale() -> None:
-    reply = '{"reason": "r", "verdict": "no", "grade": 3}'
-    assert (read(reply, BINARY).grade, read(reply, GRADED).grade) == (0, 3)
+    reply = '{"reason": "r", "verdict": "yes", "grade": 3}'
+    assert (read(reply, BINARY).grade, read(reply, GRADED).grade) == (1, 3)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,8 @@ def test_both_keys_are_told_apart_by_the_scale() -> None:
         '{"判定": "是", "理由": "r"}',
         '{"Verdict": "yes", "Reason": "r"}',
         '{"verdict": "yes", "verdict": "yes", "reason": "r"}',
+        '{"verdict": "yes", "reason": "r"}\nFinal verdict: yes',
+        '{"verdict": "yes", "reason": "r"}\n\n**最终判定：是**',
         '\x00{"verdict": "yes", "reason": "r"}\x00',
     ],
 )
@@ -221,6 +223,34 @@ def test_a_cut_value_is_refused(text: str, finish_reason: str) -> None:
 )
 def test_a_reply_cut_by_its_length_may_have_gone_on(text: str) -> None:
     assert refusal(text, GRADED, "length") == "truncated"
+
+
+ENDED = ("stop", "STOP", "end_turn", "eos", "stop_sequence", "tool_calls", "complete", "null", "", None)
+CUT = (
+    *("length", "LENGTH", "MAX_TOKENS", "max_output_tokens", "incomplete", "insufficient_system_resource"),
+    *(
+        "network_error",
+        "abort",
+        "cancelled",
+        "error",
+        "token_limit",
+        "timeout",
+        "content_filter",
+        "no such word",
+    ),
+)
+
+
+@pytest.mark.parametrize("finish_reason", ENDED)
+def test_a_reply_that_ended_by_itself_is_whole(finish_reason: str | None) -> None:
+    assert read("Grade: 2", GRADED, finish_reason).grade == 2
+
+
+@pytest.mark.parametrize("finish_reason", CUT)
+def test_any_other_end_may_have_cut_the_value(finish_reason: str) -> None:
+    assert refusal("2", GRADED, finish_reason) == "truncated"
+    assert refusal('{"reason":"a","grade":1', GRADED, finish_reason) == "truncated"
+    assert read('{"reason": "a", "grade": 1}', GRADED, finish_reason).grade == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from typing import Any
 
 from judge.collect.asked import Asked
 from judge.collect.catalogue import KNOWN
-from judge.collect.flow import Collected, collect
+from judge.collect.flow import collect
+from judge.collect.outcome import Collected
 from tests.loopback.engines import EngineServer, Page, Result, Searched
 
 #: Shaped unlike any provider's keys, so that only knowing it can mask it.
@@ -57,6 +58,11 @@ def asked(folder: Path, server: EngineServer, *engines: str, **options: Any) -> 
 def collected(folder: Path, server: EngineServer, *engines: str, **options: Any) -> Collected:
     """What came of the collection."""
     return collect(asked(folder, server, *engines, **options))
+
+
+def answered(found: Collected) -> dict[str, int]:
+    """How many queries each engine answered."""
+    return {name: tally.answered for name, tally in found.engines.items()}
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

@@ -11,7 +11,18 @@ from judge.assess.stop import Stop
 from judge.collect.flow import collect
 from judge.dataset.read import read
 from judge.errors import InputError, Interrupted
-from tests.collect.asking import CANARY, KEYS, answers, asked, collected, results, rows, three, write_queries
+from tests.collect.asking import (
+    CANARY,
+    KEYS,
+    answered,
+    answers,
+    asked,
+    collected,
+    results,
+    rows,
+    three,
+    write_queries,
+)
 from tests.loopback.engines import EngineServer, Page, Searched
 
 QUERIES = ("tea", "coffee", "wine", "water")
@@ -24,7 +35,7 @@ def test_the_same_command_again_makes_no_call_and_gives_the_same_bytes(tmp_path:
         data, journal = first.data.read_bytes(), first.journal.read_bytes()
         second = collected(tmp_path, server, "tavily", "brave")
     assert (first.calls_made, second.calls_made) == (8, 0)
-    assert first.answered == {"brave": 4, "tavily": 4}
+    assert answered(first) == {"brave": 4, "tavily": 4}
     assert (second.data.read_bytes(), second.journal.read_bytes()) == (data, journal)
     assert [row["query_id"] for row in rows(tmp_path)] == ["q1", "q2", "q3", "q4"]
 
@@ -37,7 +48,7 @@ def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:
         assert "error" in answers(tmp_path, "searxng")[1]
         broken.clear()
         second = collected(tmp_path, server, "searxng", attempts=1)
-    assert (first.failed, second.failed) == ({"searxng": 1}, {"searxng": 0})
+    assert (answered(first), answered(second)) == ({"searxng": 3}, {"searxng": 4})
     assert "searxng on 1 of 4" in str(first.incomplete)
     assert (second.calls_made, second.incomplete) == (1, None)
     assert all(len(answer["results"]) == 3 for answer in answers(tmp_path, "searxng"))
@@ -100,7 +111,7 @@ def test_a_wait_beyond_patience_ends_that_engine_for_now(tmp_path: Path) -> None
     write_queries(tmp_path, *QUERIES)
     with EngineServer(lambda asked: page if asked.engine == "brave" else three(asked)) as server:
         found = collected(tmp_path, server, "brave", "exa", rate=20.0)
-    assert found.answered == {"brave": 0, "exa": 4}
+    assert answered(found) == {"brave": 0, "exa": 4}
     assert len(server.of("brave")) <= 2
     assert "left alone for 3,600 s" in answers(tmp_path, "brave")[0]["error"]
 
@@ -111,7 +122,7 @@ def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None
     refusal = Page(status=401, body=json.dumps({"message": "Unauthorized."}))
     with EngineServer(lambda asked: refusal if asked.engine == "serper" else three(asked)) as server:
         found = collected(tmp_path, server, "serper", "exa", rate=200.0)
-    assert found.answered == {"serper": 0, "exa": 30}
+    assert answered(found) == {"serper": 0, "exa": 30}
     assert len(server.of("serper")) <= 8  # those under way
     errors = [answer["error"] for answer in answers(tmp_path, "serper")]
     assert errors[0].startswith("auth: HTTP 401")
@@ -125,8 +136,8 @@ def test_a_single_query_that_is_turned_away_closes_no_engine(status: int, tmp_pa
     with EngineServer(lambda asked: refusal if asked.query == "<script>" else three(asked)) as server:
         first = collected(tmp_path, server, "searxng", rate=20.0)
         again = collected(tmp_path, server, "searxng")
-    assert (first.answered, first.calls_made) == ({"searxng": 4}, 5)
-    assert (again.answered, again.calls_made) == ({"searxng": 4}, 1)
+    assert (answered(first), first.calls_made) == ({"searxng": 4}, 5)
+    assert (answered(again), again.calls_made) == ({"searxng": 4}, 1)
 
 
 @pytest.mark.parametrize(("status", "calls"), [(403, 2), (402, 1)])
@@ -137,7 +148,7 @@ def test_two_refusals_in_a_row_close_an_engine_and_an_empty_account_at_once(
     refusal = Page(status=status, body="no")
     with EngineServer(lambda asked: three(asked) if asked.query == "tea" else refusal) as server:
         found = collected(tmp_path, server, "searxng", rate=20.0)
-    assert found.answered == {"searxng": 1}
+    assert answered(found) == {"searxng": 1}
     assert len(server.searched) == 1 + calls
 
 
@@ -147,7 +158,7 @@ def test_an_engine_that_is_down_does_not_take_the_night(tmp_path: Path) -> None:
     down = Page(status=503, body="")
     with EngineServer(lambda asked: down if asked.engine == "exa" else three(asked)) as server:
         found = collected(tmp_path, server, "exa", "brave", attempts=1, rate=500.0)
-    assert found.answered == {"exa": 0, "brave": 60}
+    assert answered(found) == {"exa": 0, "brave": 60}
     assert 10 <= len(server.of("exa")) <= 18
 
 

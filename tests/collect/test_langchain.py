@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("langchain_community")
 
-from judge.collect.flow import Collected
+from judge.collect.outcome import Collected
 from judge.errors import InputError, SetupError
-from tests.collect.asking import CANARY, answers, collected, results, three, write_queries
+from tests.collect.asking import CANARY, answered, answers, collected, results, three, write_queries
 from tests.loopback.engines import EngineServer, Page
 from tests.worlds import command
 
@@ -49,7 +49,7 @@ def test_nothing_found_is_empty_and_a_fault_is_an_error(tmp_path: Path) -> None:
     ) as server:
         found = collected(tmp_path, server, "langchain:SearxSearchWrapper", attempts=1, **searx(server))
     empty, broken = answers(tmp_path, "SearxSearchWrapper")
-    assert found.failed == {"SearxSearchWrapper": 1}
+    assert answered(found) == {"SearxSearchWrapper": 1}
     assert empty["results"] == []
     assert broken["error"].startswith("transport: ")
 
@@ -87,7 +87,7 @@ def test_a_wrapper_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
 def test_a_wrapper_that_ends_the_process_is_a_fault_like_any_other(tmp_path: Path) -> None:
     write_queries(tmp_path, "quit", "tea")
     found = wrapped(tmp_path, "Hosted", {}, attempts=1)
-    assert found.failed == {"Hosted": 1}
+    assert answered(found) == {"Hosted": 1}
     assert answers(tmp_path, "Hosted")[0]["error"].startswith("transport: SystemExit: no a")
 
 

@@ -49,7 +49,7 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ("http:mine", {"described": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}}, "nothing fills {kee}"),
         ("http:mine", {"described": {"mine": {"url": TABLE["url"]}}}, "'results' is missing"),
         ("http:mine", {"described": {"mine": {**TABLE, "colour": "red"}}}, "unknown key 'colour'"),
-        ("http:mine", {"described": {"mine": {**TABLE, "page": True}}}, "'page' is True, not int"),
+        ("http:mine", {"described": {"mine": {**TABLE, "page": True}}}, "'page' is true; it is a whole"),
         ("http:mine", {"described": {"mine": {**TABLE, "page": 0}}}, "'page' is 0"),
         ("http:mine", {"described": {"mine": {**TABLE, "fields": {"rank": "x"}}}}, "unknown field 'rank'"),
         ("http:mine", {"described": {"mine": {**TABLE, "fields": {"url": 3}}}}, "field 'url' is 3"),
@@ -110,19 +110,19 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("", "lacks QUERIES"),
-        ('queries = "q.txt"', "lacks --engine"),
+        ("", r"queries is missing; give QUERIES, or write it in \[collect\]"),
+        ('queries = "q.txt"', "engine is missing; give engine NAME"),
         ('queries = "q.txt"\nengine = []\nout = "d"', "no engine was named"),
-        ('queries = "q.txt"\nengine = "brave"', "'engines' of collect is 'brave'"),
-        ("queries = 3", "'queries' of collect is 3"),
+        ('queries = "q.txt"\nengine = "brave"', "engine is 'brave'; it is a list of texts"),
+        ("queries = 3", "queries is 3; it is a text"),
         ("dept = 3", "did you mean 'depth'"),
-        ("depth = true", "'depth' of collect is True"),
+        ("depth = true", "depth is true; it is a whole number"),
         ('queries = "q"\nengine = ["brave"]\nout = "d"\nrate = 0', "rate is 0"),
-        ('queries = "q"\nengine = ["brave"]\nout = "d"\ntimeout = inf', "timeout is inf"),
+        ('queries = "q"\nengine = ["brave"]\nout = "d"\ntimeout = inf', "timeout is inf; it is a number"),
     ],
 )
 def test_bad_options_are_named(table: str, said: str, tmp_path: Path) -> None:
     toml = tmp_path / "judge.toml"
     toml.write_text(f"[collect]\n{table}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=rf"judge\.toml: \[collect\] .*{said}"):
         Asked.load(toml)

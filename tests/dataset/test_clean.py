@@ -80,6 +80,11 @@ def test_hostile_snippets_come_out_readable_and_marked(case: dict[str, Any]) -> 
             "std::vector<int> v; a < b; x <- y; Map<String, Integer>",
         ),
         ("if x<y and y>z", "if x<y and y>z"),
+        ("<Div>one</Div><Strong>two</Strong>", "one\ntwo"),
+        (
+            "the <script>alert</scripts> of old, see <style>a</style",
+            "the <script>alert</scripts> of old, see <style>a</style",
+        ),
         ("  many   blanks\n\n\n\n\nand lines \n here ", "many blanks\n\nand lines\nhere"),
         ("\x1b[31mred\x1b[0m\x07 bell", "red bell"),
         ("half \ud83d pair", "half \ufffd pair"),
@@ -140,6 +145,10 @@ def test_halves_of_a_surrogate_pair_are_joined() -> None:
         "<a " + " ".join(f"x{n}" for n in range(50_000)) + ">answer",
         "<" * 500_000 + "answer",
         "answer<script>" * 50_000,
+        "<script>" * 50_000 + "</scripts>answer",
+        "<style>" * 50_000 + "answer</style ",
+        "<script>" * 50_000 + "x</Script>answer",
+        "<b>" + "</script " * 50_000 + "answer",
         "\u200banswer" * 50_000,
     ],
 )

@@ -134,9 +134,9 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
     [
         ("", "labels: is empty; labels are TREC qrels"),
         (" \r\n\n", "labels: is empty"),
-        ("q 0 a\n", "labels:1: has 3 columns, 'q 0 a'; labels are TREC qrels (query_id, iteration"),
-        ("q 0 a 1\nq 0 a 1 0.5 tag\n", "labels:2: has 6 columns"),
-        ("qid,docno,grade\nq,a,1\n", "labels:1: has 1 columns, 'qid,docno,grade'; labels are TREC qrels"),
+        ("q 0 a\n", "labels:1: is 'q 0 a'; labels are TREC qrels (query_id, iteration"),
+        ("q 0 a 1\nq 0 a 1 0.5 tag\n", "labels:2: is 'q 0 a 1 0.5 tag'; labels"),
+        ("qid,docno,grade\nq,a,1\n", "labels:1: is 'qid,docno,grade'; labels are TREC qrels"),
         ("query_id,grade\nq,1\n", "labels:1: there is no column snippet_id or document or docno; the"),
         ("query_id,docno,rel\nq,a,1\n", "labels:1: there is no column grade; the columns are ['query_id',"),
         ("query_id,docno,grade,grade\nq,a,1,2\n", "labels:1: column 'grade' is given twice"),

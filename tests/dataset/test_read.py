@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,20 @@ def test_parquet_reads_like_csv(tmp_path: Path) -> None:
     assert load(path).rankings[0].snippets[0].text == "t"
 
 
+def test_a_table_s_midnight_is_the_day_that_other_forms_write(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    day, noon = pandas.Timestamp("2026-05-01"), pandas.Timestamp("2026-05-01 12:30")
+    for stamp, shown in ((day, "2026-05-01"), (day.tz_localize("UTC"), "2026-05-01"), (noon, str(noon))):
+        path = tmp_path / "d.parquet"
+        rows: list[dict[str, Any]] = [{"query": "q", "snippet": "t", "date": stamp}]
+        pandas.DataFrame(rows).to_parquet(path)
+        (table,), (memory,) = load(path).rankings, load(rows).rankings
+        (text,) = load([{**rows[0], "date": shown}]).rankings
+        assert (table.snippets[0].date, table.snippets[0].id) == (shown, text.snippets[0].id)
+        assert memory.snippets == table.snippets
+
+
 def test_nested_lines_tell_nothing_from_broken(tmp_path: Path) -> None:
     record = {
         "query": "q", "query_id": "1", "reference": "42",
@@ -119,7 +134,7 @@ def test_trec_files_are_ordered_by_score_as_trec_eval_does(tmp_path: Path) -> No
     assert data.engines == ("bm25",)
     assert texts(data, "bm25", "1") == ["text of d2", "text of d1", ""]
     assert [snippet.docno for snippet in data.rankings[0].snippets] == ["d2", "d1", "d9"]
-    assert data.rankings[0].snippets[2].flags == ("empty_snippet",)
+    assert data.rankings[0].snippets[2].flags == ("no_text",)
 
 
 def test_two_runs_with_one_tag_are_told_apart_by_their_files(tmp_path: Path) -> None:
@@ -132,6 +147,16 @@ def test_two_runs_with_one_tag_are_told_apart_by_their_files(tmp_path: Path) -> 
         "one",
         "two",
     )
+
+
+def test_a_run_of_two_tags_is_no_engine_of_its_own_nor_part_of_another(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "d.tsv").write_text("d1\tone\nd2\ttwo\nd3\tthree\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 3 a\n1 Q0 d2 2 2 b\n")
+    (tmp_path / "b.run").write_text("1 Q0 d3 1 2.5 b\n")
+    runs = [tmp_path / "a.run", tmp_path / "b.run"]
+    with pytest.raises(InputError, match=r"a\.run:2: has tag 'b' behind tag 'a'"):
+        read_trec(tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +242,8 @@ def test_contradictions_name_both_lines(tmp_path: Path) -> None:
         ('{"query": "q", "engines": {}}', "field 'engines'"),
         ('{"query": "q", "engines": {"a": "x"}}', "engine 'a'"),
         ('{"query": "q", "engines": {"a": [{"title": "t"}]}}', "result 1"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "is not JSON that can be read: it nests too deep"),
+        ('{"rank": ' + "9" * 5000 + "}", "is not JSON that can be read: a number has too many digits"),
     ],
 )
 def test_broken_files_are_refused_with_their_line(tmp_path: Path, content: str, words: str) -> None:
@@ -227,7 +253,8 @@ def test_broken_files_are_refused_with_their_line(tmp_path: Path, content: str, 
 
 
 def test_files_that_are_no_datasets(tmp_path: Path) -> None:
-    assert "no such file" in refusal(tmp_path / "absent.jsonl")
+    for name in ("absent.jsonl", "absent", "absent.xlsx"):
+        assert "no such file" in refusal(tmp_path / name)
     (tmp_path / "d.xlsx").write_text("x")
     assert "unknown file type '.xlsx'" in refusal(tmp_path / "d.xlsx")
     (tmp_path / "dir.jsonl").mkdir()
@@ -274,13 +301,25 @@ def test_broken_arrays_are_refused(tmp_path: Path, content: str, words: str) -> 
 def test_an_engine_answers_a_query_once(tmp_path: Path, first: Any, second: Any) -> None:
     records = [{"query": "q", "engines": {"a": answer}} for answer in (first, second)]
     said = refusal(write_rows(tmp_path / "d.jsonl", records))
-    assert said.startswith(f"{tmp_path / 'd.jsonl'}:2: ")
-    assert "d.jsonl:1" in said
+    assert said.startswith(f"{tmp_path / 'd.jsonl'}:2: engine 'a' answers query")
+    assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in said
 
 
 def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
     for case in ({"input": "q", "retrieval_context": None}, {"input": "q", "actual_output": "a"}):
         assert "field 'retrieval_context' is None" in refusal(write_rows(tmp_path / "d.jsonl", [case]))
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ({"retrieval_context": ["x"]}, "field 'input' is missing; a test case needs 'input'"),
+        ({"input": "q", "retrieval_context": [1]}, "result 1: is 1; a result is a text, or an object with"),
+        ({"input": "q", "retrieval_context": ["x", {"text": "y"}]}, "result 2: is {'text': 'y'}; a"),
+    ],
+)
+def test_a_bad_test_case_is_told_what_a_test_case_is(tmp_path: Path, case: Any, words: str) -> None:
+    assert words in refusal(write_rows(tmp_path / "d.jsonl", [case]))
 
 
 def test_rows_of_a_data_frame_may_lack_values() -> None:
@@ -296,6 +335,17 @@ def test_rows_of_a_data_frame_may_lack_values() -> None:
     assert list(load([{"query_id": frame["query_id"][0], "query": "q", "snippet": "x"}]).queries) == ["1"]
     with pytest.raises(InputError, match="to_dict"):
         load(frame)
+
+
+def test_rows_of_a_data_frame_may_hold_arrays_and_every_kind_of_nothing() -> None:
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    row: dict[str, Any] = {"query": "q", "snippet": "x", "error": pandas.NA, "title": pandas.NaT}
+    data = load([{**row, "embedding": numpy.array([0.1, 0.2]), "size": numpy.float64("nan")}])
+    assert (data.rankings[0].error, data.rankings[0].snippets[0].title) == (None, "")
+    case = {"input": "q", "retrieval_context": numpy.array(["one", "two"])}
+    assert [snippet.text for snippet in load([case]).rankings[0].snippets] == ["one", "two"]
+    with pytest.raises(InputError, match=r"field 'snippet' is \['x'\], not text"):
+        load([{**row, "snippet": numpy.array(["x"])}])
 
 
 def test_a_reference_is_fit_for_a_prompt() -> None:
@@ -320,6 +370,32 @@ def test_trec_documents_have_one_text_and_no_header(tmp_path: Path) -> None:
             )
 
 
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ('{"docno": "d1", "text": 5}', "field 'text' is 5, not text"),
+        ('{"docno": "d1", "contents": ["x"]}', "field 'contents' is ['x'], not text"),
+        ('{"docno": "d1", "text": "x", "title": ["T"]}', "field 'title' is ['T'], not text"),
+        ('{"docno": "d1", "text": "x", "url": {}}', "field 'url' is {}, not text"),
+    ],
+)
+def test_a_bad_document_is_named_by_its_own_line(tmp_path: Path, document: str, words: str) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n")
+    (tmp_path / "docs.jsonl").write_text('{"docno": "d0", "text": "x"}\n' + document + "\n")
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path / 'docs.jsonl'}:2: {words}")):
+        read_trec(tmp_path / "t.tsv", tmp_path / "docs.jsonl", [tmp_path / "a.run"], lang="en", max_chars=400)
+
+
+def test_the_words_of_a_document_may_be_numbers_or_missing(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n1 Q0 7 2 0.4 bm25\n")
+    documents = ({"docno": "d1", "text": None, "title": 1984}, {"docno": 7, "text": "x", "title": None})
+    docs = write_rows(tmp_path / "docs.jsonl", documents)
+    data = read_trec(tmp_path / "t.tsv", docs, [tmp_path / "a.run"], lang="en", max_chars=400)
+    assert [(each.title, each.text) for each in data.rankings[0].snippets] == [("1984", ""), ("", "x")]
+
+
 def test_one_bad_snippet_never_ends_a_run(tmp_path: Path) -> None:
     bad = [None, "", "<br>", "\ud83d", "nul \0", "x" * 1_000_000, "line\u2028separator"]
     path = tmp_path / "d.jsonl"
@@ -338,7 +414,22 @@ def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
     ]
     said = " | ".join(load(rows).warnings)
     assert "engine 'b' has no row for 1 of 2 queries" in said
-    assert "engine 'a': ranks skip numbers" in said
+    assert "engine 'a': ranks skip numbers in 1 list, first for query 'q-" in said
+
+
+def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
+    rows: list[dict[str, Any]] = [
+        {"query_id": "1", "query": "x" * 2000, "snippet": "s", "reference": " " * 9000 + "r"},
+        {"query_id": "2", "query": "x" * 2001, "snippet": "s"},
+        {"query_id": "3", "query": "y", "snippet": "s"},
+        {"query_id": "3", "query": "y", "snippet": "t", "reference": "a b " * 600},
+    ]
+    data = load(rows)
+    (said,) = data.warnings
+    assert said == "2 queries or their references are cut at 2,000 characters in prompts, first of query '2'"
+    assert [len(query.text) for query in data.queries.values()] == [2000, 2000, 1]
+    assert load(rows[1:2]).warnings[0].startswith("1 query or its reference is cut")
+    assert not load(rows[:1]).warnings
 
 
 def test_languages_and_further_columns() -> None:

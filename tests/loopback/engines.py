@@ -46,7 +46,7 @@ class Page:
 
     results: Sequence[Result] = ()
     status: int = 200
-    body: str | None = None
+    body: str | bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
 
@@ -78,7 +78,8 @@ class EngineServer(ServerAside):
             await asyncio.sleep(page.delay)
         body = json.dumps(wire(engine, page.results)) if page.body is None else page.body
         headers = {"content-type": "application/json", **page.headers}
-        return web.Response(body=body.encode(), status=page.status, headers=headers)
+        raw = body.encode() if isinstance(body, str) else body
+        return web.Response(body=raw, status=page.status, headers=headers)
 
 
 def _engine(request: web.BaseRequest, sent: Mapping[str, Any]) -> str:

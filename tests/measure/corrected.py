@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from judge.measure.correction import Corrected
+from judge.measure.correction import Corrected, Sample, correct
 from judge.measure.formulas import Floats
 
 
 def floats(*values: float) -> Floats:
     return np.array(values, dtype=np.float64)
+
+
+def corrected_mean(human: Floats, assessor: Floats, rest: Floats, level: float = 0.95) -> Corrected:
+    """The correction of values that are all known."""
+    return correct(Sample((), human, assessor, rest), level)
 
 
 def numbers(corrected: Corrected) -> list[float]:

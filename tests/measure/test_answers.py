@@ -52,4 +52,7 @@ def test_results_without_a_text_of_their_own_are_a_share() -> None:
     rankings = [Ranking("e", "q1", (with_text, without)), Ranking("e", "q2", (without, without, with_text))]
     assert textless(rankings, 2) == 0.75
     assert textless(rankings, 3) == 0.6
+    unknown = Snippet("3", "", "", "", "", "", "", flags=("no_text",))
+    assert textless([Ranking("e", "q", (with_text, unknown, without))], 3) == 0.5
+    assert textless([Ranking("e", "q", (unknown,))], 2) is None
     assert textless([Ranking("e", "q", (), "HTTP 503")], 2) is None

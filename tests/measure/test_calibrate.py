@@ -10,9 +10,8 @@ from scipy import stats
 
 from judge.errors import InputError
 from judge.measure.calibrate import ENOUGH_LABELLED, LEAST_LABELLED, calibrate, plan
-from judge.measure.correction import corrected_mean
 from judge.measure.formulas import Bools, Floats
-from tests.measure.corrected import floats, graded, numbers
+from tests.measure.corrected import corrected_mean, floats, graded, numbers
 
 
 def engines_world(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Floats, Floats]:
@@ -178,14 +177,24 @@ def test_human_values_of_queries_that_are_not_labelled_are_ignored() -> None:
 
 def test_too_few_labels_are_refused_with_what_to_do() -> None:
     names, labelled, human, assessor = engines_world(LEAST_LABELLED - 1)
-    message = r"^19 of 19 labelled .* engine 'a', .* needs 20: `judge agree RUN --plan 50`"
+    message = r"needs 20 labelled .* engine 'a' and has 19 \(of 19\): `judge agree RUN --plan 50`"
     with pytest.raises(InputError, match=message):
         calibrate(names, labelled, human, assessor)
     names, labelled, human, assessor = engines_world(30)
     human[0, np.flatnonzero(labelled)[:6]] = np.nan
     human[1, np.flatnonzero(labelled)[6:12]] = np.nan
-    with pytest.raises(InputError, match=r"^18 of 30 labelled .* engines 'a' and 'b'"):
+    with pytest.raises(InputError, match=r"engines 'a' and 'b' and has 18 \(of 30\)"):
         calibrate(names, labelled, human, assessor)
+
+
+@pytest.mark.parametrize(
+    ("queries", "advice"), [(40, "`judge agree RUN --plan 40` draws"), (19, "the run has no more to label")]
+)
+def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
+    names, labelled, human, assessor = engines_world(LEAST_LABELLED - 1)
+    some = [*np.flatnonzero(labelled), *np.flatnonzero(~labelled)][:queries]
+    with pytest.raises(InputError, match=advice):
+        calibrate(names, labelled[some], human[:, some], assessor[:, some])
 
 
 def test_few_labels_are_warned_of() -> None:

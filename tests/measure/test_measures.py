@@ -59,7 +59,7 @@ def test_the_names_are_those_of_ir_measures() -> None:
         ("MRR", "did you mean RR?"),
         ("hit_rate@5", "did you mean Success?"),
         ("nDGC@10", "did you mean nDCG?"),
-        ("Bpref", "There are: nDCG"),
+        ("Bpref", "; there are nDCG"),
         ("nDCG@", "is not a measure"),
         ("nDCG(10", "is not a measure"),
         ("", "is not a measure"),

@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.multitest import multipletests
 
 from judge.measure.formulas import Floats
-from judge.measure.resampling import clustered_interval, holm, mean_intervals, randomised_p
+from judge.measure.resampling import clustered_intervals, holm, mean_intervals, randomised_p
 
 NAN = np.nan
 #: Differences as they occur: of nDCG, of P@5 with its many ties, and none at all.
@@ -242,7 +242,13 @@ def test_more_columns_than_are_held_at_once() -> None:
     assert np.array_equal(mean_intervals(table[:, -2:]), np.array(mean_intervals(table))[:, -2:])
 
 
-# --- clustered_interval
+# --- clustered_intervals
+
+
+def clustered_interval(cells: Floats, statistic: Callable[[Floats], Floats]) -> tuple[float, float] | None:
+    """The interval of one statistic."""
+    (interval,) = clustered_intervals(cells, [statistic])
+    return interval
 
 
 def share(sums: Floats) -> Floats:

@@ -7,6 +7,7 @@ import json
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -201,6 +202,20 @@ def test_results_below_the_depth_do_not_exist() -> None:
     world = World({"A": {"q": ["x", "y", "z"]}}, [{("q", "x"): 0, ("q", "y"): 2, ("q", "z"): 3}], depth=2)
     world = replace(world, measures="nDCG@2 RR R")
     assert values(world, "A") == pytest.approx({"nDCG@2": 1 / LOG3, "RR": 0.5, "R": 1})
+
+
+@pytest.mark.parametrize("grades", [[3, 0, 2], [2, None, 3, None], []])
+def test_a_depth_beyond_all_lists_takes_no_room_and_changes_no_value(grades: Sequence[int | None]) -> None:
+    """Lists of a million million ranks would not fit into any machine."""
+    names = "nDCG AP R RR RBP ERR SetP AP(own) nDCG(own) nDCG@10 AP@10 P@5 sDCG@5 Success@5 Judged@10"
+    rival = [None, 3, 1, 2, 0, 2, 3, 1, 2, 1, 3]
+    deep, shallow = (
+        list(side_by_side({"engine": grades, "rival": rival}, names, depth=depth).rows())
+        for depth in (10**12, 100)
+    )
+    assert deep == shallow
+    (far,) = side_by_side({"engine": [3, 0, 2]}, "P@1000000", depth=10**12).rows()
+    assert far.value == pytest.approx(2e-6)
 
 
 def test_a_measure_may_not_look_deeper_than_was_judged() -> None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judge.measure.compare import compare
+from judge.measure.compare import adjusted_together, compare
+from judge.measure.power import detectable
 from judge.measure.slices import Slice, slices
 from judge.measure.summary import summarise
 from judge.records import Lang, Query
@@ -39,8 +40,27 @@ def test_a_slice_is_what_its_queries_alone_would_give() -> None:
     )
     assert [engine.measures["P@5"].n for engine in zh.engines] == [8, 8]
     alone = tabled(VALUES[:, chinese])
-    assert zh.comparisons == compare(alone)
     assert zh.engines == summarise(alone)
+    assert zh.comparisons == adjusted_together([compare(alone), found["lang", "en"].comparisons])[0]
+
+
+def test_slices_are_adjusted_over_all_of_them_in_every_number() -> None:
+    """A family of 2 pairs asks for p below 0.025, which takes 7 queries, and for larger differences."""
+    found = sliced([query(number, "zh" if number % 3 else "en") for number in range(21)])
+    (zh,), (en,) = found["lang", "zh"].comparisons, found["lang", "en"].comparisons
+    assert (zh.n, en.n) == (14, 7)
+    for pair in (zh, en):
+        assert pair.sd is not None
+        assert pair.detectable == detectable(pair.sd, pair.n, level=0.025)
+
+
+def test_many_slices_leave_it_possible_to_be_clearly_better() -> None:
+    """28 pairs of 8 engines in 20 slices of 20 queries: p has to count 560 times."""
+    queries = [query(number, topic=f"t{number % 20:02}") for number in range(400)]
+    values = 0.5 + 0.05 * np.arange(8)[:, None] + np.random.default_rng(0).normal(0, 0.001, (8, 400))
+    found = slices(tabled(values), {each.id: each for each in queries})
+    assert len(found) == 20
+    assert {pair.outcome for each in found for pair in each.comparisons} == {"better"}
 
 
 def test_queries_of_one_language_are_not_divided() -> None:

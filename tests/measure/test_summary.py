@@ -103,6 +103,10 @@ def test_a_mean_over_nothing_is_unknown() -> None:
     assert (broke.judged, broke.duplicates, broke.errors) == (None, None, 1)
 
 
+def test_no_engine_has_no_summary() -> None:
+    assert summarise(World({}, []).scores()) == ()
+
+
 def test_engines_are_summed_up_in_one_order(nightly: World) -> None:
     turned = replace(nightly, returned={engine: nightly.returned[engine] for engine in ("B", "A")})
     assert summarise(turned.scores()) == summarise(nightly.scores())

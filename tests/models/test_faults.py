@@ -32,7 +32,55 @@ SAID = [
     (403, "AllocationQuota.FreeTierOnly", "The free tier of the model has been exhausted.", "quota"),
     (400, "Arrearage", "Access denied, please make sure your account is in good standing.", "quota"),
     (402, "invalid_request_error", "Insufficient Balance", "quota"),
+    # https://docs.bigmodel.cn/cn/faq/api-code
+    (429, "1113", "您的账户已欠费，请充值后重试", "quota"),
+    (429, "1112", "您的账户已被锁定，请联系客服解锁", "quota"),
+    (429, "1304", "该 API 已达今日调用次数限额，如有更多需求，请联系客服购买", "quota"),
+    (429, "1308", "已达到 5 小时的使用上限。您的限额将在 18:00 重置。", "quota"),
+    (429, "1302", "您当前使用该 API 的并发数过高，请降低并发，或联系客服增加限额", "rate_limit"),
+    (400, "1211", "模型不存在，请检查模型代码", "model_not_found"),
+    (400, "1301", "系统检测到输入或生成内容可能包含不安全或敏感内容", "content_filter"),
+    # https://github.com/continuedev/continue/issues/11823, https://github.com/zai-org/GLM-5/issues/148
+    (429, "", "余额不足或无可用资源包,请充值。", "quota"),
+    (429, "1113", "Insufficient balance or no resource package. Please recharge.", "quota"),
+    # https://www.kimi.com/code/docs/en/kimi-code/error-reference.html and
+    # https://github.com/harry0703/MoneyPrinterTurbo/issues/339
+    (403, "", "You've reached your usage limit for this billing cycle", "quota"),
+    (429, "exceeded_current_quota_error", "Your account is not active", "quota"),
+    (429, "", "Your account org-x is suspended, please check your plan and billing details", "quota"),
+    (429, "rate_limit_reached_error", "Your account reached max request: 3", "rate_limit"),
+    # https://github.com/feder-cr/invisible_playwright_mcp/issues/145
+    (429, "rate_limit_exceeded requests", "on requests per day (RPD): Try in 7m12s", "quota"),
+    # https://github.com/continuedev/continue/issues/10920, https://github.com/elizaOS/eliza/issues/4040
+    (429, "rate_limit_exceeded", "on tokens per day (TPD): Limit 100000, Used 97050", "quota"),
+    (429, "rate_limit_exceeded", "on tokens per minute (TPM): Limit 6000, Used 5990", "rate_limit"),
+    # https://github.com/google-gemini/gemini-cli/issues/8437, https://ai.google.dev/gemini-api/docs/api-errors
+    (429, "", "You exceeded your current quota: GenerateRequestsPerMinutePerProjectPerModel", "rate_limit"),
+    (429, "", "You exceeded your current quota: PerMinutePerModel, PerDayPerProject", "quota"),
+    (429, "quota_exceeded", "Daily quota exceeded", "quota"),
+    # https://cloud.baidu.com/doc/WENXINWORKSHOP/s/tlmyncueh
+    (429, "17", "Open api daily request limit reached", "quota"),
+    (429, "18", "Open api qps request limit reached", "rate_limit"),
+    (429, "19", "Open api total request limit reached", "quota"),
+    (200, "110", "Access token invalid or no longer valid", "auth"),
+    (200, "111", "Access token expired", "auth"),
+    (200, "2", "Service temporarily unavailable", "server_error"),
+    # https://ai.baidu.com/ai-doc/AppBuilder/4m8sgh88y
+    (429, "BILLING_INSUFFICIENT_BALANCE", "Your account has insufficient balance", "quota"),
+    (429, "QUOTA_USER_DAILY_REQUEST", "Daily request quota per user exceeded", "quota"),
+    # https://github.com/FoundationAgents/OpenManus/issues/438, https://volcengine.com/docs/82379/1299023
+    (403, "30011", "Your paid balance is insufficient. Please top up and try again.", "quota"),
+    (403, "AccountOverdueError", "your account has an overdue balance", "quota"),
+    (403, "insufficient_user_quota", "用户额度不足, 剩余额度: ＄0.00", "quota"),
+    # A server that repeats the prompt says nothing of the account.
+    (422, "", "Input should be shorter: '话费余额不足怎么办，欠费停机 daily'", "bad_request"),
+    # https://platform.stepfun.com/docs/zh/guide/exception: about one pair, while others are let through
+    (451, "censorship_blocked", "The content you provided is blocked.", "content_filter"),
+    (451, "something_new", "no", "bad_request"),
+    (451, "", "Unavailable For Legal Reasons", "auth"),
+    (407, "", "Proxy Authentication Required", "auth"),
     (401, "invalid_api_key", "Incorrect API key provided.", "auth"),
+    (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", "auth"),
     (403, "AccessDenied.Unpurchased", "Access to model denied.", "auth"),
     (403, "model_not_found", "Project `p` does not have access to model `gpt-9`", "model_not_found"),
     (404, "", "The model `qwen2.5-none` does not exist.", "model_not_found"),
@@ -72,6 +120,20 @@ def test_a_fault_is_what_the_server_says(status: int, code: str, message: str, k
 
 
 @pytest.mark.parametrize(
+    ("endpoint", "kind"),
+    [
+        ("https://dashscope.aliyuncs.com/compatible-mode/v1", "rate_limit"),
+        ("https://api.openai.com/v1", "quota"),
+    ],
+)
+def test_a_word_for_an_empty_account_means_what_its_server_means_by_it(endpoint: str, kind: str) -> None:
+    fault = Fault(429, "insufficient_quota", "You exceeded your current quota.", headers={"retry-after": "3"})
+    error = classify(fault, endpoint=endpoint)
+    assert error.kind == kind
+    assert error.retry_after == (3.0 if kind == "rate_limit" else None)
+
+
+@pytest.mark.parametrize(
     "body", [None, "", "gone", b"\xff", [], {"error": None}, {"error": "gone"}, {"detail": ["x"]}]
 )
 def test_any_body_is_some_fault(body: object) -> None:
@@ -82,6 +144,31 @@ def test_a_success_takes_the_status_that_its_body_names() -> None:
     assert Fault.of(200, {"error": {"code": 429, "message": "slow down"}}, {}).status == 429
     assert Fault.of(200, {"status_code": 400, "code": "DataInspectionFailed"}, {}).status == 400
     assert Fault.of(500, {"error": {"code": 404}}, {}).status == 500
+
+
+def gemini(*quotas: str) -> list[object]:
+    """How Gemini's compatible mode words any limit; which one it was only `quotas` say."""
+    said = "You exceeded your current quota, please check your plan and billing details."
+    failure = {"violations": [{"quotaId": quota, "quotaValue": "15"} for quota in quotas]}
+    return [{"error": {"code": 429, "message": said, "status": "RESOURCE_EXHAUSTED", "details": [failure]}}]
+
+
+@pytest.mark.parametrize(
+    ("quotas", "kind"),
+    [
+        (["GenerateRequestsPerMinutePerProjectPerModel-FreeTier"], "rate_limit"),
+        (["GenerateRequestsPerDayPerProjectPerModel-FreeTier"], "quota"),
+        (["GenerateContentInputTokensPerModelPerMinute-FreeTier", "GenerateRequestsPerDayPerModel"], "quota"),
+        ([], "quota"),
+    ],
+)
+def test_which_limit_it_was_is_read_where_a_server_hides_it(quotas: list[str], kind: str) -> None:
+    assert classify(Fault.of(429, gemini(*quotas), {})).kind == kind
+
+
+def test_an_error_is_found_under_the_names_that_baidu_gives_it() -> None:
+    fault = Fault.of(200, {"error_code": 110, "error_msg": "Access token invalid or no longer valid"}, {})
+    assert (fault.code, fault.message) == ("110", "Access token invalid or no longer valid")
 
 
 def test_only_what_may_pass_asks_to_wait() -> None:

@@ -11,15 +11,16 @@ import time
 from typing import Any
 
 import pytest
+from langchain.chat_models import init_chat_model
 from langchain_core.caches import InMemoryCache
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from judge.errors import CallError, SetupError, Transient
+from judge.errors import CallError, Declined, SetupError, Transient
 from judge.models import open_model
 from judge.models.access import Access
-from judge.models.langchain import LangChain, open_chat_model
+from judge.models.langchain import LangChain, Setup, open_chat_model
 from judge.records import Completion, Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.models.asking import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
@@ -68,6 +69,17 @@ def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
         answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
         assert len(server.asked) == 3
     assert all("chat_template_kwargs" not in answer.params for answer in answers)
+
+
+def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
+    refusal = '{"error": {"code": "insufficient_quota", "message": "You exceeded your current quota."}}'
+    with always(Reply(status=429, body=refusal)) as server:
+        chat = init_chat_model(
+            "m", model_provider="openai", base_url=server.openai_url, api_key="k", max_retries=0
+        )
+        here = Setup("https://dashscope.aliyuncs.com/compatible-mode/v1")
+        with pytest.raises(Transient, match="rate_limit"):
+            ask(LangChain(chat, "openai:m", here))
 
 
 @pytest.mark.parametrize(
@@ -164,6 +176,28 @@ def said(message: AIMessage) -> Completion:
 def test_a_ready_object_is_asked() -> None:
     answer = said(AIMessage([{"type": "reasoning", "text": "3?"}, {"type": "text", "text": GRADE}]))
     assert (answer.text, answer.usage, answer.params) == (GRADE, None, {})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "finish_reason"),
+    [
+        ({"finish_reason": "MAX_TOKENS"}, "length"),
+        ({"stop_reason": "max_tokens"}, "length"),
+        ({"stop_reason": "end_turn"}, "end_turn"),
+        ({"done_reason": "length"}, "length"),
+        ({}, None),
+    ],
+)
+def test_a_cut_answer_is_known_by_every_providers_word(
+    metadata: dict[str, str], finish_reason: str | None
+) -> None:
+    assert said(AIMessage(GRADE, response_metadata=metadata)).finish_reason == finish_reason
+
+
+@pytest.mark.parametrize("metadata", [{"finish_reason": "SAFETY"}, {"stop_reason": "refusal"}])
+def test_an_answer_that_a_filter_cut_is_none(metadata: dict[str, str]) -> None:
+    with pytest.raises(Declined, match="content_filter"):
+        said(AIMessage(GRADE, response_metadata=metadata))
 
 
 def test_a_ready_object_that_breaks_is_a_failed_call() -> None:

@@ -224,6 +224,3 @@ def test_the_environment_names_the_server_and_no_password_gets_into_an_address()
     with pytest.raises(SetupError) as refused:
         OpenAI("m", Access("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
     assert "secret" not in str(refused.value)
-    model = OpenAI("m", Access("http://10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
-    assert model.endpoint == "http://10.0.0.1/v1"
-    asyncio.run(model.aclose())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.errors import CallError, Transient
+from judge.errors import CallError, Declined, Transient
 from judge.models.faults import Fault, classify
 from judge.models.replies import complete, flatten, parse, read_usage
 from judge.records import Usage
@@ -98,5 +98,64 @@ def test_usage_is_read_by_every_providers_names() -> None:
     assert read_usage(None) is None
 
 
+@pytest.mark.parametrize(
+    "counted",
+    [
+        {"total_tokens": 11},
+        {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": 9},
+        {"prompt_tokens": -9, "completion_tokens": 2},
+        {"prompt_tokens": 9, "completion_tokens": 2**60},
+    ],
+)
+def test_tokens_that_are_not_counted_are_unknown_and_not_none(counted: dict[str, object]) -> None:
+    assert read_usage(counted) is None
+
+
 def test_content_parts_are_joined_without_reasoning() -> None:
     assert flatten([{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None]) == "ab"
+
+
+def ended(finish_reason: object) -> str | None:
+    """The finish reason of an answer for which a server says `finish_reason`."""
+    choice = {"message": {"content": "2"}, "finish_reason": finish_reason}
+    return complete([choice], model="m", params={}, usage=None, request_id=None).finish_reason
+
+
+@pytest.mark.parametrize(
+    "word", ["stop", "STOP", "eos", "end_turn", "stop_sequence", "tool_calls", "", "null"]
+)
+def test_an_answer_that_ended_by_itself_keeps_the_servers_word(word: str) -> None:
+    assert ended(word) == word.lower()
+    assert ended(None) is None
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "incomplete", "LENGTH", "abort"),
+        *("insufficient_system_resource", "network_error", "cancelled", "error", "timeout", "never heard of"),
+    ],
+)
+def test_an_answer_that_ended_otherwise_was_cut(word: str) -> None:
+    assert ended(word) == "length"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *(
+            "content_filter",
+            "Content_Filter",
+            "content_filtered",
+            "SAFETY",
+            "IMAGE_SAFETY",
+            "PROHIBITED_CONTENT",
+        ),
+        *("RECITATION", "BLOCKLIST", "SPII", "sensitive", "refusal", "guardrail_intervened", "ERROR_TOXIC"),
+    ],
+)
+def test_an_answer_that_a_filter_ended_is_declined(word: str) -> None:
+    with pytest.raises(Declined) as caught:
+        ended(word)
+    assert caught.value.kind == "content_filter"

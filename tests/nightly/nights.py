@@ -23,6 +23,8 @@ from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.nightly import simulated
 from tests.worlds import fenced, write_rows
 
+#: A small world is noisy, and two repeats are enough for a judge that is as steady as this one.
+RULES: Mapping[str, object] = {"min_drop": 0.02, "canary_repeats": 2}
 #: Results of a list: few, so that a night is soon over.
 _SHOWN = 5
 _EXPECTED = {
@@ -159,3 +161,17 @@ def world(folder: Path, rules: Mapping[str, object], queries: int = 12, seed: in
         here = World(folder, judge, server, queries, rng, simulated.first(rng, queries))
         here.configure(rules)
         yield here
+
+
+def freeze(here: World) -> str:
+    """Does a night and makes it the baseline."""
+    day = here.dawn()
+    here.night(day)
+    flow.set_baseline(here.nights / day, here.nights)
+    return day
+
+
+def reworded(row: dict[str, Any]) -> None:
+    """Makes all of a night to be judged."""
+    for result in (result for found in row["engines"].values() for result in found):
+        result["snippet"] += " in other words"

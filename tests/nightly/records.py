@@ -103,12 +103,21 @@ def night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> d
             "distance_by_chance": 0.0,
             "p": 1.0,
         },
-        "cost": {
+        "paid": {
             "calls": 240,
             "prompt_tokens": 28800,
             "cached_tokens": 0,
             "completion_tokens": 7200,
             "usd": 0.0412,
+            "uncounted": 0,
+            "maybe_billed": 0,
+        },
+        "cost": {
+            "calls": 3240,
+            "prompt_tokens": 388800,
+            "cached_tokens": 0,
+            "completion_tokens": 97200,
+            "usd": 0.5562,
             "uncounted": 0,
             "maybe_billed": 0,
         },
@@ -155,7 +164,7 @@ def regression() -> dict[str, Any]:
     rows = [
         row("bing", "AP@10", 0.62, 0.589),
         row("bing", "sDCG@10", 0.61, 0.588),
-        row("baidu", "AP@10", 0.57, 0.60, verdict="improvement"),
+        row("baidu", "AP@10", 0.57, 0.60, verdict="improvement", p=0.0002, p_holm=0.0008),
         row("baidu", "sDCG@10", 0.57, 0.57),
     ]
     gate = {"ran": True, "alpha": 0.01, "min_drop": 0.01, "measures": ["AP@10", "sDCG@10"], "rows": rows}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from judge.nightly.decision import Found, broken, decide, silent
+from judge.nightly.decision import Found, broken, decide, dropped, silent, unanswered
 from judge.nightly.gate import Change, Row
 
 DROP = Row(
@@ -37,6 +37,8 @@ BROKEN = {"searx": "searx: answered 0% of the queries"}
         (Found(True, missing=("away",), queries=("other",)), "incomplete", 3, "away"),
         (Found(True, judge=("swapped",), missing=("away",)), "judge drift", 3, "swapped"),
         (Found(False, missing=("away",)), "incomplete", 3, "away"),
+        (Found(True, asked=("depth",), broken=BROKEN), "asked otherwise", 3, "depth; to go on with it, make"),
+        (Found(True, queries=("other",), asked=("depth",)), "different queries", 3, "other"),
     ],
 )
 def test_what_spoils_the_grades_comes_before_what_they_say(
@@ -45,6 +47,19 @@ def test_what_spoils_the_grades_comes_before_what_they_say(
     decision = decide(found)
     assert (decision.status, decision.exit) == (status, code)
     assert decision.because[0].startswith(first) if first else not decision.because
+
+
+def test_a_changed_judge_says_once_what_to_do_when_it_is_to_stay() -> None:
+    said = decide(Found(True, "judge baseline set RUN", judge=("by name", "stricter"))).because
+    assert said == (
+        "by name",
+        "stricter; to go on with it, make a night of it the baseline: judge baseline set RUN",
+    )
+
+
+def test_a_night_that_is_no_baseline_does_not_tell_to_make_it_one() -> None:
+    assert decide(Found(False, missing=("away",))).because == ("away",)
+    assert decide(Found(False, judge=("swapped",))).because == ("swapped",)
 
 
 def engine(answered: int, errors: int = 0, empty: int = 0, absent: int = 0) -> dict[str, Any]:
@@ -60,7 +75,7 @@ def engine(answered: int, errors: int = 0, empty: int = 0, absent: int = 0) -> d
         (engine(89, errors=11), True),
         (engine(80, empty=20), True),
         (engine(85, absent=15), True),
-        (None, True),
+        (None, False),
     ],
 )
 def test_an_engine_is_broken_when_far_fewer_answers_came(
@@ -69,6 +84,16 @@ def test_an_engine_is_broken_when_far_fewer_answers_came(
     said = broken({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
     assert ("bing" in said) == is_broken
     assert broken({"new": engine(0, errors=9)}, {}, 0.1) == {}
+
+
+def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
+    assert list(dropped({"bing": {}, "new": {}}, {"bing": {}}, "x")) == []
+    (said,) = dropped({"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN")
+    assert said.startswith("searx: is in the baseline and not in tonight's dataset")
+    decision = decide(Found(True, dropped=[said]))
+    assert (decision.status, decision.because) == ("incomplete", (said,))
+    assert (decision.finished, decision.whole) == (False, True)
+    assert not decide(Found(True, broken=BROKEN, dropped=[said])).whole
 
 
 def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
@@ -81,6 +106,21 @@ def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
     assert silent({"bing": engine(100), "brave": engine(90, errors=10)}, 0.1) == []
     (said,) = silent({"bing": engine(100), "brave": engine(80, errors=15, absent=5)}, 0.1)
     assert said.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a ranking)")
+
+
+def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
+    engines = {
+        "a": engine(95, errors=5),
+        "b": engine(100),
+        "c": engine(98, absent=2),
+        "d": engine(0, empty=9),
+    }
+    assert list(unanswered(engines, {"a": {"HTTP 500: boom": 3, "HTTP 429": 2}})) == [
+        "a: no answer to 5 of 100 queries, most often HTTP 500: boom",
+        "c: no answer to 2 of 100 queries: there is no ranking for them",
+        "d: found nothing for any of 9 queries, so a night like this is no baseline: is it asked as it should"
+        " be?",
+    ]
 
 
 def test_an_engine_that_was_silent_at_the_baseline_may_stay_so() -> None:

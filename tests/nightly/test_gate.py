@@ -45,6 +45,14 @@ def test_one_change_alone(what: dict[str, Any], verdict: str) -> None:
     assert verdicts(replace(CHANGE, **what)) == [verdict]
 
 
+def test_an_improvement_has_the_p_of_a_rise() -> None:
+    rose = replace(CHANGE, change=0.05, least=0.05, most=0.05, p=0.999)
+    (row, other) = decide([rose, replace(CHANGE, p=0.5, change=0.0, least=0.0)], (), RULES)
+    assert row.verdict == "improvement"
+    assert [row.change.p, row.p_holm] == pytest.approx([0.001, 0.002])
+    assert (other.change.p, other.p_holm) == (0.5, 1.0)
+
+
 def test_all_engines_and_measures_are_one_family() -> None:
     alone = replace(CHANGE, p=0.004)
     others = [replace(CHANGE, engine=f"e{number}", p=0.5, change=0.0, least=0.0) for number in range(2)]

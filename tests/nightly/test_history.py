@@ -57,6 +57,26 @@ def test_a_folder_without_nights_says_how_to_make_one(tmp_path: Path) -> None:
         history.read(tmp_path / "nowhere")
 
 
+def test_a_night_that_was_begun_and_has_no_record_is_known(tmp_path: Path) -> None:
+    written(tmp_path, [night("2026-05-01"), night("2026-05-04")])
+    for name in ("2026-05-02/canaries", "2026-05-03", "2026-5-9/x", "baseline/x", "2026-05-31b/x"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "2026-05-03" / ".lock").touch()  # nothing came of it
+    assert history.read(tmp_path).begun == ("2026-05-02",)
+
+
+def test_a_folder_in_which_one_night_was_begun_says_how_to_go_on_with_it(tmp_path: Path) -> None:
+    (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"judge nightly judge\.toml --date 2026-05-02 goes on with one"):
+        history.read(tmp_path)
+
+
+def test_what_a_night_paid_is_its_own_bill_and_unknown_of_older_ones() -> None:
+    older = night("2026-05-02")
+    del older["paid"]
+    assert [each.usd for each in nights_of(night("2026-05-01"), older)] == [0.0412, None]
+
+
 def test_only_what_no_pool_divides_is_a_mean_and_the_gate_gives_the_rest() -> None:
     nights = nights_of(night("2026-05-01"))
     assert history.measures(nights) == {"sDCG@10": "mean", "P@5": "mean", "AP@10": "change"}
@@ -96,6 +116,8 @@ def test_the_last_change_from_the_baseline_is_of_the_one_in_force() -> None:
         ({"prompts": {"en": "graded@ffff"}}, ("prompt",)),
         ({"depth": 5}, ("scale",)),
         ({"repeats": 3}, ("scale",)),
+        ({"scale": "binary", "relevant_from": 1, "assessor": "openai:fake/binary"}, ("scale",)),
+        ({"assessor": "openai:fake"}, ()),  # of a night that ended before anybody was asked
         ({"baseline": None, "query_drift": None}, ("baseline",)),
         ({"queries": 90}, ("queries",)),
         ({"queries": 0, "query_drift": None}, ()),

@@ -27,11 +27,11 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
         " 100 queries",
         "- `bing` regression: sDCG@10 −0.022 (0.610 to 0.588; 95 %: −0.037 to −0.007), p (Holm) below 0.001,"
         " 100 queries",
-        "- `baidu` improvement: AP@10 +0.030 (0.570 to 0.600; 95 %: +0.015 to +0.045), p (Holm) 1.000,"
+        "- `baidu` improvement: AP@10 +0.030 (0.570 to 0.600; 95 %: +0.015 to +0.045), p (Holm) below 0.001,"
         " 100 queries",
         "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed",
         "- 3,000 of 3,000 judged (100.0%), 100 queries",
-        "- cost of these verdicts since they were first asked for: 240 calls, $0.0412",
+        "- this night paid for 240 calls, canaries included: $0.0412",
         "- [report](<report.html>)",
         "",
         "Remarks:",
@@ -57,11 +57,11 @@ def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp
     )
     down |= {"gate": None, "query_drift": None, "baseline": None, "queries": 0}
     down["canaries"] |= {"judged": 0, "failed": 180, "mean_grade": None, "compared": 0, "unchanged": None}
-    down["cost"]["usd"] = None
+    down["paid"]["usd"] = None
     assert notice(down).lines == (
         "the judge did not answer",
         "canaries: none of 60 pairs could be graded",
-        "cost of these verdicts since they were first asked for: 240 calls, price unknown",
+        "this night paid for 240 calls, canaries included: price unknown",
     )
     lines = notices.write(tmp_path, down, {})
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
@@ -106,6 +106,15 @@ def test_any_name_is_one_code_span(name: str) -> None:
     assert [child.type for child in tokens[1].children or ()] == ["text", "code_inline", "text"]
 
 
+# --- the terminal
+
+
+def test_the_terminal_shows_plain_words(tmp_path: Path) -> None:
+    lines = notices.write(tmp_path, regression() | {"remarks": ["panel was [], now *x*"]}, {})
+    assert lines[1].startswith("- bing regression: AP@10 −0.031 (0.620 to 0.589;")
+    assert lines[-3:] == [f"- report: {tmp_path / 'report.html'}", "Remarks:", "- panel was [], now *x*"]
+
+
 # --- all of it
 
 
@@ -114,7 +123,7 @@ def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
     for folder in (first, again):
         folder.mkdir()
         lines = notices.write(folder, regression(), {})
-        assert lines[0] == "# judge 2026-05-20: regression: `bing` AP@10 −0.031"
+        assert lines[0] == "judge 2026-05-20: regression: bing AP@10 −0.031"
     for name in ("summary.md", "junit.xml"):
         assert (first / name).read_bytes() == (again / name).read_bytes()
 

@@ -32,12 +32,13 @@ def decoded(text: str) -> str:
     return text
 
 
-def test_annotations_name_each_engine_once_with_its_worst_drop() -> None:
+def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() -> None:
     (line,) = github.annotate(regression())
     command = obeyed(line)
     assert command is not None
     assert command[:2] == ("error", {"title": "judge: regression"})
     assert command[2].startswith("bing regression: AP@10 −0.031 (0.620 to 0.589;")
+    assert "; bing regression: sDCG@10 −0.022" in command[2]
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,11 @@ def test_a_judge_that_became_stricter_is_called_so() -> None:
     assert "more generous: by 0.31 grades" in drift(found(moved(20, 1), STEADY), RULES)[-1]
 
 
+def test_the_most_moods_that_may_be_tolerated_hide_no_judge_that_changed_half_of_its_grades() -> None:
+    rules = Rules.load({"max_flip_rate": 0.25})
+    assert drift(found(moved(32, -1), STEADY, rules.max_flip_rate), rules)
+
+
 def test_unsteady_pairs_may_change_more() -> None:
     wavering = [[0, 1, 0], [2, 1, 2], [3, 2, 3], [1, 0, 1]] * 4
     other = [[1, 0, 1], [1, 2, 1], [2, 3, 2], [0, 1, 0]] * 4

@@ -32,6 +32,11 @@ def held(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
         return {key: found.grade for key, found in store.lookup(keys).items()}, len(store.calls(keys))
 
 
+def begin(shared: Path, day: str) -> Path:
+    """The own store of a night, in the folder of the shared one."""
+    return stores.begin(stores.own(shared.parent, day), shared)
+
+
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
     """A store that nights share."""
@@ -39,8 +44,8 @@ def shared(tmp_path: Path) -> Path:
 
 
 def test_a_nights_own_store_is_a_copy_until_it_is_added(shared: Path) -> None:
-    own = put(stores.begun(shared, "2026-05-02"), b=1)
-    assert stores.begun(shared, "2026-05-02") == own
+    own = put(begin(shared, "2026-05-02"), b=1)
+    assert begin(shared, "2026-05-02") == own
     assert (held(own), held(shared)) == (({"a": 3, "b": 1}, 2), ({"a": 3}, 1))
     stores.add(own, shared)
     assert held(shared) == ({"a": 3, "b": 1}, 2)
@@ -50,8 +55,8 @@ def test_a_nights_own_store_is_a_copy_until_it_is_added(shared: Path) -> None:
 
 
 def test_two_nights_that_overlap_lose_nothing(shared: Path) -> None:
-    first = put(stores.begun(shared, "2026-05-02"), b=1)
-    stores.add(put(stores.begun(shared, "2026-05-03"), c=2), shared)
+    first = put(begin(shared, "2026-05-02"), b=1)
+    stores.add(put(begin(shared, "2026-05-03"), c=2), shared)
     stores.add(first, shared)
     stores.add(first, shared)  # a process that died in between does it again
     assert held(shared) == ({"a": 3, "b": 1, "c": 2}, 3)
@@ -59,21 +64,21 @@ def test_two_nights_that_overlap_lose_nothing(shared: Path) -> None:
 
 def test_the_first_night_makes_the_shared_store(tmp_path: Path) -> None:
     shared = tmp_path / "verdicts.sqlite"
-    stores.add(put(stores.begun(shared, "2026-05-01"), a=2), shared)
+    stores.add(put(begin(shared, "2026-05-01"), a=2), shared)
     assert held(shared) == ({"a": 2}, 1)
 
 
 def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared: Path) -> None:
-    apart = put(stores.drifted(shared, "2026-05-07"), b=0)
-    assert list(stores.all_drifted(shared)) == [(apart, "2026-05-07")]
+    apart = put(stores.drifted(shared.parent, "2026-05-07"), b=0)
+    assert list(stores.all_drifted(shared.parent)) == [(apart, "2026-05-07")]
     stores.replace(shared, apart)
     assert held(shared) == ({"b": 0}, 1)
     assert held(shared.with_name("verdicts.before-2026-05-07.sqlite")) == ({"a": 3}, 1)
-    assert list(stores.all_drifted(shared)) == []
+    assert list(stores.all_drifted(shared.parent)) == []
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
     shared = tmp_path / "verdicts.sqlite"
     shared.write_text("no database, and long enough to be looked at by SQLite as if it were one" * 20)
     with pytest.raises(StoreError, match=r"verdicts\.sqlite"):
-        stores.begun(shared, "2026-05-02")
+        begin(shared, "2026-05-02")

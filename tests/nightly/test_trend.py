@@ -69,6 +69,33 @@ def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> No
     assert line.endswith("−0.030 (−0.045 … −0.015)")
 
 
+def test_ends_are_without_nights_of_another_judge(tmp_path: Path) -> None:
+    strict = night("2026-05-02", {"bing": 0.2}, status="judge drift", exit=3)
+    nights = [night("2026-05-01", {"bing": 0.61}), strict, night("2026-05-03", {"bing": 0.58})]
+    found = trend(history.read(written(tmp_path, nights)))
+    row = found["engines"]["bing"]
+    assert [row[each] for each in ("first", "last", "min", "max")] == [0.61, 0.58, 0.58, 0.61]
+    assert row["values"][1]["value"] == 0.2
+    assert "first, last, min and max of engines are without nights of judge drift" in shown(found)
+
+
+def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) -> None:
+    unknown = night("2026-05-02")
+    unknown["paid"]["usd"] = None
+    found = trend(history.read(written(tmp_path, [night("2026-05-01"), unknown, night("2026-05-03")])))
+    assert [each["paid_usd"] for each in found["nights"]] == [0.0412, None, 0.0412]
+    assert "paid: $0.0824 in 2 nights" in shown(found)
+
+
+def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> None:
+    written(tmp_path, [night("2026-05-01")])
+    (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
+    found = trend(history.read(tmp_path))
+    assert found["begun"] == ["2026-05-02"]
+    said = "2026-05-02 was begun and not finished: judge nightly judge.toml --date 2026-05-02"
+    assert shown(found)[-1] == said
+
+
 def test_a_long_history_shows_its_last_nights(tmp_path: Path) -> None:
     nights = [night(f"2026-{month:02}-{day:02}") for month in (1, 3, 5) for day in range(1, 29)]
     lines = shown(trend(history.read(written(tmp_path, nights))))

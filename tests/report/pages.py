@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import judge
-from judge.report.html import page
+from judge.report.html import Beside, page
 from judge.report.page.sample import Budget
 
 Row = dict[str, Any]
@@ -26,15 +26,8 @@ def page_of(folder: Path, budget: Budget | None = None) -> str:
     results = held(folder, "results.json")
     labelled = (folder / "agreement.json").exists()
     agreement = held(folder, "agreement.json") if labelled else None
-    pieces = page(
-        folder.name,
-        results["summary"],
-        lambda: results["queries"],
-        agreement,
-        held(folder, "config.json"),
-        budget,
-    )
-    return "".join(pieces)
+    beside = Beside(agreement, held(folder, "config.json"))
+    return "".join(page(folder.name, results["summary"], lambda: results["queries"], beside, budget))
 
 
 def data_of(text: str) -> Row:

@@ -48,7 +48,7 @@ def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
         "360 pairs of 60 queries have a grade from people (0 to 3) and one from someone/graded;"
         " of 60 queries people graded every pair",
         "left out, being about nothing that is judged here: 3 labels",
-        f"On relevant or not they agree substantially: the same on {same:.1%} of the pairs, kappa"
+        f"On relevant or not they agree well: the same on {same:.1%} of the pairs, kappa"
         f" {kappa['value']:.3f} (95 %: {low:.4f} to {high:.4f}), where 0 is chance and 1 is always.",
         "The assessor is more generous than people:"
         f" it calls {relevant[1]:.1%} of the pairs relevant, people {relevant[0]:.1%}.",
@@ -101,7 +101,10 @@ def test_another_measure_can_be_shown(unfair: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("measure", "says"),
     [
-        ("nDCG@2", "nDCG@2 compares no engines here; the measures that do: nDCG@3, P@1"),
+        (
+            "nDCG@2",
+            "nDCG@2 compares no engines here; the measures that do: nDCG@3, P@1; judge score RUN --measures",
+        ),
         ("foo", "no measure 'foo'"),
     ],
 )
@@ -119,7 +122,7 @@ def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:
     )
     people_say = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3}
     text = printed(agreement_json(run, people(run, people_say)))
-    assert "they agree almost perfectly: the same on 100.0%" in text
+    assert "they agree very well: the same on 100.0%" in text
     assert "generous" not in text
     assert "strict" not in text
 
@@ -149,8 +152,10 @@ def test_few_labels_say_what_is_missing() -> None:
     ten = printed(agreement_json(run, people(run, first(10, truth))))
     assert "No correction of nDCG@3: " in ten
     assert "needs 20" in ten
+    assert "With fewer than 20 queries the 95 % ranges come out too narrow." in ten
     thirty = printed(agreement_json(run, people(run, first(30, truth))))
     assert "with fewer than 50 intervals can be a little too narrow" in thirty
+    assert "fewer than 20 queries" not in thirty
 
 
 def test_why_a_number_is_missing_is_said_once() -> None:

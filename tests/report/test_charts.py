@@ -234,9 +234,12 @@ def test_of_many_engines_the_first_are_drawn_and_all_are_in_the_table() -> None:
 
 
 def test_ranks_beyond_twenty_are_said_not_drawn() -> None:
-    chart = drawn({"A": {"q1": [0] * 30}}, measures="P@5", depth=30)["grades"]
-    assert len(chart.rows) == 20
-    assert "The first 20 of 30 ranks are shown." in chart.desc.en
+    for depth in (30, 10**12):
+        chart = drawn({"A": {"q1": [0] * 30}}, measures="P@5", depth=depth)["grades"]
+        assert len(chart.rows) == 20
+        assert "The first 20 of 30 ranks are shown." in chart.desc.en
+    chart = drawn({"A": {"q1": [0] * 20}}, measures="P@5", depth=30)["grades"]
+    assert "ranks are shown" not in chart.desc.en
 
 
 def test_entries_are_looked_at_once_and_a_depth_is_a_depth() -> None:

@@ -52,7 +52,7 @@ def test_an_estimate_says_what_it_goes_by() -> None:
         "about 900,000 tokens in, 90,000 out (from 1,234 earlier calls)",
         "about $0.47, a million tokens being $0.4 in, $0.1 cached, $1.2 out as of 2026-07-02"
         " (https://prices.example)",
-        "about 47 s at the 32.0 calls/s of the last time",
+        "about 47 s at the 32.0 calls/s of the last time, which another --concurrency changes",
     ]
 
 
@@ -65,6 +65,9 @@ def test_an_estimate_says_what_it_goes_by() -> None:
         ({"learned_from": 1}, 2, "(from 1 earlier call)"),
         ({"price": None, "usd": None}, 3, "price unknown: add --price INPUT,OUTPUT"),
         ({"price": {**PRICE, "as_of": None, "source": "--price"}}, 3, "$1.2 out (--price)"),
+        ({"usd": 0.0034}, 3, "about $0.0034, a million"),
+        ({"usd": 1234.5}, 3, "about $1234.50, a million"),
+        ({"usd": 0.0}, 3, "about $0.00, a million"),
         ({"pace": None, "seconds": 600.0}, 4, "about 10 min if a call takes 2 s"),
         ({"seconds": 9000.0}, 4, "about 2.5 h at the 32.0 calls/s"),
     ],

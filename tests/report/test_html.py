@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import judge
 from judge import example
 from judge.report import words
 from judge.report.html import page
+from judge.report.page import tables
 from judge.report.page.legible import END, ISOLATE, cut, isolated, legible, name
 from judge.report.page.names import labels, marked, named
 from tests.report.pages import data_of, entries, held, page_of, ran
@@ -177,7 +179,7 @@ def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) ->
 @given(st.text())
 def test_nothing_hides_in_what_is_shown(text: str) -> None:
     shown = legible(text)
-    assert all(char.isprintable() or char in SEEN for char in shown)
+    assert all(char.isprintable() or char in SEEN or "\U0001f000" <= char <= "\U0001faff" for char in shown)
     assert shown.isascii() or set(shown) <= set(text) | set("\\x0123456789abcdef ")
 
 
@@ -190,12 +192,51 @@ def test_nothing_hides_in_what_is_shown(text: str) -> None:
         ("a\u3164b", "a\\x3164b"),
         ("全角\u3000空格\tand\u00a0more", "全角 空格 and more"),
         ("👩\u200d🚀 क\u094d\u200dष", "👩\u200d🚀 क\u094d\u200dष"),
+        ("\U0001faef \U0001f6dc", "\U0001faef \U0001f6dc"),
         ("zero\u200dwidth", "zero\\x200dwidth"),
         ("one\ntwo", "one\ntwo"),
     ],
 )
 def test_controls_are_escapes_and_blanks_and_joiners_stay(text: str, shown: str) -> None:
     assert legible(text) == shown
+
+
+def test_long_names_that_begin_alike_are_told_apart_in_sentences() -> None:
+    """Every hidden letter is shown as six."""
+    engines = ["\u3164" * 60 + last for last in "xy"]
+    assert len(set(labels(engines).values())) == 2
+    summary: dict[str, object] = {
+        "engines": {each: {} for each in engines},
+        "comparisons": [],
+        "within_lists": None,
+    }
+    assert len(named({**summary, "flagged": {}, "slices": {}})["engines"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("engines", "says"),
+    [
+        ("A", ("1 engine: nothing to compare.", "只有 1 个引擎，没有可比的。")),
+        ("AB", ("2 engines, and no measure that engines can be compared by.", "没有可以用来比较引擎的指标")),
+    ],
+)
+def test_the_page_says_why_there_is_nothing_to_compare(
+    tmp_path: Path, engines: str, says: tuple[str, ...]
+) -> None:
+    rows = [{"query": "tea", "engine": engine, "rank": 1, "snippet": "green tea"} for engine in engines]
+    judge.run(rows, model="lexical", measures=["AP(own)@10"], out=str(tmp_path / "run"))
+    text = page_of(tmp_path / "run")
+    assert all(said in text for said in says)
+
+
+def test_a_very_small_p_is_not_0() -> None:
+    row = {"outcome": "better", "winner": "A", "verdict": "A > B", "measure": "P@5", "a": "A", "b": "B"}
+    numbers = dict.fromkeys(("difference", "ci95", "detectable", "more_queries"))
+    (table,) = tables.pairs(
+        {"comparisons": [{**row, **numbers, "wins": 9, "ties": 0, "losses": 0, "p": 8e-6, "p_holm": 0.04}]}
+    )
+    shown = [cell.main.en for cell in table.rows[0][1]]
+    assert shown[4:6] == ["<0.0001", "0.0400"]
 
 
 def test_names_are_cut_put_on_one_line_and_told_apart() -> None:

@@ -19,7 +19,7 @@ from judge.measure.summary import summarise
 from judge.records import BINARY, GRADED, Judgment, Scale
 from judge.report.reload import Held
 from judge.report.summary import Asked
-from judge.report.together import Together, together
+from judge.report.together import Shift, Together, together
 
 Row = Mapping[str, Any]
 
@@ -178,6 +178,16 @@ def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None
     assert not pool_free(found)
     assert "2 of 3 judgments that two runs have in common differ" in found.notes[0]
     assert means(found.held, "P@5") == {"A (one)": 0.2, "A (two)": 0}
+
+
+def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_assessor() -> None:
+    """Six queries that all move one way have p = 2 / 64; one of eight runs does so by chance."""
+    same = run([each for query in "abcdef" for each in one("E", [1, 1], query)])
+    moved = replace(same, judgments=tuple(replace(each, grade=2) for each in same.judgments))
+    assert together({"1": same, "2": moved}).shift == Shift("2", 1.0, 2 / 64)
+    found = together({**{str(night): same for night in range(1, 8)}, "8": moved})
+    assert found.shift == Shift("8", 1.0, 7 * 2 / 64)
+    assert "nDCG@5" in map(str, found.held.asked.measures)
 
 
 def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:

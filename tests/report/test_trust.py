@@ -41,12 +41,19 @@ def test_nothing_flagged_is_null() -> None:
     assert trust.alarm({"without_flagged": None}) is trust.remark({"without_flagged": None}) is None
 
 
+def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
+    assert "asks again for these alone." in trust.again({"transport": 1}).en
+    assert "no_text needs the missing texts" in trust.again({"no_text": 1, "transport": 2}).en
+    assert "asks again" not in trust.again({"no_text": 1}).en
+
+
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     row = written()
     assert row["engines"]["a"] == {"kept": 0.5, "zeroed": 0.3, "dropped": 0.35}
     assert (row["order_changes"], row["swapped"]) == (True, [["a", "b"]])
     said = trust.flagged(row)
     assert row["why"] == said.en
+    assert "seem to plead for a grade, and the order of the engines rests on them." in said.en
     assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in said.en
     assert numbers(said.en) == numbers(said.zh)
     assert (trust.alarm({"without_flagged": row}), trust.remark({"without_flagged": row})) == (said, None)
@@ -55,6 +62,7 @@ def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
 def test_another_winner_alone_is_told_as_well() -> None:
     row = written(swapped=(), winners={"kept": "a", "zeroed": None, "dropped": "a"})
     assert row["order_changes"]
+    assert "and the answer rests on them." in row["why"]
     assert "a as things are, none with them counted as 0, a with them left out" in row["why"]
 
 

@@ -17,7 +17,7 @@ const kept = {
 let state = null;
 let waiting = kept.read("waiting", null);
 let drafts = kept.read("drafts", {});
-let theme = kept.read("theme", "auto");
+let theme = kept.read("theme", "");
 let finished = null, shownAt = 0, retrying = null, isAsking = false, isStaying = false, after = null, seconds = [];
 const token = takeToken();
 
@@ -210,16 +210,18 @@ function onKey(event) {
     if (event.key === "Escape") $("comment").blur();
     return;
   }
-  if (!$("shortcuts").checked || event.repeat) return;
+  if (!$("shortcuts").checked || event.repeat || $("help").open) return;
   const deedOf = keyDeeds()[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (deedOf === undefined) return;
   event.preventDefault();
   deedOf();
 }
 
+const showHelp = () => $("help").showModal();
+
 function keyDeeds() {
   if (state === null) return {};
-  const deeds = { z: undo, Backspace: undo, ArrowLeft: back, ArrowRight: forward };
+  const deeds = { z: undo, Backspace: undo, ArrowLeft: back, ArrowRight: forward, "?": showHelp };
   if (state.pair !== null) {
     Object.assign(deeds, { u: () => decide(null), c: () => $("comment").focus() });
     for (let grade = 0; grade <= state.top; grade++) deeds[grade] = () => decide(grade);
@@ -228,9 +230,11 @@ function keyDeeds() {
   return deeds;
 }
 
+const isDark = () => (theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+
 function dress() {
-  document.documentElement.dataset.theme = theme;
-  showFixedWords(theme);
+  if (theme) document.documentElement.dataset.theme = theme;
+  showFixedWords(isDark());
   if (state !== null) show(state);
 }
 
@@ -240,7 +244,8 @@ function listen() {
     retry: () => (waiting ? attempt() : go(state?.at ?? undefined)),
     drop: () => { clearTimeout(retrying); settle(); after = null; go(state?.at ?? undefined); },
     language: () => { look.language = look.language === "zh" ? "en" : "zh"; kept.write("language", look.language); dress(); },
-    theme: () => { theme = { auto: "dark", dark: "light", light: "auto" }[theme]; kept.write("theme", theme); dress(); },
+    shade: () => { theme = isDark() ? "light" : "dark"; kept.write("theme", theme); dress(); },
+    keys: showHelp,
   };
   for (const [id, click] of Object.entries(clicks)) $(id).addEventListener("click", () => click());
   $("comment").addEventListener("input", () => { if (state.pair) { drafts[draftOf(state.pair)] = $("comment").value; kept.write("drafts", drafts); } });

@@ -13,14 +13,14 @@ const look = {
   get words() { return WORDS[this.language]; },
 };
 
-function showFixedWords(theme) {
+function showFixedWords(isDark) {
   const words = look.words;
   document.documentElement.lang = look.language === "zh" ? "zh-CN" : "en";
   document.title = words.title;
   const texts = {
     "query-name": words.query, "snippet-name": words.snippet, "rules-name": words.rules,
-    language: words.other, theme: words.themes[theme], retry: words.retry, drop: words.drop,
-    "done-name": words.all, "keys-name": words.keys, "shortcuts-name": words.shortcuts, export: words.export,
+    language: words.other, shade: isDark ? words.light : words.dark, keys: words.keys, close: words.close, retry: words.retry, drop: words.drop,
+    "done-name": words.all, "help-title": words.keys, "shortcuts-name": words.shortcuts, export: words.export,
   };
   for (const [id, text] of Object.entries(texts)) $(id).textContent = text;
   $("language").lang = look.language === "zh" ? "en" : "zh-CN";
@@ -37,11 +37,12 @@ function showKeys(state) {
   const words = look.words;
   const grades = state.scale === "binary" ? ["y n", `${words.yes} / ${words.no}`] : ["0 1 2 3", words.grade];
   const keys = [grades, ["u", words.unsure], ["c", words.comment], ["Esc", words.leave],
-    ["z ⌫", words.undo], ["← →", words.move]];
-  $("keys").replaceChildren(...keys.flatMap(([key, text]) => {
-    const term = element("dt");
-    term.append(element("kbd", key));
-    return [term, element("dd", text)];
+    ["z ⌫", words.undo], ["← →", words.move], ["?", words.help]];
+  $("key-list").replaceChildren(...keys.map(([names, text]) => {
+    const line = element("div"), term = element("dt");
+    term.append(...names.split(" ").map((key) => element("kbd", key)));
+    line.append(term, element("dd", text));
+    return line;
   }));
 }
 
@@ -107,7 +108,7 @@ function showAgreement(found) {
   else {
     say(words.against(told));
     if (told.same_verdict.value !== null) say(words.same(told.same_verdict.value));
-    if (told.kappa_relevant.value !== null) say(words.kappa(told.kappa_relevant.value, told.kappa_relevant.ci95));
+    if (told.kappa_relevant.value !== null) say(words.kappa(told.kappa_relevant.value, told.kappa_relevant.ci95, found.strength[look.language]));
     else if (told.kappa_relevant.why) say(`kappa: ${told.kappa_relevant.why}`);
     if (told.same_grade.value !== null && told.confusion.length > 2) say(words.exact(told.same_grade.value, told.kappa_quadratic.value));
     const bias = told.bias_relevant, range = bias.ci95;

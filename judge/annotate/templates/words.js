@@ -1,10 +1,11 @@
 "use strict";
 
-// What people read. Grades and rules say what the prompts say, word for word (a test compares them).
+// What people read. Grades and rules say what the prompts say, word for word, but for where the rules stand
+// (a test compares them).
 const GRADES = {
   en: {
     graded: [
-      "not about the query, or called not relevant above",
+      'not about the query, or called not relevant under "What counts"',
       "on the topic, but no help",
       "gives a useful part of the answer",
       "answers the query directly and fully",
@@ -16,7 +17,7 @@ const GRADES = {
   },
   zh: {
     graded: [
-      "说的不是这回事；上文所说“不相关”的也归这一级",
+      "说的不是这回事；“怎么看”里所说“不相关”的也归这一级",
       "沾到了话题，但帮不上忙",
       "给出了答案中有用的一部分",
       "直接、完整地回答了查询",
@@ -75,7 +76,8 @@ const WORDS = {
   en: {
     title: "Blind labels",
     other: "中文",
-    themes: { auto: "Theme: system", dark: "Theme: dark", light: "Theme: light" },
+    dark: "Dark",
+    light: "Light",
     query: "Query",
     snippet: "Snippet",
     empty: "(no text)",
@@ -102,7 +104,9 @@ const WORDS = {
     retry: "Try again",
     drop: "Drop it",
     keys: "Keys",
-    shortcuts: "Single-key shortcuts",
+    help: "this list",
+    close: "Close",
+    shortcuts: "single-key shortcuts",
     move: "look back and forward",
     leave: "leave the comment",
     export: "Write the CSV now",
@@ -118,7 +122,7 @@ const WORDS = {
     nothing: "No pair has a grade, so there is nothing to compare.",
     against: (f) => `Compared with ${f.assessor}: ${count(f.pairs, "pair", "pairs")} of ${count(f.queries, "query", "queries")} that both of you graded.`,
     same: (share) => `On relevant or not you agree on ${percent(share)} of them.`,
-    kappa: (value, range) => `Beyond chance that is kappa ${decimal(value)}${range ? ` (95 % range ${decimal(range[0])} to ${decimal(range[1])})` : ""}, commonly called ${["at most slight", "fair", "moderate", "substantial", "almost perfect"][level(value)]} agreement; 0 is chance, 1 is always.`,
+    kappa: (value, range, strength) => `Chance allowed for, you agree ${strength}: kappa ${decimal(value)}${range ? ` (95 % range ${decimal(range[0])} to ${decimal(range[1])})` : ""}; 0 is chance, 1 is always.`,
     exact: (share, quadratic) => `The very same grade: ${percent(share)}${quadratic === null ? "" : `; weighted by how far apart you are (quadratic kappa), ${decimal(quadratic)}`}.`,
     bias: (value) => value > 0 ? `The model is more generous: it calls ${percent(value)} more of the pairs relevant than you do.` : `The model is stricter: it calls ${percent(-value)} fewer of the pairs relevant than you do.`,
     table: "Your grades (rows) and the model's (columns)",
@@ -128,7 +132,8 @@ const WORDS = {
   zh: {
     title: "盲标",
     other: "English",
-    themes: { auto: "主题：跟随系统", dark: "主题：深色", light: "主题：浅色" },
+    dark: "深色",
+    light: "浅色",
     query: "查询",
     snippet: "摘要",
     empty: "（无正文）",
@@ -154,8 +159,10 @@ const WORDS = {
     closed: "服务器没有响应。judge annotate 还在运行吗？",
     retry: "重试",
     drop: "放弃这条",
-    keys: "按键",
-    shortcuts: "启用单键操作",
+    keys: "快捷键",
+    help: "显示本列表",
+    close: "关闭",
+    shortcuts: "启用单键快捷键",
     move: "往回看、往后看",
     leave: "离开备注框",
     export: "现在导出 CSV",
@@ -171,7 +178,7 @@ const WORDS = {
     nothing: "没有一条给出等级，无从比较。",
     against: (f) => `与 ${f.assessor} 相比：双方都评了的有 ${f.queries.toLocaleString("en")} 个查询的 ${f.pairs.toLocaleString("en")} 条摘要。`,
     same: (share) => `相关与否，两边在其中 ${percent(share)} 上一致。`,
-    kappa: (value, range) => `扣除碰巧一致的部分，kappa 为 ${decimal(value)}${range ? `（95% 区间 ${decimal(range[0])} 到 ${decimal(range[1])}）` : ""}，按常用的分档属于“${["极弱", "一般", "中等", "较强", "几乎完全"][level(value)]}”；0 等于碰运气，1 是处处一致。`,
+    kappa: (value, range, strength) => `扣除碰巧一致的部分，两边${strength}：kappa 为 ${decimal(value)}${range ? `（95 % 区间 ${decimal(range[0])} 到 ${decimal(range[1])}）` : ""}；0 等于碰运气，1 为完全一致。`,
     exact: (share, quadratic) => `等级完全相同的占 ${percent(share)}${quadratic === null ? "" : `；按相差几级加权（二次加权 kappa）为 ${decimal(quadratic)}`}。`,
     bias: (value) => value > 0 ? `模型比您宽：判为相关的比您多 ${percent(value)}。` : `模型比您严：判为相关的比您少 ${percent(-value)}。`,
     table: "您评的等级（行）与模型评的等级（列）",
@@ -179,8 +186,3 @@ const WORDS = {
     model: "模型",
   },
 };
-
-// Landis & Koch's lines for kappa, as judge agree has them.
-function level(kappa) {
-  return [0.21, 0.41, 0.61, 0.81].filter((least) => kappa >= least).length;
-}

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 
 from judge.assess.reading import prose, wording
-from judge.assess.reading.borrowed import is_borrowed
 from judge.assess.reading.lenient_json import Scan, flatten, rest_of_object, unescape, without_prose_braces
+from judge.assess.reading.ownership import is_led_to, is_left_standing, may_wrap
 from judge.errors import Unreadable
 from judge.records import Scale, Verdict
 
@@ -46,6 +46,9 @@ _OPENING_QUOTE = re.compile(rf":\s*[{_QUOTES}]\s*,?\s*\Z")
 _MAX_MENTIONS = 40
 #: "2 | 3", "2-3", "2,5": alternatives, ranges and fractions.
 _GOES_ON = re.compile(r"\s{0,8}(?:,\s{0,8}[0-9]|[|/~+*^%→–—-]|or\b|或)")
+_SAME_QUESTION = re.compile(
+    rf"[{_QUOTES}](?:{wording.SAME_QUESTION})[{_QUOTES}]\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE})", re.IGNORECASE
+)
 _NEW_OBJECT = re.compile(rf"\{{\s{{0,64}}[{_QUOTES}]")
 
 
@@ -84,13 +87,15 @@ def read(answer: str, found: Scan, scale: Scale, *, cut: bool) -> Verdict:
     if unclosed and not any(mention.complete for mention in mentions):
         raise Unreadable("truncated", f"the reply ends within the value: {answer[-80:]!r}")
     grade = _agreed(flat, mentions, scale)
+    if any(wording.opposes(member["value"], grade, scale) for member in _SAME_QUESTION.finditer(flat)):
+        raise Unreadable("ambiguous", "another member of a damaged object says something else")
     if found.objects:
         raise Unreadable("truncated" if unclosed else "ambiguous", "an object and the remains of another")
     for mention in mentions:
         # A mention that states nothing may stand where the verdict should be: it vouches for no other.
         if not mention.complete or wording.says(mention.value, scale) != grade:
             continue
-        if _is_first(flat, mention, grade, scale) or (
+        if _is_first(flat, mention, grade, scale, cut=cut) or (
             not cut and _is_last(answer, flat, mention, grade, scale)
         ):
             return _verdict(answer, flat, mention, grade)
@@ -128,15 +133,18 @@ def _agreed(flat: str, mentions: list[_Mention], scale: Scale) -> int:
     return grades.pop()
 
 
-def _is_first(flat: str, mention: _Mention, grade: int, scale: Scale) -> bool:
+def _is_first(flat: str, mention: _Mention, grade: int, scale: Scale, *, cut: bool) -> bool:
     """True when the value is the first member of the only object, whatever follows."""
     before, after = flat[: mention.start], flat[mention.end :]
     head = _HEAD.fullmatch(before)
     if not head:
         return False
-    if prose.is_turned(after, grade, scale) or wording.ALIEN_KEY.search(head["wrapper"] or ""):
+    if prose.is_turned(after, grade, scale) or not may_wrap(head["wrapper"] or "result"):
         return False  # where the reason ends is unknown: a correction may follow it
-    behind = after[max(after.rfind(mark) for mark in _QUOTES) + 1 :] if "}" in after else ""
+    last = max(after.rfind(mark) for mark in _QUOTES)
+    behind = after[last + 1 :]
+    if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith(":")):
+        behind = behind.partition("\n")[2]  # the line is the rest of a reason that was cut
     return not _NEW_OBJECT.search(after) and _stands_alone(head["prose"], behind, grade, scale)
 
 
@@ -145,7 +153,7 @@ def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale
     before = flat[: mention.start]
     rest = rest_of_object(answer, mention.start)
     opening = _OPENING.match(before)
-    if rest is None or opening is None or wording.ALIEN_KEY.search(opening["wrapper"] or ""):
+    if rest is None or opening is None or not may_wrap(opening["wrapper"] or "result"):
         return False
     if not flat.endswith("}", 0, rest.end):
         return False
@@ -167,16 +175,14 @@ def _is_last(answer: str, flat: str, mention: _Mention, grade: int, scale: Scale
 
 
 def _stands_alone(before: str, behind: str, grade: int, scale: Scale) -> bool:
-    """True when the prose around the object neither contradicts nor takes back its value."""
-    return not (
-        is_borrowed(before)
-        or prose.is_structured(before)
-        or prose.runs_into(before)
-        # Where the object ends is not known: what is behind it may be the rest of a sentence.
-        or prose.is_inside_line(before, behind="words")
-        or prose.is_refusal(before)
-        or prose.contradicts(before, grade, scale)
-        or prose.takes_back(behind, grade, scale)
+    """True when the prose around the object makes it the answer, and says nothing else."""
+    return (
+        is_led_to([before])
+        and is_left_standing(behind, grade, scale)
+        and not prose.is_structured(before)
+        and not prose.is_refusal(before)
+        and not prose.contradicts(before, grade, scale)
+        and not prose.changes(behind, grade, scale)
     )
 
 

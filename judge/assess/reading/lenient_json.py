@@ -33,6 +33,8 @@ _DOUBLED = re.compile(r"\{(?=\s{0,8}\{\s{0,8}[^{\s])")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 
+#: A longer bare word of Chinese is prose; "不相关" is the longest value.
+_LONGEST_WORD = 3
 _MAX_DEPTH = 16
 _MAX_NODES = 4_000
 
@@ -219,7 +221,10 @@ class _Reader:
             return self.members(position + 1, depth + 1)
         if self.flat.startswith("[", position):
             return self._items(position + 1, depth + 1)
-        return self._text(position)
+        text, end = self._text(position)
+        if not text.quoted and not text.value.isascii() and len(text.value) > _LONGEST_WORD:
+            raise _Broken
+        return text, end
 
     def _text(self, position: int) -> tuple[Text, int]:
         if match := _STRING.match(self.flat, position):

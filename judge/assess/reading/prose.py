@@ -1,14 +1,12 @@
-"""Owns what the prose around an object does to it: contradict it, take it back, or decline to answer."""
+"""Owns what the prose around a value says itself: another value, a correction, or that there will be none."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache
 
-from judge.assess.reading.borrowed import is_disowned
 from judge.assess.reading.lenient_json import flatten
-from judge.assess.reading.wording import AROUND, KEYS, LABELS, REASON_KEYS, label_of, says
+from judge.assess.reading.wording import AROUND, KEYS, LABELS, REASON_KEYS, opposes, says
 from judge.records import Scale
 
 _REFUSAL = re.compile(
@@ -38,8 +36,15 @@ _SPELLED = re.compile(
     r"\b(?:a|grade|score|rating|be|is|to) (?:zero|one|two|three)\b|[零〇一二两三][级分](?!钟)", re.IGNORECASE
 )
 _OTHERWISE = re.compile(r"^\s*(?:or\b|或)", re.IGNORECASE)
-_COMMAS = tuple(",，、;；")
 _COUNT = re.compile(r"[0-9]{2}")
+_RELEVANCE = re.compile(r"\b(?:not relevant|irrelevant|relevant)\b|不?相关(?![性度])|无关", re.IGNORECASE)
+#: How an answer is taken back in the midst of a reason, where no object's end tells the two apart.
+_DISOWNED = re.compile(
+    r"\b(?:inject\w*|ignore|disregard|void|retract\w*|scratch that|just kidding|my mind|(?:told|asked) me)\b"
+    r"|\bi (?:cannot|can['’]?t|refuse|decline|won['’]?t|will not)\b"
+    r"|作废|撤回|收回|不算数|注入|照做|只是(?:示例|例子|样例)|有误",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"<[^<>]{1,30}>")
 #: How a sentence begins that concludes, be it without a full stop in front.
 _SO = r"(?:\b(?:so|thus|hence|therefore)\b|所以|因此),?\s?(?:it is\b|it['’]s\b|是|为)?"
@@ -63,20 +68,6 @@ def is_structured(text: str) -> bool:
     return _STRUCTURE.search(flatten(text)) is not None
 
 
-def runs_into(before: str) -> bool:
-    """True when a word touches the object behind it, as in a quotation without quotes."""
-    return before[-1:].isalnum() and not before.lower().endswith("json")
-
-
-def is_inside_line(before: str, behind: str) -> bool:
-    """True when an object stands within a sentence: behind a comma, or between words with no colon."""
-    lead = _TAG.sub("\n", before[-80:].rstrip(" "))
-    next_word = behind.lstrip(" ")[:1]
-    goes_on = next_word.isalnum() or (next_word != "" and unicodedata.category(next_word) == "So")
-    within = lead[-1:] not in ("", ":", "：", "\n") and goes_on
-    return within or lead[-1:] in _COMMAS or (before.strip() != "" and behind.lstrip(" ")[:1] in _COMMAS)
-
-
 def states(text: str, scale: Scale) -> set[int | None]:
     """The values that prose states outright; None stands for a value that is not on the scale.
 
@@ -93,7 +84,12 @@ def is_turned(reason: str, grade: int, scale: Scale) -> bool:
     # Behind the last quotation mark nothing is the reason's any more.
     rest = flatten(reason)[max(map(flatten(reason).rfind, "\"'")) + 1 :]
     more = (first and changes(last, grade, scale)) or ("\n" in rest and changes(rest, grade, scale))
-    return bool(more or is_revised(reason) or is_disowned(reason) or states(reason, scale) - {grade})
+    return bool(more or is_revised(reason) or _DISOWNED.search(reason) or states(reason, scale) - {grade})
+
+
+def is_opposed(reason: str, grade: int, scale: Scale) -> bool:
+    """True when a reason says outright that the snippet is relevant, or is not, against the grade."""
+    return any(opposes(found[0], grade, scale) for found in _RELEVANCE.finditer(reason))
 
 
 def contradicts(before: str, grade: int, scale: Scale) -> bool:
@@ -110,13 +106,6 @@ def changes(behind: str, grade: int, scale: Scale) -> bool:
     values = {says(value, scale) for value in found if not _COUNT.match(value)}
     spelled = scale.name == "graded" and _SPELLED.search(behind)
     return bool(values - {grade} or spelled or _OTHERWISE.search(behind)) or is_revised(behind)
-
-
-def takes_back(behind: str, grade: int, scale: Scale) -> bool:
-    """True when the last prose of an answer changes the value, or announces one that does not come."""
-    flat = flatten(behind)
-    announced = label_of(scale).search(flat) is not None or flat.rstrip(AROUND).endswith(":")
-    return announced or is_disowned(flat) or is_refusal(behind) or changes(behind, grade, scale)
 
 
 def _tight(text: str) -> str:

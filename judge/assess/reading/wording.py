@@ -18,25 +18,27 @@ QUOTED_KEY = re.compile(
     rf"[\"'“”„‘’＂＇]\s{{0,4}}(?:{ANY_KEY})\s{{0,4}}[\"'“”„‘’＂＇]\s{{0,4}}[:：]", re.IGNORECASE
 )
 
-#: What a value under such a key is about is no verdict, or not the last one.
-ALIEN_KEY = re.compile(
-    r"example|sample|previous|prior|initial|draft|first|old|wrong|snippet|query|input|schema|format|context|quot"
-    r"|user|human|system|page|title|示例|例子|例如|样例|原文|引用|摘要|查询|输入|初步|格式",
-    re.IGNORECASE,
-)
 #: Words that announce a value in prose, by scale, as alternatives of a regular expression.
 LABELS = {
-    "binary": r"verdict|answer|judge?ment|relevant|判定|结论|判断|答案|结果|是否相关",
+    "binary": r"verdict|answer|judge?ment|relevant|判定|结论|判断(?:结果)?|答案|结果|是否相关",
     "graded": r"grade|score|rating|answer|等级|评分|分数|得分|评级|答案|结果",
 }
 _YES = ("yes", "是", "是的", "相关", "相關", "relevant")
 _NO = ("no", "否", "不是", "不相关", "不相關", "无关", "無關", "irrelevant", "not relevant")
 _WORDS = dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
+#: The key of a member that answers the question of the verdict once more, on whatever scale.
+SAME_QUESTION = (
+    r"(?:(?:is|final|overall|relevance|是否|最终)[ _]?){0,3}"
+    r"(?:relevan(?:t|ce|cy)|verdict|grade|label|score|rating|answer|judge?ment|decision"
+    r"|相关[性度]?|判定|结论|判断|结果|答案|等级|评分|分数|得分|评级|标签)"
+)
 
 #: Characters around a value that do not belong to it.
 AROUND = " \t\r\n\u3000\xa0\u200b\u200c\u200d\u2060\ufeff*_`\"'“”„‘’「」『』＂＇"
 _GRADE = re.compile(r"([0-9])(?:\.0{1,9})?\s?[分级]?")
 _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
+#: The mark of a heading, but not of a number: "#3" is the third of something.
+_HEADING = re.compile(r"\A#{1,6}\s{0,8}(?![\s0-9#])")
 _FENCE = re.compile(r"(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n")
 _PLACEHOLDER = re.compile(
     r"<.*>|\.{2,4}|…{1,2}|int(?:eger)?|str(?:ing)?|0\s?[-~–—/|到至]\s?3|0([|/,])\s?1\1\s?2\1\s?3"
@@ -77,6 +79,21 @@ def says(text: str, scale: Scale) -> int | None:
         return None
 
 
+def opposes(text: str, grade: int, scale: Scale) -> bool:
+    """True when a value for the same question, be it of the other scale, can't stand beside `grade`.
+
+    "No" stands beside any grade that isn't relevant, "yes" beside any but 0; words that are no value
+    stand beside all.
+    """
+    word = flatten(text[:64]).strip(f"{AROUND}。.!").casefold()
+    if word in _WORDS or word in ("true", "false"):
+        return grade == 0 if _WORDS.get(word, word == "true") else grade >= scale.relevant_from
+    digit = _GRADE.fullmatch(word)
+    if digit and scale.name == "binary":
+        return (int(digit[1]) > 0) != (grade == 1)
+    return digit is not None and grade != int(digit[1]) <= scale.top
+
+
 def is_placeholder(text: str) -> bool:
     """True for what an echoed format has in place of a value, such as `0-3` or `yes|no`."""
     return _PLACEHOLDER.fullmatch(text.strip(AROUND)) is not None
@@ -92,7 +109,7 @@ def read_bare(text: str, scale: Scale) -> tuple[int, str]:
     head = flatten(answer[:300])
     mark = _REASON_LABEL.search(head)
     words = head[: mark.start()] if mark else head
-    words = words.translate({ord("*"): "", ord("`"): ""}).strip().lstrip("#").strip()
+    words = _HEADING.sub("", words.translate({ord("*"): "", ord("`"): ""}).strip())
     if label := label_of(scale).match(words):
         words = words[label.end() :]
     prose = says(words, scale) is None and (len(words) > 24 or _SENTENCE.search(words))

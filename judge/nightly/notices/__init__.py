@@ -5,7 +5,7 @@ Everything is made from night.json alone; nothing here changes what the night ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from judge.errors import InputError
 from judge.nightly.notices import github
 from judge.nightly.notices.junit import junit
 from judge.nightly.notices.markdown import markdown
-from judge.nightly.notices.said import Notice, cut, notice, plain
+from judge.nightly.notices.said import Notice, cut, notice, plain, terminal
 from judge.nightly.notices.webhook import Webhook, post
 from judge.report.rundir import RunFolder
 
-__all__ = ["write"]
+__all__ = ["quiet", "write"]
 
 #: What a webhook was told last; the same is not told twice.
 _TOLD = "webhook.txt"
@@ -40,15 +40,20 @@ def write(folder: Path, night: Row, environ: Mapping[str, str], *, webhook: Row 
     files.write("junit.xml", [junit(night)])
     # A night that was never judged has no report.
     report = "" if night["coverage"] is None else "report.html"
-    page = markdown(told, github.job(environ) or (report and str(folder / report)))
-    lines, commands = page.splitlines(), []
+    link = github.job(environ) or (report and str(folder / report))
+    lines, commands = terminal(told, link), []
     if github.present(environ):
         commands = github.annotate(night)
-        lines += filter(None, [github.summarise(page, environ)])
+        lines += filter(None, [github.summarise(markdown(told, link), environ)])
     if webhook is not None:
         lines.append(_call(files, webhook, environ, night, told))
     files.write("summary.md", [markdown(told, report)])
-    return [*map(github.quiet, lines), *commands] if github.present(environ) else lines
+    return [*quiet(lines, environ), *commands]
+
+
+def quiet(lines: Iterable[str], environ: Mapping[str, str]) -> list[str]:
+    """The lines so that GitHub Actions, where this is a job of it, takes none for a command."""
+    return [github.quiet(line) if github.present(environ) else line for line in lines]
 
 
 def _call(files: RunFolder, table: Row, environ: Mapping[str, str], night: Row, told: Notice) -> str:

@@ -26,7 +26,7 @@ def present(environ: Mapping[str, str]) -> bool:
 
 def annotate(night: Mapping[str, Any]) -> list[str]:
     """The workflow commands that show what is wrong with the night: errors where nothing can be said."""
-    drops = [("regression", said.decided(row)) for row in said.worst(night)]
+    drops = [("regression", "; ".join(map(said.decided, rows))) for rows in said.worst(night)]
     others = [(night["status"], reason) for reason in said.reasons(night)]
     return [*_commands("error", drops), *_commands("error" if night["exit"] == 3 else "warning", others)]
 

@@ -10,17 +10,15 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from judge.nightly.history import EXITS
 from judge.nightly.notices import said
 from judge.nightly.notices.said import plain
 from judge.report.page.legible import name
 
 Row = Mapping[str, Any]
 
-#: What a verdict of the gate makes of its test case, and a status of the case that is the night itself.
+#: What a verdict of the gate makes of its test case.
 _ROWS = {"regression": "failure", "incomplete": "error"}
-_NIGHTS = dict.fromkeys(("incomplete", "judge drift", "different queries"), "error") | {
-    "no baseline": "skipped"
-}
 
 
 def junit(night: Row) -> str:
@@ -28,7 +26,9 @@ def junit(night: Row) -> str:
     suite = ET.Element("testsuite", name=f"judge nightly {night['date']}")
     suite.set("timestamp", f"{night['date']}T00:00:00")
     why = "; ".join(map(plain, said.reasons(night))) or night["status"]
-    _case(suite, "judge.nightly", "night", _NIGHTS.get(night["status"]), night["status"], why)
+    status = night["status"]
+    of_night = "error" if EXITS[status] == 3 else "skipped" if status == "no baseline" else None
+    _case(suite, "judge.nightly", "night", of_night, status, why)
     for row in (night["gate"] or {}).get("rows", ()):
         place = f"judge.nightly.{name(row['engine'])}"
         outcome, verdict = _ROWS.get(row["verdict"]), row["verdict"]

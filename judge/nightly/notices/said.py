@@ -35,18 +35,27 @@ class Notice:
 
 def notice(night: Row) -> Notice:
     """What the record of a night comes to."""
-    blamed = worst(night)
+    blamed = [drops[0] for drops in worst(night)]
     named = [f"{isolated(row['engine'])} {_by(row)}" for row in blamed[:_NAMED]]
     named += [f"{len(blamed) - _NAMED} more"] if len(blamed) > _NAMED else []
     title = f"judge {night['date']}: {night['status']}" + (f": {', '.join(named)}" if named else "")
     return Notice(title, tuple(_lines(night)), tuple(map(_sentence, night["remarks"])))
 
 
-def worst(night: Row) -> list[Row]:
-    """One row an engine that regressed, its largest drop, the worst engine first."""
-    found: dict[str, Row] = {}
+def terminal(notice: Notice, link: str) -> list[str]:
+    """The notice as lines to print; `link` leads to the night's report, if there is one."""
+    lines = [notice.title, *(f"- {line}" for line in notice.lines)]
+    lines += [f"- report: {link}"] if link else []
+    if notice.remarks:
+        lines += ["Remarks:", *(f"- {remark}" for remark in notice.remarks)]
+    return list(map(plain, lines))
+
+
+def worst(night: Row) -> list[list[Row]]:
+    """The drops of each engine that regressed, the largest first, and so the engines."""
+    found: dict[str, list[Row]] = {}
     for row in sorted(rows(night, "regression"), key=lambda row: (row["change"], row["engine"])):
-        found.setdefault(row["engine"], row)
+        found.setdefault(row["engine"], []).append(row)
     return list(found.values())
 
 
@@ -97,13 +106,14 @@ def _lines(night: Row) -> Iterator[str]:
             f"{night['judged']:,} of {night['judgments']:,} judged ({night['coverage']:.1%}),"
             f" {counted(night['queries'], 'query', 'queries')}" + _failures(night["failures"])
         )
-    yield _cost(night["cost"])
+    if night.get("paid"):
+        yield _paid(night["paid"])
 
 
 def _all_fine(night: Row) -> str:
     gate = night["gate"] or {}
     return (
-        f"no engine is worse than in the baseline {isolated(str((night['baseline'] or {}).get('name')))}:"
+        f"no drop was found from the baseline {isolated(str((night['baseline'] or {}).get('name')))}:"
         f" {counted(len(gate.get('rows', ())), 'comparison')} by {', '.join(gate.get('measures', ()))}"
     )
 
@@ -125,12 +135,10 @@ def _failures(failures: Mapping[str, int]) -> str:
     return f"; failed: {listed}" if listed else ""
 
 
-def _cost(cost: Row) -> str:
-    """What all verdicts of the night have cost since they were first asked for, which may be long ago."""
-    money = "price unknown" if cost["usd"] is None else f"${cost['usd']:.4f}"
-    return (
-        f"cost of these verdicts since they were first asked for: {counted(cost['calls'], 'call')}, {money}"
-    )
+def _paid(paid: Row) -> str:
+    """What the night itself paid: verdicts of nights before cost nothing again."""
+    money = "price unknown" if paid["usd"] is None else f"${paid['usd']:.4f}"
+    return f"this night paid for {counted(paid['calls'], 'call')}, canaries included: {money}"
 
 
 def _sentence(text: str) -> str:

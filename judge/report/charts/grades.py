@@ -31,17 +31,22 @@ Slot: TypeAlias = int | Literal["unjudged"]
 
 @dataclass(slots=True)
 class Grades:
-    """How often each engine shows each grade at each rank: judgments, over `queries` times `repeats`."""
+    """How often each engine shows each grade at each rank: judgments, over `queries` times `repeats`.
+
+    `longest` is the length of the longest list, down to `depth`.
+    """
 
     repeats: int
     depth: int
     queries: int = 0
+    longest: int = 0
     counts: Counter[tuple[str, int, Slot]] = field(default_factory=Counter)
 
     def add(self, entry: Row) -> None:
         """Takes in a query of results.json."""
         self.queries += 1
         for engine, answer in entry["engines"].items():
+            self.longest = max(self.longest, min(self.depth, len(answer["snippets"])))
             for snippet in answer["snippets"][: self.depth]:
                 self._snippet(engine, snippet)
 
@@ -58,7 +63,7 @@ class Grades:
 
     def relevant(self, engine: str, relevant_from: int, top: int) -> float | None:
         """The share of the engine's graded results that are relevant; None when none is graded."""
-        ranks = range(1, self.depth + 1)
+        ranks = range(1, self.longest + 1)
         graded = [sum(self.counts[engine, rank, grade] for rank in ranks) for grade in range(top + 1)]
         return sum(graded[relevant_from:]) / sum(graded) if any(graded) else None
 
@@ -87,9 +92,8 @@ def chart(summary: Row, found: Grades) -> Chart | None:
     """The grades by engine and rank, best engine first; None when nothing was returned."""
     if not found.counts:
         return None
-    measures = [words.deciding(summary) or summary["measures"][0]]
-    order = tuple(words.standing(summary, measures[0]))
-    ranks = range(1, min(found.depth, RANKS, max(rank for _, rank, _ in found.counts)) + 1)
+    order = tuple(words.standing(summary, words.deciding(summary) or summary["measures"][0]))
+    ranks = range(1, min(RANKS, found.longest) + 1)
     drawn = _Drawn(order, ranks, summary["scale"], summary["relevant_from"], found)
     caption = Caption("grades", Said("Grades by rank", "各名次的等级分布"), _said(drawn))
     return Chart(
@@ -114,9 +118,9 @@ def _said(drawn: _Drawn) -> Said:
             zh += f"，{least[1]} 有 {texts.share(least[0])}"
     en += ". Below the heavy line is relevant; a gap at the top is where nothing came back."
     zh += "。粗线以下为相关；顶端的空缺表示没有返回结果。"
-    if drawn.found.depth > drawn.ranks[-1] == RANKS:
-        en += f" The first {RANKS} of {drawn.found.depth} ranks are shown."
-        zh += f"共 {drawn.found.depth} 个名次，只画前 {RANKS} 个。"
+    if drawn.found.longest > RANKS:
+        en += f" The first {RANKS} of {drawn.found.longest} ranks are shown."
+        zh += f"共 {drawn.found.longest} 个名次，只画前 {RANKS} 个。"
     return Said(en, zh)
 
 

@@ -86,7 +86,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         texts.between(row["ci95"], "+.4f"),
         texts.between(row["bounds"], "+.4f") if (cell := _ranged(row)) and cell.bounds else NOTHING,
         f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
-        texts.fixed(row["p_holm"], ".4f"),
+        texts.chance(row["p_holm"]),
     )
 
 

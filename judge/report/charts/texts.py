@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from judge.report import words
 from judge.report.charts.svg import NOTHING, Said
 
 #: What each grade of a scale is called in a word or two, from grade 0 up.
@@ -33,6 +34,11 @@ def fixed(value: float | None, form: str = ".3f") -> str:
 def between(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
     """Both ends of a range, or a dash."""
     return f"{fixed(ends[0], form)} … {fixed(ends[1], form)}" if ends else NOTHING
+
+
+def chance(p: float | None) -> str:
+    """A p value, or a dash."""
+    return NOTHING if p is None else words.chance(p)
 
 
 def share(value: float | None) -> str:

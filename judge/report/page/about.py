@@ -91,6 +91,8 @@ def _agreement(found: Row) -> Iterator[Said]:
         f"相关与否：{found['pairs']:,} 对中 {same['value']:.1%} 与人工相同（{source}），kappa"
         f" {kappa['value']:.3f}{words_zh.interval(kappa['ci95'])}；0 等于碰运气，1 为完全一致",
     )
+    if kappa["ci95"] and found["queries"] < words.FEW:
+        yield Said(f"{words.NARROW}.", f"{words_zh.NARROW}。")
 
 
 def _cost(cost: Row) -> Said:

@@ -37,10 +37,11 @@ def own(*names: tuple[str, str]) -> Markup:
 def policy(script: str, style: str) -> str:
     """What a page may do: run its own script, wear its own style, and nothing else (CSP level 3)."""
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)};"
+        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)};"
         " base-uri 'none'; form-action 'none'"
     )
 
 
-def _hash(text: str) -> str:
+def hashed(text: str) -> str:
+    """What a policy calls a script or a style that it allows."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -20,7 +20,8 @@ _BLANKS = frozenset("\t\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(
 def legible(text: str) -> str:
     """`text` with every control and hidden character shown as an escape.
 
-    Line breaks stay, and so do blanks of every width and the joiners that emoji and some scripts need.
+    Line breaks stay, and so do blanks of every width, the joiners that emoji and some scripts need, and
+    emoji that are newer than Python.
     """
     if all(map(str.isprintable, text.split("\n"))) and not has_invisible(text):
         return text
@@ -43,7 +44,7 @@ def _shown(char: str, kept: bool) -> str:
         return f"\\x{ord(char):02x}"
     if char in _BLANKS:
         return " "
-    return char if char in _JOINERS else visible(char)
+    return char if char in _JOINERS or "\U0001f000" <= char <= "\U0001faff" else visible(char)
 
 
 def cut(text: str, most: int) -> tuple[str, int]:

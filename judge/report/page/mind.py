@@ -42,18 +42,13 @@ def _coverage(summary: Row) -> Iterator[Said]:
         zh = "、".join(f"{_error(kind).zh}（{count:,}）" for kind, count in kinds)
         yield Said(
             f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary['coverage']:.1%})"
-            f"{': ' + en if en else ''}. They do not count as “no”; the same command asks again for"
-            " these alone.",
+            f"{': ' + en if en else ''}. They do not count as “no”."
+            f" {trust.again(summary['failures']).en}",
             f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary['coverage']:.1%}）"
-            f"{'：' + zh if zh else ''}。它们不算“不相关”；再跑同一条命令，只会补问这些。",
+            f"{'：' + zh if zh else ''}。它们不算“不相关”。{trust.again(summary['failures']).zh}",
         )
     measure = summary["measures"][0]
-    unsure = {
-        engine: cell["bounds"]
-        for engine, row in summary["engines"].items()
-        for cell in [row["measures"][measure]]
-        if cell["bounds"] not in ([cell["mean"]] * 2, [None, None])
-    }
+    unsure = trust.unsure(summary)
     if unsure:
         en = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
         zh = "，".join(f"{engine} {low:.3f} 到 {high:.3f}" for engine, (low, high) in unsure.items())
@@ -75,10 +70,9 @@ def _engines(summary: Row) -> Iterator[Said]:
             f"Broke on some queries, which its means and comparisons leave out: {en}.",
             f"在一些查询上出错，均值和比较都不计这些查询：{zh}。",
         )
-    first = summary["measures"][0]
-    unknown = {engine: row["measures"][first]["unknown"] for engine, row in summary["engines"].items()}
-    if any(unknown.values()):
-        en, zh = _counts({engine: count for engine, count in unknown.items() if count})
+    first, unknown = summary["measures"][0], trust.unknown(summary)
+    if unknown:
+        en, zh = _counts(unknown)
         yield Said(
             f"{first} leaves out queries until more is judged (no snippet of the engine is judged, or none"
             f" judged in the pool is relevant): {en}.",
@@ -93,6 +87,7 @@ def _counts(counts: Mapping[str, int]) -> Said:
 
 
 def _snippets(summary: Row) -> Iterator[Said]:
+    yield from (Said(remark, remark) for remark in summary.get("remarks", ()))
     if summary["flagged"]:
         en, zh = _counts(summary["flagged"])
         yield Said(

@@ -40,9 +40,14 @@ def labels(engines: Iterable[str]) -> dict[str, str]:
     return called
 
 
+def _apart(names: Iterable[str]) -> dict[str, str]:
+    """Labels as they stand in sentences; isolating a label anew could cut off its number."""
+    return {each: f"{ISOLATE}{label}{END}" for each, label in labels(names).items()}
+
+
 def named(summary: Row) -> dict[str, Any]:
     """The summary with the names of engines isolated, as sentences that are made from it will hold them."""
-    called = {engine: Called(isolated(label), engine) for engine, label in labels(summary["engines"]).items()}
+    called = {engine: Called(label, engine) for engine, label in _apart(summary["engines"]).items()}
     return {
         **summary,
         "engines": _keyed(summary["engines"], called),
@@ -74,7 +79,7 @@ def _panel(panel: Row | None, called: Mapping[str, str]) -> dict[str, Any] | Non
 
 
 def _served(models: Row) -> dict[str, Any]:
-    return {isolated(label) if model else "": models[model] for model, label in labels(models).items()}
+    return {label if model else "": models[model] for model, label in _apart(models).items()}
 
 
 def _pair(row: Row, called: Mapping[str, str]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from judge.report import words, words_zh
 from judge.report.charts import Said
-from judge.report.charts.texts import between, fixed
-from judge.report.table import title
+from judge.report.charts.texts import between, chance, fixed, mean_of
+from judge.report.columns import tells
 
 Row = Mapping[str, Any]
 
@@ -62,16 +62,18 @@ _TOOK = (Said("ms, median", "毫秒（中位）"), Said("tokens", "token 数"))
 def engines(summary: Row) -> Table:
     """One row an engine, best first: means with their ranges, and what came back."""
     measures = summary["measures"]
-    counts = {key: said for key, said in _COUNTS.items() if key != "absent" or _any(summary, key)}
-    timed = any(row.get("latency_ms") for row in summary["engines"].values())
+    counts, shares = (
+        {key: said for key, said in kind.items() if tells(summary, key)} for kind in (_COUNTS, _SHARES)
+    )
+    timed = tells(summary, "latency_ms")
     rows = []
     for engine in words.standing(summary, words.deciding(summary) or measures[0]):
         row = summary["engines"][engine]
         means = [_mean(row["measures"][measure]) for measure in measures]
         numbers = [Cell(plain(f"{row[key]:,}")) for key in counts]
-        shares = [Cell(plain("–" if row[key] is None else f"{row[key]:.1%}")) for key in _SHARES]
-        rows.append((engine, (*means, *numbers, *shares, *(_took(row) if timed else ()))))
-    head = (*(plain(title(measure)) for measure in measures), *counts.values(), *_SHARES.values())
+        numbers += [number(row[key], ".1%") for key in shares]
+        rows.append((engine, (*means, *numbers, *(_took(row) if timed else ()))))
+    head = (*(plain(mean_of(measure)) for measure in measures), *counts.values(), *shares.values())
     head += _TOOK if timed else ()
     caption = Said(
         "Engines: means with 95 % range, and what came back", "各引擎：均值与 95 % 区间，以及返回情况"
@@ -88,10 +90,6 @@ def _took(row: Row) -> tuple[Cell, Cell]:
     )
 
 
-def _any(summary: Row, key: str) -> bool:
-    return any(row[key] for row in summary["engines"].values())
-
-
 def _mean(cell: Row) -> Cell:
     if cell["mean"] is None:
         return number(None)
@@ -102,7 +100,7 @@ def pairs(summary: Row) -> Iterator[Table]:
     """For each measure that engines are compared by, every pair of engines."""
     for measure in dict.fromkeys(row["measure"] for row in summary["comparisons"]):
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
-        caption = Said(f"Pairs by {title(measure)}", f"两两比较：{title(measure)}")
+        caption = Said(f"Pairs by {mean_of(measure)}", f"两两比较：{mean_of(measure)}")
         shown = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:PAIRS])
         yield Table(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
 
@@ -127,8 +125,8 @@ def _pair(row: Row) -> tuple[Cell, ...]:
         number(row["difference"], "+.4f"),
         Cell(plain(between(row["ci95"], "+.4f"))),
         Cell(plain(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")),
-        number(row["p"]),
-        number(row["p_holm"]),
+        Cell(plain(chance(row["p"]))),
+        Cell(plain(chance(row["p_holm"]))),
         number(row["detectable"]),
         Cell(plain("–" if row["more_queries"] is None else words.rounded(row["more_queries"]))),
     )
@@ -142,7 +140,7 @@ def slices(summary: Row) -> Iterator[Table]:
     """For each column that divides the queries, the engines' means on every part."""
     measure = words.deciding(summary) or summary["measures"][0]
     for column, values in summary["slices"]:
-        caption = Said(f"By {column}: mean {title(measure)}", f"按 {column} 细分：{title(measure)} 均值")
+        caption = Said(f"By {column}: mean {mean_of(measure)}", f"按 {column} 细分：{mean_of(measure)} 均值")
         order = words.standing(summary, measure)
         rows = tuple((value, _slice(part, order, measure)) for value, part in values)
         head = (plain(column), Said("queries", "查询"), *map(plain, order), Said("separated", "分出高下的"))

@@ -91,7 +91,7 @@ def test_what_is_not_on_the_scale_is_no_grade(value: str) -> None:
         *(('"yes"', 1), ("「是」", 1), ("ＮＯ", 0), ("Verdict: no", 0), ("**Verdict:** yes", 1)),
         *(("Verdict: **Yes**", 1), ("### Verdict: Yes", 1), ("判定:不相关", 0), ("**判定：否**", 0)),
         *(("结论：是", 1), ("最终判定：相关", 1), ("```\nyes\n```", 1), ("Final answer: no", 0)),
-        *(("yes<|im_end|>", 1), ("<answer>no</answer>", 0)),
+        *(("yes<|im_end|>", 1), ("<answer>no</answer>", 0), ("判断结果：相关", 1), ("### Yes", 1)),
     ],
 )
 def test_bare_verdicts(text: str, grade: int) -> None:
@@ -118,6 +118,18 @@ def test_a_labelled_reason_may_follow_a_bare_value() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        *("yes\n理由：完全不相关", "是\n理由：与查询无关", "否\n理由：完全回答了查询，相关"),
+        *("yes\nReason: this is not relevant to the query", "no\nReason: it is relevant"),
+        *("yes\nReason: it fits\nJust kidding.", "no\nReason: ads\nThe page says exactly this."),
+    ],
+)
+def test_a_bare_value_that_its_reason_denies_is_refused(text: str) -> None:
+    assert refusal(text, BINARY) == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         *("I think yes", "yes because it fits", "Yes, but no", "no way", "yes\nno", "是 否"),
         *("是/否", "不相关但有用", "know", "The snippet is relevant.", "Error 503", "null", "[]"),
         *('["yes"]', "yes" + " " * 400 + "no", "~~yes~~", "是否"),
@@ -128,7 +140,8 @@ def test_words_in_prose_are_not_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["10", "4", "-1", "+1", "2 or 3", "1-2", "1/3", "Grade: 12", "Score: 3/5", "I say 2", "2 3"]
+    "text",
+    ["10", "4", "-1", "+1", "2 or 3", "1-2", "1/3", "Grade: 12", "Score: 3/5", "I say 2", "2 3", "#3", "# 3"],
 )
 def test_numbers_in_prose_are_not_read(text: str) -> None:
     assert refusal(text, GRADED) in ("malformed", "not_a_grade")

@@ -7,7 +7,7 @@ import pytest
 from judge.assess.verdict import read
 from judge.errors import Unreadable
 from judge.records import BINARY, GRADED, Scale
-from tests.assess.reply_asides import BORROWED, DISOWNED, LEADS
+from tests.assess.reply_asides import BORROWED, DISOWNED, FOREIGN_KEYS, LEADS, OPPOSED
 
 GRADE = '{"reason": "names the dosage", "grade": 2}'
 VERDICT = '{"reason": "names the dosage", "verdict": "no"}'
@@ -42,7 +42,8 @@ EXPLAINED = (
     *(
         "\n\nThat is why it is only partly useful.",
         "\n\n注意：以上判断仅基于摘要。",
-        "\n\nI do not see a date.",
+        *("\n\nNote: the page is outdated.", "\n该摘要没有日期。希望对你有帮助！", " 以上就是我的判断。"),
+        "\n\nLet me know if you need anything else.",
     ),
 )
 
@@ -100,6 +101,9 @@ def test_an_explanation_behind_an_object_changes_nothing(words: str) -> None:
         ),
         *('{"grade": 2, "final_grade": 3}', '{"grade": 2, "correction": 3}', '{"grade": 2, "更正": "3"}'),
         *('{"grade": 2, "revised": {"x": 3}}', '{User: {"grade": 3}\n}', '{"grade": 2 | 3, "grade": 2}'),
+        '{"result": {\n"reason": "perfect", "grade": 2\n}（摘要原话）}',
+        *('{"result": 根据网页指示，结果为：{"grade": 2}}', '{"result": {"grade": 2}, "final": 3}'),
+        *('{"grade": 2, "reason": "perfect" is what it wants', '{"grade": 2, "reason": "perfect"?'),
         *('{"grade": 2,5, "x": 1, "评分": 2}', 'Only {"grade": 2, "reason": "x" matches; 3'),
         *(
             "Grade: 2\nReason: fine\nOr 3.",
@@ -123,6 +127,42 @@ def test_what_may_have_another_last_word_is_refused(text: str) -> None:
 )
 def test_members_that_leave_no_doubt_are_read(text: str) -> None:
     assert read(text, GRADED).grade == 2
+
+
+@pytest.mark.parametrize("key", FOREIGN_KEYS)
+def test_a_verdict_under_a_foreign_key_is_no_answer(key: str) -> None:
+    assert kind(f'{{"{key}": {GRADE}}}') == "ambiguous"
+    assert kind(f'{{"{key}": {{"reason": "a "b" c", "grade": 2}}}}') in ("ambiguous", "malformed")
+
+
+@pytest.mark.parametrize(
+    "key", ["result", "Final_Answer", "output", "verdict", "arguments", "结果", "最终判断"]
+)
+def test_a_verdict_under_a_key_that_names_the_answer_is_read(key: str) -> None:
+    assert read(f'{{"{key}": {GRADE}}}', GRADED).grade == 2
+
+
+@pytest.mark.parametrize(
+    ("grade", "member"), [(0, each) for each in OPPOSED["low"]] + [(3, each) for each in OPPOSED["high"]]
+)
+def test_members_that_contradict_the_value_are_refused(grade: int, member: str) -> None:
+    """In front of it, behind it, around it, and in an object that is damaged."""
+    word = "yes" if grade else "no"
+    for before, behind in (("", f", {member}"), (f"{member}, ", "")):
+        assert kind(f'{{{before}"reason": "a", "grade": {grade}{behind}}}') == "ambiguous"
+        if "verdict" not in member:
+            assert (
+                kind(f'{{{before}"reason": "a", "verdict": "{word}"{behind}}}', graded=False) == "ambiguous"
+            )
+    assert kind(f'{{{member}, "result": {{"grade": {grade}}}}}') == "ambiguous"
+    assert kind(f'{{"grade": {grade}, {member}, "reason": "a "b" c"}}') == "ambiguous"
+
+
+@pytest.mark.parametrize("grade", range(4))
+def test_members_that_agree_with_the_value_are_read(grade: int) -> None:
+    agreeing = OPPOSED["high"] if grade == 0 else OPPOSED["low"][:-1]
+    for member in (*agreeing, f'"score": {grade}', '"score": 0.87', '"rating": 85', '"label": "unsure"'):
+        assert read(f'{{"grade": {grade}, {member}}}', GRADED).grade == grade
 
 
 def test_verdicts_and_relevance_must_not_differ() -> None:

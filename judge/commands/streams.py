@@ -1,0 +1,73 @@
+"""Owns the standard streams of a command: what becomes of its words when they can't be delivered.
+
+A reader that goes away (`| head`, a pager that is closed) ends no work: words go nowhere from then on,
+and the exit code is the one that the work earns. A disk that takes no more is an OSError of stdout, once;
+of stderr it is none, for there is nowhere left to say it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+def guard() -> None:
+    """Makes sys.stdout and sys.stderr survive that nobody takes their words."""
+    sys.stdout = _guarded(sys.stdout, "standard output")
+    sys.stderr = _guarded(sys.stderr, None)
+
+
+class _Outlet(io.RawIOBase):
+    """A stream that is written to `raw` as long as that takes it; `name` None keeps all faults quiet."""
+
+    def __init__(self, raw: io.RawIOBase, name: str | None) -> None:
+        self._raw = raw
+        self._name = name
+        self._taken = True
+
+    def write(self, data: ReadableBuffer, /) -> int | None:
+        """Writes on, or nowhere; raises OSError the first time that a disk doesn't take it."""
+        if self._taken:
+            try:
+                return self._raw.write(data)
+            except OSError as error:
+                self._taken = False
+                if self._name and not isinstance(error, BrokenPipeError):
+                    raise OSError(error.errno, error.strerror, self._name) from error
+        return memoryview(data).nbytes
+
+    def writable(self) -> bool:
+        """It is written to."""
+        return True
+
+    def fileno(self) -> int:
+        """The number of the file, for those who ask whether it is a terminal and how wide."""
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        """Whether somebody looks."""
+        return self._raw.isatty()
+
+
+def _guarded(stream: TextIO | None, name: str | None) -> TextIO:
+    if stream is None:  # closed before judge began
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.flush()
+    # A name may be written in letters that the terminal or the log's encoding hasn't: that ends no work.
+    loose = stream.errors not in ("strict", "surrogateescape")
+    buffer: Any = stream.buffer
+    raw = getattr(buffer, "raw", buffer)  # python -u has no buffer between
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Outlet(raw, name)),
+        encoding=stream.encoding,
+        errors=stream.errors if loose else "backslashreplace",
+        line_buffering=stream.line_buffering or stream.write_through,
+    )

@@ -1,0 +1,17 @@
+"""How work is told of in a log while it goes on."""
+
+from __future__ import annotations
+
+import io
+from itertools import count
+
+from judge.report.progress import COLLECTING, Lines
+
+
+def test_what_failed_is_not_counted_as_done() -> None:
+    log, seconds = io.StringIO(), count(step=5)
+    lines = Lines(log, clock=lambda: float(next(seconds)), words=COLLECTING)
+    lines.begin(4, 1)
+    lines.answered(failed=True)
+    lines.answered(failed=False)
+    assert log.getvalue().splitlines()[1].startswith("2 of 4 collected, 1 failed, ")
