@@ -148,7 +148,7 @@ def test_an_engine_that_wants_to_be_left_alone_is_waited_for_as_long_as_one_like
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([], "lacks QUERIES"),
+        ([], "queries is missing; give QUERIES"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "brave"], "set BRAVE_SEARCH_API_KEY"),
         (["queries.tsv", "--out", "d.jsonl", "--engine", "exa", "--base-url", "here"], "NAME=URL"),
     ],

@@ -33,6 +33,8 @@ _BELOW, _FAR, _FAR_A_SECOND = 0.75, 0.15, 0.8
 _NEAR, _COUNTED = 6e-5, 5.0
 #: Seconds over which the first calls are spread, at least and at most.
 _SPREAD = (0.25, 1.0)
+#: Calls a second that are no burst: few calls in flight are spread by waiting for their answers.
+_CALM = 20.0
 #: Seconds of the first pause, at least and at most, and the calls that every other one leaves out.
 _PAUSE, _BREATH = (1.0, 2.0), 5.0
 #: Seconds of unused rate that may be caught up with: timers are late.
@@ -76,7 +78,7 @@ class Pace:
         """
         self._taken += 1
         if self.untried:
-            self.rate = self._ceiling / min(max(latency, _SPREAD[0]), _SPREAD[1])
+            self.rate = max(_CALM, self._ceiling / min(max(latency, _SPREAD[0]), _SPREAD[1]))
         elif self._stuck:
             self.rate = min(self.rate, self._taken / max(now - self._begun_at, _SECONDS))
         self.next_at = now + 1 / self.rate
