@@ -16,7 +16,7 @@ from operator import itemgetter
 #: The latest calls are those of so many seconds, but at least so many.
 _SECONDS, _AT_LEAST = 1.0, 20
 #: Calls turned away are too many from this number and this share of the latest on; fewer may be chance.
-_TOO_MANY, _SHARE = 3, 0.15
+_TOO_MANY, _SHARE = 4, 0.15
 #: The same of the very latest, however many there were in that time.
 _TOO_MANY_AT_ONCE = 8
 #: Most calls are turned away from this share of the latest on.
