@@ -12,7 +12,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any, NoReturn
 
@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 
 from judge.commands import collect, finished, nightly, running, selftest, streams, trend
 from judge.commands.terminal import say
-from judge.errors import InputError, Interrupted, JudgeError, StoreError
+from judge.errors import InputError, Interrupted, JudgeError, StoreError, causes
 
 #: What a disk or its owner refuses: no fault of judge, and nothing that a dataset or an option could mend.
 _REFUSED = frozenset(
@@ -93,7 +93,7 @@ def main(command: Callable[[], object] = app) -> None:
         _end(error)
     except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
         # A signal may be heard anywhere, also inside a library that then trips over it.
-        interrupted = next((each for each in _chain(error) if isinstance(each, Interrupted)), None)
+        interrupted = next((each for each in causes(error) if isinstance(each, Interrupted)), None)
         if interrupted is not None:
             _end(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:
@@ -124,10 +124,3 @@ def _end(error: JudgeError) -> NoReturn:
             sys.stdout.flush()
         os._exit(130)
     sys.exit(2 if isinstance(error, InputError) else 3)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and all that it was raised in the handling of."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

@@ -20,6 +20,7 @@ else crosses that seam. Errors about one pair end as a `Judgment` with an `error
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -123,3 +124,10 @@ class Declined(CallError):
 
 class AccountRefused(CallError):
     """No call can succeed: kinds auth, quota, model_not_found, bad_parameter."""
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and all that it was raised from or in the handling of, down to the first cause."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

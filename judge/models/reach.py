@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from judge.errors import SetupError, Transient, Unconnected
+from judge.errors import SetupError, Transient, Unconnected, causes
 from judge.models.access import is_private, public_part
 from judge.models.faults import mask, shorten, transport
 
@@ -42,7 +41,7 @@ def no_answer(error: BaseException, url: str, *secrets: str, never_sent: bool = 
 
     It is `Unconnected` where the reason shows that nobody heard of the call, or when `never_sent` says so.
     """
-    *_, cause = _chain(error)
+    *_, cause = causes(error)
     refused = isinstance(cause, ConnectionRefusedError | socket.gaierror)
     refused |= isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE
     via = proxy(url)
@@ -68,10 +67,3 @@ def _words(cause: BaseException) -> str:
     if isinstance(cause, ssl.SSLError):
         return f"no TLS connection: {cause}"
     return str(cause) or type(cause).__name__
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it was raised from, down to the first cause."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
