@@ -32,7 +32,11 @@ def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
         return held
     side_by_side = together(reload.load_all(paths))
     found = pipeline.measure(Path(), side_by_side.held, side_by_side.pairs).summary
-    return {"runs": [str(path) for path in paths], **found, "remarks": list(side_by_side.notes)}
+    return {
+        "runs": [str(path) for path in paths],
+        **found,
+        "remarks": [*side_by_side.notes, *side_by_side.terms],
+    }
 
 
 def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:

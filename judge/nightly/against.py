@@ -24,8 +24,6 @@ from judge.report.together import Together, together
 #: What may differ between two nights of one judge: the canaries answer for the server behind an address.
 _FREE = frozenset({"dataset", "endpoint", "repeats", "as_of"})
 _BEFORE, _NOW = "baseline", "tonight"
-#: How notes begin that are true of every night.
-_EVERY_NIGHT = ("all runs are measured on one frozen pool", "engines are compared across runs")
 
 
 def held(outcome: Outcome) -> Held:
@@ -83,7 +81,7 @@ def rows(met: Together, broken: Collection[str], rules: Rules) -> tuple[Row, ...
 
 def remarks(met: Together, rows: Sequence[Row], rules: Rules) -> Iterator[str]:
     """What was done to make both runs comparable, and what could not be found."""
-    yield from (note for note in met.notes if not note.startswith(_EVERY_NIGHT))
+    yield from met.notes
     if not _sides(met):
         yield "no engine is in the baseline and in tonight's dataset"
     new = sorted(

@@ -29,8 +29,9 @@ from judge.report.words import counted, listed
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Runs as one: what scoring needs, the measures that are fair, and `notes` on what was done.
+    """Runs as one: what scoring needs, and the measures that are fair.
 
+    `notes` say what was done to these runs, `terms` what holds for all that are compared like this.
     `pairs` are those of one engine in two runs, which is what two nights are compared for, and those of
     engines that one run alone has, in different runs; None when no two runs have an engine in common, and
     all engines are to be compared. `names` says what each (run, engine) is called here. `shift` is the
@@ -40,6 +41,7 @@ class Together:
     held: Held
     pairs: frozenset[frozenset[str]] | None
     notes: tuple[str, ...]
+    terms: tuple[str, ...]
     names: Mapping[tuple[str, str], str]
     shift: Shift | None = None
 
@@ -103,10 +105,11 @@ def together(runs: Mapping[str, Held]) -> Together:
     asked = replace(first.asked, assessor=assessor, repeats=repeats, measures=measures, cost={})
     held = Held(*_apart(runs, names, data, pooled, repeats), asked)
     pairs = _across(names)
-    notes = [*_notes(runs, queries, repeats), _on_the_pool(pooled, unequal)]
+    notes = [*_notes(runs, queries, repeats), *([_without_a_pool(unequal)] if unequal else [])]
+    terms = [] if unequal else [_on_the_pool(pooled)]
     if pairs is not None:
-        notes.append("engines are compared across runs; within a run: judge compare RUN")
-    return Together(held, pairs, tuple(notes), names, shift)
+        terms.append("engines are compared across runs; within a run: judge compare RUN")
+    return Together(held, pairs, tuple(notes), tuple(terms), names, shift)
 
 
 def _check(runs: Mapping[str, Held]) -> None:
@@ -275,13 +278,16 @@ def _notes(runs: Mapping[str, Held], queries: Mapping[str, Query], repeats: int)
         )
 
 
-def _on_the_pool(pooled: Pool, unequal: str) -> str:
+def _without_a_pool(unequal: str) -> str:
+    """What grades that don't mean the same leave to compare."""
+    return (
+        f"the runs were {unequal}: only measures that no pool divides are compared, and a difference may"
+        " be the assessor's instead of the engines'"
+    )
+
+
+def _on_the_pool(pooled: Pool) -> str:
     """What the means are measured against."""
-    if unequal:
-        return (
-            f"the runs were {unequal}: only measures that no pool divides are compared, and a difference may"
-            " be the assessor's instead of the engines'"
-        )
     return (
         f"all runs are measured on one frozen pool, what they found together ({pooled.results:,} results):"
         " these means are not those that a run has alone"

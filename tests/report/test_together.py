@@ -106,7 +106,8 @@ def test_all_are_measured_on_what_they_found_together() -> None:
     assert means(second, "AP@5") == {"B": 1.0}
     found = together({"one": first, "two": second})
     assert means(found.held, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
-    (note,) = found.notes
+    assert not found.notes
+    (note,) = found.terms
     assert "one frozen pool" in note
     assert "(3 results)" in note
 
