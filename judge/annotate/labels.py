@@ -25,10 +25,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from judge.annotate.tasks import Key
 from judge.errors import InputError, StoreError
+from judge.lock import locked
 from judge.report.plan import fitting
 from judge.report.rundir import RunFolder, dump
 
@@ -70,20 +69,9 @@ def opened(run: Path, who: str) -> Iterator[Labels]:
     damaged before its last line.
     """
     who, folder = name(who), run / "labels"
-    lock = FileLock(folder / f".{who}.lock", thread_local=False)
-    try:
-        folder.mkdir(exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise InputError(
-            f"{folder}: {who} is labelling in another process already; go on there, end it, or give --who"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{folder}: labels can't be kept there: {error.strerror or error}") from error
-    try:
+    busy = f"{folder}: {who} is labelling in another process already; go on there, end it, or give --who"
+    with locked(folder / f".{who}.lock", busy, f"{folder}: labels can't be kept there"):
         yield Labels(folder, who)
-    finally:
-        lock.release()
 
 
 class Labels:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
-from filelock import FileLock, Timeout
 
 from judge.assess.schedule import Limits
 from judge.assess.signals import listening
@@ -24,6 +23,7 @@ from judge.collect.queries import QueryRow
 from judge.collect.sources import AT_ONCE, Source
 from judge.config import environment
 from judge.errors import InputError, Interrupted
+from judge.lock import locked
 from judge.report.rundir import RunFolder, dump
 
 #: Seconds that calls under way get when somebody wants to stop.
@@ -94,20 +94,9 @@ def _check(data: Path, path: Path, asked: Path) -> None:
 @contextmanager
 def _locked(data: Path) -> Iterator[None]:
     """Keeps other processes from collecting into the same dataset."""
-    lock = FileLock(data.with_name(f".{data.name}.lock"), thread_local=False)
-    try:
-        data.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise InputError(
-            f"{data}: another judge is collecting into it; wait for it or name another --out"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{data}: cannot be written: {error.strerror or error}") from error
-    try:
+    busy = f"{data}: another judge is collecting into it; wait for it or name another --out"
+    with locked(data.with_name(f".{data.name}.lock"), busy, f"{data}: cannot be written"):
         yield
-    finally:
-        lock.release()
 
 
 async def _ask(task: _Task, watch: Watch, stop: Stop) -> int:

@@ -8,9 +8,7 @@ from contextlib import contextmanager, suppress
 from os import getpid
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from judge.errors import InputError
+from judge.lock import locked
 from judge.report.rundir import RunFolder
 
 
@@ -21,21 +19,14 @@ def alone(nights: Path, work: str) -> Iterator[None]:
     Raises InputError, at once, that names who holds it already, StoreError when the disk takes no more.
     """
     who = nights / ".at-work"
-    lock = FileLock(nights / ".lock", thread_local=False)
-    try:
-        nights.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise InputError(f"{nights}: {_read(who)} is at work here; wait until it is done") from None
-    except OSError as error:
-        raise InputError(f"{nights}: cannot hold nights: {error.strerror or error}") from error
-    try:
-        RunFolder(nights).write(who.name, [f"{work} (process {getpid()} on {socket.gethostname()})"])
-        yield
-    finally:
-        with suppress(OSError):
-            who.unlink(missing_ok=True)
-        lock.release()
+    busy = f"{nights}: {_read(who)} is at work here; wait until it is done"
+    with locked(nights / ".lock", busy, f"{nights}: cannot hold nights"):
+        try:
+            RunFolder(nights).write(who.name, [f"{work} (process {getpid()} on {socket.gethostname()})"])
+            yield
+        finally:
+            with suppress(OSError):
+                who.unlink(missing_ok=True)
 
 
 def _read(who: Path) -> str:

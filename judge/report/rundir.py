@@ -10,9 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from judge.errors import InputError, StoreError
+from judge.lock import locked
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
 # break files for others; they only occur inside JSON strings, where the escape means the same.
@@ -41,20 +40,9 @@ class RunFolder:
     @contextmanager
     def locked(self, wait: float = 0) -> Iterator[None]:
         """Holds the folder for this process; raises InputError when another holds it after `wait` seconds."""
-        lock = FileLock(self.path / ".lock", thread_local=False)
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=wait)
-        except Timeout:
-            raise InputError(
-                f"{self.path}: another judge is working on this run; wait for it or name another --out"
-            ) from None
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be a run's folder: {error.strerror or error}") from error
-        try:
+        busy = f"{self.path}: another judge is working on this run; wait for it or name another --out"
+        with locked(self.path / ".lock", busy, f"{self.path}: cannot be a run's folder", wait):
             yield
-        finally:
-            lock.release()
 
     def check_free(self) -> None:
         """Raises InputError when another process holds the folder; creates nothing."""

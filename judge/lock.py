@@ -1,0 +1,32 @@
+"""Owns that one process at a time works on something: a run, a dataset, labels, the nights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from judge.errors import InputError
+
+
+@contextmanager
+def locked(lock: Path, busy: str, unusable: str, wait: float = 0) -> Iterator[None]:
+    """Holds the file `lock`, whose folder is made when absent, for this process.
+
+    Raises InputError: `busy` when another process holds it after `wait` seconds, and `unusable` with the
+    system's reason when there can be no such file.
+    """
+    held = FileLock(lock, thread_local=False)
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held.acquire(timeout=wait)
+    except Timeout:
+        raise InputError(busy) from None
+    except OSError as error:
+        raise InputError(f"{unusable}: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        held.release()
