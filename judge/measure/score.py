@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.measure.arrays import Coverage, build
 from judge.measure.bounds import pooled_bounds
-from judge.measure.formulas import Bools, Floats, dcg, earned, gains, quotient
+from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, gains, quotient
 from judge.measure.lists import NO_GRADE, Lists
 from judge.measure.measures import Measure, check_depth
 from judge.records import Judgment, Ranking, Scale, Score
@@ -92,6 +92,14 @@ class Scores:
         """(engines, queries, measures) value, low and high over the repeats, as `bounded_mean` has them."""
         value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
         return bounded_mean(value, low, high)
+
+    def difference_bounds(self, a: Ints, b: Ints, measure: int) -> tuple[Floats, Floats]:
+        """Return (pairs, queries) least and most of a - b on each query over all grades of the unjudged.
+
+        `a` and `b` are indexes of engines, (pairs,), `measure` is one of a measure. Repeats are averaged.
+        """
+        _, low, high = self.by_query()
+        return low[a, :, measure] - high[b, :, measure], high[a, :, measure] - low[b, :, measure]
 
 
 def score(
