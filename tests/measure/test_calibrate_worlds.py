@@ -174,7 +174,8 @@ def test_disagreeing_where_nothing_is_relevant_moves_no_mean(
         found.append(treatment(human[0], assessor[0], n))
     bias = np.mean([one.estimate for one in found]) - truth
     cover = np.mean([covered(one, truth) for one in found])
-    width = np.mean([one.high - one.low for one in found])
+    width_of = (one.high - one.low for one in found if one.high is not None and one.low is not None)
+    width = np.mean(list(width_of))
     print(
         f"\n{treatment.__name__}: truth {truth:.4f}, bias {bias:+.4f}, covers {cover:.4f}, width {width:.4f}"
     )
