@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -109,3 +112,27 @@ def test_both_readmes_promise_the_two_commands_of_a_fresh_machine() -> None:
     assert "pip install uv && uv run --all-extras pytest" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert "uv run --all-extras pytest" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert shutil.which("bash")
+
+
+def test_the_demo_installs_nothing_that_only_tests_need() -> None:
+    """`uv run` installs every default group unasked, and no extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "dependency-groups" not in project
+    assert "dev-dependencies" not in project["tool"].get("uv", {})
+    assert {"pytest", "mypy", "ruff"} <= {name.split(">")[0] for name in extras(project)["dev"]}
+    assert extras(project)["all"] == ["search-judge[dashscope,langchain,deepeval,parquet,web]"]
+
+
+def extras(project: dict[str, Any]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = project["project"]["optional-dependencies"]
+    return found
+
+
+def test_the_distribution_is_search_judge_and_the_command_is_judge() -> None:
+    installed = importlib.metadata.distribution("search-judge")
+    assert {entry.name for entry in installed.entry_points} == {"judge"}
+    files = [ROOT / name for name in (*READMES, "pyproject.toml")]
+    for file in (*files, *(ROOT / "judge").rglob("*.py"), *(ROOT / "tests").rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        for wrong in re.findall(r"(?<!search-)\bjudge\[[a-z,]+\]", text):
+            pytest.fail(f"{file}: {wrong} is the extra of another distribution")

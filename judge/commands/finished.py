@@ -106,7 +106,7 @@ def annotate(
     token: options.Token = None,
     opens: options.Open = False,
 ) -> None:
-    """Label pairs blind on a local page; what comes of it feeds judge agree. Needs judge[web]."""
+    """Label pairs blind on a local page; what comes of it feeds judge agree. Needs search-judge[web]."""
     from judge.annotate import serve
 
     serve.annotate(run, plan, who, serve.Address(host, port, token), opens, typer.echo)
