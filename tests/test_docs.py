@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -88,10 +89,43 @@ def test_every_command_runs(readme: str, tmp_path: Path) -> None:
 def test_every_python_snippet_runs(readme: str, tmp_path: Path) -> None:
     snippets = blocks(readme, "python")
     assert snippets
+    run("judge demo", tmp_path)
     for snippet in snippets:
         (tmp_path / "snippet.py").write_text(snippet, encoding="utf-8")
         printed = run("python snippet.py", tmp_path, PYTHONPATH=str(ROOT), COLUMNS="200")
         assert ("0.5 [{'rank': 1" if "integrations" in snippet else "nDCG@10") in printed
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP(rel=2)@10"])
+def test_the_snippet_for_ir_measures_gives_our_mean(tmp_path: Path, measure: str) -> None:
+    """Every third query has nothing relevant, one list is empty, and the engine broke on one query."""
+    results = [
+        {
+            "query_id": f"q{number}",
+            "query": f"query {number}",
+            "engines": {"compass": found, "other": found[:1]},
+        }
+        for number in range(9)
+        for found in [[{"snippet": f"{number}.{rank} grade={rank * (number % 3)}"} for rank in (0, 1, 0, 1)]]
+    ]
+    results[1]["engines"] = {**dict(results[1]["engines"]), "compass": []}  # type: ignore[call-overload]
+    results[2]["engines"] = {**dict(results[2]["engines"]), "compass": {"error": "HTTP 503"}}  # type: ignore[call-overload]
+    write_rows(tmp_path / "d.jsonl", results)
+    with LoopbackServer(says_its_grade) as server:
+        run(
+            f"judge run d.jsonl -m openai:m --out runs/demo --measures '{measure}'", tmp_path,
+            OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY="k",
+        )  # fmt: skip
+    summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text(encoding="utf-8"))
+    mean = summary["engines"]["compass"]["measures"][measure]["mean"]
+    snippet = next(each for each in blocks("README.md", "python") if "ir_measures" in each)
+    (tmp_path / "snippet.py").write_text(snippet.replace("nDCG@10", measure), encoding="utf-8")
+    printed = run("python snippet.py", tmp_path)
+    assert float(printed.rstrip("}\n").rpartition(": ")[2]) == pytest.approx(mean, abs=1e-12)
+    everything = snippet.replace("nDCG@10", measure).replace(" if qrel.query_id in queries", "")
+    (tmp_path / "snippet.py").write_text(everything, encoding="utf-8")
+    printed = run("python snippet.py", tmp_path)
+    assert float(printed.rstrip("}\n").rpartition(": ")[2]) < mean - 0.1
 
 
 @pytest.mark.parametrize("readme", READMES)
