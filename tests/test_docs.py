@@ -99,17 +99,15 @@ def test_every_python_snippet_runs(readme: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP(rel=2)@10"])
 def test_the_snippet_for_ir_measures_gives_our_mean(tmp_path: Path, measure: str) -> None:
     """Every third query has nothing relevant, one list is empty, and the engine broke on one query."""
-    results = [
-        {
-            "query_id": f"q{number}",
-            "query": f"query {number}",
-            "engines": {"compass": found, "other": found[:1]},
+    results: list[dict[str, Any]] = []
+    for number in range(9):
+        lists: dict[str, Any] = {
+            engine: [{"snippet": f"{number}.{rank} grade={rank % 2 * (number % 3)}"} for rank in range(depth)]
+            for engine, depth in (("compass", 4), ("other", 1))
         }
-        for number in range(9)
-        for found in [[{"snippet": f"{number}.{rank} grade={rank * (number % 3)}"} for rank in (0, 1, 0, 1)]]
-    ]
-    results[1]["engines"] = {**dict(results[1]["engines"]), "compass": []}  # type: ignore[call-overload]
-    results[2]["engines"] = {**dict(results[2]["engines"]), "compass": {"error": "HTTP 503"}}  # type: ignore[call-overload]
+        results.append({"query_id": f"q{number}", "query": f"query {number}", "engines": lists})
+    results[1]["engines"]["compass"] = []
+    results[2]["engines"]["compass"] = {"error": "HTTP 503"}
     write_rows(tmp_path / "d.jsonl", results)
     with LoopbackServer(says_its_grade) as server:
         run(
