@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from judge.dataset import trec
 from judge.dataset.labels import match, read_labels, to_label
 from judge.errors import InputError
 from judge.measure.calibrate import plan as draw
+from judge.measure.calibrate import reserve
 from judge.records import ScaleName
 from judge.report import files, plan, reload, results
-from judge.report.agreement import People, agreement_json
+from judge.report.agreement import People, agreement_json, queries_without_value
 from judge.report.bare import Side, grades, held_of
 from judge.report.rundir import RunFolder, dump
 from judge.report.together import together
@@ -111,11 +113,31 @@ def agree_without_run(
     return agreement_json(held, people, bare=True)
 
 
-def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Path:
-    """Draws `count` of the run's queries and writes the file for people to grade their pairs in.
+@dataclass(frozen=True, slots=True)
+class LabellingPlan:
+    """A file of pairs to label: those of `count` queries, then of `reserve` more.
+
+    The reserve is for queries that turn out to have no value: by the assessor's grades `measure` has none
+    on `without` of the run's `queries`.
+    """
+
+    path: Path
+    count: int
+    reserve: int
+    measure: str
+    without: int
+    queries: int
+
+
+def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:
+    """Draw `count` of the run's queries and a reserve, and write the file for people to grade their pairs in.
 
     Raises InputError when the file exists already, or the run has fewer queries.
     """
     held = reload.load(RunFolder(path))
-    drawn = draw([pair.query.id for pair in to_label(held.pool)], count, seed)
-    return plan.write(out or path / "labels.csv", held.data, held.pool, drawn, seed)
+    query_ids = {pair.query.id for pair in to_label(held.pool)}
+    without, measure = queries_without_value(held)
+    more = reserve(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
+    drawn = draw(list(query_ids), count + more, seed)
+    file = plan.write(out or path / "labels.csv", held.data, held.pool, drawn, seed)
+    return LabellingPlan(file, count, more, measure, without, len(query_ids))

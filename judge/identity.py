@@ -15,6 +15,8 @@ from judge.records import Dataset
 
 # Named by the fingerprint of what they hold, so that a file may be moved between two runs.
 _PLACES = frozenset({"data", "topics", "docs", "trec_runs", "base_url"})
+#: The name on the Python package index, where `judge` is another project.
+_DISTRIBUTION = "search-judge"
 _LIBRARIES = ("openai", "dashscope", "langchain", "numpy")
 
 
@@ -53,7 +55,7 @@ def _feed(digest: hashlib._Hash, value: object) -> None:
 
 def versions() -> Mapping[str, str]:
     """The versions that a run was made with."""
-    found = {"judge": importlib.metadata.version("judge"), "python": platform.python_version()}
+    found = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
     for library in _LIBRARIES:
         try:
             found[library] = importlib.metadata.version(library)

@@ -1,10 +1,11 @@
-"""Owns the records that flow through judge: frozen, with no behaviour beyond what they derive.
+"""The records that flow through judge: frozen, with no behaviour beyond what they derive.
 
 Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
 """
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,6 +16,14 @@ LangChoice = Literal["auto", "zh", "en"]
 
 
 ScaleName = Literal["binary", "graded"]
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = 60
+
+
+def brief(value: object) -> str:
+    """Return the repr of a text or a tuple, cut where it is long: a record's repr is one short line."""
+    return _REPR.repr(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,9 @@ class Query:
     reference: str | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Query(id={brief(self.id)}, text={brief(self.text)}, lang={self.lang!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
@@ -65,6 +77,9 @@ class Snippet:
     docno: str = ""
     flags: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Snippet(id={brief(self.id)}, title={brief(self.title)}, text={brief(self.text)})"
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -81,6 +96,11 @@ class Ranking:
     error: str | None = None
     latency_ms: float | None = None
 
+    def __repr__(self) -> str:
+        error = f", error={brief(self.error)}" if self.error is not None else ""
+        whose = f"engine={brief(self.engine)}, query_id={brief(self.query_id)}"
+        return f"Ranking({whose}, snippets={len(self.snippets)}{error})"
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
@@ -90,6 +110,10 @@ class Dataset:
     rankings: tuple[Ranking, ...]
     engines: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = f"queries={len(self.queries)}, rankings={len(self.rankings)}"
+        return f"Dataset(engines={brief(self.engines)}, {counts})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +137,9 @@ class Pool:
     results: int
     pairs: tuple[Pair, ...]
     documents: Mapping[tuple[str, str], tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        return f"Pool(depth={self.depth}, pairs={len(self.pairs)}, results={self.results})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +235,11 @@ class Judgment:
     flags: tuple[str, ...] = ()
     served_model: str | None = None
     detail: str = ""
+
+    def __repr__(self) -> str:
+        pair = f"query_id={brief(self.query_id)}, snippet_id={brief(self.snippet_id)}"
+        came = f"grade={self.grade}" if self.error is None else f"error={brief(self.error)}"
+        return f"Judgment({pair}, repeat={self.repeat}, {came}, reason={brief(self.reason)})"
 
 
 @dataclass(frozen=True, slots=True)

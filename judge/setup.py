@@ -170,7 +170,7 @@ def _deepeval(config: Config, model: Model) -> Assessor:
         with redirect_stdout(io.StringIO()):  # it greets whoever imports it
             from judge.assess.deepeval import DeepEvalAssessor
     except ImportError as error:
-        raise SetupError(f"--assessor deepeval needs the extra judge[deepeval] ({error})") from error
+        raise SetupError(f"--assessor deepeval needs the extra search-judge[deepeval] ({error})") from error
     return DeepEvalAssessor(model, config.as_of)
 
 

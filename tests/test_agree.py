@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import judge
 from judge.cli import app
 from judge.errors import InputError
+from judge.measure.calibrate import plan, reserve
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import asking, command, fenced, numbered, says_its_grade, write_rows
 
@@ -546,3 +547,30 @@ def test_the_order_of_rows_and_labels_never_changes_a_byte(graded: Path, tmp_pat
     run = lexical(tmp_path, "graded", chance.sample(rows, len(rows)))
     judge.agree(run, labels(before, chance.sample(kept, len(kept)), lambda each: people[each["snippet_id"]]))
     assert (run / "agreement.json").read_bytes() == expected
+
+
+def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> None:
+    """Every fifth of 60 queries has nothing relevant: a plan of 20 draws more, and all of it is a prefix."""
+    rows = [
+        {"query_id": f"q{query}", "query": f"question {query}", "engine": engine, "rank": 1,
+         "snippet": f"text {query} {engine} grade={2 if query % 5 else 0}"}
+        for query in range(60)
+        for engine in ("bing", "baidu")
+    ]  # fmt: skip
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
+    assert done.returncode == 0, done.stderr
+    said = agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
+    more = reserve(20, 60, 12)
+    assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in said
+    assert "Fewer than 20" not in said
+    assert "by the assessor's grades nDCG@10 has none on 12 of 60, mostly where nothing is relevant" in said
+    drawn = list(dict.fromkeys(row["query_id"] for row in table(tmp_path / "plan.csv")))
+    assert drawn == list(plan([f"q{query}" for query in range(60)], 20 + more))
+
+
+def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain: Path, tmp_path: Path) -> None:
+    said = agree(plain, "--plan", 3, "--out", tmp_path / "plan.csv")
+    assert "plan.csv: 3 queries; fill in" in said
+    assert "in reserve" not in said
+    assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in said

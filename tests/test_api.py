@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,6 +42,39 @@ def test_a_run_gives_data_frames(tmp_path: Path) -> None:
     }  # fmt: skip
     assert len(outcome.queries) == 2 * 2 * 5
     assert outcome.incomplete is None
+
+
+def test_records_stand_on_one_line_of_a_notebook(tmp_path: Path) -> None:
+    long = "x" * 100_000
+    rows = [{"query": f"{number} {long}", "engine": "a", "snippet": long} for number in range(40)]
+    outcome = judge.run(rows, model="lexical", out=str(tmp_path / "x"), max_chars=200_000)
+    assert repr(outcome) == (
+        f"Outcome(folder={str(tmp_path / 'x')!r}, engines=('a',), queries=40, pairs=40, judgments=40)"
+    )
+    assert repr(outcome.scores) == (
+        "Scores(engines=('a',), queries=40, repeats=1,"
+        " measures=('nDCG@10', 'AP@10', 'P@5', 'RR@10', 'sDCG@10'))"
+    )
+    assert repr(outcome.data) == "Dataset(engines=('a',), queries=40, rankings=40)"
+    assert repr(outcome.pool) == "Pool(depth=10, pairs=40, results=40)"
+    records = outcome.pool.pairs[0], outcome.data.rankings[0], outcome.judgments[0], outcome.scores.coverage
+    for record in (*records, next(outcome.scores.rows()), outcome.scale):
+        assert len(repr(record)) < 400
+        assert "\n" not in repr(record)
+    failed = judge.Judgment("q", "s", 1, None, "", "timeout", "a", "v", {}, "", None)
+    assert repr(failed) == "Judgment(query_id='q', snippet_id='s', repeat=1, error='timeout', reason='')"
+
+
+def test_means_have_names_that_trackers_take(tmp_path: Path) -> None:
+    measures = ["nDCG@10", "AP(own,rel=2)@5", "RBP(p=0.8)@3"]
+    outcome = judge.run(ROWS, model="lexical", out=str(tmp_path / "x"), measures=measures)
+    means = outcome.means("a")
+    assert list(means) == ["nDCG_10", "AP_own_rel_2_5", "RBP_p_0.8_3"]
+    assert means["nDCG_10"] == outcome.engines.loc["a", "nDCG@10"]
+    # What MLflow lets a name have, besides blanks, slashes and colons.
+    assert all(re.fullmatch(r"[\w.-]+", name) for name in means)
+    with pytest.raises(judge.InputError, match="engine 'c' is not in the run; it has a, b"):
+        outcome.means("c")
 
 
 def test_it_runs_inside_a_running_event_loop(tmp_path: Path) -> None:

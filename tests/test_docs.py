@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,10 +89,41 @@ def test_every_command_runs(readme: str, tmp_path: Path) -> None:
 def test_every_python_snippet_runs(readme: str, tmp_path: Path) -> None:
     snippets = blocks(readme, "python")
     assert snippets
+    run("judge demo", tmp_path)
     for snippet in snippets:
         (tmp_path / "snippet.py").write_text(snippet, encoding="utf-8")
         printed = run("python snippet.py", tmp_path, PYTHONPATH=str(ROOT), COLUMNS="200")
         assert ("0.5 [{'rank': 1" if "integrations" in snippet else "nDCG@10") in printed
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP(rel=2)@10"])
+def test_the_snippet_for_ir_measures_gives_our_mean(tmp_path: Path, measure: str) -> None:
+    """Every third query has nothing relevant, one list is empty, and the engine broke on one query."""
+    results: list[dict[str, Any]] = []
+    for number in range(9):
+        lists: dict[str, Any] = {
+            engine: [{"snippet": f"{number}.{rank} grade={rank % 2 * (number % 3)}"} for rank in range(depth)]
+            for engine, depth in (("compass", 4), ("other", 1))
+        }
+        results.append({"query_id": f"q{number}", "query": f"query {number}", "engines": lists})
+    results[1]["engines"]["compass"] = []
+    results[2]["engines"]["compass"] = {"error": "HTTP 503"}
+    write_rows(tmp_path / "d.jsonl", results)
+    with LoopbackServer(says_its_grade) as server:
+        run(
+            f"judge run d.jsonl -m openai:m --out runs/demo --measures '{measure}'", tmp_path,
+            OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY="k",
+        )  # fmt: skip
+    summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text(encoding="utf-8"))
+    mean = summary["engines"]["compass"]["measures"][measure]["mean"]
+    snippet = next(each for each in blocks("README.md", "python") if "ir_measures" in each)
+    (tmp_path / "snippet.py").write_text(snippet.replace("nDCG@10", measure), encoding="utf-8")
+    printed = run("python snippet.py", tmp_path)
+    assert float(printed.rstrip("}\n").rpartition(": ")[2]) == pytest.approx(mean, abs=1e-12)
+    everything = snippet.replace("nDCG@10", measure).replace(" if qrel.query_id in queries", "")
+    (tmp_path / "snippet.py").write_text(everything, encoding="utf-8")
+    printed = run("python snippet.py", tmp_path)
+    assert float(printed.rstrip("}\n").rpartition(": ")[2]) < mean - 0.1
 
 
 @pytest.mark.parametrize("readme", READMES)
@@ -109,3 +144,27 @@ def test_both_readmes_promise_the_two_commands_of_a_fresh_machine() -> None:
     assert "pip install uv && uv run --all-extras pytest" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert "uv run --all-extras pytest" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert shutil.which("bash")
+
+
+def test_the_demo_installs_nothing_that_only_tests_need() -> None:
+    """`uv run` installs every default group unasked, and no extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "dependency-groups" not in project
+    assert "dev-dependencies" not in project["tool"].get("uv", {})
+    assert {"pytest", "mypy", "ruff"} <= {name.split(">")[0] for name in extras(project)["dev"]}
+    assert extras(project)["all"] == ["search-judge[dashscope,langchain,deepeval,parquet,web]"]
+
+
+def extras(project: dict[str, Any]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = project["project"]["optional-dependencies"]
+    return found
+
+
+def test_the_distribution_is_search_judge_and_the_command_is_judge() -> None:
+    installed = importlib.metadata.distribution("search-judge")
+    assert {entry.name for entry in installed.entry_points} == {"judge"}
+    files = [ROOT / name for name in (*READMES, "pyproject.toml")]
+    for file in (*files, *(ROOT / "judge").rglob("*.py"), *(ROOT / "tests").rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        for wrong in re.findall(r"(?<!search-)\bjudge\[[a-z,]+\]", text):
+            pytest.fail(f"{file}: {wrong} is the extra of another distribution")

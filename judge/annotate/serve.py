@@ -59,7 +59,7 @@ def annotate(run: Path, plan: Path | None, who: str, address: Address, opens: bo
 def _check_extra() -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
-        raise SetupError(f"judge annotate needs {' and '.join(missing)}: pip install 'judge[web]'")
+        raise SetupError(f"judge annotate needs {' and '.join(missing)}: pip install 'search-judge[web]'")
 
 
 def _listening(address: Address) -> socket.socket:

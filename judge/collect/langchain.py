@@ -136,7 +136,8 @@ def _made(module: str, cls: str, options: Mapping[str, Any], secrets: tuple[str,
         why = " ".join(mask(_why(error), *secrets).split())
         raise SetupError(
             f"langchain:{cls} cannot be made from {module!r}: {why:.200}"
-            f" (pip install 'judge[langchain]' and its package; options: [collect.engines.{cls}.options])"
+            " (pip install 'search-judge[langchain]' and its package; options:"
+            f" [collect.engines.{cls}.options])"
         ) from None
 
 

@@ -53,7 +53,9 @@ def agree(
 ) -> None:
     """Say whether the assessor judges as people do, and what its errors do to the engines."""
     from judge import finished
+    from judge.measure.calibrate import LEAST_LABELLED
     from judge.report import agreement_table
+    from judge.report.words import counted
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
@@ -62,8 +64,26 @@ def agree(
     if plan is None and (seed is not None or out is not None):
         raise InputError("--seed and --out go with --plan, which draws queries for labelling")
     if plan is not None:
-        path = finished.plan_labels(run, plan, seed or 0, out)
-        typer.echo(f"{path}: fill in the column 'grade', then: judge agree {run} --qrels {path}")
+        drawn = finished.plan_labels(run, plan, seed or 0, out)
+        size = counted(drawn.count, "query", "queries")
+        more = f" + {drawn.reserve} in reserve" if drawn.reserve else ""
+        typer.echo(
+            f"{drawn.path}: {size}{more}; fill in the column 'grade', then: judge agree {run} --qrels"
+            f" {drawn.path}"
+        )
+        if drawn.count < LEAST_LABELLED:
+            typer.echo(
+                f"Fewer than {LEAST_LABELLED} labelled queries say how far people agree, but correct no"
+                " engine's scores."
+            )
+        if drawn.reserve:
+            typer.echo(
+                "Label in the order of the file. The reserve makes up for queries that give no value: by the"
+                f" assessor's grades {drawn.measure} has none on {drawn.without} of"
+                f" {drawn.queries}, mostly where nothing is relevant. With all {drawn.count + drawn.reserve}"
+                f" labelled, {size} have a value with a probability of 95 % or more; stop earlier when"
+                f" {drawn.count} have one."
+            )
     elif qrels is not None:
         if run.is_file():
             shown = [measure] if measure else None
@@ -86,7 +106,7 @@ def annotate(
     token: options.Token = None,
     opens: options.Open = False,
 ) -> None:
-    """Label pairs blind on a local page; what comes of it feeds judge agree. Needs judge[web]."""
+    """Label pairs blind on a local page; what comes of it feeds judge agree. Needs search-judge[web]."""
     from judge.annotate import serve
 
     serve.annotate(run, plan, who, serve.Address(host, port, token), opens, typer.echo)

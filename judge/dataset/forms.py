@@ -196,7 +196,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise SetupError(f"{path}: Parquet needs pyarrow: pip install 'judge[parquet]'") from None
+        raise SetupError(f"{path}: Parquet needs pyarrow: pip install 'search-judge[parquet]'") from None
     try:
         source = parquet.ParquetFile(path)
         number = 0

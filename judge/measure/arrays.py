@@ -43,6 +43,10 @@ class Coverage:
     pooled: Ints
     unique: Ints
 
+    def __repr__(self) -> str:
+        engines, queries, repeats = self.graded.shape
+        return f"Coverage(engines={engines}, queries={queries}, repeats={repeats})"
+
     @property
     def missing(self) -> Bools:
         """Where there is no list to measure; an empty list is one."""

@@ -1,4 +1,4 @@
-"""Owns correcting the assessor: what engines would score by people's grades, from grades on some queries.
+"""The correction of an assessor: what engines would score by people's grades, from grades on some queries.
 
 The unit is the query. On the labelled queries a measure has a value y by people's grades and a value f
 by the assessor's; on the rest only f. `judge.measure.correction` makes a mean of them, for each engine
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -20,13 +20,18 @@ import numpy as np
 from judge.errors import InputError
 from judge.measure.correction import ROUNDING, Corrected, Sample, correct
 from judge.measure.formulas import Bools, Floats
-from judge.measure.resampling import holm
 
-#: With fewer labelled queries nothing is corrected, with fewer than enough a warning is given.
+#: With fewer labelled queries nothing is corrected, nor where people's grades give fewer of them a value;
+#: with fewer than enough values a warning is given.
 LEAST_LABELLED = 20
+LEAST_VALUES = 15
 ENOUGH_LABELLED = 50
+#: Two engines that people's grades tell apart on fewer labelled queries get no interval.
+LEAST_DIFFERENT = 6
 #: How often an order may be called confirmed or reversed by chance: over all pairs of engines.
 ALPHA = 0.05
+#: How sure a reserve is to be enough, and of the share of queries that it is for.
+_SURE = 0.95
 
 Outcome = Literal["confirmed", "reversed", "decided", "open"]
 
@@ -47,9 +52,12 @@ class CorrectedPair:
 
     Where the assessor has no order, `b` is not better by the corrected difference; ties of both go by
     name. `assessor` is the mean of a - b by the assessor's grades over the `assessor_n` queries where both
-    have a value, `corrected` the mean of a - b by people's. `p_holm` is its p adjusted over all pairs
-    (Holm 1979). The `outcome` says what became of the assessor's order: confirmed or reversed when
-    `p_holm` is below 0.05, or decided where it had none, else open.
+    have a value, `corrected` the mean of a - b by people's. Its interval is simultaneous: with probability
+    95 % the intervals of all pairs hold their differences (Bonferroni's, Dunn 1961, JASA 56, 52), and
+    `p_adjusted` is p times the number of pairs, at most 1. The `outcome` says what became of the assessor's
+    order: confirmed or reversed when the interval leaves out 0, which is when `p_adjusted` is below 0.05,
+    or decided where it had none, else open. On `different` labelled queries people's grades tell the two
+    apart; there is no interval, and the outcome is open, when these are fewer than `LEAST_DIFFERENT`.
     """
 
     a: str
@@ -57,7 +65,8 @@ class CorrectedPair:
     assessor: float
     assessor_n: int
     corrected: Corrected
-    p_holm: float
+    different: int
+    p_adjusted: float | None
     outcome: Outcome
 
 
@@ -86,9 +95,9 @@ def calibrate(engines: Sequence[str], labelled: Bools, human: Floats, assessor: 
     labelled queries and on the rest. (PPI++ for a ratio, linearised by the delta method; where every
     value is known it is PPI++ for a mean. An engine that broke on a query has no value by either.)
 
-    Raises `InputError` when fewer than `LEAST_LABELLED` labelled queries have a value by people for an
-    engine or a pair of engines, or no query has one by the assessor; `ValueError` when the arrays don't
-    fit together or hold infinity.
+    Raises `InputError` when fewer than `LEAST_LABELLED` queries are labelled, fewer than `LEAST_VALUES`
+    of them have a value by people for an engine or a pair of engines, or no query has one by the
+    assessor; `ValueError` when the arrays don't fit together or hold infinity.
     """
     _check(engines, labelled, human, assessor)
     order = sorted(range(len(engines)), key=engines.__getitem__)
@@ -118,6 +127,21 @@ def plan(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]
     return tuple(sorted(queries, key=lot)[:count])
 
 
+def reserve(count: int, queries: int, without: int) -> int:
+    """Return how many queries to draw beyond `count`, so that `count` of them are likely to have a value.
+
+    By the assessor's grades `without` of `queries` have none. The share is taken at its upper confidence
+    limit (95 %, one-sided; Clopper & Pearson 1934, Biometrika 26, 404), for people can find nothing
+    relevant more often than the assessor does. Of the queries drawn, at least `count` have a value with
+    probability 95 %, by the binomial distribution, or all are drawn. 0 where `without` is 0.
+    """
+    from scipy.special import bdtr, betaincinv
+
+    share = betaincinv(without + 1, queries - without, _SURE) if without < queries else 1.0
+    most = queries - count if without else 0
+    return next((more for more in range(most) if bdtr(more, count + more, share) >= _SURE), most)
+
+
 def _check(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> None:
     if not engines or len(set(engines)) < len(engines):
         raise ValueError(f"expected engines with different names, got {list(engines)}")
@@ -143,12 +167,12 @@ def _turned(pair: Sample) -> Sample:
     return Sample(pair.engines[::-1], 0.0 - pair.human, 0.0 - pair.assessor, 0.0 - pair.rest)
 
 
-def _settled(pair: Sample) -> tuple[Sample, Corrected]:
+def _settled(pair: Sample, level: float) -> tuple[Sample, Corrected]:
     """The pair and its correction; where the assessor has no order, the better one by people first."""
-    corrected = correct(pair, 0.95)
+    corrected = correct(pair, level)
     if pair.lead or corrected.estimate >= -ROUNDING:
         return pair, corrected
-    return _turned(pair), correct(_turned(pair), 0.95)
+    return _turned(pair), correct(_turned(pair), level)
 
 
 def _warnings(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -161,13 +185,18 @@ def _warnings(samples: Sequence[Sample]) -> tuple[str, ...]:
     more = f"`judge agree RUN --plan {min(ENOUGH_LABELLED, labelled + rest)}` draws the queries to label"
     if not rest:
         more = "the run has no more to label"
-    if least.usable < LEAST_LABELLED:
+    if labelled < LEAST_LABELLED:
         raise InputError(
-            f"correcting the assessor needs {LEAST_LABELLED} labelled queries with a value for"
-            f" {_named(least)} and has {least.usable} (of {labelled}): {more}"
+            f"correcting the assessor needs {LEAST_LABELLED} wholly labelled queries and has {labelled};"
+            f" label {LEAST_LABELLED - labelled} more: {more}"
+        )
+    have = f"{least.usable} of {labelled} labelled queries have a value for {_named(least)}"
+    if least.usable < LEAST_VALUES:
+        raise InputError(
+            f"{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
+            f" assessor needs {LEAST_VALUES}; label at least {LEAST_VALUES - least.usable} more: {more}"
         )
     if least.usable < ENOUGH_LABELLED:
-        have = f"{least.usable} of {labelled} labelled queries have a value for {_named(least)}"
         return (f"{have}; with fewer than {ENOUGH_LABELLED} intervals can be a little too narrow: {more}",)
     return ()
 
@@ -182,17 +211,21 @@ def _engine(sample: Sample) -> CorrectedEngine:
 
 
 def _pairs(samples: Sequence[Sample]) -> Iterator[CorrectedPair]:
-    settled = [_settled(sample) for sample in samples]
-    adjusted = holm(np.array([corrected.p for _, corrected in settled]))
-    for (sample, corrected), p in zip(settled, adjusted.tolist(), strict=True):
+    for each in samples:
+        sample, corrected = _settled(each, 1 - ALPHA / len(samples))
+        different = int((np.abs(sample.human) > ROUNDING).sum())
+        if different < LEAST_DIFFERENT:
+            corrected = replace(corrected, low=None, high=None, p=None)
         (a, b), seen = sample.engines, sample.seen
-        outcome = _outcome(sample.lead, corrected.estimate, p)
-        yield CorrectedPair(a, b, float(seen.mean()), seen.size, corrected, p, outcome)
+        p = None if corrected.p is None else min(1.0, corrected.p * len(samples))
+        outcome = _outcome(sample.lead, corrected)
+        yield CorrectedPair(a, b, float(seen.mean()), seen.size, corrected, different, p, outcome)
 
 
-def _outcome(lead: int, difference: float, p: float) -> Outcome:
-    if p >= ALPHA:
+def _outcome(lead: int, corrected: Corrected) -> Outcome:
+    low, high = corrected.low, corrected.high
+    if low is None or high is None or low <= 0 <= high:
         return "open"
     if not lead:
         return "decided"
-    return "confirmed" if difference > 0 else "reversed"
+    return "confirmed" if low > 0 else "reversed"

@@ -1,8 +1,8 @@
-"""Owns correcting one mean: people's values on some queries, the assessor's on all.
+"""The correction of one mean: people's values on some queries, the assessor's on all.
 
-Prediction-powered inference takes what the assessor says about the rest and adds what it was wrong by
-on the labelled queries, so that its bias cancels: a good assessor narrows the interval, a bad one leaves
-it as wide as people's values alone make it. This holds when the labelled queries are a random sample.
+Prediction-powered inference takes the assessor's mean over the rest and adds its mean error on the
+labelled queries, so that its bias cancels: a good assessor narrows the interval, a bad one leaves it as
+wide as people's values alone make it. This holds when the labelled queries are a random sample.
 (Angelopoulos et al., Science 2023; PPI++: Angelopoulos, Duchi & Zrnic, arXiv 2311.01453.)
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.measure.formulas import Floats
+from judge.measure.formulas import Floats, quotient
 
 #: Numbers closer than this differ by rounding.
 ROUNDING = 1e-12
@@ -25,19 +25,20 @@ class Corrected:
     `weight` is PPI++'s lambda, from 0 (people's grades alone) to 1. `labelled` queries have a value by
     people's grades; `undefined` ones were labelled, too, but have none; `rest` counts the others. On
     `filled` of all these queries the assessor's grades give no value. `p` is of the two-sided t test
-    that the mean is 0, which asks something of differences only.
+    that the mean is 0, which asks something of differences only. `low`, `high` and `p` are None where
+    the labelled queries are all alike: then nothing says how far others differ.
     """
 
     estimate: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     se: float
     weight: float
     labelled: int
     undefined: int
     rest: int
     filled: int
-    p: float
+    p: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +69,16 @@ class Sample:
 
 
 def correct(sample: Sample, level: float) -> Corrected:
-    """The mean by people's grades: PPI++ with the weight that its power tuning finds, from 0 to 1.
+    """Return the mean by people's grades: PPI++ with the weight that its power tuning finds, from 0 to 1.
 
-    The interval holds the mean with probability `level` by the t distribution with one degree of freedom
-    fewer than labelled queries. The variance of the assessor's values, by which the weight divides, is
-    taken over all queries: over the labelled ones alone it would overrate an assessor whose rare gross
-    errors none of them shows. The weight is 0, and the answer that of a t test on people's values, when
-    the assessor's are all equal or the rest has fewer than 2. Labelled queries that are all alike leave
-    an interval of no width, and a p of 0, or of 1 where the mean is 0.
+    The interval holds the mean with probability `level`, by the t distribution with one degree of freedom
+    fewer than queries with a value by people. The labelled queries' part of its variance is the
+    jackknife's, which fits the weight anew without each of them (Sitter 1997, JASA 92, 780, for the
+    regression estimator from two samples): a weight that is taken as given makes the interval cover too
+    rarely when few queries are labelled. The variance of the assessor's values, by which the weight
+    divides, is taken over all queries: over the labelled ones alone it would overrate an assessor whose
+    rare gross errors none of them shows. The weight is 0, and the answer that of a t test on people's
+    values, when the assessor's are all equal or the rest has fewer than 2.
 
     People need a value on at least 2 labelled queries, the assessor on at least 1. Either may be NaN
     elsewhere: see `judge.measure.calibrate.calibrate` for why that is sound.
@@ -90,18 +93,18 @@ def correct(sample: Sample, level: float) -> Corrected:
     everywhere = np.concatenate([sample.assessor, sample.rest])
     centred = np.where(np.isnan(everywhere), 0.0, everywhere - sample.seen.mean()) * size / n
     here, there = centred[:size], centred[size:]
-    weight = _weight(error, here, there)
+    weight, without = _weights(error, here, there)
     # With one degree of freedom for each query that has a value: over these it is the variance of a mean.
-    variance = float(np.var(error - weight * here)) / size * n / (n - 1)
+    variance = float(np.var(without)) * (size - 1) ** 2 / size * n / (n - 1)
     if weight:
         mean += weight * float(there.mean() - here.mean())
         variance += weight**2 * float(there.var(ddof=1)) / rest
-    se = variance**0.5
+    se = variance**0.5 if variance > ROUNDING**2 else 0.0
     margin = float(stdtrit(n - 1, (1 + level) / 2)) * se
     return Corrected(
         estimate=mean,
-        low=mean - margin,
-        high=mean + margin,
+        low=mean - margin if se else None,
+        high=mean + margin if se else None,
         se=se,
         weight=weight,
         labelled=n,
@@ -112,19 +115,27 @@ def correct(sample: Sample, level: float) -> Corrected:
     )
 
 
-def _weight(error: Floats, here: Floats, there: Floats) -> float:
-    """The weight with the least variance: cov(y, f) / ((1 + n/N) var f), kept within 0 and 1."""
-    everywhere = np.concatenate([here, there])
-    if there.size < 2 or np.ptp(everywhere) <= ROUNDING:
-        return 0.0
-    covariance = float(np.cov(error, here)[0, 1])
-    ratio = 1 + here.size / there.size
-    return float(np.clip(covariance / (ratio * everywhere.var(ddof=1)), 0.0, 1.0))
+def _weights(error: Floats, here: Floats, there: Floats) -> tuple[float, Floats]:
+    """The weight with the least variance, and the estimate's shift without each labelled query.
+
+    The weight is cov(y, f) / ((1 + n/N) var f), kept within 0 and 1. The shifts are (labelled,).
+    """
+    # The first entry leaves nothing out, each other one a labelled query.
+    left = error.size - np.concatenate([[0.0], np.ones(error.size)])
+    errors, values, products, squares = (
+        array.sum() - np.concatenate([[0.0], array]) for array in (error, here, error * here, here**2)
+    )
+    if there.size < 2 or np.ptp(np.concatenate([here, there])) <= ROUNDING:
+        return 0.0, errors[1:] / left[1:]
+    every = left + there.size
+    covariance = (products - errors * values / left) / np.maximum(1, left - 1)
+    variance = (squares + there @ there - (values + there.sum()) ** 2 / every) / (every - 1)
+    weight = np.clip(quotient(covariance, (1 + left / there.size) * variance, 0.0), 0.0, 1.0)
+    shift = errors / left + weight * (there.mean() - values / left)
+    return float(weight[0]), shift[1:]
 
 
-def _p(mean: float, se: float, freedom: int) -> float:
+def _p(mean: float, se: float, freedom: int) -> float | None:
     from scipy.special import stdtr
 
-    if abs(mean) <= ROUNDING:
-        return 1.0
-    return 2 * float(stdtr(freedom, -abs(mean) / se)) if se else 0.0
+    return 2 * float(stdtr(freedom, -abs(mean) / se)) if se else None

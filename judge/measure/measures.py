@@ -86,6 +86,11 @@ class Measure:
         )
 
     @property
+    def export_name(self) -> str:
+        """The name in letters, digits, `_`, `.` and `-`, for trackers such as MLflow: `nDCG_10`."""
+        return re.sub(r"[^\w.-]+", "_", str(self)).strip("_")
+
+    @property
     def pool_free(self) -> bool:
         """Whether the value stays the same when engines join or leave the pool."""
         return self.own or KINDS[self.name].pool_free

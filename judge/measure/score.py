@@ -17,7 +17,7 @@ from judge.measure.bounds import pooled_bounds
 from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, gains, quotient
 from judge.measure.lists import NO_GRADE, Lists
 from judge.measure.measures import Measure, check_depth
-from judge.records import Judgment, Ranking, Scale, Score
+from judge.records import Judgment, Ranking, Scale, Score, brief
 
 _ARRAYS = ("value", "low", "high", "judged")
 
@@ -44,6 +44,13 @@ class Scores:
     high: Floats
     judged: Floats
     coverage: Coverage
+
+    def __repr__(self) -> str:
+        measures = brief(tuple(map(str, self.measures)))
+        return (
+            f"Scores(engines={brief(self.engines)}, queries={len(self.queries)},"
+            f" repeats={len(self.repeats)}, measures={measures})"
+        )
 
     def rows(self) -> Iterator[Score]:
         """One record per engine, query, repeat and measure, in that order; NaN becomes None."""

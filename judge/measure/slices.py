@@ -24,6 +24,7 @@ Columns = Mapping[str, Mapping[str, str]]
 #: A column with more values than this names queries rather than kinds of queries.
 MOST_VALUES = 20
 _LANG = "lang"
+_DATASET_LANG = "lang (dataset)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +120,16 @@ def _number(value: float) -> float | None:
 
 
 def _columns(queries: Mapping[str, Query], noted: Columns) -> dict[str, dict[str, frozenset[str]]]:
-    """The query ids of every value of every column that divides the queries; `lang` comes first."""
+    """The query ids of every value of every column that divides the queries; `lang` comes first.
+
+    A column `lang` of the dataset that says of each query what was detected is left out.
+    """
     members: dict[str, dict[str, set[str]]] = {_LANG: {}}
     for query in queries.values():
         for column, value in _kinds(query, noted):
             members.setdefault(column, {}).setdefault(value, set()).add(query.id)
+    if members.get(_DATASET_LANG) == members[_LANG]:
+        del members[_DATASET_LANG]
     return {
         column: {value: frozenset(ids) for value, ids in values.items()}
         for column, values in sorted(members.items(), key=lambda item: (item[0] != _LANG, item[0]))

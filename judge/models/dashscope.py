@@ -23,7 +23,7 @@ try:
     from dashscope.v2.errors import APIConnectionError
 except ImportError as error:
     raise SetupError(
-        "dashscope: models need an extra: pip install 'judge[dashscope]'"
+        "dashscope: models need an extra: pip install 'search-judge[dashscope]'"
         " (in a checkout: uv sync --extra dashscope)"
     ) from error
 

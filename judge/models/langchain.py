@@ -35,7 +35,7 @@ try:
     from pydantic import SecretStr
 except ImportError as error:
     raise SetupError(
-        "langchain: models need an extra: pip install 'judge[langchain]'"
+        "langchain: models need an extra: pip install 'search-judge[langchain]'"
         " (in a checkout: uv sync --extra langchain)"
     ) from error
 

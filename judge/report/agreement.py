@@ -1,4 +1,4 @@
-"""Owns what agreement with people looks like in agreement.json, and how it is worked out from a run."""
+"""The content of agreement.json, and how it is computed from a run and people's labels."""
 
 from __future__ import annotations
 
@@ -91,6 +91,24 @@ def agreement_json(held: Held, people: People, *, bare: bool = False) -> dict[st
     }
 
 
+def queries_without_value(held: Held) -> tuple[int, str]:
+    """Return how many queries that have something to label give no value by the assessor's grades.
+
+    It is counted for the two engines and the measure, which is returned too, that have the fewest queries
+    with a value: nDCG and AP have none where nothing is relevant, and no measure where an engine failed.
+    0 and "" when no measure compares engines.
+    """
+    measures = [measure for measure in held.asked.measures if measure.compares]
+    if not (measures and held.data.engines):
+        return 0, ""
+    queries = {pair.query.id for pair in to_label(held.pool)}
+    scores = _scores(held, held.judgments, held.asked.scale, measures).of_queries(queries)
+    known = (~np.isnan(scores.by_query()[0])).astype(np.int64)
+    fewest = [int((known[..., at] @ known[..., at].T).min()) for at in range(len(measures))]
+    at = int(np.argmin(fewest))
+    return len(queries) - fewest[at], str(scores.measures[at])
+
+
 def _of_text(held: Held, people: People) -> People:
     """People's grades of snippets with text; the others have grade 0 for them as for the assessor."""
     every = [(pair.query.id, pair.snippet.id) for pair in held.pool.pairs]
@@ -144,7 +162,6 @@ def _gap(found: BiasGap | None) -> dict[str, Any] | None:
         "favoured": found.favoured,
         "other": found.other,
         "difference": estimate(found.difference),
-        "p_holm": found.p_holm,
     }
 
 
@@ -251,7 +268,8 @@ def _calibration(found: Calibration) -> dict[str, Any]:
                 "assessor_n": pair.assessor_n,
                 **_corrected(pair.corrected),
                 "p": pair.corrected.p,
-                "p_holm": pair.p_holm,
+                "different": pair.different,
+                "p_adjusted": pair.p_adjusted,
                 "outcome": pair.outcome,
                 "verdict": _VERDICTS[pair.outcome],
             }

@@ -1,4 +1,4 @@
-"""Owns `judge agree` on the terminal: whether the assessor judges as people do, plain words first."""
+"""What `judge agree` prints: whether the assessor judges as people do, plain words first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from rich.text import Text
 
 from judge.dataset.clean import visible
 from judge.errors import InputError
-from judge.measure.bias import ALPHA
 from judge.measure.measures import parse
 from judge.report import words
 from judge.report.engines_table import correction, orders
@@ -116,14 +115,16 @@ def _favoured(found: Row) -> Iterator[str]:
         return
     cell, favoured, other = gap["difference"], gap["favoured"], gap["other"]
     size = f"{cell['value']:.3f}{words.interval(cell['ci95'])} {_unit(found)}"
-    if gap["p_holm"] is not None and gap["p_holm"] < ALPHA:
+    if _clear_side(cell) > 0:
         yield (
             f"The assessor favours {favoured} over {other} by {size}, more than chance explains: a difference"
             " between engines may come from that."
         )
-    elif cell["ci95"]:
+    else:
+        why = "" if cell["ci95"] else f" ({cell['why']})"
         yield (
-            f"No engine is clearly favoured; of all pairs the widest gap is {favoured} over {other}, {size}."
+            f"No engine is clearly favoured; of all pairs the widest gap is {favoured} over {other},"
+            f" {size}{why}."
         )
 
 

@@ -1,4 +1,4 @@
-"""Owns what people's labels make of the engines, on the terminal: their order and corrected scores."""
+"""What `judge agree` prints of the engines: their order by people's labels and their corrected scores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.dataset.clean import visible
+from judge.measure.calibrate import LEAST_DIFFERENT
 from judge.report import words
 from judge.report.charts.texts import mean_of
 from judge.report.table import between
@@ -73,13 +74,21 @@ def correction(found: Row, measure: str, without_text: int) -> Iterator[str | Ta
     yield _corrections(found, measure)
     yield "This holds if the labelled queries were drawn at random (judge agree RUN --plan)."
     yield from found["warnings"]
+    if len(found["comparisons"]) > 1:
+        yield "The ranges of differences hold for all pairs at once, those of engines for each one alone."
+    few = [(row["a"], row["b"]) for row in found["comparisons"] if row["different"] < LEAST_DIFFERENT]
+    if few:
+        yield (
+            f"No range, for people's grades tell them apart on fewer than {LEAST_DIFFERENT} labelled queries:"
+            f" {_listed(few, ' and ')}"
+        )
     yield from _outcomes(found["comparisons"])
 
 
 def _corrections(found: Row, measure: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(mean_of(measure), overflow="fold")
-    for name in ("assessor", "corrected", "95 % range", "p (Holm)"):
+    for name in ("assessor", "corrected", "95 % range", "p (adjusted)"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("assessor's order", no_wrap=True)
     for engine, row in found["engines"].items():
@@ -88,7 +97,7 @@ def _corrections(found: Row, measure: str) -> Table:
     for row in found["comparisons"]:
         pair = Text(visible(f"{row['a']} - {row['b']}"))
         means = f"{row['assessor']:+.4f}", f"{row['corrected']:+.4f}", between(row["ci95"], "+.3f")
-        table.add_row(pair, *means, words.chance(row["p_holm"]), row["outcome"])
+        table.add_row(pair, *means, words.chance(row["p_adjusted"]), row["outcome"])
     return table
 
 

@@ -1,4 +1,4 @@
-"""Owns what a run comes to: the record that Python callers get and that every file is written from."""
+"""The record of a finished run: what Python callers get and every file is written from."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import Incomplete
+from judge.errors import Incomplete, InputError
+from judge.measure.measures import parse
 from judge.measure.panel import Members
 from judge.measure.score import Scores
-from judge.records import Dataset, Judgment, Pool, Scale
+from judge.records import Dataset, Judgment, Pool, Scale, brief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,6 +91,26 @@ class Outcome:
                 }
             )
         return pd.DataFrame(rows).astype({"grade": "Int64"}) if rows else pd.DataFrame()
+
+    def means(self, engine: str) -> dict[str, float]:
+        """Return the engine's mean by each measure that has one, under names that trackers take.
+
+        `mlflow.log_metrics(outcome.means("bing"))` logs `nDCG_10`, for MLflow refuses the `@` of
+        `nDCG@10`. Raises InputError for an engine that is not in the run.
+        """
+        if engine not in self.summary["engines"]:
+            raise InputError(f"engine {engine!r} is not in the run; it has {', '.join(self.data.engines)}")
+        cells = self.summary["engines"][engine]["measures"]
+        return {
+            parse(name).export_name: cell["mean"] for name, cell in cells.items() if cell["mean"] is not None
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Outcome(folder={str(self.folder)!r}, engines={brief(self.data.engines)},"
+            f" queries={len(self.data.queries)}, pairs={len(self.pool.pairs)},"
+            f" judgments={len(self.judgments)})"
+        )
 
     def _repr_html_(self) -> str:
         """The engines' table, as a notebook shows it."""

@@ -1,4 +1,4 @@
-"""Owns the file that people fill in with their own grades: what an assessor sees, and nothing else.
+"""The file that people fill in with their own grades: what an assessor sees, and nothing else.
 
 Neither engine nor rank nor verdict is in it, and its order says nothing of them. What comes back is
 read by `judge.dataset.labels`.
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from judge.dataset.cells import cell
+from judge.dataset.cells import cell, inert
 from judge.dataset.identifiers import short_hash
 from judge.dataset.labels import to_label
 from judge.errors import InputError
@@ -62,7 +62,10 @@ def write(path: Path, data: Dataset, pool: Pool, query_ids: Sequence[str], seed:
     text = io.StringIO(newline="")
     lines = csv.writer(text)
     lines.writerow(COLUMNS)
-    lines.writerows(map(fitting, row) for row in rows(data, pool, query_ids, seed))
+    lines.writerows(
+        [_dated(text) if name == "date" else fitting(text) for name, text in zip(COLUMNS, row, strict=True)]
+        for row in rows(data, pool, query_ids, seed)
+    )
     return RunFolder(path.parent).write(path.name, ["\ufeff", text.getvalue()])
 
 
@@ -70,6 +73,15 @@ def _shuffled(snippets: Iterable[Snippet], seed: int, query_id: str) -> list[Sni
     return sorted(snippets, key=lambda each: short_hash([str(seed), query_id, each.id], 16))
 
 
+def _dated(text: str) -> str:
+    """A date is for the eye alone: however a spreadsheet writes it, it is not read back."""
+    return inert(_fit(text))
+
+
 def fitting(text: str) -> str:
     """`text` as a cell that spreadsheets open, and save, as it is meant."""
-    return cell(_UNFIT.sub("\ufffd", text)[:_LONGEST])
+    return cell(_fit(text))
+
+
+def _fit(text: str) -> str:
+    return _UNFIT.sub("\ufffd", text)[:_LONGEST]

@@ -1,4 +1,4 @@
-"""Owns values of people and of an assessor to correct, and the numbers that come out."""
+"""Values of people and of an assessor to correct, and the numbers that come out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def corrected_mean(human: Floats, assessor: Floats, rest: Floats, level: float =
 
 
 def numbers(corrected: Corrected) -> list[float]:
-    return [corrected.estimate, corrected.low, corrected.high, corrected.se, corrected.weight, corrected.p]
+    """All but the counts, NaN for what is not known."""
+    ends = [float("nan") if end is None else end for end in (corrected.low, corrected.high, corrected.p)]
+    return [corrected.estimate, *ends[:2], corrected.se, corrected.weight, ends[2]]
 
 
 def graded(n: int, rest: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:

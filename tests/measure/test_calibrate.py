@@ -6,10 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from judge.errors import InputError
-from judge.measure.calibrate import ENOUGH_LABELLED, LEAST_LABELLED, calibrate, plan
+from judge.measure.calibrate import ENOUGH_LABELLED, LEAST_LABELLED, LEAST_VALUES, calibrate, plan, reserve
 from judge.measure.formulas import Bools, Floats
 from tests.measure.corrected import corrected_mean, floats, graded, numbers
 
@@ -58,18 +61,44 @@ def test_engines_and_pairs_are_corrected_means() -> None:
         assert engine.assessor_n == 260
     pair = found.pairs[1]
     y, f = human[2] - human[0], assessor[2] - assessor[0]
-    expected = corrected_mean(y[labelled], f[labelled], f[~labelled])
+    # Three pairs: each interval leaves out its difference in a third of 5 % of all cases.
+    expected = corrected_mean(y[labelled], f[labelled], f[~labelled], level=1 - 0.05 / 3)
     assert numbers(pair.corrected) == pytest.approx(numbers(expected))
     assert pair.assessor == pytest.approx(f.mean())
     assert pair.assessor_n == 260
 
 
 def test_p_is_adjusted_over_all_pairs() -> None:
-    found = calibrate(*engines_world())
-    least, middle, most = sorted(found.pairs, key=lambda pair: pair.corrected.p)
-    assert least.p_holm == pytest.approx(3 * least.corrected.p)
-    assert middle.p_holm == pytest.approx(max(least.p_holm, 2 * middle.corrected.p))
-    assert most.p_holm == pytest.approx(max(middle.p_holm, most.corrected.p))
+    pairs = calibrate(*engines_world()).pairs
+    raw = [pair.corrected.p for pair in pairs]
+    assert [pair.p_adjusted for pair in pairs] == pytest.approx(multipletests(raw, method="bonferroni")[1])
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5))
+def test_a_verdict_is_what_the_interval_shows(seed: int, engines: int) -> None:
+    chance = np.random.default_rng(seed)
+    shape = engines, 60
+    human = chance.binomial(5, chance.uniform(0.3, 0.7, (engines, 1)), shape) / 5
+    assessor = np.clip(human + chance.normal(0, 0.2, shape), 0, 1)
+    names = [f"e{number}" for number in range(engines)]
+    for pair in calibrate(names, np.arange(60) < 25, human, assessor).pairs:
+        low, high = pair.corrected.low, pair.corrected.high
+        assert low is not None
+        assert high is not None
+        assert pair.p_adjusted is not None
+        assert pair.outcome == ("confirmed" if low > 0 else "reversed" if high < 0 else "open")
+        assert (pair.p_adjusted < 0.05) == (pair.outcome != "open")
+
+
+@pytest.mark.parametrize(("different", "outcome"), [(5, "open"), (6, "confirmed")])
+def test_two_that_people_tell_apart_on_few_queries_get_no_verdict(different: int, outcome: str) -> None:
+    """On 20 labelled queries; by the t test six equal differences give p = 0.010, five p = 0.021."""
+    human = np.zeros((2, 40))
+    human[0, :different] = 1
+    assessor = np.stack([np.ones(40), np.zeros(40)])
+    (pair,) = calibrate(["a", "b"], np.arange(40) < 20, human, assessor).pairs
+    assert (pair.outcome, pair.different) == (outcome, different)
+    assert (pair.corrected.low is None) == (pair.p_adjusted is None) == (outcome == "open")
 
 
 def test_the_order_of_engines_changes_nothing() -> None:
@@ -99,14 +128,15 @@ def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]
     (pair,) = calibrate(names, labelled, human[:2], twins).pairs
     assert ((pair.a, pair.b), pair.outcome) == (tuple(names), "decided")
     assert pair.corrected.estimate > 0
-    assert pair.p_holm < 0.05
+    assert pair.p_adjusted is not None
+    assert pair.p_adjusted < 0.05
 
 
 def test_a_tie_that_people_s_labels_leave_is_open() -> None:
     _, labelled, human, assessor = engines_world()
     (pair,) = calibrate(["y", "x"], labelled, human[[0, 0]], assessor[[0, 0]]).pairs
     assert ((pair.a, pair.b), pair.outcome) == (("x", "y"), "open")
-    assert (pair.corrected.estimate, pair.corrected.p, pair.p_holm) == (0, 1, 1)
+    assert (pair.corrected.estimate, pair.corrected.low, pair.p_adjusted) == (0, None, None)
     # The second is a little better, for people, than chance alone would make it: still open, and first.
     little = human[0] + np.where(np.arange(260) % 2, 0.11, -0.1)
     for names in (["x", "y"], ["y", "x"]):
@@ -177,14 +207,24 @@ def test_human_values_of_queries_that_are_not_labelled_are_ignored() -> None:
 
 def test_too_few_labels_are_refused_with_what_to_do() -> None:
     names, labelled, human, assessor = engines_world(LEAST_LABELLED - 1)
-    message = r"needs 20 labelled .* engine 'a' and has 19 \(of 19\): `judge agree RUN --plan 50`"
+    message = "needs 20 wholly labelled queries and has 19; label 1 more: `judge agree RUN --plan 50` draws"
     with pytest.raises(InputError, match=message):
         calibrate(names, labelled, human, assessor)
-    names, labelled, human, assessor = engines_world(30)
-    human[0, np.flatnonzero(labelled)[:6]] = np.nan
-    human[1, np.flatnonzero(labelled)[6:12]] = np.nan
-    with pytest.raises(InputError, match=r"engines 'a' and 'b' and has 18 \(of 30\)"):
+    names, labelled, human, assessor = engines_world(24)
+    human[0, np.flatnonzero(labelled)[:5]] = np.nan
+    human[1, np.flatnonzero(labelled)[5:10]] = np.nan
+    message = (
+        "^14 of 24 labelled queries have a value for engines 'a' and 'b' .* needs 15; label at least 1 more"
+    )
+    with pytest.raises(InputError, match=message):
         calibrate(names, labelled, human, assessor)
+
+
+def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled() -> None:
+    names, labelled, human, assessor = engines_world(20)
+    human[:, np.flatnonzero(labelled)[:5]] = np.nan
+    found = calibrate(names, labelled, human, assessor)
+    assert {(each.corrected.labelled, each.corrected.undefined) for each in found.engines} == {(15, 5)}
 
 
 @pytest.mark.parametrize(
@@ -244,6 +284,44 @@ def test_a_plan_is_the_same_on_every_machine() -> None:
 def test_every_query_is_drawn_as_often() -> None:
     drawn = Counter(query for seed in range(2000) for query in plan(QUERIES[:20], 5, seed))
     assert stats.chisquare([drawn[query] for query in QUERIES[:20]]).pvalue > 0.01
+
+
+@pytest.mark.parametrize(
+    ("count", "queries", "without", "more"),
+    [
+        (20, 200, 12, 5),
+        (50, 200, 12, 10),
+        (20, 200, 1, 2),
+        (20, 200, 0, 0),
+        (20, 22, 2, 2),
+        (5, 5, 5, 0),
+        (5, 9, 9, 4),
+    ],
+)
+def test_a_reserve_is_as_large_as_the_binomial_distribution_says(
+    count: int, queries: int, without: int, more: int
+) -> None:
+    assert reserve(count, queries, without) == more
+    if without and more < queries - count:
+        limit = stats.binomtest(without, queries, alternative="less").proportion_ci(0.95).high
+        assert stats.binom.sf(count - 1, count + more, 1 - limit) >= 0.95
+        assert stats.binom.sf(count - 1, count + more - 1, 1 - limit) < 0.95
+
+
+def test_a_plan_with_its_reserve_is_enough_where_people_find_nothing_more_often() -> None:
+    """By the assessor 6 % of 200 queries have nothing relevant, by people 8 %; a plan of 20."""
+    chance = np.random.default_rng(0)
+    refused = {"without a reserve": 0, "with it": 0, "counted as labelled": 0}
+    more, worlds = reserve(20, 200, 12), 2000
+    for _ in range(worlds):
+        lots = chance.permutation(200) < 16
+        refused["without a reserve"] += bool(lots[:20].any())
+        refused["with it"] += int((~lots[: 20 + more]).sum()) < 20
+        refused["counted as labelled"] += int((~lots[:20]).sum()) < LEAST_VALUES
+    print(f"\nrefused in {refused} of {worlds}")
+    assert refused["without a reserve"] > 0.7 * worlds
+    assert refused["with it"] < 0.05 * worlds
+    assert refused["counted as labelled"] < 0.005 * worlds
 
 
 @pytest.mark.parametrize("count", [0, -1, 201])

@@ -153,6 +153,12 @@ def test_a_column_that_is_called_lang_stands_beside_the_language() -> None:
     }
 
 
+def test_a_column_lang_that_says_what_was_detected_is_not_shown_twice() -> None:
+    given: list[Lang] = ["zh", "en", "en"]
+    found = sliced([replace(query(number, lang), extra={"lang": lang}) for number, lang in enumerate(given)])
+    assert list(found) == [("lang", "en"), ("lang", "zh")]
+
+
 def test_engines_are_compared_by_the_first_measure_that_allows_it() -> None:
     found = sliced([query(0, "zh"), query(1, "en")], "AP(own)@5 sDCG@5 P@5")
     for each in found.values():

@@ -88,7 +88,7 @@ def test_without_the_extra_it_says_what_to_install() -> None:
         "except SetupError as error: print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "pip install 'judge[dashscope]'" in said
+    assert "pip install 'search-judge[dashscope]'" in said
     assert "uv sync --extra dashscope" in said
 
 

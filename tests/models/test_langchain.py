@@ -243,4 +243,4 @@ def test_without_the_extra_it_says_what_to_install() -> None:
         "except SetupError as error: print(error)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "pip install 'judge[langchain]'" in shown
+    assert "pip install 'search-judge[langchain]'" in shown

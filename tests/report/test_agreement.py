@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
-from judge.report.agreement import agreement_json
+from judge.report.agreement import agreement_json, queries_without_value
 from judge.report.reload import Held
 from judge.report.rundir import dump
 from tests.report.labelled import Said, Shown, favouring, first, held, people
@@ -117,8 +117,9 @@ def test_people_who_say_what_the_assessor_says(repeats: int) -> None:
         assert order["swapped"] == []
         assert order["tau"]["value"] == 1
     assert said["engines"]["A"]["bias"]["value"] == said["engines"]["B"]["bias"]["value"] == 0
-    assert said["widest_gap"]["difference"] == {"value": 0, "ci95": [0, 0]}
-    assert said["widest_gap"]["p_holm"] == 1
+    gap = said["widest_gap"]["difference"]
+    assert (gap["value"], gap["ci95"]) == (0, None)
+    assert "differ on fewer than 6 queries" in gap["why"]
 
 
 def test_repeats_meet_people_by_their_median() -> None:
@@ -198,14 +199,15 @@ def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
     assert said["engines"]["A"]["bias"] == {"value": 0, "ci95": [0, 0]}
     assert said["engines"]["B"]["bias"] == {"value": 1, "ci95": [1, 1]}
     assert (said["widest_gap"]["favoured"], said["widest_gap"]["other"]) == ("B", "A")
-    assert said["widest_gap"]["p_holm"] < 0.05
+    assert said["widest_gap"]["difference"] == {"value": 1, "ci95": [1, 1]}
     calibration = said["calibration"]["nDCG@3"]
     (pair,) = calibration["comparisons"]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("B", "A", "reversed")
     assert pair["verdict"] == "judge-only order reversed"
     assert pair["corrected"] < 0 < pair["assessor"]
     assert pair["ci95"][1] < 0
-    assert pair["p_holm"] < 0.05
+    assert pair["p_adjusted"] < 0.05
+    assert pair["different"] > 6
     engines = calibration["engines"]
     assert engines["A"]["corrected"] > engines["B"]["corrected"]
     for each in (pair, *engines.values()):
@@ -371,3 +373,15 @@ def test_the_order_of_anything_never_changes_a_digit(seed: int) -> None:
     turned = held({engine: mixed(queries) for engine, queries in mixed(shown).items()}, assessor)
     turned = replace(turned, judgments=tuple(chance.sample(turned.judgments, len(turned.judgments))))
     assert agreement_json(turned, people(turned, mixed(first(25, truth)))) == before
+
+
+def test_queries_without_a_value_are_counted_where_two_engines_have_the_fewest() -> None:
+    shown: Shown = {engine: {q: [f"{engine}{q}"] for q in "pqrs"} for engine in "AB"}
+    # By grade nDCG lacks a value where all are 0, AP where none is 2: p, and p and q.
+    said: Said = {
+        (q, f"{engine}{q}"): grade for engine in "AB" for q, grade in zip("pqrs", (0, 1, 2, 3), strict=True)
+    }
+    assert queries_without_value(held(shown, said, measures="nDCG@3 P@1")) == (1, "nDCG@3")
+    assert queries_without_value(held(shown, said, measures="nDCG@3 AP@3")) == (2, "AP@3")
+    assert queries_without_value(held(shown, said, measures="P@1"))[0] == 0
+    assert queries_without_value(held(shown, said, measures="AP(own)@3")) == (0, "")

@@ -85,9 +85,9 @@ def test_every_number_is_that_of_the_file(unfair: dict[str, Any]) -> None:
     (pair,) = calibration["comparisons"]
     low, high = pair["ci95"]
     means = f"{pair['assessor']:+.4f} {pair['corrected']:+.4f} {low:+.3f} to {high:+.3f}"
-    assert cells(text, "B - A") == [f"{means} {pair['p_holm']:.4f} reversed"]
+    assert cells(text, "B - A") == [f"{means} {pair['p_adjusted']:.4f} reversed"]
     (row,) = unfair["calibration"]["nDCG@3"]["comparisons"]
-    tiny = {**unfair["calibration"]["nDCG@3"], "comparisons": [{**row, "p_holm": 1e-9}]}
+    tiny = {**unfair["calibration"]["nDCG@3"], "comparisons": [{**row, "p_adjusted": 1e-9}]}
     said = printed({**unfair, "calibration": {"nDCG@3": tiny}})
     assert cells(said, "B - A") == [f"{means} <0.0001 reversed"]
 
@@ -236,14 +236,30 @@ def test_rbo_is_for_long_orders(engines: int, is_long: bool) -> None:
     assert ("RBO 1.0000" in text) == is_long
 
 
-@pytest.mark.parametrize(("p", "favours"), [(0.049, True), (0.05, False), (None, False)])
-def test_an_engine_is_favoured_when_chance_does_not_explain_it(
-    unfair: dict[str, Any], p: float | None, favours: bool
+@pytest.mark.parametrize(("ends", "favours"), [([0.001, 1.999], True), ([0, 2], False), (None, False)])
+def test_an_engine_is_favoured_when_the_range_leaves_out_0(
+    unfair: dict[str, Any], ends: list[float] | None, favours: bool
 ) -> None:
-    text = printed({**unfair, "widest_gap": {**unfair["widest_gap"], "p_holm": p}})
-    assert ("The assessor favours B over A by 1.000 grades a result, more than chance" in text) == favours
-    none = "No engine is clearly favoured; of all pairs the widest gap is B over A, 1.000 grades a result."
-    assert (none in text) != favours
+    cell = {"value": 1.0, "ci95": ends, "why": "few queries"}
+    text = printed({**unfair, "widest_gap": {**unfair["widest_gap"], "difference": cell}})
+    size = (
+        f"1.000 (95 %: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
+    )
+    assert (f"The assessor favours B over A by {size}, more than chance" in text) == favours
+    none = f"No engine is clearly favoured; of all pairs the widest gap is B over A, {size}"
+    assert (f"{none}." in text) == (ends is not None and not favours)
+    assert (f"{none} (few queries)." in text) == (ends is None)
+
+
+def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(unfair: dict[str, Any]) -> None:
+    (row,) = unfair["calibration"]["nDCG@3"]["comparisons"]
+    few = {**row, "ci95": None, "p_adjusted": None, "different": 5, "outcome": "open"}
+    text = printed(
+        {**unfair, "calibration": {"nDCG@3": {**unfair["calibration"]["nDCG@3"], "comparisons": [few]}}}
+    )
+    assert "people's grades tell them apart on fewer than 6 labelled queries: B and A" in text
+    assert cells(text, "B - A") == [f"{row['assessor']:+.4f} {row['corrected']:+.4f} - - open"]
+    assert "all pairs at once" not in text
 
 
 def test_many_engines_are_not_all_named() -> None:

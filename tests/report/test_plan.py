@@ -117,8 +117,8 @@ def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
     rows = sorted(table(path), key=lambda row: row["title"])
     shown = {pair.snippet.text: pair.snippet.id for pair in held.pairs}
     query = {"query_id": "q", "query": "'=about q", "reference": "", "grade": "", "comment": ""}
-    # A date stands as it is: a spreadsheet must not write it anew.
-    dated = {"title": "A & B", "date": "'2026-05-01", "snippet": "one\ntwo"}
+    # A date has no apostrophe for people to wonder at: it is not read back.
+    dated = {"title": "A & B", "date": "2026-05-01", "snippet": "one\ntwo"}
     assert rows == [
         {**query, "snippet_id": shown["=3"], "title": "", "date": "", "snippet": "'=3"},
         {**query, "snippet_id": shown["one\ntwo"], **dated},
