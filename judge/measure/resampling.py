@@ -15,10 +15,6 @@ from judge.measure.formulas import Bools, Floats, Ints, quotient
 
 RESAMPLES = 10_000
 SEED = 0
-#: With so many resamples for each test the first of all can pass Holm's first step; beyond so many in all
-#: it takes too long, and the adjusted p stays too high instead.
-_PER_TEST = 25
-_MOST_RESAMPLES = 125_000
 #: Sums that differ by less, relative to what went into them, are one number reached on two ways.
 _TIE = 1e-9
 #: Numbers in one batch: 4 MB of them stay in the processor's cache.
@@ -46,11 +42,6 @@ def randomised_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int =
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
     return np.where(known.any(0), p, np.nan)
-
-
-def enough_resamples(tests: int) -> int:
-    """How many resamples can show a p so small that it counts among as many `tests` (see `holm`)."""
-    return max(RESAMPLES, min(_PER_TEST * tests, _MOST_RESAMPLES))
 
 
 def clustered_intervals(

@@ -215,7 +215,9 @@ def test_snippets_of_a_query_are_drawn_together() -> None:
     """All ten snippets of a query alike: the interval is that of the queries, not ten times narrower."""
     relevant = np.random.default_rng(3).random(50) < 0.6
     cells = np.stack([10 * relevant, 10 * ~relevant], axis=1).astype(np.float64)
-    assert clustered_interval(cells, share) == pytest.approx(scipy_interval(relevant.astype(np.float64)), abs=1e-12)
+    assert clustered_interval(cells, share) == pytest.approx(
+        scipy_interval(relevant.astype(np.float64)), abs=1e-12
+    )
 
 
 def test_a_statistic_without_spread_has_an_interval_of_one_point() -> None:
