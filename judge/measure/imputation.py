@@ -27,7 +27,7 @@ from judge.measure.lists import NO_GRADE
 DRAWS = 20
 
 #: Bandwidths of the kernels over donors of the same query and of all, as shares of the top grade.
-_NEAR, _FAR = 1 / 30, 1 / 20
+_NEAR, _FAR = 1 / 60, 1 / 20
 #: What all donors of all queries weigh together; a donor of the same query weighs up to 1.
 _OTHERS = 0.3
 #: Pairs of the overall mean grade that are added to the mean of each query.
