@@ -26,7 +26,7 @@ from judge.config import Config
 from judge.dataset.pool import pool
 from judge.dataset.suspicion import suspects
 from judge.errors import Incomplete
-from judge.measure.compare import compare
+from judge.measure.compare import compare, largest_contributions
 from judge.measure.flagged import Judged, without_flagged
 from judge.measure.kinship import kin
 from judge.measure.panel import panel, sitting
@@ -100,14 +100,16 @@ def measure(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = N
     everything = score(data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth)
     scores = everything.of_measures(asked.measures)
     measured = Judged(data.rankings, pooled.documents, judgments, asked.scale, pooled.depth)
+    comparisons = compare(scores, pairs)
     found = Findings(
-        compare(scores, pairs),
+        comparisons,
         slices(scores, data.queries, pairs, {COLUMN: who_graded(judgments)}),
         within_lists(everything, pooled.depth),
         stability(scores, judgments, asked.scale),
         panel(held.members, asked.scale, rescored) if held.members else None,
         kin(held.members or [asked.assessor], data.engines),
         without_flagged(scores, measured, suspects(data.rankings, pooled.depth), pairs),
+        largest_contributions(scores, comparisons[0]) if comparisons else (),
     )
     totals = summary(data, pooled, judgments, summarise(scores), found, asked)
     return Outcome(path, data, pooled, judgments, scores, asked.scale, totals, members=held.members)

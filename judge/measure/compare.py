@@ -1,31 +1,28 @@
-"""Owns comparing engines: how large a difference is, how sure it is, and what it would take to be sure.
+"""Comparison of engines: how large each difference is, and whether it is one.
 
 The unit is the query, always paired: an engine meets another on the queries where both have a value,
-each query's repeats averaged first. A better engine is named only when chance is an unlikely reason
-(paired randomisation, Holm over all pairs of a measure) and no grades of unjudged snippets could turn it.
+each query's repeats averaged first. All pairs of engines share one critical value by measure
+(`judge.measure.simultaneous`). A better engine is named when the simultaneous interval of the difference
+excludes 0, and so does its worst-case range, over all grades that unjudged snippets could have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from math import floor, log2
+from math import sqrt
 from typing import Literal
 
 import numpy as np
 
 from judge.measure.formulas import Floats
-from judge.measure.power import detectable, queries_needed
-from judge.measure.resampling import enough_resamples, holm, mean_intervals, randomised_p
+from judge.measure.measures import Measure
 from judge.measure.score import Scores, bounded_mean, mean_known
+from judge.measure.simultaneous import TIE, Simultaneous, compare_means, detectable, least_queries
 
-#: How often a difference may be called one when there is none: over all pairs of a measure.
-ALPHA = 0.05
-#: Numbers in the differences that are held at once: 64 MB.
+#: Numbers in the differences that are in memory at once: 64 MB.
 _BLOCK = 2**23
-#: Differences on a query that are smaller than this are rounding.
-_TIE = 1e-12
 
 Outcome = Literal["better", "not separated", "undetermined"]
 
@@ -34,14 +31,17 @@ Outcome = Literal["better", "not separated", "undetermined"]
 class Comparison:
     """How engine `a` stands to engine `b` by one measure; `a` has the higher mean, or the earlier name.
 
-    `difference` is the mean of a - b over the `n` queries where both have a value, with its 95 % BCa
-    interval `low` to `high`; `effect` is d_z, that mean divided by the standard deviation `sd`. `least`
-    and `most` bound it over all grades that unjudged snippets could have. On `wins` queries a is ahead,
-    on `losses` b. `p` is of the paired randomisation test, `p_holm` adjusted over all pairs of engines
-    (Holm 1979). `detectable` is the smallest difference that a paired t test would find on `n` queries
-    with power 0.8, `more` how many further queries would find one of this size; both at the level that
-    Holm asks of the first of all pairs, and `detectable` only where enough queries are there for any sign
-    flips to be that rare. Every number is None where nothing can be said.
+    `difference` is the mean of a - b over the `n` queries where both have a value, `low` to `high` its
+    simultaneous 95 % interval, `p_adjusted` its p-value adjusted for all pairs of the measure: below 0.05
+    exactly when the interval excludes 0. `least` and `most` bound the difference over all grades that
+    unjudged snippets could have. `robust` says whether the interval would still exclude 0 with the least
+    favourable of these grades, None where no engine is named. `effect` is d_z, the difference divided by
+    the standard deviation `sd`. On `wins` queries a is ahead, on `losses` b.
+
+    `detectable` is the true difference that `n` queries find with 80 % power, `detectable_doubled` the
+    same for 2·n. `at_least` is a number of queries that a pair that is not separated needs at the least,
+    None when `n` may be enough. `outcome` is "better" (a is), "not separated", or "undetermined" when the
+    interval excludes 0 and the worst-case range does not. Every number is None where it is unknown.
     """
 
     measure: str
@@ -53,163 +53,172 @@ class Comparison:
     high: float | None
     least: float | None
     most: float | None
+    robust: bool | None
     sd: float | None
     effect: float | None
     wins: int
     ties: int
     losses: int
-    p: float | None
-    p_holm: float | None
+    p_adjusted: float | None
     detectable: float | None
-    more: int | None
+    detectable_doubled: float | None
+    at_least: int | None
     outcome: Outcome
 
 
-def compare(
-    scores: Scores, among: Collection[frozenset[str]] | None = None, *, tests: int = 0
-) -> tuple[Comparison, ...]:
-    """Every pair of engines by every measure that engines can be compared by, measure by measure.
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """A query's `difference` a - b, and how much of the mean difference it makes: difference / n."""
 
-    `among` names the pairs that are of interest, when not all are. `tests` says over how many of them p
-    is to be adjusted in the end (`adjusted_together`), when they are more than the pairs of a measure.
-    Within a measure pairs come in the order of their engines' standing, best against second first.
+    query_id: str
+    difference: float
+    contribution: float
+
+
+def compare(
+    scores: Scores, among: Collection[frozenset[str]] | None = None, *, families: int = 1
+) -> tuple[Comparison, ...]:
+    """Compare every pair of engines by every measure that engines can be compared by, measure by measure.
+
+    `among` names the pairs to compare, when not all are. `families` is by how much the error is divided
+    for callers that compare several times, as for segments. Within a measure pairs come in the order of
+    their engines' standing, best against second first.
     """
-    places = [at for at, measure in enumerate(scores.measures) if measure.compares]
-    wanted = [
+    indexes = [index for index, measure in enumerate(scores.measures) if measure.compares]
+    pairs = [
         (one, two)
         for one, two in combinations(range(len(scores.engines)), 2)
         if among is None or {scores.engines[one], scores.engines[two]} in among
     ]
-    columns = [(at, one, two) for at in places for one, two in wanted]
-    by_query = scores.by_query()
-    size = max(1, _BLOCK // max(1, len(scores.queries)))
-    resamples = enough_resamples(max(tests, len(wanted)))
-    # Measures share the signs and the resamples, as long as they fit into one block.
-    blocks = [columns[start : start + size] for start in range(0, len(columns), size)]
-    found = [pair for block in blocks for pair in _pairs(scores, by_query, block, resamples)]
-    compared: list[Comparison] = []
-    for number, at in enumerate(places):
-        (family,) = adjusted_together([found[number * len(wanted) : (number + 1) * len(wanted)]])
-        compared += sorted(family, key=_by_standing(by_query[0][..., at], scores.engines))
-    return tuple(compared)
+    if not pairs:
+        return ()
+    value, _, _ = scores.by_query()
+    size = max(1, _BLOCK // max(1, len(scores.queries) * len(pairs)))
+    return tuple(
+        comparison
+        for start in range(0, len(indexes), size)
+        for comparison in _compare_measures(scores, value, indexes[start : start + size], pairs, families)
+    )
 
 
-def adjusted_together(families: Sequence[Sequence[Comparison]]) -> list[tuple[Comparison, ...]]:
-    """The same comparisons with p adjusted over all of them at once, and all that follows from it."""
-    chances = np.array([np.nan if pair.p is None else pair.p for family in families for pair in family])
-    level = ALPHA / max(1, int((~np.isnan(chances)).sum()))
-    adjusted = iter(holm(chances))
-    return [tuple(_settled(pair, _number(next(adjusted)), level) for pair in family) for family in families]
+def largest_contributions(scores: Scores, pair: Comparison, most: int = 10) -> tuple[Contribution, ...]:
+    """Return the queries on which the engines of `pair` differ most, the largest first, ties by id."""
+    index = [str(measure) for measure in scores.measures].index(pair.measure)
+    value = scores.by_query()[0][..., index]
+    a, b = (value[scores.engines.index(engine)] for engine in (pair.a, pair.b))
+    differences = [
+        (query, float(difference))
+        for query, difference in zip(scores.queries, a - b, strict=True)
+        if abs(difference) > TIE
+    ]
+    differences.sort(key=lambda each: (-abs(each[1]), each[0]))
+    return tuple(
+        Contribution(query, difference, difference / pair.n) for query, difference in differences[:most]
+    )
 
 
-def _settled(pair: Comparison, p_holm: float | None, level: float) -> Comparison:
-    """The pair with its adjusted p and what that says; `level` is what Holm asks of the first of all."""
-    sd, mean, n = pair.sd, pair.difference, pair.n
-    outcome = _outcome(pair, p_holm)
-    needed = _needed(sd, mean, level) if outcome == "not separated" else None
-    return replace(
-        pair,
-        p_holm=p_holm,
-        detectable=detectable(sd, n, level=level) if sd is not None and n >= _fewest(level) else None,
-        more=None if needed is None else max(1, needed - n),
+def _compare_measures(
+    scores: Scores, value: Floats, indexes: Sequence[int], pairs: Sequence[tuple[int, int]], families: int
+) -> Iterator[Comparison]:
+    one, two = np.array(pairs).T
+    by_measure = value[..., indexes].transpose(1, 2, 0)
+    differences = by_measure[..., one] - by_measure[..., two]
+    tests = compare_means(differences, families=families)
+    for column, (index, test) in enumerate(zip(indexes, tests, strict=True)):
+        # A mean that is behind by rounding alone is the same mean: names decide.
+        swap = test.mean < -TIE
+        a, b = np.where(swap, two, one), np.where(swap, one, two)
+        sign = np.where(swap, -1.0, 1.0)
+        bounds = scores.difference_bounds(a, b, index)
+        rows = [
+            _comparison(
+                _Pair(scores.measures[index], scores.engines[a[at]], scores.engines[b[at]]),
+                differences[:, column, at] * sign[at],
+                (bounds[0][at], bounds[1][at]),
+                (test, at, float(sign[at])),
+            )
+            for at in range(len(pairs))
+        ]
+        yield from sorted(rows, key=_by_standing(value[..., index], scores.engines))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    measure: Measure
+    a: str
+    b: str
+
+
+def _comparison(
+    pair: _Pair, differences: Floats, bounds: tuple[Floats, Floats], tested: tuple[Simultaneous, int, float]
+) -> Comparison:
+    """Return one pair from its (queries,) differences, their bounds, and its column and sign in the test."""
+    test, column, sign = tested
+    known = differences[~np.isnan(differences)]
+    n = known.size
+    mean = sign * float(test.mean[column]) if n else None
+    low, high = sorted((sign * test.low[column], sign * test.high[column]))
+    least, most = _bound_mean(differences, bounds, mean)
+    outcome = _decide(low, high, least, most)
+    sd = float(test.se[column]) * sqrt(n) if n > 1 else None
+    plan = sd if sd and test.tested[column] and np.isfinite(test.critical) else None
+    farthest = max(abs(low), abs(high))
+    at_least = least_queries(plan, farthest, test.critical) if plan and outcome == "not separated" else 0
+    limit = pair.measure.largest_value
+    return Comparison(
+        measure=str(pair.measure),
+        a=pair.a,
+        b=pair.b,
+        n=n,
+        difference=mean,
+        low=_number(max(low, -limit)),
+        high=_number(min(high, limit)),
+        least=least,
+        most=most,
+        robust=_is_robust(bounds, test.critical) if outcome == "better" else None,
+        sd=sd,
+        effect=mean / sd if mean is not None and sd else None,
+        wins=int((known > TIE).sum()),
+        ties=int((np.abs(known) <= TIE).sum()),
+        losses=int((known < -TIE).sum()),
+        p_adjusted=_number(test.p[column]),
+        detectable=detectable(plan, n, test.critical) if plan else None,
+        detectable_doubled=detectable(plan, 2 * n, test.critical) if plan else None,
+        at_least=at_least if at_least > n else None,
         outcome=outcome,
     )
 
 
-def _pairs(
-    scores: Scores,
-    by_query: tuple[Floats, Floats, Floats],
-    columns: Sequence[tuple[int, int, int]],
-    resamples: int,
-) -> Iterator[Comparison]:
-    """A comparison for each column (measure, engine, engine), all that other columns have no part in."""
-    at, a, b = np.array(columns).T
-    value, low, high = by_query
-    ahead = value[a, :, at] - value[b, :, at]
-    known = ~np.isnan(ahead)
-    swap = np.where(known, ahead, 0.0).sum(1) < -_TIE * known.sum(1)
-    a, b = np.where(swap, b, a), np.where(swap, a, b)
-    difference = value[a, :, at] - value[b, :, at]
-    least, most = low[a, :, at] - high[b, :, at], high[a, :, at] - low[b, :, at]
-    p = randomised_p(difference.T, resamples=resamples)
-    intervals = np.stack(mean_intervals(difference.T), axis=1)
-    for row, (measure, one, two) in enumerate(zip(at, a, b, strict=True)):
-        names = str(scores.measures[measure]), scores.engines[one], scores.engines[two]
-        bounded = difference[row], least[row], most[row]
-        yield _comparison(names, bounded, intervals[row], p[row])
-
-
-def _comparison(
-    names: tuple[str, str, str], bounded: tuple[Floats, Floats, Floats], interval: Floats, p: float
-) -> Comparison:
-    """One pair before p is adjusted, from its (queries,) differences and their bounds."""
-    known = bounded[0][~np.isnan(bounded[0])]
-    n = known.size
-    mean = float(known.mean()) if n else None
-    sd = _deviation(known) if n > 1 else None
-    least, most = _bounds(bounded, mean)
-    return Comparison(
-        *names,
-        n=n,
-        difference=mean,
-        low=_number(interval[0]),
-        high=_number(interval[1]),
-        least=least,
-        most=most,
-        sd=sd,
-        effect=mean / sd if mean is not None and sd else None,
-        wins=int((known > _TIE).sum()),
-        ties=int((np.abs(known) <= _TIE).sum()),
-        losses=int((known < -_TIE).sum()),
-        p=_number(p),
-        p_holm=None,
-        detectable=None,
-        more=None,
-        outcome="undetermined",
+def _bound_mean(
+    differences: Floats, bounds: tuple[Floats, Floats], mean: float | None
+) -> tuple[float | None, float | None]:
+    """Return the least and the most that the mean could be, on queries where both have or may get a value."""
+    there = ~np.isnan(bounds[0])
+    _, least, most = (
+        _number(float(end)) for end in bounded_mean(differences[there], bounds[0][there], bounds[1][there])
     )
-
-
-def _bounds(bounded: tuple[Floats, Floats, Floats], mean: float | None) -> tuple[float | None, float | None]:
-    """The least and the most that the mean could be, over the queries where both have or may get a value."""
-    there = ~np.isnan(bounded[1])
-    _, least, most = (_number(float(end)) for end in bounded_mean(*(array[there] for array in bounded)))
     if mean is None or least is None or most is None:
         return least, most
     # Summed with the gaps between, the same mean may round otherwise.
     return min(least, mean), max(most, mean)
 
 
-def _deviation(known: Floats) -> float:
-    """The standard deviation; 0 where all differences are equal but for rounding."""
-    return float(known.std(ddof=1)) if np.ptp(known) > _TIE else 0.0
-
-
-def _needed(sd: float | None, mean: float | None, level: float) -> int | None:
-    """How many queries would separate a mean like this one by a paired test at `level`."""
-    if sd is None or mean is None or abs(mean) <= _TIE:
-        return None
-    needed = queries_needed(sd, mean, level=level) if sd else 2
-    return None if needed is None else max(needed, _fewest(level))
-
-
-def _fewest(level: float) -> int:
-    """With fewer queries no sign flips are rare enough for `level`, however clear the differences are."""
-    return floor(log2(2 / level)) + 1
-
-
-def _outcome(pair: Comparison, p_holm: float | None) -> Outcome:
-    """Who wins, given the adjusted p."""
-    if p_holm is None or pair.least is None or pair.most is None:
+def _decide(low: float, high: float, least: float | None, most: float | None) -> Outcome:
+    if np.isnan(low) or least is None or most is None:
         return "undetermined"
-    if p_holm < ALPHA:
-        return "better" if pair.least > 0 else "undetermined"
-    # What is unjudged could turn it and weighs more than chance: further queries alone would not help.
-    chance = np.inf if pair.low is None or pair.high is None else pair.high - pair.low
-    return "undetermined" if pair.least <= 0 and pair.most - pair.least > chance else "not separated"
+    if low <= 0 <= high:
+        return "not separated"
+    return "better" if low > 0 and least > 0 else "undetermined"
+
+
+def _is_robust(bounds: tuple[Floats, Floats], critical: float) -> bool:
+    """Return whether the interval excludes 0 with the least favourable grades of all unjudged snippets."""
+    least = bounds[0][~np.isnan(bounds[0])]
+    return bool(least.mean() - critical * least.std(ddof=1) / sqrt(least.size) > 0)
 
 
 def _by_standing(value: Floats, engines: tuple[str, ...]) -> Callable[[Comparison], tuple[int, int]]:
-    """Sorts pairs by the places of their engines, the better placed first."""
+    """Return a key that sorts pairs by the standing of their engines, (engines, queries) values given."""
     means = mean_known(value, axis=1)
     order = sorted(range(len(engines)), key=lambda at: (-np.nan_to_num(means[at], nan=-1.0), engines[at]))
     place = {engines[at]: number for number, at in enumerate(order)}
@@ -217,4 +226,4 @@ def _by_standing(value: Floats, engines: tuple[str, ...]) -> Callable[[Compariso
 
 
 def _number(value: float | np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)
+    return float(value) if np.isfinite(value) else None

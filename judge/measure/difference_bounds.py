@@ -9,7 +9,7 @@ way).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -53,6 +53,15 @@ class Incomplete:
             topics.reshape(len(arrays.queries), len(arrays.repeats)),
             scale,
         )
+
+    def places(self, engines: Sequence[str]) -> Ints:
+        """Return the places of some engines in `engines`."""
+        return np.array([self.engines.index(engine) for engine in engines], np.int64)
+
+    def topics_of(self, queries: Sequence[str]) -> Ints:
+        """Return the rows of `topics` for some queries."""
+        rows = dict(zip(self.queries, self.topics, strict=True))
+        return np.array([rows[query] for query in queries], np.int64).reshape(-1, self.topics.shape[1])
 
     def difference_bounds(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
         """Return (pairs, topics) the least and the most of the value of `one` less the value of `two`.

@@ -6,8 +6,8 @@ over the completed pools (Rubin 1987, "Multiple imputation for nonresponse in su
 
 The grades come from judged pairs (donors) with a similar predicted grade, which is predictive mean
 matching (Little 1988, J. Business & Economic Statistics 6(3)). A linear regression predicts the grade from
-the mean grade of the query, from the number of engines that returned the pair, from how high they ranked
-it, and from which engines these are. Donors are the judged pairs of the same query, each weighted by a
+the mean grade of the query, from the number of engines that returned the pair, and from how high each of
+them ranked it. Donors are the judged pairs of the same query, each weighted by a
 normal kernel of the difference of the predictions. The judged pairs of all queries weigh `_OTHERS`
 together, which matters only where the query has no similar pair of its own.
 """
@@ -33,7 +33,7 @@ _OTHERS = 0.3
 #: Pairs of the overall mean grade that are added to the mean of each query.
 _PRIOR = 0.5
 #: Points from grade 0 to the top grade at which the donors of all queries are weighed.
-_POINTS = 201
+_POINTS = 401
 #: Pairs of an unjudged pair and a donor that are held at once.
 _BLOCK = 2**20
 
@@ -99,18 +99,16 @@ def _predict(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Float
     totals, counts = np.bincount(query, given)[query], np.bincount(query, judged)[query]
     with_own = (totals + _PRIOR * overall) / (counts + _PRIOR)
     others = (totals - given + _PRIOR * overall) / (counts - judged + _PRIOR)
-    returned = discounts > 0
     height = discounts.sum(1)
-    fixed = np.column_stack([returned.sum(1), height, returned])
-
-    def features(mean: Floats) -> Floats:
-        return np.column_stack([mean, height * mean, fixed])
-
-    fitted = features(others)
-    centre = fitted[judged].mean(0)
-    centred = fitted[judged] - centre
-    slopes = np.linalg.solve(centred.T @ centred + np.eye(centre.size), centred.T @ (given[judged] - overall))
-    near, far = (overall + (each - centre) @ slopes for each in (features(with_own), fitted))
+    rows = np.column_stack([others, height * others, (discounts > 0).sum(1), height, height**2, discounts])
+    rows -= rows[judged].mean(0)
+    fitted = rows[judged]
+    slopes = np.linalg.solve(
+        fitted.T @ fitted + np.eye(fitted.shape[1]), fitted.T @ (given[judged] - overall)
+    )
+    far: Floats = overall + rows @ slopes
+    # Only the first two columns are of the mean of the query.
+    near: Floats = far + (with_own - others) * (slopes[0] + slopes[1] * height)
     return near, far
 
 
@@ -139,9 +137,9 @@ def _weigh_all(grade: Ints, predicted: Floats, top: int) -> Floats:
     point = np.rint(predicted / top * (_POINTS - 1)).astype(np.int64)
     judged = grade != NO_GRADE
     cells = np.bincount(point[judged] * (top + 1) + grade[judged], minlength=_POINTS * (top + 1))
-    at = np.arange(_POINTS) / (_POINTS - 1)
-    kernel = _normal(at[:, None] - at, _FAR)
-    weights: Floats = (kernel @ cells.reshape(_POINTS, top + 1))[point[~judged]]
+    at = np.arange(_POINTS)
+    kernel = _normal(at / (_POINTS - 1), _FAR)
+    weights: Floats = (kernel[np.abs(at[:, None] - at)] @ cells.reshape(_POINTS, top + 1))[point[~judged]]
     return weights
 
 

@@ -22,9 +22,7 @@ _MOST_RESAMPLES = 125_000
 #: Sums that differ by less, relative to what went into them, are one number reached on two ways.
 _TIE = 1e-9
 #: Numbers in one batch: 4 MB of them stay in the processor's cache.
-_BATCH = 2**19
-#: Columns whose resampled means are held at once: 20 MB for 10,000 resamples.
-_COLUMNS = 256
+BATCH = 2**19
 
 
 def randomised_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -38,12 +36,12 @@ def randomised_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int =
     """
     queries, columns = differences.shape
     known: Bools = ~np.isnan(differences)
-    summed = _exactly_summable(np.where(known, differences, 0.0), axis=0)
+    summed = exactly_summable(np.where(known, differences, 0.0), axis=0)
     # Flipping the signs of some turns the total T into T - 2 S, S their sum; all of it is halved here.
     middle: Floats = summed.sum(0) / 2
     far: Floats = np.abs(middle) - _TIE * np.abs(summed).sum(0)
     hits: Ints = np.zeros(columns, dtype=np.int64)
-    for flips in _flips(queries, resamples, seed, max(1, _BATCH // max(1, queries, columns))):
+    for flips in _flips(queries, resamples, seed, max(1, BATCH // max(1, queries, columns))):
         hits += (np.abs(flips @ summed - middle) >= far).sum(0)
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
@@ -53,29 +51,6 @@ def randomised_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int =
 def enough_resamples(tests: int) -> int:
     """How many resamples can show a p so small that it counts among as many `tests` (see `holm`)."""
     return max(RESAMPLES, min(_PER_TEST * tests, _MOST_RESAMPLES))
-
-
-def mean_intervals(
-    values: Floats, *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = SEED
-) -> tuple[Floats, Floats]:
-    """(columns,) low and (columns,) high of the means of (queries, columns) values, NaN where unknown.
-
-    BCa bootstrap intervals (Efron 1987), as `scipy.stats.bootstrap` computes them. Columns with equally
-    many known queries meet the same resamples of these. They lie within the range of the column's
-    values, so a column of one value has [value, value]; that they contain the mean is usual, not forced.
-    NaN where fewer than two queries are known.
-    """
-    known: Bools = ~np.isnan(values)
-    sizes: Ints = known.sum(0)
-    low, high = np.full((2, values.shape[1]), np.nan)
-    for size in np.unique(sizes[sizes >= 2]):
-        (alike,) = np.nonzero(sizes == size)
-        for start in range(0, len(alike), _COLUMNS):
-            some = alike[start : start + _COLUMNS]
-            rows = values.T[some][known.T[some]].reshape(len(some), size)
-            ends = _mean_ends(rows, level, resamples, seed)
-            low[some], high[some] = np.clip(ends, rows.min(1), rows.max(1))
-    return low, high
 
 
 def clustered_intervals(
@@ -97,7 +72,7 @@ def clustered_intervals(
     """
     if len(cells) < 2:
         return [None] * len(statistics)
-    sums = np.concatenate([draws @ cells for draws in _draws(len(cells), resamples, seed)])
+    sums = np.concatenate([draws @ cells for draws in draw_queries(len(cells), resamples, seed)])
     return [_clustered(cells, sums, statistic, level) for statistic in statistics]
 
 
@@ -146,10 +121,13 @@ def _flips(queries: int, resamples: int, seed: int, batch: int) -> Iterator[Floa
         yield bits.astype(np.float64)
 
 
-def _draws(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Batches of rows over the queries: how often each is in a resample of as many, with replacement."""
+def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> Iterator[Floats]:
+    """Yield batches of (rows, queries): how often each query is in a resample of as many, with replacement.
+
+    A batch has fewer rows when the caller makes more than `queries` numbers, `columns`, of each.
+    """
     rng = np.random.default_rng(seed)
-    batch = max(1, _BATCH // queries)
+    batch = max(1, BATCH // max(queries, columns))
     for start in range(0, resamples, batch):
         rows = min(batch, resamples - start)
         drawn = rng.integers(0, queries, (rows, queries))
@@ -158,7 +136,7 @@ def _draws(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
         yield counts.reshape(rows, queries).astype(np.float64)
 
 
-def _exactly_summable(values: Floats, axis: int) -> Floats:
+def exactly_summable(values: Floats, axis: int) -> Floats:
     """`values` rounded to multiples of a power of two so large that sums of them along `axis` are exact.
 
     Then neither the order of adding nor the shape of a matrix product changes a digit. With 10,000
@@ -168,21 +146,6 @@ def _exactly_summable(values: Floats, axis: int) -> Floats:
     places = 53 - values.shape[axis].bit_length() - exponent
     rounded: Floats = np.ldexp(np.rint(np.ldexp(values, places)), -places)
     return rounded
-
-
-def _mean_ends(rows: Floats, level: float, resamples: int, seed: int) -> Floats:
-    """(2, columns) ends of the intervals of the means of `rows`, (columns, queries)."""
-    columns, queries = rows.shape
-    summed = _exactly_summable(rows, axis=1)
-    resampled: Floats = np.empty((columns, resamples))
-    start = 0
-    for draws in _draws(queries, resamples, seed):
-        resampled[:, start : start + len(draws)] = summed @ draws.T
-        start += len(draws)
-    resampled /= queries
-    # Leaving one query out moves the mean in proportion to that query's deviation from it.
-    deviations = rows - rows.mean(1, keepdims=True)
-    return _bca(summed.sum(1) / queries, resampled, _acceleration(deviations), level)
 
 
 def _acceleration(influence: Floats) -> Floats:

@@ -101,30 +101,25 @@ class Scores:
         value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
         return bounded_mean(value, low, high)
 
-    def difference_bounds(self, a: Ints, b: Ints, measure: Ints) -> tuple[Floats, Floats]:
-        """Return the least and the most of `value[a] - value[b]` over all grades of unjudged snippets.
+    def difference_bounds(self, a: Ints, b: Ints, measure: int) -> tuple[Floats, Floats]:
+        """Return (pairs, queries) least and most of a - b on each query over all grades of the unjudged.
 
-        `a`, `b` and `measure` (pairs,) are places in `engines` and `measures`; the bounds are (pairs,
-        queries), of the mean over the repeats. They are NaN where an engine has no `low` and `high`. On
-        queries with many unjudged snippets they can be wider than what is possible.
+        `a` and `b` are indexes of engines, (pairs,), `measure` is one of a measure. Repeats are averaged.
+        NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, or where only
+        unjudged snippets can make the measure defined, they can be wider than what is possible.
         """
         _, low, high = self.by_query()
         least = low[a, :, measure] - high[b, :, measure]
         most = high[a, :, measure] - low[b, :, measure]
-        if self.incomplete is None:
-            return least, most
-        engines = np.array([self.incomplete.engines.index(engine) for engine in self.engines], np.int64)
-        places = [self.incomplete.queries.index(query) for query in self.queries]
-        topics = self.incomplete.topics[places]
-        touched = np.any(topics >= 0, axis=1)
-        for at in np.unique(measure).tolist():
-            rows = np.flatnonzero(measure == at)
-            one, two = a[rows], b[rows]
-            ends = self.incomplete.difference_bounds(self.measures[at], engines[one], engines[two])
-            cells = np.ix_(rows, touched)
-            low, high = self.low[:, touched, :, at], self.high[:, touched, :, at]
-            least[cells] = _mean_end(low[one] - high[two], ends[0], topics[touched], least[cells])
-            most[cells] = _mean_end(high[one] - low[two], ends[1], topics[touched], most[cells])
+        incomplete = self.incomplete
+        if incomplete is not None:
+            engines = incomplete.places(self.engines)
+            topics = incomplete.topics_of(self.queries)
+            touched = np.any(topics >= 0, axis=1)
+            ends = incomplete.difference_bounds(self.measures[measure], engines[a], engines[b])
+            low, high = self.low[..., measure][:, touched], self.high[..., measure][:, touched]
+            for wide, exact, end in ((low[a] - high[b], ends[0], least), (high[a] - low[b], ends[1], most)):
+                end[:, touched] = _mean_end(wide, exact, topics[touched], end[:, touched])
         return least, most
 
 

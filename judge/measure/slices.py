@@ -1,17 +1,21 @@
-"""Owns slices: the same comparison for a part of the queries, by language and by the dataset's columns.
+"""Segments of the queries, by language and by columns of the dataset: means, comparisons, and contrasts.
 
-Each has fewer queries, and among many slices one differs by chance: so p is adjusted over all of them.
+Each segment has fewer queries, and among many segments one differs by chance: so the error of comparisons
+is divided by the number of segments. That one engine leads in one segment and not in another does not show
+that its lead differs between them: a contrast tests that difference itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from math import comb
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from judge.measure.compare import Comparison, adjusted_together, compare
-from judge.measure.score import Scores
+import numpy as np
+
+from judge.measure.compare import Comparison, compare
+from judge.measure.score import Scores, mean_known
+from judge.measure.simultaneous import Simultaneous, compare_groups
 from judge.measure.summary import EngineSummary, summarise
 from judge.records import Query
 
@@ -23,10 +27,36 @@ _LANG = "lang"
 
 
 @dataclass(frozen=True, slots=True)
+class Contrast:
+    """How the difference of engine `a` to engine `b` differs between a segment and the rest of its column.
+
+    `inside` and `outside` are the means of a - b in the segment and on the column's other queries, `low`
+    to `high` the 95 % interval of `difference`, inside - outside, simultaneous over all pairs of engines,
+    with its error divided by the number of contrasted segments. `p_adjusted` is below 0.05 exactly when
+    the interval excludes 0. Numbers are None where they are unknown.
+    """
+
+    a: str
+    b: str
+    inside: float | None
+    outside: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_adjusted: float | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Slice:
     """The queries whose `column` has `value`.
 
-    `comparisons` are by the first measure that compares, and adjusted over all slices' pairs.
+    `comparisons` and `contrasts` are by the first measure that engines can be compared by. Of a column
+    with two values only the first has contrasts: those of the second are the same with the other sign.
     """
 
     column: str
@@ -34,6 +64,7 @@ class Slice:
     queries: int
     engines: tuple[EngineSummary, ...]
     comparisons: tuple[Comparison, ...]
+    contrasts: tuple[Contrast, ...] = ()
 
 
 def slices(
@@ -42,23 +73,49 @@ def slices(
     among: Collection[frozenset[str]] | None = None,
     noted: Columns = MappingProxyType({}),
 ) -> tuple[Slice, ...]:
-    """One slice for each value of `lang` and of every extra column that has 2 to 20 values.
+    """Return a segment for each value of `lang` and of every extra column that has 2 to 20 values.
 
     `among` names the pairs of engines to compare, when not all are; `noted` holds columns that the run
-    adds to the dataset's. Queries without the column are in none of its slices.
+    adds to the dataset's. Queries without the column are in none of its segments.
     """
     deciding = [measure for measure in scores.measures if measure.compares][:1]
     columns = _columns(queries, noted)
-    pairs = comb(len(scores.engines), 2) if among is None else len(among)
-    tests = pairs * sum(map(len, columns.values()))
-    found = []
+    segments = sum(map(len, columns.values()))
+    contrasted = sum(len(values) if len(values) > 2 else 1 for values in columns.values())
+    result = []
     for column, values in columns.items():
-        for value, ids in sorted(values.items()):
+        whole = scores.of_queries(frozenset[str]().union(*values.values())).of_measures(deciding)
+        for number, (value, ids) in enumerate(sorted(values.items())):
             part = scores.of_queries(ids)
-            comparisons = compare(part.of_measures(deciding), among, tests=tests)
-            found.append(Slice(column, value, len(part.queries), summarise(part), comparisons))
-    families = adjusted_together([each.comparisons for each in found])
-    return tuple(replace(each, comparisons=pairs) for each, pairs in zip(found, families, strict=True))
+            comparisons = compare(part.of_measures(deciding), among, families=segments)
+            once = len(values) == 2 and number == 1
+            contrasts = () if once or not comparisons else _contrast(whole, ids, comparisons, contrasted)
+            result.append(
+                Slice(column, value, len(part.queries), summarise(part), comparisons, tuple(contrasts))
+            )
+    return tuple(result)
+
+
+def _contrast(
+    scores: Scores, ids: Collection[str], pairs: Collection[Comparison], families: int
+) -> Iterator[Contrast]:
+    """Contrast queries `ids` with the others of `scores`, which has one measure, for the same `pairs`."""
+    value = scores.by_query()[0][..., 0]
+    row = {engine: value[index] for index, engine in enumerate(scores.engines)}
+    differences = np.stack([row[pair.a] - row[pair.b] for pair in pairs], axis=1)
+    members = np.array([query in ids for query in scores.queries], bool)
+    test = compare_groups(differences, members, families=families)
+    inside, outside = (mean_known(differences[chosen], axis=0) for chosen in (members, ~members))
+    for index, pair in enumerate(pairs):
+        yield Contrast(pair.a, pair.b, *map(_number, (inside[index], outside[index], *_numbers(test, index))))
+
+
+def _numbers(test: Simultaneous, index: int) -> tuple[float, float, float, float]:
+    return test.mean[index], test.low[index], test.high[index], test.p[index]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def _columns(queries: Mapping[str, Query], noted: Columns) -> dict[str, dict[str, frozenset[str]]]:

@@ -12,18 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats
-from judge.measure.resampling import mean_intervals
-from judge.measure.score import Scores, bounded_mean
+from judge.measure.formulas import Bools, Floats, quotient
+from judge.measure.score import Scores, bounded_mean, mean_known
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
     """One measure of one engine over the queries; None where it is over no query.
 
-    `mean` is over `n` queries, `interval` its 95 % BCa bootstrap interval over queries (None for fewer
-    than 2). `low` and `high` are over these with any of the `unknown` ones, to which only unjudged
-    snippets can give a value: not one that the engine returned is judged, or nothing judged in the pool
+    `mean` is over `n` queries, `interval` its 95 % t interval over queries (None for fewer than
+    2). `low` and `high` are over these with any of the `unknown` ones, to which only unjudged snippets
+    can give a value: not one that the engine returned is judged, or nothing judged in the pool
     is relevant. `undefined` counts queries that can't have one: all of the pool is judged and nothing
     relevant, or for Judged there is no result. `paired` is the mean over the `paired_n` queries where
     every engine has a value.
@@ -67,9 +66,7 @@ def summarise(scores: Scores) -> tuple[EngineSummary, ...]:
     """One summary per engine, in the order of `scores.engines`."""
     value, low, high = scores.by_query()
     shared: Bools = np.all(~np.isnan(value), axis=0)
-    shape = len(scores.engines), len(scores.measures)
-    columns = value.transpose(1, 0, 2).reshape(len(scores.queries), shape[0] * shape[1])
-    intervals = np.stack([end.reshape(shape) for end in mean_intervals(columns)], axis=-1)
+    intervals = _intervals(value, np.array([measure.largest_value for measure in scores.measures]))
     summaries = []
     for at, engine in enumerate(scores.engines):
         present = ~scores.coverage.missing[at]
@@ -81,6 +78,22 @@ def summarise(scores: Scores) -> tuple[EngineSummary, ...]:
         }
         summaries.append(_engine(scores, at, engine, means))
     return tuple(summaries)
+
+
+def _intervals(value: Floats, largest: Floats) -> Floats:
+    """Return the (engines, measures, 2) ends of 95 % t intervals of means of (engines, queries, measures).
+
+    They stay within the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
+    """
+    from scipy.special import stdtrit
+
+    known: Bools = ~np.isnan(value)
+    count = known.sum(1).astype(np.float64)
+    mean = mean_known(value, axis=1)
+    squares = np.where(known, np.square(value - mean[:, None]), 0.0).sum(1)
+    se = np.sqrt(quotient(squares, count * (count - 1), np.nan))
+    reach = stdtrit(np.maximum(count - 1, 1), 0.975) * se
+    return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
 
 
 def _mean(bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools) -> Mean:

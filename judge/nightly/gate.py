@@ -137,18 +137,7 @@ def changes(
     """
     value, _, _ = scores.by_query()
     found = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compared}
-    draws = resamples(len(found), alpha)
-    if draws > RESAMPLES:
-        found = {key: _finer(pair, scores, value, draws) for key, pair in found.items()}
-    return tuple(_changes(found, scores, value, sides))
-
-
-def _finer(pair: Comparison, scores: Scores, value: Floats, draws: int) -> Comparison:
-    """The same comparison with its p from so many resamples."""
-    at = [str(measure) for measure in scores.measures].index(pair.measure)
-    one, two = (value[scores.engines.index(name), :, at] for name in (pair.a, pair.b))
-    (p,) = randomised_p((one - two)[:, None], resamples=draws)
-    return pair if np.isnan(p) else replace(pair, p=float(p))
+    return tuple(_changes(found, scores, value, sides, resamples(len(found), alpha)))
 
 
 def _changes(
@@ -156,6 +145,7 @@ def _changes(
     scores: Scores,
     value: Floats,
     sides: Mapping[str, tuple[str, str]],
+    draws: int,
 ) -> Iterator[Change]:
     for engine, (before, now) in sides.items():
         places = [scores.engines.index(name) for name in (before, now)]
@@ -165,7 +155,8 @@ def _changes(
                 both = value[places, :, at]
                 both = both[:, ~np.isnan(both).any(0)]
                 means = both.mean(1) if both.size else (None, None)
-                yield _change(engine, pair if pair.a == now else _turned(pair), means)
+                (p,) = randomised_p((both[1] - both[0])[:, None], resamples=draws)
+                yield _change(engine, pair if pair.a == now else _turned(pair), means, float(p))
 
 
 def _turned(pair: Comparison) -> Comparison:
@@ -187,7 +178,7 @@ def _turned(pair: Comparison) -> Comparison:
     )
 
 
-def _change(engine: str, pair: Comparison, means: Sequence[float | None] | Floats) -> Change:
+def _change(engine: str, pair: Comparison, means: Sequence[float | None] | Floats, p: float) -> Change:
     baseline, tonight = (None if mean is None else float(mean) for mean in means)
     return Change(
         engine=engine,
@@ -200,5 +191,5 @@ def _change(engine: str, pair: Comparison, means: Sequence[float | None] | Float
         high=pair.high,
         least=pair.least,
         most=pair.most,
-        p=one_sided(pair.p, pair.difference),
+        p=one_sided(None if np.isnan(p) else p, pair.difference),
     )

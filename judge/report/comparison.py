@@ -19,17 +19,16 @@ from judge.report.words import counted
 Row = Mapping[str, Any]
 
 _LEGEND = (
-    "How to read it: all numbers are over queries, one engine against the other on the same ones."
-    " The 95 % range is one of a kind that holds the mean over all queries like these 19 times out of 20."
-    " p is how often chance alone makes a difference as large; p (Holm) allows for looking at several"
-    " pairs (a range looks at one), and an engine is named only below 0.05."
-    " 'undetermined': what is unjudged could turn it. d_z is the difference in standard deviations."
-    " 'detectable' is the smallest difference that so many queries show 4 times out of 5, 'more queries' how"
-    " many it would take, about, for one of the size seen. 'broke': the engine failed; 'absent': it has no"
-    " answer for the query; 'repeated': its results that show a page again; 'only here': pages of the pool"
-    " that no other engine found; 'ms': how long an answer took, 95 of 100 no longer than p95; 'tokens': what"
-    " the results of an answer come to, roughly; '-': nothing to average, such as no relevant result at any"
-    " engine."
+    "How to read it: all numbers are over queries, one engine against the other on the same ones. All 95 %"
+    " intervals of a measure together hold the true differences 95 % of the time. 'a > b' stands where the"
+    " interval excludes 0 (then the adjusted p is below 0.05), 'a =? b' where it does not, 'a ?? b' where"
+    " unjudged snippets could turn the difference. 'detectable' is the true difference that so many queries"
+    " find 4 times out of 5, 'twice' the same for twice as many queries, 'needed' a number of queries that a"
+    " pair needs at the least. The first measure decides, the others are descriptive. 'broke': the engine"
+    " failed; 'absent': it has no answer for the query; 'repeated': its results that show a page again; 'only"
+    " here': pages of the pool that no other engine has; 'ms': how long an answer took, 95 of 100 no longer"
+    " than p95; 'tokens': what the results of an answer come to, roughly; '-': nothing to average, such as no"
+    " relevant result at any engine."
 )
 
 
@@ -45,11 +44,13 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
     for row in [row for row in summary["comparisons"] if row["measure"] in chosen[:1]][:pairs]:
         console.print(one_line(f"  {words.difference(row)}"))
     whole(_counts(summary), console)
-    whole(_means(summary), console)
+    whole(_means(summary, chosen), console)
     for measure in chosen:
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
         if rows:
-            whole(_pairs(mean_of(measure), rows[:pairs]), console)
+            descriptive = "" if measure == words.deciding(summary) else " (descriptive)"
+            whole(_pairs(mean_of(measure) + descriptive, rows[:pairs]), console)
+            whole(_plans(rows[:pairs]), console)
         if len(rows) > pairs:
             console.print(Text(f"… and {len(rows) - pairs:,} more pairs: --pairs {len(rows)} or --json"))
     for line in _tail(summary):
@@ -86,8 +87,8 @@ def _head(summary: Row, measure: str | None) -> Iterator[str]:
     headline = words.headline(summary, measure)
     if headline:
         yield headline
-    if words.few(summary):
-        yield words.few(summary)
+    yield from words.by_segment(summary)
+    yield from filter(None, (words.few(summary), words.planning(summary)))
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
 
@@ -106,35 +107,56 @@ def _counts(summary: Row) -> Table:
     return table
 
 
-def _means(summary: Row) -> Table:
-    table = _table("mean (95 % range)", *map(mean_of, summary["measures"]))
+def _means(summary: Row, chosen: Sequence[str]) -> Table:
+    """Return one row an engine: every measure's mean, with the interval of each of the `chosen` ones."""
+    detailed = chosen or summary["measures"][:1]
+    head = [
+        title
+        for measure in summary["measures"]
+        for title in (mean_of(measure), *(["95 % range"] if measure in detailed else []))
+    ]
+    table = _table("mean", *head)
     for engine in words.standing(summary, summary["measures"][0]):
-        cells = summary["engines"][engine]["measures"].values()
-        table.add_row(one_line(engine), *map(_mean, cells))
+        cells = []
+        for measure, cell in summary["engines"][engine]["measures"].items():
+            cells.append(_number(cell["mean"], ".4f"))
+            if measure in detailed:
+                cells.append(between(cell["ci95"]))
+        table.add_row(one_line(engine), *cells)
     return table
 
 
-def _mean(cell: Row) -> str:
-    if cell["mean"] is None:
-        return "-"
-    return f"{cell['mean']:.4f} ({between(cell['ci95'])})" if cell["ci95"] else f"{cell['mean']:.4f}"
-
-
 def _pairs(name: str, rows: Iterable[Row]) -> Table:
-    numbers = ("a - b", "95 % range", "d_z", "won/tied/lost", "p", "p (Holm)", "detectable", "more queries")
-    table = _table(f"by {name}", "so", *numbers)
+    """Return one row a pair: who is ahead, by how much, on how many queries."""
+    table = _table(f"by {name}", "a - b", "95 % range", "won/tied/lost", "p adjusted")
+    for row in rows:
+        table.add_row(
+            one_line(f"{row['a']} {_SIGNS[row['outcome']]} {row['b']}"),
+            _number(row["difference"], "+.4f"),
+            between(row["ci95"], "+.3f"),
+            f"{row['wins']}/{row['ties']}/{row['losses']}",
+            words.chance(row["p_adjusted"]),
+        )
+    return table
+
+
+#: What stands between the engines of a pair, by the outcome.
+_SIGNS = {"better": ">", "not separated": "=?", "undetermined": "??"}
+
+
+def _plans(rows: Iterable[Row]) -> Table:
+    """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
+    rows = list(rows)
+    unsure = ["any grades of the unjudged"] if any(map(words.is_unsure, rows)) else []
+    table = _table("to plan", "d_z", "detectable", "twice", "needed", *unsure)
     for row in rows:
         table.add_row(
             one_line(f"{row['a']} - {row['b']}"),
-            one_line(row["verdict"] if row["winner"] else row["outcome"]),
-            _number(row["difference"], "+.4f"),
-            between(row["ci95"], "+.4f"),
             _number(row["d_z"], "+.2f"),
-            f"{row['wins']}/{row['ties']}/{row['losses']}",
-            words.chance(row["p"]),
-            words.chance(row["p_holm"]),
-            _number(row["detectable"], ".4f"),
-            "-" if row["more_queries"] is None else words.rounded(row["more_queries"]),
+            _number(row["detectable"], ".3f"),
+            _number(row["detectable_doubled"], ".3f"),
+            "-" if row["at_least_queries"] is None else words.rounded(row["at_least_queries"]),
+            *([between(row["bounds"], "+.3f")] if unsure else []),
         )
     return table
 

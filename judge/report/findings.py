@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from judge.measure.compare import Comparison
+from judge.measure.compare import Comparison, Contribution
 from judge.measure.estimates import Estimate
 from judge.measure.flagged import WithoutFlagged
 from judge.measure.kinship import Kin
 from judge.measure.panel import Panel
-from judge.measure.slices import Slice
+from judge.measure.slices import Contrast, Slice
 from judge.measure.stability import MARGIN, EngineRepeats, MeasureRepeats, Stability
 from judge.measure.within import WithinLists
+from judge.records import Query
 from judge.report import opinions, trust, words
 
 
@@ -28,25 +29,41 @@ class Findings:
     panel: Panel | None = None
     kin: tuple[Kin, ...] = ()
     flagged: WithoutFlagged | None = None
+    contributions: tuple[Contribution, ...] = ()
 
 
-def as_json(findings: Findings) -> dict[str, Any]:
-    """The findings as JSON values."""
+def as_json(findings: Findings, queries: Mapping[str, Query]) -> dict[str, Any]:
+    """Return the findings as JSON values; `queries` are the dataset's by id."""
+    deciding = findings.comparisons[0].measure if findings.comparisons else None
     return {
-        "comparisons": [comparison(each) for each in findings.comparisons],
+        "comparisons": [comparison(each, each.measure == deciding) for each in findings.comparisons],
         "within_lists": _within(findings.within, findings.comparisons),
         "slices": _slices(findings.slices),
         "stability": _stability(findings.stability),
         "panel": opinions.as_json(findings.panel, _stability),
         "kin": opinions.kinship(findings.kin),
         "without_flagged": trust.as_json(findings.flagged),
+        "deciding_queries": _deciding_queries(findings, queries),
     }
 
 
-def comparison(found: Comparison) -> dict[str, Any]:
-    """One pair of engines by one measure; `winner` is None unless one is named."""
+def _deciding_queries(findings: Findings, queries: Mapping[str, Query]) -> dict[str, Any] | None:
+    """Return the queries that make most of the difference between the two best engines."""
+    if not findings.contributions:
+        return None
+    pair = findings.comparisons[0]
+    rows = [{**asdict(each), "query": queries[each.query_id].text} for each in findings.contributions]
+    return {"measure": pair.measure, "a": pair.a, "b": pair.b, "n": pair.n, "queries": rows}
+
+
+def comparison(found: Comparison, decides: bool) -> dict[str, Any]:
+    """Return one pair of engines by one measure; `winner` is None unless one is named.
+
+    `decides` marks the first measure: what the others say is descriptive.
+    """
     return {
         "measure": found.measure,
+        "decides": decides,
         "a": found.a,
         "b": found.b,
         "verdict": words.verdict(found),
@@ -61,10 +78,11 @@ def comparison(found: Comparison) -> dict[str, Any]:
         "wins": found.wins,
         "ties": found.ties,
         "losses": found.losses,
-        "p": found.p,
-        "p_holm": found.p_holm,
+        "robust": found.robust,
+        "p_adjusted": found.p_adjusted,
         "detectable": found.detectable,
-        "more_queries": found.more,
+        "detectable_doubled": found.detectable_doubled,
+        "at_least_queries": found.at_least,
     }
 
 
@@ -105,9 +123,24 @@ def _slices(found: Iterable[Slice]) -> dict[str, Any]:
                 }
                 for engine in each.engines
             },
-            "comparisons": [comparison(pair) for pair in each.comparisons],
+            "comparisons": [comparison(pair, decides=True) for pair in each.comparisons],
+            "contrasts": [_contrast(contrast) for contrast in each.contrasts],
         }
     return columns
+
+
+def _contrast(contrast: Contrast) -> dict[str, Any]:
+    """Return how a difference between two engines differs between a segment and the other queries."""
+    return {
+        "a": contrast.a,
+        "b": contrast.b,
+        "inside": contrast.inside,
+        "outside": contrast.outside,
+        "difference": contrast.difference,
+        "ci95": ends(contrast.low, contrast.high),
+        "p_adjusted": contrast.p_adjusted,
+        "differs": contrast.differs,
+    }
 
 
 def _stability(found: Stability | None) -> dict[str, Any]:

@@ -67,6 +67,7 @@ def page(
         night=beside.night,
         band=[Said(**said) for said in beside.night.get("band", ())],
         headline=_headline(shown),
+        segments=_segments(shown),
         alarm=trust.alarm(shown),
         differences=_differences(shown),
         engines=tables.engines(shown),
@@ -75,6 +76,7 @@ def page(
         charts=charts(summary, entries(), beside.agreement),
         pairs=list(tables.pairs(shown)),
         slices=list(tables.slices(shown)),
+        deciding_queries=shown["deciding_queries"],
         sampled=about.sampled(room),
         room=room,
         data=_data(run, summary, deciding, room),
@@ -93,6 +95,12 @@ def _headline(summary: Row) -> Said:
         f"{count} engines, and no measure that engines can be compared by.",
         f"有 {count} 个引擎，但没有可以用来比较引擎的指标。",
     )
+
+
+def _segments(summary: Row) -> Sequence[Said]:
+    """Return what stands under the headline: segments that other engines win, leads that differ."""
+    both = zip(words.by_segment(summary), words_zh.by_segment(summary), strict=True)
+    return [Said(english, chinese) for english, chinese in both]
 
 
 def _differences(summary: Row) -> Sequence[Said]:

@@ -74,7 +74,7 @@ def summary(
         "engines": {
             engine.engine: {**_engine(engine), **_took(data, engine, pool.depth)} for engine in engines
         },
-        **findings.as_json(found),
+        **findings.as_json(found, data.queries),
         "cost": dict(asked.cost),
     }
 

@@ -163,11 +163,11 @@ def _answer(summary: Mapping[str, Any]) -> Iterator[str]:
     rows = [row for row in summary["comparisons"] if row["measure"] == deciding]
     if rows:
         yield words.headline(summary)
+        yield from words.by_segment(summary)
         yield from (f"  {words.difference(row)}" for row in rows[:_PAIRS])
         if len(rows) > _PAIRS:
             yield f"  … and {len(rows) - _PAIRS:,} more pairs: judge compare RUN"
-    if words.few(summary):
-        yield words.few(summary)
+    yield from filter(None, (words.few(summary), words.planning(summary)))
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
     yield from (said.en for said in opinions.said(summary))

@@ -18,13 +18,15 @@ import numpy as np
 
 from judge.dataset.pool import pool
 from judge.errors import InputError
-from judge.measure.compare import ALPHA
 from judge.measure.measures import Measure
 from judge.measure.resampling import holm, randomised_p
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 from judge.report.reload import Held
 from judge.report.rundir import dump
 from judge.report.words import counted, listed
+
+#: Below this p the assessor counts as changed between runs.
+_ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def together(runs: Mapping[str, Held]) -> Together:
     repeats = min(held.asked.repeats for held in runs.values())
     shift = _shift(runs, queries, repeats)
     unequal = _unequal(runs, queries)
-    if not unequal and shift and shift.p < ALPHA:
+    if not unequal and shift and shift.p < _ALPHA:
         unequal = f"judged by {shift.said}"
     common = _measures(runs)
     if not common:

@@ -9,13 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
+from statistics import median
 from typing import Any
 
 from judge.measure.compare import Comparison
+from judge.measure.simultaneous import LEAST_DIFFERING
 
 Row = Mapping[str, Any]
 
-#: Below so many queries a BCa interval of 95 % holds the mean clearly less often than that.
+#: Below so many queries the simultaneous intervals are only approximate.
+FEW_QUERIES = 10
+#: Below so many queries a BCa interval of 95 %, as of a kappa, holds the truth clearly less often than that.
 FEW = 20
 NARROW = f"With fewer than {FEW} queries the 95 % ranges come out too narrow"
 #: Means that are closer than this are equal but for rounding.
@@ -36,13 +40,57 @@ def deciding(summary: Row) -> str:
     return next((row["measure"] for row in summary["comparisons"]), "")
 
 
-def few(summary: Row) -> str:
-    """What to mind when there are ranges over few queries; empty when there are enough."""
-    met = [row["n"] for row in summary["comparisons"] if row["measure"] == deciding(summary)]
+def has_few_queries(summary: Row) -> bool:
+    """Return whether there are intervals over fewer than `FEW_QUERIES` queries."""
+    counts = [row["n"] for row in _deciding_rows(summary)]
     cells = (row["measures"][summary["measures"][0]] for row in summary["engines"].values())
-    if min(met or (cell["n"] for cell in cells if cell["ci95"]), default=FEW) >= FEW:
+    return min(counts or (cell["n"] for cell in cells if cell["ci95"]), default=FEW_QUERIES) < FEW_QUERIES
+
+
+def few(summary: Row) -> str:
+    """Return the warning about intervals over few queries; empty when there are enough."""
+    if not has_few_queries(summary):
         return ""
-    return f"{NARROW}: go by what is said of chance." if met else f"{NARROW}."
+    return (
+        f"With fewer than {FEW_QUERIES} queries, intervals are approximate and show only large differences."
+    )
+
+
+def _deciding_rows(summary: Row) -> list[Row]:
+    return [row for row in summary["comparisons"] if row["measure"] == deciding(summary)]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What more queries would show: the true difference found with 80 % power on `n` and on twice as many.
+
+    Both are medians over the pairs of engines that can be tested, by the deciding measure.
+    """
+
+    n: int
+    detectable: float
+    doubled: float
+
+
+def plan(summary: Row) -> Plan | None:
+    """Return what the run's queries can show, None when no pair can be tested."""
+    rows = [row for row in _deciding_rows(summary) if row["detectable"] is not None]
+    if not rows:
+        return None
+    first, second = (median(row[key] for row in rows) for key in ("detectable", "detectable_doubled"))
+    return Plan(max(row["n"] for row in rows), first, second)
+
+
+def planning(summary: Row) -> str:
+    """Return a sentence about what more queries would show; empty when no pair can be tested."""
+    found = plan(summary)
+    if found is None:
+        return ""
+    return (
+        f"With {counted(found.n, 'query', 'queries')} a true difference of about {found.detectable:.2g}"
+        f" between two engines is found 4 times out of 5; with {2 * found.n:,} queries, one of about"
+        f" {found.doubled:.2g}."
+    )
 
 
 def verdict(comparison: Comparison) -> str:
@@ -50,20 +98,25 @@ def verdict(comparison: Comparison) -> str:
     if comparison.outcome == "better":
         return f"{comparison.a} > {comparison.b}"
     if comparison.outcome == "undetermined":
-        if comparison.p_holm is None:
+        if not comparison.n:
             return "undetermined: there is no query where both have a value"
         return "undetermined: unjudged snippets could turn it"
-    if comparison.more is None:
+    differing = comparison.wins + comparison.losses
+    if differing < LEAST_DIFFERING:
+        return (
+            f"not separated (they differ on {counted(differing, 'query', 'queries')}; it takes"
+            f" {LEAST_DIFFERING} or more)"
+        )
+    if comparison.at_least is None:
         return "not separated"
-    more = "1 more query" if comparison.more == 1 else f"{rounded(comparison.more)} more queries"
-    return f"not separated (about {more} would separate a difference of this size)"
+    return f"not separated (that takes at least {rounded(comparison.at_least)} queries)"
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
     """How the engine that leads by `measure` stands to the `others`, however one says it.
 
-    It is ahead of `ahead` of them by more than chance explains. `against` holds the rest by how it came
+    It is significantly ahead of `ahead` of them. `against` holds the rest by how it came
     out against them, a key of `KINDS`. `known` is False when no engine has a value, `shared` True when
     another engine has the same mean.
     """
@@ -109,8 +162,12 @@ def headline(summary: Row, measure: str | None = None) -> str:
         return _between_runs([row for row in summary["comparisons"] if row["measure"] == measure], measure)
     found = lead(summary, measure)
     if found.ahead == found.others:
-        others = "the other" if found.ahead == 1 else f"each of the {found.ahead} others"
-        return f"{found.best} is best by {measure}: ahead of {others} by more than chance explains."
+        if found.ahead == 1:
+            return f"{found.best} is best by {measure}: its lead is statistically significant."
+        return (
+            f"{found.best} is best by {measure}: its leads over the {found.ahead} others are statistically"
+            " significant."
+        )
     if not found.known:
         return f"No engine is best by {measure}: none has a value on any query."
     reasons = [_STANDINGS[kind].format(_some(names)) for kind, names in found.against.items() if names]
@@ -126,7 +183,7 @@ def _between_runs(rows: Sequence[Row], measure: str) -> str:
     unsure = sum(row["outcome"] == "undetermined" for row in rows)
     rest = f"; {counted(unsure, 'comparison')} could be turned by what is unjudged" if unsure else ""
     if not changed:
-        return f"No engine differs between the runs by {measure} by more than chance explains{rest}."
+        return f"No engine differs significantly between the runs by {measure}{rest}."
     return f"Between the runs, by {measure}: {listed(changed)}{rest}."
 
 
@@ -171,10 +228,63 @@ def difference(row: Row) -> str:
     if row["difference"] is None:
         return f"{row['a']}, {row['b']}: {row['verdict']}"
     ahead = f"ahead on {row['wins']} of {row['n']} queries, behind on {row['losses']}"
-    size = f"{row['difference']:+.4f}{interval(row['ci95'])}"
+    size = f"{row['difference']:+.4f}{interval(row['ci95'])}{_worst_case(row)}"
     if row["winner"]:
         return f"{row['verdict']}: {size}; {ahead}"
     return f"{row['a']}, {row['b']}: {row['verdict']}; {size}; {ahead}"
+
+
+def is_unsure(row: Row) -> bool:
+    """Return whether unjudged snippets leave the difference of a comparison open."""
+    return bool(row["bounds"]) and row["bounds"][1] - row["bounds"][0] > TIE
+
+
+def _worst_case(row: Row) -> str:
+    if not is_unsure(row):
+        return ""
+    least, most = row["bounds"]
+    robust = ", robust to any grades" if row["robust"] else ""
+    return f"; with any grades of the unjudged {least:+.4f} to {most:+.4f}{robust}"
+
+
+def reversals(summary: Row) -> Iterator[tuple[str, str, int, Row]]:
+    """Yield (column, value, queries, comparison) where a segment names the engine that is behind overall."""
+    order = standing(summary, deciding(summary)) if deciding(summary) else []
+    for column, value, part in segments(summary):
+        for row in part["comparisons"]:
+            if row["winner"] and order.index(row["a"]) > order.index(row["b"]):
+                yield column, value, part["queries"], row
+
+
+def segments(summary: Row) -> Iterator[tuple[str, str, Row]]:
+    """Yield (column, value, segment), however the columns are held."""
+    columns = summary["slices"]
+    for column, values in columns.items() if isinstance(columns, Mapping) else columns:
+        for value, part in values.items() if isinstance(values, Mapping) else values:
+            yield column, value, part
+
+
+def differing_leads(summary: Row) -> Iterator[tuple[str, str, Row]]:
+    """Yield (column, value, contrast) where a difference between two engines differs between segments."""
+    for column, value, part in segments(summary):
+        for row in part.get("contrasts", ()):
+            if row["differs"]:
+                yield column, value, row
+
+
+def by_segment(summary: Row) -> Iterator[str]:
+    """Yield what stands under the headline: segments that other engines win, leads that differ."""
+    for column, value, queries, row in reversals(summary):
+        yield (
+            f"But in {column} {value} ({counted(queries, 'query', 'queries')}) {row['a']} is ahead of"
+            f" {row['b']}: {row['difference']:+.4f}{interval(row['ci95'])}."
+        )
+    for column, value, row in differing_leads(summary):
+        yield (
+            f"{row['a']} - {row['b']} differs between segments: {row['inside']:+.4f} in {column} {value},"
+            f" {row['outside']:+.4f} on the other queries; difference"
+            f" {row['difference']:+.4f}{interval(row['ci95'])}."
+        )
 
 
 def interval(ends: Sequence[float] | None) -> str:

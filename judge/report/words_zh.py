@@ -6,16 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.measure.compare import Comparison
+from judge.measure.simultaneous import LEAST_DIFFERING
 from judge.report import words
-from judge.report.words import FEW, TIE, chance, deciding, lead, rounded, standing
+from judge.report.words import FEW, FEW_QUERIES, TIE, chance, deciding, lead, rounded, standing
 
 __all__ = [
+    "by_segment",
     "deciding",
     "difference",
     "few",
     "headline",
     "interval",
     "listed",
+    "planning",
     "rounded",
     "stability",
     "standing",
@@ -31,10 +34,11 @@ Row = Mapping[str, Any]
 _STANDINGS = {
     "behind": "在双方都有分数的查询上落后于 {}",
     "not separated": "与 {} 分不出高下（差距可能只是偶然）",
-    "undetermined": "未判定的摘要仍可能让 {} 反超",
+    "undetermined": "未判定的摘要可能使 {} 反超",
     "apart": "没有哪条查询上与 {} 同时有分数",
 }
 NARROW = f"查询不足 {FEW} 条，95 % 区间会偏窄"
+_SIGNIFICANT = "差异具有统计显著性"
 #: Why a number is unknown, as `judge.measure` says it.
 _WHY = {
     "it comes from one query, which gives no range": "只有一条查询，给不出区间",
@@ -48,10 +52,21 @@ _WHY = {
 
 
 def few(summary: Row) -> str:
-    """What to mind when there are ranges over few queries; empty when there are enough."""
-    if not words.few(summary):
+    """Return the warning about intervals over few queries; empty when there are enough."""
+    if not words.has_few_queries(summary):
         return ""
-    return f"{NARROW}：请以是否可能出于偶然的说法为准。" if deciding(summary) else f"{NARROW}。"
+    return f"查询不足 {FEW_QUERIES} 条，区间只是近似值，只能检出很大的差异。"
+
+
+def planning(summary: Row) -> str:
+    """Return a sentence about what more queries would show; empty when no pair can be tested."""
+    found = words.plan(summary)
+    if found is None:
+        return ""
+    return (
+        f"{found.n:,} 条查询能以 80 % 的概率检出约 {found.detectable:.2g} 的真实差异；"
+        f"{2 * found.n:,} 条查询能检出约 {found.doubled:.2g} 的差异。"
+    )
 
 
 def verdict(comparison: Comparison) -> str:
@@ -61,8 +76,10 @@ def verdict(comparison: Comparison) -> str:
             "a": comparison.a,
             "b": comparison.b,
             "outcome": comparison.outcome,
-            "p_holm": comparison.p_holm,
-            "more_queries": comparison.more,
+            "n": comparison.n,
+            "wins": comparison.wins,
+            "losses": comparison.losses,
+            "at_least_queries": comparison.at_least,
         }
     )
 
@@ -72,12 +89,15 @@ def verdict_of(row: Row) -> str:
     if row["outcome"] == "better":
         return f"{row['a']} > {row['b']}"
     if row["outcome"] == "undetermined":
-        if row["p_holm"] is None:
+        if not row["n"]:
             return "无法判断：没有哪条查询上双方都有分数"
-        return "无法判断：未判定的摘要可能翻盘"
-    if row["more_queries"] is None:
+        return "无法判断：未判定的摘要可能改变结论"
+    differing = row["wins"] + row["losses"]
+    if differing < LEAST_DIFFERING:
+        return f"分不出高下（只有 {differing} 条查询的分数不同，至少需要 {LEAST_DIFFERING} 条）"
+    if row["at_least_queries"] is None:
         return "分不出高下"
-    return f"分不出高下（照这个差距，大约还要 {rounded(row['more_queries'])} 条查询才分得出）"
+    return f"分不出高下（至少需要 {rounded(row['at_least_queries'])} 条查询）"
 
 
 def headline(summary: Row, measure: str | None = None) -> str:
@@ -93,7 +113,7 @@ def headline(summary: Row, measure: str | None = None) -> str:
     found = lead(summary, measure)
     if found.ahead == found.others:
         others = "另一个引擎" if found.ahead == 1 else f"其余 {found.ahead} 个引擎"
-        return f"按 {measure} 衡量，{found.best} 最好：领先{others}，差距超出了偶然所能解释的范围。"
+        return f"按 {measure} 衡量，{found.best} 最好：领先{others}，{_SIGNIFICANT}。"
     if not found.known:
         return f"按 {measure} 衡量，选不出最好的引擎：哪个引擎都没有一条查询有分数。"
     reasons = [_STANDINGS[kind].format(_some(names)) for kind, names in found.against.items() if names]
@@ -107,9 +127,9 @@ def _between_runs(rows: Sequence[Row], measure: str) -> str:
     """Which engines differ from themselves in another run."""
     changed = [row["verdict"] for row in rows if row["winner"]]
     unsure = sum(row["outcome"] == "undetermined" for row in rows)
-    rest = f"；另有 {unsure:,} 组比较可能因未判定的摘要而翻盘" if unsure else ""
+    rest = f"；另有 {unsure:,} 组比较可能因未判定的摘要而改变" if unsure else ""
     if not changed:
-        return f"按 {measure} 衡量，没有引擎在两次运行之间的变化超出偶然{rest}。"
+        return f"按 {measure} 衡量，各引擎在两次运行之间均无显著变化{rest}。"
     return f"按 {measure} 衡量，运行之间的变化：{listed(changed)}{rest}。"
 
 
@@ -124,10 +144,32 @@ def difference(row: Row) -> str:
     if row["difference"] is None:
         return f"{row['a']} 与 {row['b']}：{said}"
     ahead = f"{row['n']} 条查询中 {row['wins']} 条领先、{row['losses']} 条落后"
-    size = f"{row['difference']:+.4f}{interval(row['ci95'])}"
+    size = f"{row['difference']:+.4f}{interval(row['ci95'])}{_worst_case(row)}"
     if row["winner"]:
         return f"{said}：{size}；{ahead}"
     return f"{row['a']} 与 {row['b']}：{said}；{size}；{ahead}"
+
+
+def _worst_case(row: Row) -> str:
+    if not words.is_unsure(row):
+        return ""
+    least, most = row["bounds"]
+    robust = "，任何等级都不改变结论" if row["robust"] else ""
+    return f"；未判定的摘要取任意等级时为 {least:+.4f} 到 {most:+.4f}{robust}"
+
+
+def by_segment(summary: Row) -> Iterator[str]:
+    """Yield what stands under the headline: segments that other engines win, leads that differ."""
+    for column, value, queries, row in words.reversals(summary):
+        yield (
+            f"但在 {column} {value}（{queries:,} 条查询）中，{row['a']} 领先 {row['b']}："
+            f"{row['difference']:+.4f}{interval(row['ci95'])}。"
+        )
+    for column, value, row in words.differing_leads(summary):
+        yield (
+            f"{row['a']} 与 {row['b']} 的差值因查询类别而异：{column} {value} 中为 {row['inside']:+.4f}，"
+            f"其余查询中为 {row['outside']:+.4f}，两者相差 {row['difference']:+.4f}{interval(row['ci95'])}。"
+        )
 
 
 def interval(ends: Sequence[float] | None) -> str:

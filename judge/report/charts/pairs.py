@@ -35,7 +35,7 @@ _HEAD = (
     Said("95 % interval", "95 % 区间"),
     Said("bounds of what is unjudged", "未判定的上下限"),
     Said("a ahead / equal / b ahead", "a 领先 / 相同 / b 领先"),
-    Said("p (Holm)", "p（Holm）"),
+    Said("p, adjusted", "p（校正后）"),
 )
 
 Row = Mapping[str, Any]
@@ -57,24 +57,17 @@ def _said(rows: Sequence[Row], measure: str) -> Said:
     apart = sum(row["outcome"] == "better" for row in rows)
     unsure = sum(row["outcome"] == "undetermined" for row in rows)
     en = (
-        f"Engine by engine on the same queries, by {mean}: {apart:,} of {len(rows):,} pairs differ by more"
-        " than chance explains"
+        f"Engine by engine on the same queries, by {mean}: {apart:,} of {len(rows):,} pairs differ"
+        " significantly. A lead counts when its interval, which allows for all pairs, stays clear of zero"
     )
     zh = (
-        f"在相同的查询上两两相减（{mean}）：{len(rows):,} 对引擎中有 {apart:,} 对的差距"
-        "超出了偶然所能解释的范围"
+        f"在相同的查询上两两相减（{mean}）：{len(rows):,} 对引擎中有 {apart:,} 对差异显著。"
+        "区间已考虑同时比较所有引擎对，不含零即为领先"
     )
     if unsure:
-        en += f"; {unsure:,} can't be told"
-        zh += f"，{unsure:,} 对无法判断"
-    if len(rows) > 1 and any(map(_clear_but_not_ahead, rows)):
-        en += ". A line clear of zero is not enough: it looks at one pair, the verdict allows for all of them"
-        zh += "。区间不碰零线还不够：区间只看一对，结论则考虑到同时比较了所有对"
+        en += f"; {unsure:,} depend on unjudged snippets"
+        zh += f"；{unsure:,} 对取决于未判定的摘要"
     return Said(f"{en}.", f"{zh}。")
-
-
-def _clear_but_not_ahead(row: Row) -> bool:
-    return row["outcome"] == "not separated" and row["ci95"] is not None and row["ci95"][0] > 0
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -86,7 +79,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         texts.between(row["ci95"], "+.4f"),
         texts.between(row["bounds"], "+.4f") if (cell := _ranged(row)) and cell.bounds else NOTHING,
         f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
-        texts.chance(row["p_holm"]),
+        texts.chance(row["p_adjusted"]),
     )
 
 

@@ -24,8 +24,9 @@ def mind(summary: Row) -> Iterator[Said]:
         yield Said(served.english(summary), served.chinese(summary))
     yield from opinions.said(summary)
     yield from _coverage(summary)
-    if words.few(summary):
-        yield Said(words.few(summary), words_zh.few(summary))
+    for english, chinese in ((words.few, words_zh.few), (words.planning, words_zh.planning)):
+        if english(summary):
+            yield Said(english(summary), chinese(summary))
     if summary["within_lists"]:
         within = summary["within_lists"]
         yield Said(words.within_lists(within), words_zh.within_lists(within))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
@@ -58,6 +59,7 @@ def named(summary: Row) -> dict[str, Any]:
         "panel": _panel(summary.get("panel"), called),
         "kin": [{**row, "other": called.get(row["other"], row["other"])} for row in summary.get("kin", ())],
         "served": _served(summary.get("served", {})),
+        "deciding_queries": _deciding(summary.get("deciding_queries"), called),
         "slices": [
             (isolated(column), [(isolated(value), _slice(part, called)) for value, part in values.items()])
             for column, values in summary["slices"].items()
@@ -107,7 +109,28 @@ def _slice(part: Row, called: Mapping[str, str]) -> dict[str, Any]:
         "queries": part["queries"],
         "engines": _keyed(part["engines"], called),
         "comparisons": [_pair(row, called) for row in part["comparisons"]],
+        "contrasts": [{**row, **_engines(row, called)} for row in part.get("contrasts", ())],
     }
+
+
+def _engines(row: Row, called: Mapping[str, str]) -> dict[str, str]:
+    return {side: called[row[side]] for side in ("a", "b")}
+
+
+def _deciding(row: Row | None, called: Mapping[str, str]) -> dict[str, Any] | None:
+    """The deciding queries with their ids and texts legible, and where each stands on the page."""
+    if row is None:
+        return None
+    queries = [
+        {
+            **each,
+            "query_id": name(each["query_id"]),
+            "query": name(each["query"]),
+            "link": f"#{urlencode({'q': each['query_id']})}",
+        }
+        for each in row["queries"]
+    ]
+    return {**row, **_engines(row, called), "queries": queries}
 
 
 def marked(sentence: str) -> Markup:

@@ -100,40 +100,38 @@ def pairs(summary: Row) -> Iterator[Table]:
     """For each measure that engines are compared by, every pair of engines."""
     for measure in dict.fromkeys(row["measure"] for row in summary["comparisons"]):
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
-        caption = Said(f"Pairs by {mean_of(measure)}", f"两两比较：{mean_of(measure)}")
+        decides = measure == words.deciding(summary)
+        caption = Said(
+            f"Pairs by {mean_of(measure)}" + ("" if decides else " (descriptive)"),
+            f"两两比较：{mean_of(measure)}" + ("" if decides else "（仅供参考）"),
+        )
         shown = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:PAIRS])
         yield Table(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
 
 
 _PAIR_HEAD = (
     Said("pair", "引擎对"),
-    Said("so", "结论"),
+    Said("result", "结论"),
     Said("difference", "差值"),
     Said("95 % range", "95 % 区间"),
     Said("won / tied / lost", "胜 / 平 / 负"),
-    Said("p", "p"),
-    Said("p (Holm)", "p（Holm）"),
-    Said("detectable", "可检出的差值"),
-    Said("more queries", "还需查询"),
+    Said("p, adjusted", "p（校正后）"),
+    Said("any grades of the unjudged", "未判定的取任意等级"),
+    Said("detectable, with twice the queries", "可检出的差值，查询加倍时"),
 )
 
 
 def _pair(row: Row) -> tuple[Cell, ...]:
-    outcome = Said(_outcome(row), words_zh.verdict_of({**row, "more_queries": None}))
+    outcome = Said(row["verdict"], words_zh.verdict_of(row))
     return (
         Cell(outcome),
         number(row["difference"], "+.4f"),
         Cell(plain(between(row["ci95"], "+.4f"))),
         Cell(plain(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")),
-        Cell(plain(chance(row["p"]))),
-        Cell(plain(chance(row["p_holm"]))),
-        number(row["detectable"]),
-        Cell(plain("–" if row["more_queries"] is None else words.rounded(row["more_queries"]))),
+        Cell(plain(chance(row["p_adjusted"]))),
+        Cell(plain(between(row["bounds"], "+.4f") if words.is_unsure(row) else "–")),
+        Cell(plain(fixed(row["detectable"], ".3f")), fixed(row["detectable_doubled"], ".3f")),
     )
-
-
-def _outcome(row: Row) -> str:
-    return str(row["verdict"] if row["winner"] else row["outcome"])
 
 
 def slices(summary: Row) -> Iterator[Table]:

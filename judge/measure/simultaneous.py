@@ -1,0 +1,195 @@
+"""Simultaneous tests and intervals of several paired means: bootstrap-t with the maximum over columns.
+
+A column holds one paired difference per query. Queries are drawn with replacement; each resample gives a
+Student t of every centred column, and the largest |t| of each resample is kept. One critical value c, the
+upper 5 % point of these maxima, serves all columns: the interval of a mean is mean ± c·se, and a mean
+differs from 0 exactly when |t| > c, which is when its interval excludes 0. The draws keep the skewness of
+the differences and their correlation. Sources: Romano & Wolf 2005 (JASA 100:94), Westfall & Young 1993
+(maximum over tests), Efron & Tibshirani 1993, chapter 12 (bootstrap-t).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.measure.formulas import Bools, Floats, quotient
+from judge.measure.resampling import SEED, draw_queries, exactly_summable
+
+LEVEL = 0.95
+#: The critical value varies between seeds by about 0.02 (SD) with 10,000 resamples, 0.03 with 4,000.
+_RESAMPLES, _FEWER_RESAMPLES = 10_000, 4_000
+#: Above so many numbers (queries × columns) the smaller number of resamples is drawn.
+_LARGE = 2**20
+#: With fewer queries that differ from 0, no signs of them are rare enough: 2 / 2**5 is above 0.05.
+LEAST_DIFFERING = 6
+#: A contrast needs so many queries in each group: a resample of a smaller one is often one query.
+LEAST_GROUP = 10
+#: Differences on a query that are smaller than this are rounding.
+TIE = 1e-12
+#: A variance below this share of the largest squared difference is rounding.
+_NO_VARIANCE = 1e-12
+#: The standard normal quantile of 0.8, the power that planning asks for.
+_POWER = 0.8416212335729143
+
+
+@dataclass(frozen=True, slots=True)
+class Simultaneous:
+    """Means with their simultaneous intervals; every array is (columns,).
+
+    `se` is the standard error of `mean`, `low` to `high` the interval mean ± `critical`·se, `p` the p-value
+    adjusted for all columns. `tested` marks the columns that can be tested: at least `LEAST_DIFFERING` of
+    their values differ from 0, and the values vary. The others have p 1 and an infinite interval; a column
+    without any value has NaN throughout.
+    """
+
+    mean: Floats
+    se: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    tested: Bools
+    critical: float
+
+
+def compare_means(differences: Floats, *, families: int = 1, seed: int = SEED) -> list[Simultaneous]:
+    """Test the means of (queries, measures, columns) differences, one family of columns per measure.
+
+    NaN marks a query that a column lacks. The error of each family is 5 % divided by `families`
+    (Bonferroni), for callers that test more families than they pass. All measures share the draws.
+    """
+    queries, measures, columns = differences.shape
+    sample = _Sample.of(differences.reshape(queries, measures * columns))
+    tested: Bools = (sample.differing >= LEAST_DIFFERING) & (sample.se > 0)
+    maxima: list[Floats] = []
+    for draws in draw_queries(queries, _count_resamples(differences.size), seed, measures * columns):
+        mean, variance = sample.resample(draws)
+        squared = np.where(tested, _squared_t(mean, variance, sample.largest), 0.0)
+        maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
+    largest = np.sqrt(np.concatenate(maxima)).T
+    shape = measures, columns
+    rows = zip(
+        sample.mean.reshape(shape), sample.se.reshape(shape), tested.reshape(shape), largest, strict=True
+    )
+    return [_decide(*row, families) for row in rows]
+
+
+def compare_groups(
+    differences: Floats, members: Bools, *, families: int = 1, seed: int = SEED
+) -> Simultaneous:
+    """Test whether the mean of each of (queries, columns) differences differs between two groups of queries.
+
+    What is tested is the mean over `members`, (queries,), minus the mean over the rest, with Welch's
+    standard error. A column needs `LEAST_GROUP` queries in either group. All queries are drawn together,
+    so a resample holds as many members as chance gives it. `families` is as in `compare_means`.
+    """
+    groups = [_Sample.of(np.where(chosen[:, None], differences, np.nan)) for chosen in (members, ~members)]
+    inside, outside = groups
+    enough = (inside.count >= LEAST_GROUP) & (outside.count >= LEAST_GROUP)
+    se = np.sqrt(np.square(inside.se) + np.square(outside.se))
+    tested: Bools = enough & (inside.differing + outside.differing >= LEAST_DIFFERING) & (se > 0)
+    scale = np.maximum(inside.largest, outside.largest)
+    maxima: list[Floats] = []
+    for draws in draw_queries(
+        len(differences), _count_resamples(differences.size), seed, differences.shape[1]
+    ):
+        (mean, variance), (rest, rest_variance) = (group.resample(draws) for group in groups)
+        squared = np.where(tested, _squared_t(mean - rest, variance + rest_variance, scale), 0.0)
+        maxima.append(squared.max(1, initial=0.0))
+    largest = np.sqrt(np.concatenate(maxima))
+    return _decide(inside.mean - outside.mean, se, tested, largest, families)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Columns that can be resampled: (queries, columns) centred values and squares, 0 where unknown.
+
+    `known` is 1 where a column has a value, None where all have one. The rest is (columns,): `count` of
+    values, how many of them are `differing` from 0, their `mean`, its standard error `se`, and the
+    `largest` square.
+    """
+
+    centred: Floats
+    squares: Floats
+    known: Floats | None
+    count: Floats
+    differing: Floats
+    mean: Floats
+    se: Floats
+    largest: Floats
+
+    @classmethod
+    def of(cls, differences: Floats) -> _Sample:
+        """Take (queries, columns) differences, NaN where unknown."""
+        known: Bools = ~np.isnan(differences)
+        values = np.where(known, differences, 0.0)
+        count = known.sum(0).astype(np.float64)
+        mean = quotient(values.sum(0), count, np.nan)
+        centred = np.where(known, values - mean, 0.0)
+        squares = np.square(centred)
+        # Values that are equal on paper vary by rounding alone.
+        spread = np.where(squares.max(0, initial=0.0) > TIE**2, squares.sum(0), 0.0)
+        return cls(
+            # On a grid, sums depend neither on the order of adding nor on the shape of a product.
+            centred=exactly_summable(centred, axis=0),
+            squares=exactly_summable(squares, axis=0),
+            known=None if known.all() else known.astype(np.float64),
+            count=count,
+            differing=(np.abs(values) > TIE).sum(0).astype(np.float64),
+            mean=mean,
+            se=np.sqrt(quotient(spread, count * (count - 1), np.nan)),
+            largest=squares.max(0, initial=0.0),
+        )
+
+    def resample(self, draws: Floats) -> tuple[Floats, Floats]:
+        """Return the mean and its squared standard error, (rows, columns), for (rows, queries) draws."""
+        count = draws.sum(1)[:, None] if self.known is None else draws @ self.known
+        mean = quotient(draws @ self.centred, count, 0.0)
+        variance = quotient(draws @ self.squares, count, 0.0) - np.square(mean)
+        variance = np.where(variance > _NO_VARIANCE * self.largest, variance, 0.0)
+        return mean, quotient(variance, count - 1, 0.0)
+
+
+def detectable(sd: float, queries: int, critical: float) -> float:
+    """Return the true mean difference that is found with 80 % power on so many queries.
+
+    (c + z(0.8))·sd/√n, with the normal quantile z; `sd` is that of the difference on a query.
+    """
+    return (critical + _POWER) * sd / math.sqrt(queries)
+
+
+def least_queries(sd: float, farthest: float, critical: float) -> int:
+    """Return the fewest queries that find a true mean difference as far from 0 as `farthest` with 80 % power.
+
+    `farthest` is the end of an interval that lies farther from 0: a smaller true difference needs more.
+    """
+    return math.ceil(((critical + _POWER) * sd / farthest) ** 2)
+
+
+def _count_resamples(numbers: int) -> int:
+    return _RESAMPLES if numbers <= _LARGE else _FEWER_RESAMPLES
+
+
+def _squared_t(mean: Floats, variance: Floats, scale: Floats) -> Floats:
+    """Return mean² / variance; without variance 0 where the mean is 0, else infinity."""
+    none: Floats = np.where(np.square(mean) <= _NO_VARIANCE * scale, 0.0, np.inf)
+    return quotient(np.square(mean), variance, none)
+
+
+def _decide(mean: Floats, se: Floats, tested: Bools, maxima: Floats, families: int) -> Simultaneous:
+    """Return the decision on one family of columns; `maxima` are the largest |t| of each resample."""
+    ascending = np.sort(maxima)
+    # With this rank, p is at most 0.05 / families exactly when |t| is above the critical value.
+    rank = int((1 - LEVEL) / families * (len(ascending) + 1) + 1e-9)
+    critical = float(ascending[-rank]) if rank and tested.any() else np.inf
+    statistic = np.where(tested, quotient(np.abs(mean), se, 0.0), 0.0)
+    as_large = len(ascending) - np.searchsorted(ascending, statistic, side="left")
+    p = np.where(tested, np.minimum(1.0, families * (1 + as_large) / (1 + len(ascending))), 1.0)
+    reach = np.full(mean.shape, np.inf)
+    if np.isfinite(critical):
+        reach[tested] = critical * se[tested]
+    without: Bools = np.isnan(mean)
+    low, high = (np.where(without, np.nan, end) for end in (mean - reach, mean + reach))
+    return Simultaneous(mean, se, low, high, np.where(without, np.nan, p), tested, critical)
