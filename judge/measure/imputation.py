@@ -32,6 +32,8 @@ _NEAR, _FAR = 1 / 60, 1 / 20
 _OTHERS = 0.3
 #: Pairs of the overall mean grade that are added to the mean of each query.
 _PRIOR = 0.5
+#: Penalty on the squared slopes of the regression, so that few pairs do not lead it far.
+_RIDGE = 5.0
 #: Points from grade 0 to the top grade at which the donors of all queries are weighed.
 _POINTS = 401
 #: Pairs of an unjudged pair and a donor that are held at once.
@@ -91,7 +93,7 @@ def _predict(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Float
     """Return (pairs,) predicted grades: to compare pairs of one query, and pairs of any two queries.
 
     They differ in the mean of the query: for pairs of any two queries it leaves a judged pair's own grade
-    out. A ridge penalty of 1 keeps the regression defined where pairs are few.
+    out. The ridge penalty keeps the regression defined where pairs are few.
     """
     judged = grade != NO_GRADE
     given = np.where(judged, grade, 0).astype(np.float64)
@@ -104,7 +106,7 @@ def _predict(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Float
     rows -= rows[judged].mean(0)
     fitted = rows[judged]
     slopes = np.linalg.solve(
-        fitted.T @ fitted + np.eye(fitted.shape[1]), fitted.T @ (given[judged] - overall)
+        fitted.T @ fitted + _RIDGE * np.eye(fitted.shape[1]), fitted.T @ (given[judged] - overall)
     )
     far: Floats = overall + rows @ slopes
     # Only the first two columns are of the mean of the query.

@@ -64,19 +64,22 @@ def pairs_of(ranking: Ranking) -> Iterator[Pair]:
 
 
 def simulated(
-    queries: int, noises: Sequence[float], seed: int, *, documents: int = 40, scale: Scale = GRADED
+    queries: int, noises: Sequence[float], seed: int, *, scale: Scale = GRADED, variation: float = 0.0
 ) -> Judged:
-    """Return engines that rank `documents` per query by relevance plus noise, one engine for each noise.
+    """Return engines that rank 40 documents per query by relevance plus noise, one engine for each noise.
 
     Relevance is normal around the mean of the query. The best grade goes to about 6 % of all documents,
     grade 0 to half. Engines return 10 of them, so most documents that are returned are in several lists.
+    `variation` is the standard deviation of the logarithm of an engine's noise over the queries.
     """
     rng = np.random.default_rng(seed)
+    documents = 40
     relevance = rng.normal(size=(queries, documents)) + 0.6 * rng.normal(size=(queries, 1))
     grade = np.digitize(relevance, [0.0, 0.9, 1.8] if scale is GRADED else [0.9])
     lists: dict[str, dict[str, list[str]]] = {}
     for engine, noise in zip("ABCDEFGH", noises, strict=False):
-        ranked = np.argsort(-(relevance + noise * rng.normal(size=relevance.shape)), axis=1)[:, :DEPTH]
+        noisy = noise * np.exp(variation * rng.normal(size=(queries, 1))) * rng.normal(size=relevance.shape)
+        ranked = np.argsort(-(relevance + noisy), axis=1)[:, :DEPTH]
         lists[engine] = {f"q{query}": [f"d{at}" for at in row] for query, row in enumerate(ranked.tolist())}
     grades = {(f"q{query}", f"d{at}"): int(each) for (query, at), each in np.ndenumerate(grade)}
     return Judged.of(lists, grades, scale)

@@ -43,7 +43,7 @@ def naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Float
 
     rows = np.array([features(at, mean(at, without=True)) for at in judged])
     centre = rows.mean(0)
-    penalised = np.vstack([rows - centre, np.eye(centre.size)])
+    penalised = np.vstack([rows - centre, np.sqrt(5) * np.eye(centre.size)])
     targets = np.append(grade[judged] - overall, np.zeros(centre.size))
     slopes = np.linalg.lstsq(penalised, targets, rcond=None)[0]
 
