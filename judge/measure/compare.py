@@ -199,8 +199,8 @@ def _bound_mean(
     )
     if mean is None or least is None or most is None:
         return least, most
-    # Summed with the gaps between, the same mean may round otherwise.
-    return min(least, mean), max(most, mean)
+    # The same mean, summed in another order, may round otherwise.
+    return mean if least > mean - TIE else least, mean if most < mean + TIE else most
 
 
 def _decide(low: float, high: float, least: float | None, most: float | None) -> Outcome:

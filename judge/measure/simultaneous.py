@@ -124,17 +124,17 @@ class _Sample:
     def of(cls, differences: Floats) -> _Sample:
         """Take (queries, columns) differences, NaN where unknown."""
         known: Bools = ~np.isnan(differences)
-        values = np.where(known, differences, 0.0)
+        # On a grid, sums depend neither on the order of adding nor on the other columns.
+        values = exactly_summable(np.where(known, differences, 0.0), axis=0)
         count = known.sum(0).astype(np.float64)
         mean = quotient(values.sum(0), count, np.nan)
-        centred = np.where(known, values - mean, 0.0)
-        squares = np.square(centred)
+        centred = exactly_summable(np.where(known, values - mean, 0.0), axis=0)
+        squares = exactly_summable(np.square(centred), axis=0)
         # Values that are equal on paper vary by rounding alone.
         spread = np.where(squares.max(0, initial=0.0) > TIE**2, squares.sum(0), 0.0)
         return cls(
-            # On a grid, sums depend neither on the order of adding nor on the shape of a product.
-            centred=exactly_summable(centred, axis=0),
-            squares=exactly_summable(squares, axis=0),
+            centred=centred,
+            squares=squares,
             known=None if known.all() else known.astype(np.float64),
             count=count,
             differing=(np.abs(values) > TIE).sum(0).astype(np.float64),

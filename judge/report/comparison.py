@@ -19,15 +19,16 @@ from judge.report.words import counted
 Row = Mapping[str, Any]
 
 _LEGEND = (
-    "How to read it: all numbers are over queries, one engine against the other on the same ones. All 95 %"
-    " intervals of a measure together hold the true differences 95 % of the time. 'a > b' stands where the"
-    " interval excludes 0 (then the adjusted p is below 0.05), 'a =? b' where it does not, 'a ?? b' where"
-    " unjudged snippets could turn the difference. 'detectable' is the true difference that so many queries"
-    " find 4 times out of 5, 'twice' the same for twice as many queries, 'needed' a number of queries that a"
-    " pair needs at the least. The first measure decides, the others are descriptive. 'broke': the engine"
-    " failed; 'absent': it has no answer for the query; 'repeated': its results that show a page again; 'only"
-    " here': pages of the pool that no other engine has; 'ms': how long an answer took, 95 of 100 no longer"
-    " than p95; 'tokens': what the results of an answer come to, roughly; '-': nothing to average, such as no"
+    "How to read it: all numbers are over queries, one engine against the other on the same ones. All 95"
+    " % intervals of a measure together hold the true differences 95 % of the time. 'a > b' stands where"
+    " the interval excludes 0 (then the adjusted p is below 0.05), 'a =? b' where it does not, 'a ?? b'"
+    " where unjudged snippets could turn the difference. 'detectable' is the true difference that so many"
+    " queries find 4 times out of 5, 'twice' the same for twice as many queries, 'needed' a number of"
+    " queries that a pair needs at the least, 'worst case' the range over all grades of unjudged snippets."
+    " The first measure decides, the others are descriptive. 'broke': the engine failed; 'absent': it has"
+    " no answer for the query; 'repeated': its results that show a page again; 'only here': pages of the"
+    " pool that no other engine has; 'ms': how long an answer took, 95 of 100 no longer than p95;"
+    " 'tokens': what the results of an answer come to, roughly; '-': nothing to average, such as no"
     " relevant result at any engine."
 )
 
@@ -147,7 +148,7 @@ _SIGNS = {"better": ">", "not separated": "=?", "undetermined": "??"}
 def _plans(rows: Iterable[Row]) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
     rows = list(rows)
-    unsure = ["any grades of the unjudged"] if any(map(words.is_unsure, rows)) else []
+    unsure = ["worst case"] if any(map(words.is_unsure, rows)) else []
     table = _table("to plan", "d_z", "detectable", "twice", "needed", *unsure)
     for row in rows:
         table.add_row(

@@ -107,6 +107,8 @@ def verdict(comparison: Comparison) -> str:
             f"not separated (they differ on {counted(differing, 'query', 'queries')}; it takes"
             f" {LEAST_DIFFERING} or more)"
         )
+    if not comparison.sd:
+        return "not separated (they differ by the same on every query, which gives no variance to test with)"
     if comparison.at_least is None:
         return "not separated"
     return f"not separated (that takes at least {rounded(comparison.at_least)} queries)"

@@ -79,6 +79,7 @@ def verdict(comparison: Comparison) -> str:
             "n": comparison.n,
             "wins": comparison.wins,
             "losses": comparison.losses,
+            "sd": comparison.sd,
             "at_least_queries": comparison.at_least,
         }
     )
@@ -95,6 +96,8 @@ def verdict_of(row: Row) -> str:
     differing = row["wins"] + row["losses"]
     if differing < LEAST_DIFFERING:
         return f"分不出高下（只有 {differing} 条查询的分数不同，至少需要 {LEAST_DIFFERING} 条）"
+    if not row["sd"]:
+        return "分不出高下（每条查询的差值都相同，没有方差，无法检验）"
     if row["at_least_queries"] is None:
         return "分不出高下"
     return f"分不出高下（至少需要 {rounded(row['at_least_queries'])} 条查询）"

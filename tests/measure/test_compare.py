@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import TTestPower
 
-from judge.measure.compare import ALPHA, Comparison, compare
+from judge.measure.compare import Comparison, compare, largest_contributions
 from judge.measure.formulas import Floats
+from judge.measure.simultaneous import compare_means, detectable, least_queries
 from judge.records import BINARY
 from tests.measure.tables import NAN, tabled
 from tests.measure.world import World
 
 #: What belongs to a pair whatever the other pairs of its measure are.
-_OWN = ("n", "difference", "low", "high", "least", "most", "sd", "effect", "wins", "ties", "losses", "p")
+_OWN = ("n", "difference", "least", "most", "sd", "effect", "wins", "ties", "losses")
 
 
 def only(*engines: Any, **options: Any) -> Comparison:
@@ -39,34 +38,45 @@ def normal(seed: int, engines: int, queries: int, ahead: float = 0.0) -> Floats:
 
 
 def test_a_pair_worked_out_by_hand() -> None:
-    """Differences 0 .25 .5 -.25; of the eight signings of .25 .5 .25 six sums are .5 or more away."""
+    """Differences 0 .25 .5 -.25: three queries differ, which is too few to test."""
     pair = only([0.5, 0.5, 1, 0], [0.5, 0.25, 0.5, 0.25])
     assert (pair.measure, pair.a, pair.b, pair.n) == ("P@5", "a", "b", 4)
     assert (pair.wins, pair.ties, pair.losses) == (2, 1, 1)
     assert pair.difference == pytest.approx(0.125)
     assert pair.sd == pytest.approx((0.3125 / 3) ** 0.5)
     assert pair.effect == pytest.approx(0.125 / (0.3125 / 3) ** 0.5)
-    assert (pair.p, pair.p_holm) == (0.75, 0.75)
+    assert (pair.low, pair.high, pair.p_adjusted) == (-1, 1, 1)
     assert (pair.least, pair.most) == (pair.difference, pair.difference)
     assert pair.outcome == "not separated"
 
 
-@pytest.mark.parametrize("queries", [2, 5, 9, 13])
-def test_p_is_scipys_exact_one(queries: int) -> None:
-    a, b = normal(queries, 2, queries)
+def test_the_interval_is_that_of_all_pairs_together() -> None:
+    """The middle is scipy's mean, the width the shared critical value times scipy's standard error."""
+    values = normal(3, 3, 40, ahead=0.1)
+    pairs = compare(tabled(values))
+    differences = np.stack([values["abc".index(p.a)] - values["abc".index(p.b)] for p in pairs], axis=1)
+    (test,) = compare_means(differences[:, None, :])
+    for pair, difference in zip(pairs, differences.T, strict=True):
+        reach = test.critical * stats.sem(difference)
+        assert pair.difference == pytest.approx(difference.mean())
+        assert (pair.low, pair.high) == pytest.approx((difference.mean() - reach, difference.mean() + reach))
+        assert pair.p_adjusted is not None
+        assert (
+            (pair.outcome == "better") == (pair.p_adjusted <= 0.05) == (pair.low is not None and pair.low > 0)
+        )
 
-    def mean(x: Floats, y: Floats) -> float:
-        return float((x - y).mean())
 
-    theirs = stats.permutation_test((a, b), mean, permutation_type="samples", n_resamples=2**queries)
-    assert only(a, b).p == pytest.approx(theirs.pvalue, abs=1e-12)
-
-
-def test_the_interval_is_scipys_bca() -> None:
-    a, b = normal(3, 2, 40, ahead=0.1)
-    theirs = stats.bootstrap((a - b,), np.mean, n_resamples=10_000, rng=np.random.default_rng(0))
-    pair = only(a, b)
-    assert (pair.low, pair.high) == pytest.approx(tuple(theirs.confidence_interval), rel=1e-9)
+def test_an_interval_stays_within_what_the_measure_can_be() -> None:
+    """Of nDCG@5 and the like a difference lies between -1 and 1; DCG has no such limit."""
+    values = np.stack([[0.4, 0.7, 1, 1, 1, 1, 0.9, 0.8], [0.3, 0, 0.1, 0, 0, 0, 0, 0]])[:, :, None, None]
+    (pair,) = compare(tabled(values, measures="P@5"))
+    assert pair.high == 1
+    (free,) = compare(tabled(values, measures="DCG@5"))
+    assert free.high is not None
+    assert free.high > 1
+    assert free.low == pair.low
+    (few,) = compare(tabled(values[:, :3], measures="DCG@5"))
+    assert (few.low, few.high) == (None, None)
 
 
 def test_an_engine_that_broke_leaves_only_its_pairs() -> None:
@@ -118,13 +128,23 @@ def test_pairs_come_by_the_standing_of_their_engines() -> None:
 # --- many pairs
 
 
-def test_p_is_adjusted_over_the_pairs_of_one_measure() -> None:
+def test_each_measure_is_a_family_of_its_own() -> None:
     values = np.stack([normal(1, 4, 12, ahead=0.05), normal(2, 4, 12)], axis=-1)[:, :, None]
     found = compare(tabled(values, measures="P@5 P@10"))
     assert [pair.measure for pair in found] == ["P@5"] * 6 + ["P@10"] * 6
-    for six in (found[:6], found[6:]):
-        raw = [pair.p for pair in six]
-        assert [pair.p_holm for pair in six] == pytest.approx(multipletests(raw, method="holm")[1])
+    for at, six in enumerate((found[:6], found[6:])):
+        alone = compare(tabled(values[..., [at]], measures="P@5"))
+        assert [pair.p_adjusted for pair in six] == [pair.p_adjusted for pair in alone]
+        assert [(pair.low, pair.high) for pair in six] == [(pair.low, pair.high) for pair in alone]
+
+
+def test_more_families_ask_for_more() -> None:
+    values = normal(1, 2, 30, ahead=0.05)
+    (one,), (ten,) = compare(tabled(values)), compare(tabled(values), families=10)
+    assert one.p_adjusted is not None
+    assert ten.p_adjusted == pytest.approx(10 * one.p_adjusted)
+    assert None not in (one.low, ten.low)
+    assert ten.low < one.low  # type: ignore[operator]
 
 
 def test_a_pair_without_a_common_query_is_no_member_of_the_family() -> None:
@@ -133,11 +153,12 @@ def test_a_pair_without_a_common_query_is_no_member_of_the_family() -> None:
     )
     met = [pair for pair in pairs if pair.n]
     assert len(met) == 1
-    assert met[0].p_holm == met[0].p == 2 / 64
+    (alone,) = compare(tabled([[0.9, 0.8, 0.9, 0.7, 0.9, 0.8], [0.1, 0.3, 0, 0, 0, 0.1]]))
+    assert met[0].outcome == alone.outcome == "better"
     for pair in pairs:
         if not pair.n:
             numbers = (pair.difference, pair.low, pair.high, pair.least, pair.most, pair.sd, pair.effect)
-            assert {*numbers, pair.p, pair.p_holm, pair.detectable, pair.more} == {None}
+            assert {*numbers, pair.p_adjusted, pair.detectable, pair.at_least, pair.robust} == {None}
             assert (pair.wins, pair.ties, pair.losses) == (0, 0, 0)
             assert pair.outcome == "undetermined"
 
@@ -156,7 +177,7 @@ def test_a_pair_does_not_depend_on_the_others_or_on_names(seed: int, order: list
 
 
 def test_very_many_engines_can_still_be_told_apart() -> None:
-    """528 pairs: the first must have a p below .05 / 528, less than one of 10,000 resamples."""
+    """528 pairs share one critical value."""
     steps = np.random.default_rng(9).uniform(0.9, 1.1, (33, 24)).cumsum(0) / 40
     pairs = compare(tabled(steps, engines="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg"))
     assert len(pairs) == 33 * 32 / 2
@@ -182,71 +203,55 @@ def test_one_engine_is_compared_with_nobody() -> None:
 
 def test_the_better_engine_is_named_when_chance_is_unlikely() -> None:
     pair = only(*normal(1, 2, 30, ahead=0.15))
-    assert (pair.a, pair.outcome, pair.more) == ("a", "better", None)
-    assert pair.p_holm is not None
-    assert pair.p_holm < ALPHA
+    assert (pair.a, pair.outcome, pair.at_least, pair.robust) == ("a", "better", None, True)
+    assert pair.p_adjusted is not None
+    assert pair.p_adjusted <= 0.05
 
 
-def judged_in_part(b: list[int]) -> World:
-    """Eight queries: a shows one relevant result and one that nobody graded, b shows grades `b`."""
-    queries = [f"q{number}" for number in range(8)]
-    return World(
-        {
-            "a": {query: ["hit", "unknown"] for query in queries},
-            "b": {query: ["one", "two"] for query in queries},
-        },
-        [
-            {(query, name): grade for query in queries for name, grade in zip(("one", "two"), b, strict=True)}
-            | {(query, "hit"): 1 for query in queries}
-            | {(query, "unknown"): None for query in queries}
-        ],
-        BINARY,
-        measures="P@2",
-    )
+def unsure(low: float, high: float) -> Comparison:
+    """Twenty queries, a about .3 ahead of b; the values of a may move by `low` and `high`."""
+    b = np.linspace(0.1, 0.4, 20)
+    a = b + np.linspace(0.25, 0.35, 20)
+    return only(a, b, low=[a - low, b], high=[a + high, b])
 
 
-def test_a_difference_that_unjudged_snippets_could_take_away_names_nobody() -> None:
-    """By what is judged of it a has 1.0, at the least .5; b has .5."""
-    (pair,) = compare(judged_in_part([1, 0]).scores())
-    assert (pair.difference, pair.least, pair.most) == (0.5, 0.0, 0.5)
-    assert pair.p_holm == 2 / 256
-    assert pair.outcome == "undetermined"
+def test_a_difference_that_unjudged_snippets_could_take_away_is_undetermined() -> None:
+    pair = unsure(0.31, 0.1)
+    assert pair.low is not None
+    assert pair.low > 0
+    assert (pair.difference, pair.least, pair.most) == pytest.approx((0.3, -0.01, 0.4))
+    assert (pair.outcome, pair.robust, pair.at_least) == ("undetermined", None, None)
 
 
-def test_a_difference_that_no_grades_could_turn_is_one() -> None:
-    (pair,) = compare(judged_in_part([0, 0]).scores())
-    assert (pair.difference, pair.least, pair.most) == (1.0, 0.5, 1.0)
-    assert pair.outcome == "better"
+def test_a_difference_that_no_grades_could_turn_names_an_engine() -> None:
+    """The range of the mean is above 0; with the interval around its lower end it is not always."""
+    sure, barely = unsure(0.2, 0.1), unsure(0.29, 0.1)
+    assert [sure.least, barely.least] == pytest.approx([0.1, 0.01])
+    assert (sure.outcome, sure.robust) == ("better", True)
+    assert (barely.outcome, barely.robust) == ("better", False)
 
 
-def test_bounds_that_are_wider_than_chance_leave_no_number_of_queries_to_ask_for() -> None:
+def test_a_difference_that_may_be_chance_is_not_separated_whatever_is_unjudged() -> None:
     a, b = normal(4, 2, 12)
-    narrow = only(a, b, low=[a - 0.01, b - 0.01], high=[a + 0.01, b + 0.01])
-    assert narrow.outcome == "not separated"
-    assert narrow.more is not None
-    assert narrow.most - narrow.least == pytest.approx(0.04)  # type: ignore[operator]
     wide = only(a, b, low=[a - 0.2, b - 0.2], high=[a + 0.2, b + 0.2])
-    assert (wide.outcome, wide.more) == ("undetermined", None)
-
-
-def test_a_difference_that_nothing_unjudged_could_turn_asks_for_more_queries() -> None:
-    """The bounds are wider than the interval, but neither end is below 0: chance alone is in the way."""
-    b = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-    a = b + np.linspace(0.018, 0.022, 5)
-    pair = only(a, b, low=[a - 0.005, b - 0.005], high=[a + 0.005, b + 0.005])
-    assert [pair.least, pair.most] == pytest.approx([0.01, 0.03])
-    assert None not in (pair.low, pair.high)
-    assert pair.high - pair.low < 0.02  # type: ignore[operator]
-    assert (pair.p, pair.outcome, pair.more) == (2 / 32, "not separated", 1)
+    assert (wide.outcome, wide.robust) == ("not separated", None)
+    assert wide.most - wide.least == pytest.approx(0.8)  # type: ignore[operator]
 
 
 def nothing_relevant_known(unknown: int | None) -> World:
-    """Eight queries that a wins; thirty where all is worth nothing but b's second result, `unknown`."""
-    won, lost = [f"q{number}" for number in range(8)], [f"z{number:02}" for number in range(30)]
+    """Twelve queries that a wins; thirty where all is worth nothing but b's second result, `unknown`.
+
+    On five of the twelve b has a relevant result too, so that the differences vary.
+    """
+    won, lost = [f"q{number:02}" for number in range(12)], [f"z{number:02}" for number in range(30)]
     return World(
         {"a": {query: ["a1"] for query in won + lost}, "b": {query: ["b1", "b2"] for query in won + lost}},
         [
-            {(query, name): int(name == "a1") for query in won for name in ("a1", "b1", "b2")}
+            {
+                (query, name): int(name == "a1" or (query < "q05" and name == "b2"))
+                for query in won
+                for name in ("a1", "b1", "b2")
+            }
             | {(query, name): 0 for query in lost for name in ("a1", "b1")}
             | {(query, "b2"): unknown for query in lost}
         ],
@@ -258,18 +263,21 @@ def nothing_relevant_known(unknown: int | None) -> World:
 def test_queries_that_only_unjudged_snippets_could_make_count_can_take_a_difference_away() -> None:
     (pair,) = compare(nothing_relevant_known(None).scores())
     (truth,) = compare(nothing_relevant_known(1).scores())
-    assert (pair.a, pair.n, pair.difference, pair.most, pair.outcome) == ("a", 8, 1, 1, "undetermined")
-    assert (truth.a, truth.n, truth.outcome) == ("b", 38, "better")
+    assert (pair.a, pair.n, pair.most, pair.outcome) == ("a", 12, pair.difference, "undetermined")
+    assert (truth.a, truth.n) == ("b", 42)
     assert pair.least == pytest.approx(-(truth.difference or 0))
     (pair,) = compare(nothing_relevant_known(0).scores())
-    assert (pair.a, pair.n, pair.least, pair.most, pair.outcome) == ("a", 8, 1, 1, "better")
+    assert (pair.a, pair.n, pair.least, pair.most) == ("a", 12, pair.difference, pair.difference)
+    assert pair.outcome == "better"
 
 
 def test_lists_without_one_grade_widen_the_bounds_and_never_move_the_mean_out() -> None:
     """On the last query a returned something that nobody graded: anything from 0 to 1."""
-    pair = only([0.6] * 7 + [NAN], [0.5] * 7 + [1], low=[[0.6] * 7 + [0], [0.5] * 7 + [1]],
-                high=[[0.6] * 7 + [1], [0.5] * 7 + [1]])  # fmt: skip
+    a, b = [0.58, 0.59, 0.6, 0.6, 0.6, 0.61, 0.62], [0.5] * 7
+    pair = only([*a, NAN], [*b, 1], low=[[*a, 0], [*b, 1]], high=[[*a, 1], [*b, 1]])
     assert pair.n == 7
+    assert pair.low is not None
+    assert pair.low > 0
     assert pair.difference == pytest.approx(0.1)
     assert pair.least == pytest.approx((0.7 - 1) / 8)
     assert pair.most == pytest.approx(0.1)
@@ -294,77 +302,73 @@ def test_queries_that_may_count_never_round_the_mean_out_of_its_bounds(seed: int
 
 
 @pytest.mark.parametrize(("engines", "queries"), [(2, 8), (2, 50), (3, 20), (5, 200)])
-def test_the_detectable_difference_is_statsmodels(engines: int, queries: int) -> None:
-    pairs = compare(tabled(normal(5, engines, queries)))
-    for pair in pairs:
-        effect = TTestPower().solve_power(nobs=queries, alpha=ALPHA / len(pairs), power=0.8)
-        assert pair.detectable == pytest.approx(effect * pair.sd, rel=1e-6)
+def test_what_queries_can_show_follows_the_shared_critical_value(engines: int, queries: int) -> None:
+    """Half the width of an interval is c·sd/√n, which gives c."""
+    for pair in compare(tabled(normal(5, engines, queries))):
+        assert None not in (pair.high, pair.difference, pair.sd)
+        critical = (pair.high - pair.difference) / (pair.sd / queries**0.5)  # type: ignore[operator]
+        assert pair.detectable == pytest.approx(detectable(pair.sd or 0, queries, critical))
+        assert pair.detectable_doubled == pytest.approx((pair.detectable or 0) / 2**0.5)
+        assert pair.outcome == "not separated"
+        needed = least_queries(pair.sd or 0, max(-(pair.low or 0), pair.high or 0), critical)
+        assert pair.at_least == (needed if needed > queries else None)
 
 
-def test_more_queries_are_what_the_power_of_a_paired_t_test_asks_for() -> None:
-    pair = only(*normal(6, 2, 40, ahead=0.01))
-    assert pair.outcome == "not separated"
-    assert pair.effect is not None
-    assert pair.more is not None
-
-    def power(queries: int) -> float:
-        return float(TTestPower().power(abs(pair.effect or 0), queries, ALPHA))
-
-    assert power(pair.more + 40) >= 0.8 > power(pair.more + 39)
+def test_engines_that_are_equal_on_average_need_about_twice_the_queries_at_the_least() -> None:
+    """With mean 0 the far end is c·se, so the least number is n ((c + z) / c)², about 2 n at c = 2."""
+    a = 0.5 + np.array([0.1, -0.1] * 50)
+    pair = only(a, np.full(100, 0.5))
+    assert pair.at_least is not None
+    assert 195 <= pair.at_least <= 210
 
 
 @pytest.mark.parametrize("queries", [2, 3, 4, 5])
 def test_few_queries_can_not_separate_however_clear_they_are(queries: int) -> None:
-    """Of six queries that all point one way two of 64 sign flips are as far: the first p below .05."""
-    clear = [0.9 - 0.001 * number for number in range(queries)]
+    clear = [0.9 - 0.01 * number for number in range(queries)]
     pair = only(clear, [0.0] * queries)
-    assert pair.outcome == "not separated"
-    assert pair.more == 6 - queries
+    assert (pair.outcome, pair.low, pair.high) == ("not separated", -1, 1)
+    assert (pair.detectable, pair.at_least, pair.p_adjusted) == (None, None, 1)
     assert only([0.9, 0.8, 0.9, 0.7, 0.8, 0.9], [0.0] * 6).outcome == "better"
 
 
-def test_more_pairs_ask_for_more_sign_flips() -> None:
-    """Ten pairs: 2 / 2^n falls below .005 at n = 9, where all ten pairs are clear."""
-    ladder = np.arange(5)[:, None] * 0.2 + np.linspace(0, 0.01, 9) * np.arange(1, 6)[:, None]
-    assert {pair.outcome for pair in compare(tabled(ladder))} == {"better"}
-    fewer = compare(tabled(ladder[:, :8]))
-    assert {pair.outcome for pair in fewer} == {"not separated"}
-    assert {pair.more for pair in fewer} == {1}
+# --- the queries that decide
 
 
-def test_never_fewer_than_one_more_query_is_asked_for() -> None:
-    """Six are enough for a mean of this size; a loss by a hair makes four of 64 sign flips as far."""
-    pair = only([1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0.001])
-    assert (pair.p, pair.outcome, pair.more) == (4 / 64, "not separated", 1)
+def test_the_largest_contributions_come_first_and_add_up_to_the_difference() -> None:
+    scores = tabled([[0.9, 0.5, 0.4, 0.5, 0.1], [0.1, 0.5, 0.5, NAN, 0.4]])
+    (pair,) = compare(scores)
+    rows = largest_contributions(scores, pair)
+    assert [row.query_id for row in rows] == ["q00", "q04", "q02"]
+    assert [row.difference for row in rows] == pytest.approx([0.8, -0.3, -0.1])
+    assert [row.contribution for row in rows] == pytest.approx([0.2, -0.075, -0.025])
+    assert sum(row.contribution for row in rows) == pytest.approx(pair.difference)
+    assert len(largest_contributions(scores, pair, most=1)) == 1
 
 
 # --- nothing to tell apart
 
 
-def test_engines_that_never_differ_are_not_separated_by_any_number_of_queries() -> None:
+def test_engines_that_never_differ_are_not_separated() -> None:
     pair = only([0.3, 0.7, 0.1], [0.3, 0.7, 0.1])
-    assert (pair.difference, pair.low, pair.high, pair.sd, pair.p) == (0, 0, 0, 0, 1)
-    assert (pair.effect, pair.detectable, pair.more) == (None, None, None)
+    assert (pair.difference, pair.sd, pair.p_adjusted) == (0, 0, 1)
+    assert (pair.effect, pair.detectable, pair.at_least) == (None, None, None)
     assert (pair.ties, pair.outcome) == (3, "not separated")
 
 
 @pytest.mark.parametrize("step", [0.25, 0.1])
-def test_differences_that_are_all_the_same_have_no_spread(step: float) -> None:
+def test_differences_that_are_all_the_same_have_no_spread_to_test_with(step: float) -> None:
     """.1 is no sum of powers of two: the differences differ in their last digit."""
-    high = np.array([0.5, 0.7, 0.9])
+    high = np.linspace(0.5, 1, 30)
     pair = only(high, high - step)
     assert pair.difference == pytest.approx(step)
     assert (pair.sd, pair.effect, pair.detectable) == (0, None, None)
-    assert (pair.p, pair.outcome, pair.more) == (0.25, "not separated", 3)
-    many = np.linspace(0.5, 1, 30)
-    pair = only(many, many - step)
-    assert (pair.outcome, pair.sd, pair.detectable) == ("better", 0, 0)
+    assert (pair.low, pair.high, pair.outcome) == (-1, 1, "not separated")
 
 
 def test_one_query_has_a_difference_and_no_spread() -> None:
     pair = only([0.9], [0.4])
-    assert (pair.n, pair.wins, pair.p, pair.outcome) == (1, 1, 1, "not separated")
-    assert {pair.sd, pair.low, pair.high, pair.effect, pair.detectable, pair.more} == {None}
+    assert (pair.n, pair.wins, pair.p_adjusted, pair.outcome) == (1, 1, 1, "not separated")
+    assert {pair.sd, pair.effect, pair.detectable, pair.at_least} == {None}
 
 
 def test_engines_that_have_no_value_at_all_are_undetermined() -> None:

@@ -101,7 +101,7 @@ def test_a_winner_that_is_named_only_because_of_flagged_snippets_is_a_change() -
             {
                 (query, f"{query}{name}"): grade
                 for place, query in enumerate(queries)
-                for name, grade in (("plea", 3), ("fair", 2 * (not place)), ("poor", 0), ("worse", 0))
+                for name, grade in (("plea", 3), ("fair", 2 * (place < 4)), ("poor", 0), ("worse", 0))
             }
         ],
         depth=2,

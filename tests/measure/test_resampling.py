@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.multitest import multipletests
 
 from judge.measure.formulas import Floats
-from judge.measure.resampling import clustered_intervals, holm, mean_intervals, randomised_p
+from judge.measure.resampling import clustered_intervals, holm, randomised_p
 
 NAN = np.nan
 #: Differences as they occur: of nDCG, of P@5 with its many ties, and none at all.
@@ -154,94 +154,6 @@ def test_many_columns_do_not_change_the_draws() -> None:
     assert np.array_equal(randomised_p(table)[:3], randomised_p(table[:, :3]))
 
 
-# --- mean_intervals
-
-
-@pytest.mark.parametrize("queries", [30, 53, 1000])
-def test_intervals_are_scipys_on_the_same_resamples(queries: int) -> None:
-    """Both draw from one generator in one order."""
-    values = np.random.default_rng(queries).gamma(0.7, 1, (queries, 2))
-    low, high = mean_intervals(values, level=0.9)
-    for at, column in enumerate(values.T):
-        assert (low[at], high[at]) == pytest.approx(scipy_interval(column, level=0.9), rel=1e-9)
-
-
-@pytest.mark.parametrize("queries", [2, 3, 10, 100])
-def test_resamples_that_tie_with_the_mean_count_half(queries: int) -> None:
-    """Whole numbers, so that scipy's sums tie; ours do for fifths as well."""
-    values = np.random.default_rng(queries).integers(0, 6, (queries, 3)).astype(np.float64)
-    low, high = mean_intervals(values)
-    for at, column in enumerate(values.T):
-        if np.ptp(column) > 0:
-            assert (low[at], high[at]) == pytest.approx(scipy_interval(column), rel=1e-9)
-    fifths = mean_intervals(values / 5)
-    assert np.allclose(fifths, (low / 5, high / 5), rtol=1e-9, atol=0)
-
-
-def test_intervals_are_scipys_within_chance() -> None:
-    rng = np.random.default_rng(8)
-    columns = [rng.beta(5, 0.5, 80), rng.integers(0, 6, 200) / 5, rng.random(40) ** 8, rng.normal(0, 1, 300)]
-    for values in columns:
-        (low,), (high,) = mean_intervals(values[:, None], seed=1)
-        error = values.std() / np.sqrt(len(values))
-        assert (low, high) == pytest.approx(scipy_interval(values, seed=2), abs=0.2 * error)
-
-
-def test_unknown_queries_are_left_out_as_if_never_asked() -> None:
-    rng = np.random.default_rng(6)
-    known = rng.random((30, 2))
-    holed = np.full((50, 3), NAN)
-    holed[:30, 0] = known[:, 0]
-    holed[rng.permutation(50)[:30], 1] = known[:, 1]
-    low, high = mean_intervals(holed)
-    for at in (0, 1):
-        column = holed[~np.isnan(holed[:, at]), at]
-        (alone_low,), (alone_high,) = mean_intervals(column[:, None])
-        assert (low[at], high[at]) == (alone_low, alone_high)
-    assert np.isnan([low[2], high[2]]).all()
-
-
-def test_degenerate_columns() -> None:
-    table = np.array([[0.1, 0.7, NAN, 0.0], [0.1, NAN, NAN, 1.0], [0.1, NAN, NAN, NAN]])
-    low, high = mean_intervals(table)
-    assert np.array_equal(low, [0.1, NAN, NAN, 0], equal_nan=True)
-    assert np.array_equal(high, [0.1, NAN, NAN, 1], equal_nan=True)
-    for nothing in (np.empty((0, 2)), np.empty((1, 2))):
-        assert np.isnan(mean_intervals(nothing)).all()
-    assert mean_intervals(np.empty((5, 0)))[0].shape == (0,)
-
-
-def test_one_resample_and_extreme_levels_have_an_interval() -> None:
-    values = np.random.default_rng(9).random((20, 1)) ** 9
-    assert not np.isnan(mean_intervals(values, resamples=1)).any()
-    low, high = mean_intervals(values, level=1 - 1e-12, resamples=1000)
-    assert values.min() <= low[0] < high[0] <= values.max()
-
-
-@settings(max_examples=60, deadline=None)
-@given(tables(), st.randoms(use_true_random=False))
-def test_an_interval_depends_on_its_own_column_alone(table: Floats, random: Any) -> None:
-    low, high = mean_intervals(table, resamples=200)
-    order = random.sample(range(table.shape[1]), table.shape[1])
-    turned = mean_intervals(table[:, order], resamples=200)
-    assert np.array_equal(turned, (low[order], high[order]), equal_nan=True)
-    for at in range(table.shape[1]):
-        alone = mean_intervals(table[:, [at]], resamples=200)
-        assert np.array_equal(alone, (low[[at]], high[[at]]), equal_nan=True)
-    mirrored = mean_intervals(-table, resamples=200)
-    assert np.allclose(mirrored, (-high, -low), rtol=1e-9, atol=1e-12, equal_nan=True)
-    defined = (~np.isnan(table)).sum(0) >= 2
-    assert np.array_equal(~np.isnan(low), defined)
-    assert np.all(low[defined] <= high[defined])
-    assert np.all(low[defined] >= np.nanmin(table[:, defined], axis=0))
-    assert np.all(high[defined] <= np.nanmax(table[:, defined], axis=0))
-
-
-def test_more_columns_than_are_held_at_once() -> None:
-    table = np.random.default_rng(7).random((10, 600))
-    assert np.array_equal(mean_intervals(table[:, -2:]), np.array(mean_intervals(table))[:, -2:])
-
-
 # --- clustered_intervals
 
 
@@ -303,8 +215,7 @@ def test_snippets_of_a_query_are_drawn_together() -> None:
     """All ten snippets of a query alike: the interval is that of the queries, not ten times narrower."""
     relevant = np.random.default_rng(3).random(50) < 0.6
     cells = np.stack([10 * relevant, 10 * ~relevant], axis=1).astype(np.float64)
-    (low,), (high,) = mean_intervals(relevant[:, None].astype(np.float64))
-    assert clustered_interval(cells, share) == pytest.approx((low, high), abs=1e-12)
+    assert clustered_interval(cells, share) == pytest.approx(scipy_interval(relevant.astype(np.float64)), abs=1e-12)
 
 
 def test_a_statistic_without_spread_has_an_interval_of_one_point() -> None:
@@ -384,14 +295,3 @@ def test_a_difference_of_three_points_is_found() -> None:
     print(f"found: {found:.1%}")
     assert found >= 0.9
     assert found == pytest.approx(0.966, abs=4 * np.sqrt(0.966 * 0.034 / 1000))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("queries", [50, 200])
-def test_intervals_cover_the_mean_of_skewed_scores(queries: int) -> None:
-    """Like RR: many at 1, a tail to 0."""
-    values = np.random.default_rng(13).beta(2, 0.5, (queries, 4000))
-    low, high = mean_intervals(values)
-    covered = float(((low <= 0.8) & (high >= 0.8)).mean())
-    print(f"covered: {covered:.1%}")
-    assert covered == pytest.approx(0.95, abs=0.02)

@@ -100,7 +100,7 @@ def test_what_is_unjudged_is_a_band_around_the_mean() -> None:
 
 def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
     clear: Given = {
-        engine: {f"q{at}": [grade] for at in range(12)}
+        engine: {f"q{at:02}": [0 if at < 3 else grade] for at in range(24)}
         for engine, grade in (("bad", 0), ("good", 3), ("top", 3))
     }
     chart = drawn(clear, measures="P@1", depth=1)["pairs"]

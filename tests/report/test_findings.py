@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judge.measure.compare import compare
+from judge.measure.compare import compare, largest_contributions
 from judge.measure.slices import slices
 from judge.measure.stability import stability
 from judge.measure.within import WithinLists
@@ -19,11 +19,12 @@ from tests.measure.tables import NAN, tabled
 from tests.measure.world import judgment
 
 NOTHING = Findings((), (), None, None)
+QUERIES = {f"q{number:02}": Query(f"q{number:02}", f"text {number}", "text", "en") for number in range(6)}
 
 
 def written(found: Findings) -> Any:
     """The findings as a reader of summary.json gets them."""
-    return json.loads(dump(as_json(found)))
+    return json.loads(dump(as_json(found, QUERIES)))
 
 
 def test_nothing_found_is_empty_and_never_absent() -> None:
@@ -35,29 +36,54 @@ def test_nothing_found_is_empty_and_never_absent() -> None:
         "panel": None,
         "kin": [],
         "without_flagged": None,
+        "deciding_queries": None,
     }
 
 
 def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
     clear = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8]
-    (pair,) = compare(tabled([[0.0] * 6, clear]))
+    (pair,) = compare(tabled([[0.01, 0, 0, 0, 0, 0], clear]))
+    difference = np.array(clear) - [0.01, 0, 0, 0, 0, 0]
     (row,) = written(Findings((pair,), (), None, None))["comparisons"]
-    assert (row["measure"], row["a"], row["b"]) == ("P@5", "b", "a")
+    assert (row["measure"], row["decides"], row["a"], row["b"]) == ("P@5", True, "b", "a")
     assert (row["verdict"], row["winner"], row["outcome"]) == ("b > a", "b", "better")
     assert (row["n"], row["wins"], row["ties"], row["losses"]) == (6, 6, 0, 0)
-    assert row["difference"] == pytest.approx(np.mean(clear))
-    assert row["d_z"] == pytest.approx(np.mean(clear) / np.std(clear, ddof=1))
-    assert row["sd"] == pytest.approx(np.std(clear, ddof=1))
-    assert row["p"] == row["p_holm"] == 2 / 64
+    assert row["difference"] == pytest.approx(difference.mean())
+    assert row["d_z"] == pytest.approx(difference.mean() / difference.std(ddof=1))
+    assert row["sd"] == pytest.approx(difference.std(ddof=1))
+    assert 0 < row["p_adjusted"] <= 0.05
+    assert row["robust"] is True
     assert row["ci95"][0] < row["difference"] < row["ci95"][1]
     assert row["bounds"] == [row["difference"]] * 2
-    assert row["detectable"] > 0
-    assert row["more_queries"] is None
+    assert row["detectable"] == pytest.approx(row["detectable_doubled"] * 2**0.5)
+    assert row["at_least_queries"] is None
+
+
+def test_the_first_measure_decides_and_the_others_are_descriptive() -> None:
+    values = np.random.default_rng(0).random((2, 6, 1, 2))
+    pairs = compare(tabled(values, measures="P@5 P@10"))
+    rows = written(Findings(pairs, (), None, None))["comparisons"]
+    assert [(row["measure"], row["decides"]) for row in rows] == [("P@5", True), ("P@10", False)]
+
+
+def test_the_queries_that_decide_carry_their_texts() -> None:
+    scores = tabled([[0.9, 0.5], [0.1, 0.6]])
+    pairs = compare(scores)
+    found = Findings(pairs, (), None, None, contributions=largest_contributions(scores, pairs[0]))
+    row = written(found)["deciding_queries"]
+    assert (row["measure"], row["a"], row["b"], row["n"]) == ("P@5", "a", "b", 2)
+    assert [(each["query_id"], each["query"]) for each in row["queries"]] == [
+        ("q00", "text 0"), ("q01", "text 1")
+    ]  # fmt: skip
+    assert [each["contribution"] for each in row["queries"]] == pytest.approx([0.4, -0.05])
 
 
 def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
     (row,) = written(Findings(compare(tabled([[NAN], [NAN]])), (), None, None))["comparisons"]
-    numbers = ("difference", "ci95", "bounds", "sd", "d_z", "p", "p_holm", "detectable", "more_queries")
+    numbers = (
+        "difference", "ci95", "bounds", "sd", "d_z", "p_adjusted", "detectable", "detectable_doubled",
+        "at_least_queries", "robust",
+    )  # fmt: skip
     assert {row[name] for name in (*numbers, "winner")} == {None}
     assert (row["n"], row["outcome"]) == (0, "undetermined")
 
@@ -77,7 +103,7 @@ def test_slices_are_by_column_and_value() -> None:
     en = rows["lang"]["en"]
     assert en == rows["topic"]["law"]
     assert en["queries"] == 2
-    assert en["engines"]["a"]["P@5"] == {"mean": 0.5, "ci95": [0.25, 0.75], "n": 2}
+    assert en["engines"]["a"]["P@5"] == {"mean": 0.5, "ci95": [0, 1], "n": 2}
     assert en["engines"]["b"]["P@5"] == {"mean": 0.5, "ci95": None, "n": 1}
     assert (en["comparisons"][0]["a"], en["comparisons"][0]["n"]) == ("a", 1)
 

@@ -13,6 +13,9 @@ from judge.report import findings, words, words_zh
 from tests.measure.tables import NAN, tabled
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]
+EASIER = [0.93, 0.94, 0.95, 0.96, 0.95, 0.94, 0.95, 0.96]
+#: Values that vary from query to query, and are far below the others.
+POOR = [0.0, 0.01, 0.02, 0.0, 0.01, 0.02, 0.0, 0.01]
 
 
 def summary(value: Sequence[Sequence[float]], **options: Any) -> Mapping[str, Any]:
@@ -21,7 +24,10 @@ def summary(value: Sequence[Sequence[float]], **options: Any) -> Mapping[str, An
     means = {
         each.engine: {"measures": {"P@5": {"mean": each.measures["P@5"].mean}}} for each in summarise(scores)
     }
-    return {"engines": means, "comparisons": [findings.comparison(pair) for pair in compare(scores)]}
+    return {
+        "engines": means,
+        "comparisons": [findings.comparison(pair, decides=True) for pair in compare(scores)],
+    }
 
 
 def pair(*engines: Sequence[float], **options: Any) -> Comparison:
@@ -33,13 +39,20 @@ def pair(*engines: Sequence[float], **options: Any) -> Comparison:
 
 
 def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
-    assert words.verdict(pair(CLEAR, [0.0] * 8)) == "a > b"
-    assert words.verdict(pair([0.0] * 8, CLEAR)) == "b > a"
+    assert words.verdict(pair(CLEAR, POOR)) == "a > b"
+    assert words.verdict(pair(POOR, CLEAR)) == "b > a"
     assert words.verdict(pair([0.9, 0.8], [0.1, 0.2])) == (
-        "not separated (about 4 more queries would separate a difference of this size)"
+        "not separated (they differ on 2 queries; it takes 6 or more)"
     )
-    assert words.verdict(pair(CLEAR, CLEAR)) == "not separated"
-    unjudged = pair(CLEAR, [0.0] * 8, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
+    assert words.verdict(pair(CLEAR, CLEAR)) == (
+        "not separated (they differ on 0 queries; it takes 6 or more)"
+    )
+    even = [0.5, 0.6] * 30
+    assert words.verdict(pair(even, even[1:] + even[:1])) == "not separated (that takes at least 120 queries)"
+    assert words.verdict(pair([0.6] * 8, [0.5] * 8)) == (
+        "not separated (they differ by the same on every query, which gives no variance to test with)"
+    )
+    unjudged = pair(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
     assert words.verdict(unjudged) == "undetermined: unjudged snippets could turn it"
     assert words.verdict(pair([0.5, NAN], [NAN, 0.5])) == (
         "undetermined: there is no query where both have a value"
@@ -47,13 +60,13 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
 
 
 def test_a_comparison_is_one_sentence() -> None:
-    (row,) = summary([CLEAR, [0.0] * 8])["comparisons"]
+    (row,) = summary([CLEAR, POOR])["comparisons"]
     said = words.difference(row)
-    assert said.startswith("a > b: +0.8250 (95 %: ")
+    assert said.startswith("a > b: +0.8162 (95 %: ")
     assert said.endswith("; ahead on 8 of 8 queries, behind on 0")
     (row,) = summary([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]])["comparisons"]
     said = words.difference(row)
-    assert said.startswith("a, b: not separated (about ")
+    assert said.startswith("a, b: not separated (they differ on 3 queries; it takes 6 or more); ")
     assert said.endswith("; ahead on 2 of 3 queries, behind on 1")
     (row,) = summary([[0.5, NAN], [NAN, 0.5]])["comparisons"]
     assert words.difference(row) == "a, b: undetermined: there is no query where both have a value"
@@ -63,17 +76,17 @@ def test_a_comparison_is_one_sentence() -> None:
 
 
 def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
-    assert words.headline(summary([CLEAR, [0.0] * 8])) == (
-        "a is best by P@5: ahead of the other by more than chance explains."
+    assert words.headline(summary([CLEAR, POOR])) == (
+        "a is best by P@5: its lead is statistically significant."
     )
-    lower = [[each - 0.3 for each in CLEAR], [0.0] * 8]
+    lower = [[each - 0.3 + step for each, step in zip(CLEAR, POOR, strict=True)], POOR]
     assert words.headline(summary([*lower, CLEAR])) == (
-        "c is best by P@5: ahead of each of the 2 others by more than chance explains."
+        "c is best by P@5: its leads over the 2 others are statistically significant."
     )
 
 
 def test_no_engine_is_best_while_one_is_close() -> None:
-    assert words.headline(summary([CLEAR, CLEAR[::-1], [0.0] * 8])) == (
+    assert words.headline(summary([CLEAR, CLEAR[::-1], POOR])) == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b (the difference may be chance) and is ahead of 1 other."
     )
@@ -94,15 +107,14 @@ def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -
 def test_an_engine_that_broke_where_it_is_hard_is_not_called_best() -> None:
     """Over the eight queries that both have b is ahead on each; a's mean is higher over easier ones."""
     easy, hard = [0.9] * 8, [0.1] * 8
-    said = words.headline(summary([easy + [NAN] * 8, [0.95] * 8 + hard]))
-    assert said == "b is best by P@5: ahead of the other by more than chance explains."
+    said = words.headline(summary([easy + [NAN] * 8, EASIER + hard]))
+    assert said == "b is best by P@5: its lead is statistically significant."
 
 
 def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
     """Both others beat it where it answered, the easy queries, and none beats the other."""
     a = [0.9] * 8 + [NAN] * 8
-    b = [0.95] * 8 + [0.1] * 8
-    c = [0.95] * 8 + [0.1] * 8
+    b = c = EASIER + [0.1] * 8
     said = words.headline(summary([a, b, c]))
     assert said == (
         "No engine is best by P@5: a has the highest mean,"
@@ -149,7 +161,7 @@ def test_an_order_says_who_is_tied_whatever_rounding_makes_of_it(
 
 
 @pytest.mark.parametrize("module", [words, words_zh])
-def test_ranges_over_few_queries_are_said_to_be_too_narrow_with_one_engine_as_well(module: Any) -> None:
+def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_well(module: Any) -> None:
     def said(n: int, engines: int) -> str:
         cell = {"mean": 0.5, "n": n, "ci95": [0.4, 0.6] if n > 1 else None}
         rows = {engine: {"measures": {"P@5": cell}} for engine in "ab"[:engines]}
@@ -157,11 +169,75 @@ def test_ranges_over_few_queries_are_said_to_be_too_narrow_with_one_engine_as_we
         found: str = module.few({"measures": ["P@5"], "engines": rows, "comparisons": met})
         return found
 
-    assert [said(n, engines) for n in (20, 300) for engines in (1, 2)] == [""] * 4
+    assert [said(n, engines) for n in (10, 300) for engines in (1, 2)] == [""] * 4
     assert said(1, 1) == ""
-    assert said(19, 1).removesuffix(".").removesuffix("。") == module.NARROW
-    assert said(19, 2).startswith(module.NARROW)
-    assert len(said(19, 2)) > len(said(19, 1))
+    assert "10" in said(9, 1)
+    assert said(9, 1) == said(9, 2)
+
+
+def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:
+    """The middle pair of three stands for all."""
+    rows = [
+        {"measure": "P@5", "n": 50, "detectable": each, "detectable_doubled": each / 2**0.5}
+        for each in (0.08, 0.1, 0.3)
+    ]
+    found = {
+        "comparisons": [*rows, {"measure": "P@5", "n": 4, "detectable": None, "detectable_doubled": None}]
+    }
+    assert words.planning(found) == (
+        "With 50 queries a true difference of about 0.1 between two engines is found 4 times out of 5; with"
+        " 100 queries, one of about 0.071."
+    )
+    assert words_zh.planning(found) == (
+        "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异。"
+    )
+    assert words.planning({"comparisons": []}) == words_zh.planning({"comparisons": []}) == ""
+
+
+def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:
+    b = [0.1, 0.2, 0.3, 0.4] * 5
+    a = [value + step for value, step in zip(b, [0.25, 0.35] * 10, strict=True)]
+    (row,) = summary([a, b], low=[[each - 0.1 for each in a], b], high=[a, b])["comparisons"]
+    assert "; with any grades of the unjudged +0.2000 to +0.3000, robust to any grades; " in words.difference(
+        row
+    )
+    assert "；未判定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；" in words_zh.difference(
+        row
+    )
+    (row,) = summary([a, b], low=[[each - 0.29 for each in a], b], high=[a, b])["comparisons"]
+    assert "; with any grades of the unjudged +0.0100 to +0.3000; " in words.difference(row)
+    (row,) = summary([a, b])["comparisons"]
+    assert "unjudged" not in words.difference(row)
+
+
+def segmented(**parts: Mapping[str, Any]) -> dict[str, Any]:
+    whole = summary([CLEAR, POOR])
+    return {**whole, "slices": {"topic": {name: {"queries": 30, **part} for name, part in parts.items()}}}
+
+
+def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> None:
+    ci = [0.02, 0.18]
+    row = {"a": "b", "b": "a", "winner": "b", "difference": 0.1, "ci95": ci}
+    same = {**row, "a": "a", "b": "b", "winner": "a"}
+    found = segmented(law={"comparisons": [row]}, news={"comparisons": [same]})
+    assert list(words.by_segment(found)) == [
+        "But in topic law (30 queries) b is ahead of a: +0.1000 (95 %: 0.0200 to 0.1800)."
+    ]
+    assert list(words_zh.by_segment(found)) == [
+        "但在 topic law（30 条查询）中，b 领先 a：+0.1000（95 % 区间 0.0200 到 0.1800）。"
+    ]
+
+
+def test_a_lead_that_differs_between_segments_stands_under_the_headline() -> None:
+    numbers = {"inside": 0.3, "outside": 0.1, "difference": 0.2, "ci95": [0.1, 0.3]}
+    contrast = {"a": "a", "b": "b", **numbers, "differs": True}
+    found = segmented(law={"comparisons": [], "contrasts": [contrast, {**contrast, "differs": False}]})
+    (said,) = words.by_segment(found)
+    assert said == (
+        "a - b differs between segments: +0.3000 in topic law, +0.1000 on the other queries; difference"
+        " +0.2000 (95 %: 0.1000 to 0.3000)."
+    )
+    assert len(list(words_zh.by_segment(found))) == 1
 
 
 # --- repeats

@@ -29,7 +29,7 @@ def row(**changes: Any) -> dict[str, Any]:
     found = {
         "measure": "P@5", "a": "A", "b": "B", "verdict": "not separated", "winner": None,
         "outcome": "not separated", "n": 9, "difference": 0.25, "ci95": [-0.125, 0.5], "wins": 5, "losses": 3,
-        "p_holm": 0.5, "more_queries": None,
+        "p_adjusted": 0.5, "at_least_queries": None, "sd": 0.2, "bounds": [0.25, 0.25], "robust": None,
     }  # fmt: skip
     return {**found, **changes}
 
@@ -39,9 +39,11 @@ def row(**changes: Any) -> dict[str, Any]:
     [
         ({}, "A 与 B：分不出高下；+0.2500（95 % 区间 -0.1250 到 0.5000）；9 条查询中 5 条领先、3 条落后"),
         ({"winner": "A", "outcome": "better"}, "A > B：+0.2500"),
-        ({"more_queries": 1234}, "大约还要 1,200 条查询才分得出"),
-        ({"outcome": "undetermined"}, "无法判断：未判定的摘要可能翻盘"),
-        ({"outcome": "undetermined", "p_holm": None, "difference": None}, "A 与 B：无法判断：没有哪条查询"),
+        ({"at_least_queries": 1234}, "分不出高下（至少需要 1,200 条查询）"),
+        ({"wins": 2}, "分不出高下（只有 5 条查询的分数不同，至少需要 6 条）"),
+        ({"sd": 0.0}, "分不出高下（每条查询的差值都相同，没有方差，无法检验）"),
+        ({"outcome": "undetermined"}, "无法判断：未判定的摘要可能改变结论"),
+        ({"outcome": "undetermined", "n": 0, "difference": None}, "A 与 B：无法判断：没有哪条查询"),
     ],
 )  # fmt: skip
 def test_a_comparison_in_chinese(changes: dict[str, Any], said: str) -> None:
@@ -62,7 +64,7 @@ def summary(*rows: dict[str, Any], **means: float | None) -> dict[str, Any]:
         (summary(row(), A=0.5, B=0.5), "还选不出最好的引擎：A 并列均值最高，但与 B 分不出高下"),
         (summary(row(), A=0.5, B=None), "：A 均值最高，但"),
         (summary(row(n=0, outcome="undetermined"), A=0.5, B=0.2), "但没有哪条查询上与 B 同时有分数"),
-        (summary(row(outcome="undetermined"), A=0.5, B=0.2), "未判定的摘要仍可能让 B 反超"),
+        (summary(row(outcome="undetermined"), A=0.5, B=0.2), "未判定的摘要可能使 B 反超"),
         (summary(row(), A=None, B=None), "选不出最好的引擎：哪个引擎都没有一条查询有分数"),
         (
             summary(row(), row(b="C", winner="A", outcome="better"), row(a="B", b="C"), A=0.5, B=0.4, C=0.1),
@@ -72,7 +74,7 @@ def summary(*rows: dict[str, Any], **means: float | None) -> dict[str, Any]:
             {**summary(row(winner="A", outcome="better", verdict="A > B"), A=0.5, B=0.2), "runs": ["1", "2"]},
             "运行之间的变化：A > B。",
         ),
-        ({**summary(row(), A=0.5, B=0.2), "runs": ["1", "2"]}, "没有引擎在两次运行之间的变化超出偶然。"),
+        ({**summary(row(), A=0.5, B=0.2), "runs": ["1", "2"]}, "各引擎在两次运行之间均无显著变化。"),
     ],
 )
 def test_the_answer_in_chinese(found: dict[str, Any], said: str) -> None:

@@ -116,8 +116,8 @@ _PAIR_HEAD = (
     Said("95 % range", "95 % 区间"),
     Said("won / tied / lost", "胜 / 平 / 负"),
     Said("p, adjusted", "p（校正后）"),
-    Said("any grades of the unjudged", "未判定的取任意等级"),
-    Said("detectable, with twice the queries", "可检出的差值，查询加倍时"),
+    Said("worst case", "最坏情况"),
+    Said("detectable", "可检出"),
 )
 
 
