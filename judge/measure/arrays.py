@@ -1,4 +1,4 @@
-"""Owns the way from records to arrays: axes, padded lists of grades, and what there was to measure.
+"""The way from records to arrays: axes, padded lists of grades, and what there was to measure.
 
 Engines and queries are sorted by name, so that the order of the input never reaches a result. A topic
 is one query in one repeat; the repeats of a query are neighbours.
@@ -69,11 +69,18 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """The axes, what stands at them, and what there was to measure."""
+    """The axes, what stands at them, and what there was to measure.
+
+    `pairs` are the distinct (query id, snippet id) in the order in which `lists.snippet` numbers them,
+    `grades` (pairs, repeats) their grades. `lists.missing` numbers the cells of `grades` that are
+    `NO_GRADE`, row by row.
+    """
 
     engines: tuple[str, ...]
     queries: tuple[str, ...]
     repeats: tuple[int, ...]
+    pairs: tuple[tuple[str, str], ...]
+    grades: Ints
     lists: Lists
     coverage: Coverage
 
@@ -101,13 +108,21 @@ def build(
     )
     # Past the end of a list the snippet is number -1, which finds the row added here.
     judged = np.append(grades, np.full((1, times), NO_GRADE), axis=0)
-    grade = judged[snippet, np.arange(snippet.shape[1])[:, None] % times]
+    missing = np.full_like(judged, -1)
+    unjudged = grades == NO_GRADE
+    missing[:-1][unjudged] = np.arange(np.count_nonzero(unjudged))
+    repeat = np.arange(snippet.shape[1])[:, None] % times
+    grade = judged[snippet, repeat]
     best = best_grades(grade, document, max(map(len, layout.numbers), default=0) or 1)
-    pool = _histogram(layout, grades, scale)
-    known = _known(grade, origin, pool)
-    lists = Lists(depth, grade, origin, document, snippet, best, known)
+    lists = Lists(depth, grade, origin, document, snippet, missing[snippet, repeat], best)
     return Arrays(
-        tuple(layout.engines), tuple(layout.queries), repeats, lists, _coverage(layout, lists, pool, times)
+        tuple(layout.engines),
+        tuple(layout.queries),
+        repeats,
+        tuple(layout.pairs),
+        grades,
+        lists,
+        _coverage(layout, lists, times),
     )
 
 
@@ -214,24 +229,7 @@ def _contradiction(pairs: Mapping[tuple[str, str], int], judgments: Sequence[Jud
     raise AssertionError("every judgment can stand")
 
 
-def _histogram(layout: _Layout, grades: Ints, scale: Scale) -> Ints:
-    """(topics, grades): how often each grade was given to the distinct snippets of a topic's pool."""
-    times, levels = grades.shape[1], scale.top + 1
-    query = np.array([layout.queries[query] for query, _ in layout.pairs], dtype=np.int64)
-    topic = query[:, None] * times + np.arange(times)
-    cells = (topic * levels + grades)[grades != NO_GRADE]
-    topics = len(layout.queries) * times
-    return np.bincount(cells, minlength=topics * levels).reshape(topics, levels)
-
-
-def _known(grade: Ints, origin: Ints, pool: Ints) -> Ints:
-    """(engines, topics, grades): the grades of each list's own documents, else those of the pool."""
-    first = origin == np.arange(grade.shape[-1])
-    own = np.stack([((grade == level) & first).sum(-1) for level in range(pool.shape[-1])], axis=-1)
-    return np.where(own.any(-1, keepdims=True), own, pool)
-
-
-def _coverage(layout: _Layout, lists: Lists, pool: Ints, times: int) -> Coverage:
+def _coverage(layout: _Layout, lists: Lists, times: int) -> Coverage:
     duplicates = layout.returned - lists.first[:, ::times].sum(-1)
     graded = (lists.grade != NO_GRADE).sum(-1).reshape(*layout.returned.shape, times)
     blind = (graded == 0) & (layout.returned > 0)[..., None]

@@ -14,6 +14,7 @@ from itertools import permutations
 import numpy as np
 
 from judge.measure.compare import compare
+from judge.measure.measures import Measure
 from judge.measure.score import Scores, mean_known, score
 from judge.records import Judgment, Ranking, Scale
 
@@ -76,7 +77,7 @@ def without_flagged(
     if not flagged:
         return None
     kept = scores.of_measures([measure])
-    ways = {"kept": kept, **{way: _rescored(kept, other) for way, other in _ways(held, flagged)}}
+    ways = {"kept": kept, **{way: _score(other, measure) for way, other in _ways(held, flagged)}}
     means = {way: _means(each) for way, each in ways.items()}
     return WithoutFlagged(
         measure=str(measure),
@@ -88,13 +89,12 @@ def without_flagged(
 
 
 def _ways(held: Judged, flagged: Collection[Key]) -> Iterator[tuple[str, Judged]]:
-    """The queries that have something flagged, with it zeroed and with it dropped."""
-    touched = {query_id for query_id, _ in flagged}
-    rankings = [ranking for ranking in held.rankings if ranking.query_id in touched]
-    judgments = [judgment for judgment in held.judgments if judgment.query_id in touched]
-    here = replace(held, rankings=rankings, judgments=judgments)
-    yield "zeroed", replace(here, judgments=[_zeroed(judgment, flagged) for judgment in judgments])
-    yield "dropped", _dropped(here, flagged)
+    """Yield what to score with the flagged snippets zeroed, and with them dropped.
+
+    All queries are scored anew: grades of any query can bear on what is imputed on another.
+    """
+    yield "zeroed", replace(held, judgments=[_zeroed(judgment, flagged) for judgment in held.judgments])
+    yield "dropped", _dropped(held, flagged)
 
 
 def _zeroed(judgment: Judgment, flagged: Collection[Key]) -> Judgment:
@@ -117,18 +117,8 @@ def _dropped(held: Judged, flagged: Collection[Key]) -> Judged:
     return replace(held, rankings=rankings, documents=documents)
 
 
-def _rescored(kept: Scores, held: Judged) -> Scores:
-    """`kept` with the queries that have something flagged scored anew."""
-    new = score(held.rankings, held.documents, held.judgments, kept.measures, held.scale, depth=held.depth)
-    axes = (
-        [kept.engines.index(engine) for engine in new.engines],
-        [kept.queries.index(query) for query in new.queries],
-        [kept.repeats.index(repeat) for repeat in new.repeats],
-    )
-    arrays = {name: getattr(kept, name).copy() for name in ("value", "low", "high")}
-    for name, array in arrays.items():
-        array[np.ix_(*axes)] = getattr(new, name)
-    return replace(kept, **arrays)
+def _score(held: Judged, measure: Measure) -> Scores:
+    return score(held.rankings, held.documents, held.judgments, [measure], held.scale, depth=held.depth)
 
 
 def _means(scores: Scores) -> dict[str, float | None]:

@@ -1,9 +1,7 @@
-"""Owns the formulas: what a list of gains earns.
+"""The formulas of the measures: what a list of gains earns.
 
-Gains lie along the last axis, best rank first; what comes out has the other axes. Every formula takes
-real gains, so that an unknown grade can enter as its expectation: for gains of 0 and 1 each is the
-textbook formula, and for probabilities of relevance P, RR, Success, ERR, RBP and the numerator of AP
-are exact expectations over independent results.
+Gains lie along the last axis, best rank first; what comes out has the other axes. ERR takes the
+probabilities of its cascade as gains, the measures of relevant or not take 0 and 1.
 """
 
 from __future__ import annotations

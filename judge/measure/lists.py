@@ -1,4 +1,4 @@
-"""Owns the lists that measuring works on: arrays of grades as wide as the longest list, and their pool."""
+"""The lists that measuring works on: arrays of grades as wide as the longest list, and their pool."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, Ints, quotient
+from judge.measure.formulas import Bools, Floats, Ints
 
 #: Stands in arrays of grades where there is no grade.
 NO_GRADE = -1
@@ -19,9 +19,9 @@ class Lists:
     Shapes are (engines, topics, ranks) unless said otherwise. `grade` is `NO_GRADE` where a snippet is
     unjudged or nothing was returned. `origin` is the rank (from 0) at which the list shows the document
     first, -1 where nothing was returned. `document` numbers the documents of a topic, `snippet` the
-    snippets of the pool. `best` (topics, documents) is a document's best known grade in the pool.
-    `known` (engines, topics, grades) counts the grades that stand in for the list's missing ones. `depth`
-    is how deep was judged, however short the lists are.
+    snippets of the pool, `missing` the unjudged pairs of all topics, -1 elsewhere. `best` (topics,
+    documents) is a document's best known grade in the pool. `depth` is how deep was judged, however short
+    the lists are.
     """
 
     depth: int
@@ -29,8 +29,8 @@ class Lists:
     origin: Ints
     document: Ints
     snippet: Ints
+    missing: Ints
     best: Ints
-    known: Ints
 
     @property
     def first(self) -> Bools:
@@ -40,31 +40,22 @@ class Lists:
     @property
     def open(self) -> Bools:
         """Where a missing grade would change what the list earns."""
-        return np.logical_and(self.first, np.equal(self.grade, NO_GRADE))
+        return np.logical_and(self.first, self.unjudged)
 
     @property
     def unjudged(self) -> Bools:
         """Where a snippet stands that has no grade, duplicates included."""
-        return np.logical_and(self.origin >= 0, np.equal(self.grade, NO_GRADE))
+        return np.greater_equal(self.missing, 0)
 
     def gains(self, table: Floats, missing: Floats | float) -> Floats:
         """The gain at every rank: `table[grade]`, `missing` where open, 0 for duplicates and past the end."""
         judged = np.append(table, 0.0)[self.grade]
         return np.where(self.open, missing, np.where(self.first, judged, 0.0))
 
-    def imputed(self, table: Floats) -> Floats:
-        """(engines, topics, 1): the mean gain of the judged snippets; NaN where none of a topic is judged."""
-        total = np.add.reduce(self.known * table, axis=-1)
-        return quotient(total, self.known.sum(-1).astype(np.float64), np.nan)[..., None]
-
-    def pool_gains(self, table: Floats, gain: Floats) -> Floats:
-        """(topics, documents): each document's best known gain, else its best `gain` in a list."""
-        best = np.append(table, 0.0)[self.best]
-        engine, topic, rank = np.nonzero(self.open)
-        guessed = np.zeros_like(best)
-        found = topic, self.document[engine, topic, rank]
-        np.maximum.at(guessed, found, gain[engine, topic, rank])
-        return np.where(self.best == NO_GRADE, guessed, best)
+    def pool_gains(self, table: Floats) -> Floats:
+        """Return (topics, documents) the gain of each document's best known grade, 0 where none is known."""
+        best: Floats = np.append(table, 0.0)[self.best]
+        return best
 
     def best_here(self) -> Ints:
         """The best known grade, in the whole pool, of the document at every rank."""
@@ -72,17 +63,36 @@ class Lists:
         here: Ints = self.best[topics, self.document]
         return here
 
-    def of_topics(self, chosen: Bools) -> Lists:
-        """The same for some of the topics."""
+    def of_topics(self, chosen: Bools | Ints) -> Lists:
+        """Return the same for some of the topics."""
         return Lists(
             self.depth,
             self.grade[:, chosen],
             self.origin[:, chosen],
             self.document[:, chosen],
             self.snippet[:, chosen],
+            self.missing[:, chosen],
             self.best[chosen],
-            self.known[:, chosen],
         )
+
+    def completed(self, grades: Ints) -> Lists:
+        """Return the lists judged in full, each topic once for every column of `grades`.
+
+        `grades` (unjudged pairs, columns) has the rows that `missing` numbers. The lists that come out of
+        one topic are neighbours: (engines, topics * columns, ranks).
+        """
+        columns = grades.shape[1]
+        engine, topic, rank = np.nonzero(self.unjudged)
+        drawn = grades[self.missing[engine, topic, rank]]
+        place = topic[:, None] * columns + np.arange(columns)
+        grade, origin, document, snippet = (
+            np.repeat(array, columns, axis=1)
+            for array in (self.grade, self.origin, self.document, self.snippet)
+        )
+        best = np.repeat(self.best, columns, axis=0)
+        grade[engine[:, None], place, rank[:, None]] = drawn
+        np.maximum.at(best, (place, self.document[engine, topic, rank][:, None]), drawn)
+        return Lists(self.depth, grade, origin, document, snippet, np.full_like(grade, -1), best)
 
     def alone(self, depth: int) -> Lists:
         """Each list, cut at `depth`, as the only one of a pool of its own: (1, engines * topics, depth)."""
@@ -92,8 +102,7 @@ class Lists:
 
         grade, origin = one(self.grade), one(self.origin)
         best = best_grades(grade, origin, grade.shape[-1])
-        known = self.known.reshape(1, -1, self.known.shape[-1])
-        return Lists(self.depth, grade, origin, origin, one(self.snippet), best, known)
+        return Lists(self.depth, grade, origin, origin, one(self.snippet), one(self.missing), best)
 
 
 def best_grades(grade: Ints, document: Ints, documents: int) -> Ints:

@@ -1,8 +1,9 @@
-"""Owns scoring: rankings and judgments in, the value of every measure for every engine and query out.
+"""Scoring: rankings and judgments in, the value of every measure for every engine and query out.
 
-What is missing is treated in one place, here. A snippet without a grade enters with the mean gain of
-the judged snippets of its list, so that for measures of relevant or not it counts as relevant with the
-share of relevant ones as its probability; `low` and `high` say what any grades could have made of it.
+What is missing is treated in one place, here. An unjudged pair is imputed: it gets several grades, drawn
+from similar judged pairs of the same query and the same for all engines, and the value is the mean over
+the pools that they complete (`judge.measure.imputation`). `low` and `high` are the least and the most over
+any grades.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge.measure.arrays import Coverage, build
-from judge.measure.bounds import pooled_bounds
-from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, gains, quotient
-from judge.measure.lists import NO_GRADE, Lists
+from judge.measure.arrays import Arrays, Coverage, build
+from judge.measure.difference_bounds import Incomplete
+from judge.measure.formulas import Bools, Floats, Ints, quotient
+from judge.measure.imputation import DRAWS, impute
+from judge.measure.lists import Lists
 from judge.measure.measures import Measure, check_depth
+from judge.measure.values import judged_shares, measured_values, surely_defined, value_bounds
 from judge.records import Judgment, Ranking, Scale, Score, brief
 
 _ARRAYS = ("value", "low", "high", "judged")
+#: Ranks of imputed lists that are held at once.
+_BLOCK = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,9 @@ class Scores:
     was returned and not one of its snippets has a grade, and for nDCG, AP and R where nothing judged in
     the pool is relevant and something is unjudged. There `low` and `high` are over the grades that make
     the measure defined. They equal `value` exactly where all is judged. `judged` is the share of the
-    snippets down to the cutoff that have a grade, NaN for empty lists.
+    snippets down to the cutoff that have a grade, NaN for empty lists. `incomplete` holds the lists of
+    the queries with an unjudged snippet, of all engines and queries that were scored; None if there is
+    none.
     """
 
     engines: tuple[str, ...]
@@ -44,6 +51,7 @@ class Scores:
     high: Floats
     judged: Floats
     coverage: Coverage
+    incomplete: Incomplete | None = None
 
     def __repr__(self) -> str:
         measures = brief(tuple(map(str, self.measures)))
@@ -104,9 +112,22 @@ class Scores:
         """Return (pairs, queries) least and most of a - b on each query over all grades of the unjudged.
 
         `a` and `b` are indexes of engines, (pairs,), `measure` is one of a measure. Repeats are averaged.
+        NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, or where only
+        unjudged snippets can make the measure defined, they can be wider than what is possible.
         """
         _, low, high = self.by_query()
-        return low[a, :, measure] - high[b, :, measure], high[a, :, measure] - low[b, :, measure]
+        least = low[a, :, measure] - high[b, :, measure]
+        most = high[a, :, measure] - low[b, :, measure]
+        incomplete = self.incomplete
+        if incomplete is not None:
+            engines = incomplete.places(self.engines)
+            topics = incomplete.topics_of(self.queries)
+            touched = np.any(topics >= 0, axis=1)
+            ends = incomplete.difference_bounds(self.measures[measure], engines[a], engines[b])
+            low, high = self.low[..., measure][:, touched], self.high[..., measure][:, touched]
+            for wide, exact, end in ((low[a] - high[b], ends[0], least), (high[a] - low[b], ends[1], most)):
+                end[:, touched] = _mean_end(wide, exact, topics[touched], end[:, touched])
+        return least, most
 
 
 def score(
@@ -126,14 +147,27 @@ def score(
     """
     check_depth(measures, depth)
     arrays = build(rankings, documents, judgments, scale, depth=depth)
-    shape = len(arrays.engines), len(arrays.queries), len(arrays.repeats)
-    parts = [_measured(measure, arrays.lists, scale) for measure in measures]
-    stacked = np.stack(parts, axis=-1).reshape(4, *shape, len(measures))
-    stacked[:, arrays.coverage.missing] = np.nan
-    # A list without one grade has no mean of its own to guess from: bounds are all that is known.
+    lists = arrays.lists
+    unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
+    value = _stack([measured_values(measure, lists, scale) for measure in measures])
+    low, high = value.copy(), value.copy()
+    if np.any(unsure):
+        part = lists.of_topics(unsure)
+        bounds = [
+            value_bounds(measure, part, scale, value[:, unsure, at]) for at, measure in enumerate(measures)
+        ]
+        low[:, unsure], high[:, unsure] = (_stack(ends) for ends in zip(*bounds, strict=True))
+        imputed = _imputed_values(measures, part, _impute(arrays, scale), scale)
+        # Rounding must not lead the mean of the draws out of the bounds.
+        value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
+    judged = _stack([judged_shares(measure, lists) for measure in measures])
+    shape = len(arrays.engines), len(arrays.queries), len(arrays.repeats), len(measures)
+    value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
+    for array in (value, low, high, judged):
+        array[arrays.coverage.missing] = np.nan
+    # Other engines' grades say nothing of a list without one grade: bounds are all there is.
     of_grades = np.array([measure.name != "Judged" for measure in measures])
-    stacked[0] = np.where(arrays.coverage.blind[..., None] & of_grades, np.nan, stacked[0])
-    value, low, high, judged = stacked
+    value[arrays.coverage.blind[..., None] & of_grades] = np.nan
     return Scores(
         arrays.engines,
         arrays.queries,
@@ -144,6 +178,7 @@ def score(
         high,
         judged,
         arrays.coverage,
+        Incomplete.of(arrays, unsure, scale) if np.any(unsure) else None,
     )
 
 
@@ -178,57 +213,49 @@ def _least_mean(low: Floats, sure: Bools) -> Floats:
     return np.where(np.isinf(least), np.nan, least)
 
 
-def _measured(measure: Measure, lists: Lists, scale: Scale) -> Floats:
-    """(4, engines, topics): value, low, high, judged."""
-    judged = _judged(lists, measure.looks_at(lists.depth))
-    if measure.name == "Judged":
-        return np.stack([judged] * 4)
-    table = gains(measure, scale)
-    if measure.own:
-        # A list is its own yardstick when it is all there is in the pool. AP counts what it shows down
-        # to the cutoff, the ideal list of nDCG chooses from all of it.
-        alone = lists.alone(measure.looks_at(lists.depth) if measure.name == "AP" else lists.depth)
-        bounded = _pooled(measure, alone, table).reshape(3, *judged.shape)
-    elif measure.pool_free:
-        bounded = _alone(measure, lists, table)
-    else:
-        bounded = _pooled(measure, lists, table)
-    return np.concatenate([bounded, judged[None]])
+def _stack(parts: Sequence[Floats]) -> Floats:
+    return np.stack(parts, axis=-1)
 
 
-def _alone(measure: Measure, lists: Lists, table: Floats) -> Floats:
-    """(3, engines, topics) value, low, high of measures that no pool divides: no gain ever lowers them."""
-    cutoff = measure.looks_at(lists.depth)
-    returned = (lists.origin >= 0).sum(-1).astype(np.float64)
-    imputed = lists.imputed(table)
-    top = float(table[-1])
-    values = [earned(measure, lists.gains(table, gain)[..., :cutoff], top) for gain in (imputed, 0.0, top)]
-    if measure.name == "SetP":
-        values = [quotient(value, returned, 0.0) for value in values]
-    return np.stack(values)
+def _mean_end(wide: Floats, exact: Floats, topics: Ints, otherwise: Floats) -> Floats:
+    """Return (pairs, queries) the mean over the repeats, with the exact ends where there are any.
+
+    `wide` is (pairs, queries, repeats), `exact` (pairs, topics). `otherwise` stands where a repeat may
+    have no value, because the mean can be with it and without it, and where a repeat has no exact end.
+    """
+    incomplete = topics >= 0
+    ends = np.where(np.isnan(wide) | ~incomplete, wide, exact[:, topics])
+    exactly = ~np.any(np.isnan(ends) & ~np.isnan(wide), axis=-1)
+    return np.where(exactly, mean_known(ends, axis=-1), otherwise)
 
 
-def _pooled(measure: Measure, lists: Lists, table: Floats) -> Floats:
-    """(3, engines, topics) value, low, high of nDCG, AP and R."""
-    cutoff = measure.looks_at(lists.depth)
-    gain = lists.gains(table, lists.imputed(table))
-    pool = lists.pool_gains(table, gain)
-    if measure.name == "nDCG":
-        divisor = dcg(-np.sort(-pool, axis=-1)[:, :cutoff])
-    else:
-        divisor = np.add.reduce(pool, axis=-1)
-    earnings = earned(measure, gain[..., :cutoff])
-    value = quotient(earnings, divisor, 0.0 if measure.own else np.nan)
-    value[np.isnan(earnings)] = np.nan
-    bounded = np.stack([value] * 3)
-    unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    if np.any(unsure):
-        low, high = pooled_bounds(measure, lists.of_topics(unsure), table)
-        bounded[:, :, unsure] = [np.clip(value[:, unsure], low, high), low, high]
-    return bounded
+def _impute(arrays: Arrays, scale: Scale) -> Ints:
+    """Return (unjudged pairs, `DRAWS`) grades, in the order of `Lists.missing`."""
+    lists = arrays.lists.of_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
+    engine, topic, rank = np.nonzero(lists.origin >= 0)
+    discounts = np.zeros((len(arrays.pairs), len(arrays.engines)))
+    # The same snippet can be in a list twice.
+    np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
+    return impute(arrays.pairs, arrays.grades, discounts, arrays.repeats, scale.top)
 
 
-def _judged(lists: Lists, cutoff: int) -> Floats:
-    here = (lists.origin >= 0)[..., :cutoff]
-    graded = here & (lists.grade[..., :cutoff] != NO_GRADE)
-    return quotient(graded.sum(-1).astype(np.float64), here.sum(-1).astype(np.float64), np.nan)
+def _imputed_values(measures: Sequence[Measure], lists: Lists, grades: Ints, scale: Scale) -> Floats:
+    """Return (engines, topics, measures) the means over the pools that `grades` complete.
+
+    NaN where nothing judged in the pool is relevant and the measure needs it.
+    """
+    engines, topics, width = lists.grade.shape
+    means = np.empty((engines, topics, len(measures)))
+    size = max(1, _BLOCK // (engines * width * DRAWS))
+    for start in range(0, topics, size):
+        block = np.arange(start, min(topics, start + size))
+        completed = lists.of_topics(block).completed(grades)
+        for at, measure in enumerate(measures):
+            drawn = measured_values(measure, completed, scale).reshape(engines, block.size, DRAWS)
+            means[:, block, at] = np.add.reduce(drawn, axis=-1) / DRAWS
+    for at, measure in enumerate(measures):
+        if measure.name == "Judged":
+            means[..., at] = judged_shares(measure, lists)
+        else:
+            means[:, ~surely_defined(measure, lists, scale), at] = np.nan
+    return means

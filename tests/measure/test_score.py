@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.errors import InputError
+from judge.measure.imputation import DRAWS
 from judge.measure.measures import parse_all
 from judge.measure.score import bounded_mean, score
 from judge.records import BINARY, GRADED, Scale
@@ -226,30 +227,59 @@ def test_a_measure_may_not_look_deeper_than_was_judged() -> None:
 # ---- what has no grade
 
 
-def test_an_unjudged_snippet_gains_the_mean_of_its_list() -> None:
-    names = "DCG@3 sDCG@3 P@3 RR@3 Success@2 SetP RBP(p=0.5) ERR@3 DCG(dcg='exp-log2')@3"
-    assert values(one_list([0, None, 2], names)) == pytest.approx(
-        {
-            "DCG@3": 1 / LOG3 + 2 / 2,
-            "sDCG@3": (1 / LOG3 + 1) / (3 * (1 + 1 / LOG3 + 0.5)),
-            "P@3": 1.5 / 3,
-            "RR@3": 0.5 / 2 + 0.5 / 3,
-            "Success@2": 0.5,
-            "SetP": 0.5,
-            "RBP(p=0.5)": 0.5 * (0.5 * 0.5 + 0.25),
-            "ERR@3": 0.1875 / 2 + (1 - 0.1875) * 0.375 / 3,
-            "DCG(dcg='exp-log2')@3": 1.5 / LOG3 + 3 / 2,
-        }
-    )
+def test_an_unjudged_snippet_has_one_mix_of_the_grades_of_its_query_for_all_measures() -> None:
+    """Of 0 and 2: what each measure gives with either grade, in the same shares."""
+    names = "P@3 DCG@3 sDCG@3 RR@3 Success@2 SetP RBP(p=0.5) ERR@3 DCG(dcg='exp-log2')@3"
+    found = values(one_list([0, None, 2], names))
+    share = 3 * (found["P@3"] or 0) - 1
+    assert 0 < share < 1
+    assert share * DRAWS == pytest.approx(round(share * DRAWS))
+    with_0, with_2 = (values(one_list([0, grade, 2], names)) for grade in (0, 2))
+    for measure in found:
+        mixed = (1 - share) * (with_0[measure] or 0) + share * (with_2[measure] or 0)
+        assert found[measure] == pytest.approx(mixed)
+
+
+def test_an_unjudged_snippet_of_a_query_with_one_grade_gets_that_grade() -> None:
+    names = "DCG@3 AP@3 R@3 nDCG@3 RR@3 ERR@3 AP(own)@3"
+    unjudged, judged = (side_by_side({"engine": [2, grade, 2], "other": [2]}, names) for grade in (None, 2))
+    assert values(unjudged) == pytest.approx(values(judged))
 
 
 def test_an_unjudged_document_counts_in_the_pool_as_in_the_list() -> None:
-    world = side_by_side({"engine": [2, None, 0], "other": [3]}, "AP@3 R@3 nDCG@3 AP(own)@3")
-    found = values(world)
-    assert found["R@3"] == pytest.approx(1.5 / 2.5)
-    assert found["AP@3"] == pytest.approx((1 + 0.5 * (1 + 1) / 2) / 2.5)
+    """With grade 0 the pool has two relevant documents, with 2 or 3 it has three."""
+    world = side_by_side({"engine": [2, None, 0], "other": [3]}, "P@3 DCG@3 AP@3 R@3 nDCG@3 AP(own)@3")
+    found = {measure: value or 0 for measure, value in values(world).items()}
+    relevant = 3 * found["P@3"] - 1
+    best = (found["DCG@3"] - 2) * LOG3 - 2 * relevant
+    assert 0 < best < relevant < 1
+    assert found["R@3"] == pytest.approx((1 - relevant) / 2 + relevant * 2 / 3)
+    assert found["AP@3"] == pytest.approx((1 - relevant) / 2 + relevant * 2 / 3)
     assert found["AP(own)@3"] == pytest.approx(1)
-    assert found["nDCG@3"] == pytest.approx((2 + 1 / LOG3) / (3 + 2 / LOG3 + 1 / 2))
+    assert found["nDCG@3"] == pytest.approx(
+        (1 - relevant) * 2 / (3 + 2 / LOG3)
+        + (relevant - best) * (2 + 2 / LOG3) / (3 + 2 / LOG3 + 2 / 2)
+        + best * (2 + 3 / LOG3) / (3 + 3 / LOG3 + 2 / 2)
+    )
+
+
+def test_a_pair_has_the_same_grades_for_all_engines() -> None:
+    """A's other results are good and B's are not: what both return is worth the same to both."""
+    world = World(
+        {"A": {"q": ["shared", "good", "fine"]}, "B": {"q": ["shared", "bad", "poor"]}},
+        [{("q", "shared"): None, ("q", "good"): 3, ("q", "fine"): 3, ("q", "bad"): 0, ("q", "poor"): 1}],
+        measures="P@1 DCG@1 RR@1 ERR@1",
+    )
+    assert values(world, "A") == values(world, "B")
+    assert values(world, "A")["DCG@1"] is not None
+
+
+def test_a_query_without_one_grade_has_no_value_although_others_have_grades() -> None:
+    world = World(
+        {"A": {"q": ["x"], "r": ["y"]}}, [{("q", "x"): None, ("r", "y"): 2}], measures="P@1 nDCG@1 DCG@1"
+    )
+    assert set(values(world, "A").values()) == {None}
+    assert set(values(world, "A", "r").values()) == {1.0, 2.0}
 
 
 def test_a_list_without_one_grade_has_bounds_and_no_value() -> None:
@@ -344,31 +374,19 @@ def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> No
     assert row.judged == 0
 
 
-def test_a_known_grade_outweighs_a_guess_in_the_ideal() -> None:
-    """The page is worth nothing in other words, whatever A's mean of 1 makes of its own."""
+def test_an_imputed_grade_in_other_words_raises_the_ideal_of_all() -> None:
+    """The page is worth nothing in B's words; A's are at rank 2 like those of grade 0 and of grade 1."""
+    queries = {"A": ["poor", "page/long"], "B": ["page/short", "fine"], "C": ["other", "bad"]}
+    grades = {"poor": 0, "page/long": None, "page/short": 0, "fine": 1, "other": 1, "bad": 0}
     world = World(
-        {"A": {"q": ["good", "page/long", "bad"]}, "B": {"q": ["page/short", "best", "also best"]}},
-        [
-            {
-                ("q", "good"): 2,
-                ("q", "page/long"): None,
-                ("q", "bad"): 0,
-                ("q", "page/short"): 0,
-                ("q", "best"): 3,
-                ("q", "also best"): 3,
-            }
-        ],
+        {engine: {"q": names} for engine, names in queries.items()},
+        [{("q", name): grade for name, grade in grades.items()}],
     )
-    assert value(world, "A") == pytest.approx((2 + 1 / LOG3) / (3 + 3 / LOG3 + 2 / 2))
-
-
-def test_duplicates_do_not_weigh_in_the_mean() -> None:
-    world = World(
-        {"A": {"q": ["page", "page", "unknown", "bad"]}},
-        [{("q", "page"): 3, ("q", "unknown"): None, ("q", "bad"): 0}],
-        measures="DCG@4",
-    )
-    assert value(world, "A") == pytest.approx(3 + 1.5 / 2)
+    gain = 1 / LOG3
+    two, three = 1 + gain, 1 + gain + 1 / 2
+    share = (value(world, "A") or 0) / (gain / three)
+    assert 0 < share < 1
+    assert value(world, "B") == pytest.approx((1 - share) * gain / two + share * gain / three)
 
 
 def test_judged_is_the_share_down_to_the_cutoff() -> None:

@@ -81,12 +81,12 @@ def test_repeats_are_averaged_within_a_query_first() -> None:
 def test_bounds_are_means_over_the_same_queries() -> None:
     world = World(
         {"A": {"q1": ["a", "u"], "q2": ["b"]}},
-        [{("q1", "a"): 1, ("q1", "u"): None, ("q2", "b"): 0}],
+        [{("q1", "a"): 1, ("q1", "u"): None, ("q2", "b"): 1}],
         BINARY,
         measures="P@2",
     )
     mean = summarise(world.scores())[0].measures["P@2"]
-    assert (mean.low, mean.mean, mean.high) == (0.25, 0.5, 0.5)
+    assert (mean.low, mean.mean, mean.high) == (0.5, 0.75, 0.75)
 
 
 def test_a_mean_over_nothing_is_unknown() -> None:

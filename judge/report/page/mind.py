@@ -43,10 +43,13 @@ def _coverage(summary: Row) -> Iterator[Said]:
         zh = "、".join(f"{_error(kind).zh}（{count:,}）" for kind, count in kinds)
         yield Said(
             f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary['coverage']:.1%})"
-            f"{': ' + en if en else ''}. They do not count as “no”."
+            f"{': ' + en if en else ''}. They do not count as “no”:"
+            " their grades are imputed from similar judged snippets of the same query."
             f" {trust.again(summary['failures']).en}",
             f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary['coverage']:.1%}）"
-            f"{'：' + zh if zh else ''}。它们不算“不相关”。{trust.again(summary['failures']).zh}",
+            f"{'：' + zh if zh else ''}。它们不算“不相关”："
+            "其等级由同一查询中相似的已判定摘要插补。"
+            f"{trust.again(summary['failures']).zh}",
         )
     measure = summary["measures"][0]
     unsure = trust.unsure(summary)

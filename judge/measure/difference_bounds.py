@@ -1,0 +1,114 @@
+"""The least and the most that the difference of two engines can be, over all grades of unjudged snippets.
+
+The lowest value of one engine less the highest of the other is wider than what is possible: a snippet that
+both returned has one grade, and both are divided by the same ideal. Where a query has few unjudged
+snippets, every combination of their grades is tried (Horowitz & Manski 2000, JASA 95, "Nonparametric
+analysis of randomized experiments with missing covariate and outcome data", bound a statistic in this
+way).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from judge.measure.arrays import Arrays
+from judge.measure.formulas import Bools, Floats, Ints
+from judge.measure.lists import Lists
+from judge.measure.measures import Measure
+from judge.measure.values import measured_values, surely_defined
+from judge.records import Scale
+
+#: Combinations of grades that are tried on a query: of 4 graded or 8 binary snippets.
+COMBINATIONS = 256
+#: Ranks of completed lists, and differences, that are held at once.
+_BLOCK = 2**21
+
+
+@dataclass(frozen=True, slots=True)
+class Incomplete:
+    """The lists of all engines on the topics that have an unjudged snippet.
+
+    `topics` (queries, repeats) numbers these topics, -1 elsewhere. `engines` and `queries` are all that
+    were scored.
+    """
+
+    engines: tuple[str, ...]
+    queries: tuple[str, ...]
+    lists: Lists
+    topics: Ints
+    scale: Scale
+
+    @classmethod
+    def of(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> Incomplete:
+        """Return those of `arrays` on the topics that `unsure` (topics,) marks."""
+        topics = np.where(unsure, np.cumsum(unsure) - 1, -1)
+        return cls(
+            arrays.engines,
+            arrays.queries,
+            arrays.lists.of_topics(unsure),
+            topics.reshape(len(arrays.queries), len(arrays.repeats)),
+            scale,
+        )
+
+    def places(self, engines: Sequence[str]) -> Ints:
+        """Return the places of some engines in `engines`."""
+        return np.array([self.engines.index(engine) for engine in engines], np.int64)
+
+    def topics_of(self, queries: Sequence[str]) -> Ints:
+        """Return the rows of `topics` for some queries."""
+        rows = dict(zip(self.queries, self.topics, strict=True))
+        return np.array([rows[query] for query in queries], np.int64).reshape(-1, self.topics.shape[1])
+
+    def difference_bounds(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
+        """Return (pairs, topics) the least and the most of the value of `one` less the value of `two`.
+
+        `one` and `two` (pairs,) are places in `engines`. NaN where a topic has too many unjudged snippets,
+        and where some of their grades leave the measure undefined.
+        """
+        least = np.full((one.size, self.lists.grade.shape[1]), np.nan)
+        most = least.copy()
+        for topics, grades in self._combinations(measure):
+            combinations = grades.shape[1]
+            cells = combinations * self.lists.grade[:, 0].size
+            for block in _blocks(topics, cells):
+                values = measured_values(measure, self.lists.of_topics(block).completed(grades), self.scale)
+                each = values.reshape(len(self.engines), block.size, combinations)
+                for pairs in _blocks(np.arange(one.size), block.size * combinations):
+                    difference = each[one[pairs]] - each[two[pairs]]
+                    least[np.ix_(pairs, block)] = difference.min(-1)
+                    most[np.ix_(pairs, block)] = difference.max(-1)
+        return least, most
+
+    def _combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:
+        """Yield topics, and (unjudged pairs, combinations) all grades of theirs that `measure` looks at."""
+        lists, levels = self.lists, self.scale.top + 1
+        seen = lists.unjudged
+        if measure.pool_free and not measure.own:
+            seen = seen & (np.arange(seen.shape[-1]) < measure.looks_at(lists.depth))
+        _, topic, _ = np.nonzero(seen)
+        pair, first = np.unique(lists.missing[seen], return_index=True)
+        topic = topic[first]
+        by_topic = np.argsort(topic, kind="stable")
+        pair, topic = pair[by_topic], topic[by_topic]
+        counts = np.bincount(topic, minlength=seen.shape[1])
+        number = np.arange(topic.size) - (np.cumsum(counts) - counts)[topic]
+        defined = surely_defined(measure, lists, self.scale)
+        for count in np.unique(counts).tolist():
+            if levels**count > COMBINATIONS:
+                return
+            chosen = defined & (counts == count)
+            every = np.array(list(product(range(levels), repeat=count)), dtype=np.int64).T
+            grades = np.zeros((int(lists.missing.max()) + 1, levels**count), np.int64)
+            grades[pair[chosen[topic]]] = every[number[chosen[topic]]] if count else 0
+            yield np.flatnonzero(chosen), grades
+
+
+def _blocks(places: Ints, cells: int) -> Iterator[Ints]:
+    """Yield `places` in parts of at most `_BLOCK` cells, when each place has so many."""
+    size = max(1, _BLOCK // max(1, cells))
+    for start in range(0, places.size, size):
+        yield places[start : start + size]

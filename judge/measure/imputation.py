@@ -1,0 +1,163 @@
+"""Multiple imputation of the grades of unjudged pairs.
+
+Every unjudged pair gets `DRAWS` grades, and each of them is the same for all engines that returned the
+pair: with two values for one pair the difference of two engines would be biased. A measure takes its mean
+over the completed pools (Rubin 1987, "Multiple imputation for nonresponse in surveys").
+
+The grades come from judged pairs (donors) with a similar predicted grade, which is predictive mean
+matching (Little 1988, J. Business & Economic Statistics 6(3)). A linear regression predicts the grade from
+the mean grade of the query, from the number of engines that returned the pair, and from how high each of
+them ranked it. Donors are the judged pairs of the same query, each weighted by a
+normal kernel of the difference of the predictions. The judged pairs of all queries weigh `_OTHERS`
+together, which matters only where the query has no similar pair of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from judge.measure.formulas import Floats, Ints
+from judge.measure.lists import NO_GRADE
+
+#: Grades that are drawn for each unjudged pair.
+DRAWS = 20
+
+#: Bandwidths of the kernels over donors of the same query and of all, as shares of the top grade.
+_NEAR, _FAR = 1 / 60, 1 / 20
+#: What all donors of all queries weigh together; a donor of the same query weighs up to 1.
+_OTHERS = 0.3
+#: Pairs of the overall mean grade that are added to the mean of each query.
+_PRIOR = 0.5
+#: Penalty on the squared slopes of the regression, so that few pairs do not lead it far.
+_RIDGE = 5.0
+#: Points from grade 0 to the top grade at which the donors of all queries are weighed.
+_POINTS = 401
+#: Pairs of an unjudged pair and a donor that are held at once.
+_BLOCK = 2**20
+
+
+def impute(
+    pairs: Sequence[tuple[str, str]],
+    grades: Ints,
+    discounts: Floats,
+    repeats: Sequence[int],
+    top: int,
+) -> Ints:
+    """Return (unjudged, `DRAWS`) grades for the cells of `grades` that are `NO_GRADE`, row by row.
+
+    `grades` (pairs, repeats) are 0 to `top`, `pairs` their (query id, snippet id). `discounts` (pairs,
+    engines) is larger the higher an engine ranked the pair, and 0 where it did not return the pair.
+    Each repeat is imputed from its own grades. Where a repeat has no grade at all, every grade is equally
+    likely.
+
+    The draws of a pair are a systematic sample of its donors in random order, so their mean is unbiased.
+    The random numbers are a hash of the pair and the repeat. So they depend neither on the order of the
+    input nor on what else is unjudged.
+    """
+    numbers: dict[str, int] = {}
+    query = np.array([numbers.setdefault(query_id, len(numbers)) for query_id, _ in pairs], dtype=np.int64)
+    chances = np.empty((*grades.shape, top + 1))
+    for column in range(grades.shape[1]):
+        chances[:, column] = donor_shares(query, grades[:, column], discounts, top)
+    unjudged = grades == NO_GRADE
+    cells = np.argwhere(unjudged).tolist()
+    return _draw(chances[unjudged], [(*pairs[row], repeats[column]) for row, column in cells])
+
+
+def donor_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
+    """Return (pairs, top + 1): the weight of the donors with each grade, adding up to 1 for each pair.
+
+    `query` (pairs,) numbers the query of each pair; `grade` (pairs,) is `NO_GRADE` where there is none.
+    Rows of judged pairs are 0.
+    """
+    shares = np.zeros((grade.size, top + 1))
+    missing, donors = np.flatnonzero(grade == NO_GRADE), np.flatnonzero(grade != NO_GRADE)
+    if not missing.size:
+        return shares
+    if not donors.size:
+        shares[missing] = 1 / (top + 1)
+        return shares
+    near, far = (np.clip(each, 0, top) for each in _predict(query, grade, discounts))
+    weights = _weigh_same_query(query, grade, near, top)
+    everywhere = _weigh_all(grade, far, top)
+    weights[missing] += _OTHERS * everywhere / everywhere.sum(1, keepdims=True)
+    shares[missing] = weights[missing] / weights[missing].sum(1, keepdims=True)
+    return shares
+
+
+def _predict(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Floats]:
+    """Return (pairs,) predicted grades: to compare pairs of one query, and pairs of any two queries.
+
+    They differ in the mean of the query: for pairs of any two queries it leaves a judged pair's own grade
+    out. The ridge penalty keeps the regression defined where pairs are few.
+    """
+    judged = grade != NO_GRADE
+    given = np.where(judged, grade, 0).astype(np.float64)
+    overall = given.sum() / judged.sum()
+    totals, counts = np.bincount(query, given)[query], np.bincount(query, judged)[query]
+    with_own = (totals + _PRIOR * overall) / (counts + _PRIOR)
+    others = (totals - given + _PRIOR * overall) / (counts - judged + _PRIOR)
+    height = discounts.sum(1)
+    rows = np.column_stack([others, height * others, (discounts > 0).sum(1), height, height**2, discounts])
+    rows -= rows[judged].mean(0)
+    fitted = rows[judged]
+    slopes = np.linalg.solve(
+        fitted.T @ fitted + _RIDGE * np.eye(fitted.shape[1]), fitted.T @ (given[judged] - overall)
+    )
+    far: Floats = overall + rows @ slopes
+    # Only the first two columns are of the mean of the query.
+    near: Floats = far + (with_own - others) * (slopes[0] + slopes[1] * height)
+    return near, far
+
+
+def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> Floats:
+    """Return (pairs, top + 1) the weight of the donors of the same query with each grade."""
+    weights = np.zeros((grade.size, top + 1))
+    missing, donors = np.flatnonzero(grade == NO_GRADE), np.flatnonzero(grade != NO_GRADE)
+    donors = donors[np.argsort(query[donors], kind="stable")]
+    counts = np.bincount(query[donors], minlength=int(query.max()) + 1)
+    starts = np.cumsum(counts) - counts
+    size = max(1, _BLOCK // int(counts.max()))
+    for start in range(0, missing.size, size):
+        block = missing[start : start + size]
+        number = counts[query[block]]
+        pair = np.repeat(np.arange(block.size), number)
+        offset = np.arange(pair.size) - np.repeat(np.cumsum(number) - number, number)
+        donor = donors[starts[query[block]][pair] + offset]
+        kernel = _normal(predicted[donor] - predicted[block][pair], top * _NEAR)
+        cells = np.bincount(pair * (top + 1) + grade[donor], kernel, minlength=block.size * (top + 1))
+        weights[block] = cells.reshape(-1, top + 1)
+    return weights
+
+
+def _weigh_all(grade: Ints, predicted: Floats, top: int) -> Floats:
+    """Return (unjudged, top + 1) the weight of all donors with each grade; predictions are rounded."""
+    point = np.rint(predicted / top * (_POINTS - 1)).astype(np.int64)
+    judged = grade != NO_GRADE
+    cells = np.bincount(point[judged] * (top + 1) + grade[judged], minlength=_POINTS * (top + 1))
+    at = np.arange(_POINTS)
+    kernel = _normal(at / (_POINTS - 1), _FAR)
+    weights: Floats = (kernel[np.abs(at[:, None] - at)] @ cells.reshape(_POINTS, top + 1))[point[~judged]]
+    return weights
+
+
+def _normal(difference: Floats, bandwidth: float) -> Floats:
+    """Return the normal kernel, 1 where there is no difference."""
+    kernel: Floats = np.exp(-0.5 * np.square(difference / bandwidth))
+    return kernel
+
+
+def _draw(shares: Floats, keys: Sequence[tuple[str, str, int]]) -> Ints:
+    """Return (keys, `DRAWS`) grades: at (u + i) / `DRAWS` of the cumulated `shares`, in random order."""
+    bits = b"".join(hashlib.shake_256(json.dumps(key).encode()).digest(8 * (DRAWS + 1)) for key in keys)
+    random = np.frombuffer(bits, dtype="<u8").reshape(-1, DRAWS + 1)
+    start = random[:, :1] / 2.0**64
+    order = random[:, 1:].argsort(axis=1, kind="stable")
+    # The last grade takes what rounding leaves.
+    steps = shares.cumsum(1)[:, None, :-1]
+    grades: Ints = ((start + order)[:, :, None] / DRAWS >= steps).sum(-1)
+    return grades
