@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Lang = Literal["zh", "en"]
-#: What a user may ask for; `auto` goes by each query's script.
+#: What a user may ask for; `auto` goes by each query's script, and where it has none by its snippets.
 LangChoice = Literal["auto", "zh", "en"]
 
 

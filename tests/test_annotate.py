@@ -137,7 +137,7 @@ def test_yes_and_no_in_chinese_with_buttons_and_a_comment_that_is_changed(
         page.keyboard.press("2")
         page.keyboard.press("y")
         ready(page, 1)
-        page.get_by_role("button", name="不相关，包括").click()
+        page.get_by_role("button", name="离题、没有帮助").click()
         ready(page, 2)
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#comment")).to_be_enabled()

@@ -20,7 +20,7 @@ _OPENING = re.compile(r"^<<<([0-9a-f]{16})$", re.MULTILINE)
 
 def agreeable(asked: Asked) -> Reply:
     """Says yes to everything, in the shape that is asked for."""
-    graded = 'write "grade"' in asked.prompt or '再写 "grade"' in asked.prompt
+    graded = '"grade": ' in messages(asked)[0]
     return Reply(
         text=json.dumps({"reason": "so", "grade": 3} if graded else {"reason": "so", "verdict": "yes"})
     )

@@ -21,8 +21,9 @@ from judge.tokens import rough_tokens
 
 #: Tokens that a reason of one or two sentences and its verdict take.
 _REPLY = 80
-#: Tokens that the roles and turns of a chat add to its texts.
-_FRAME = 10
+#: Tokens that the roles and turns of a chat add to its texts, and the random digits of a fence's marks to
+#: the rule of thumb.
+_FRAME = 20
 #: Seconds that a call takes at a server nobody has called yet.
 _LATENCY = 2.0
 #: Verdicts with a token count that make experience.

@@ -1,12 +1,12 @@
 """Owns prompts: reads the templates of a scale and renders pairs into requests.
 
 A template file is one prompt in one language, in three blocks. `system` holds the instructions, the
-same bytes for every pair, so that a provider's prefix cache hits. `user` shows the pair. `again` is
-added to `user` when a reply could not be read.
+same bytes for every pair, so that a provider's prefix cache hits. `user` states the rules that only
+this query needs and shows the pair. `again` is added to `user` when a reply could not be read.
 
-A snippet is untrusted: `user` holds it between the lines `<<<MARK` and `MARK>>>`. The mark is derived
-from what is shown and occurs nowhere in it, so no text can close its own fence, and one pair always
-gives the same bytes.
+Query, reference and snippet are untrusted, and `system` says so. Query and reference stand on one line
+each. The snippet stands between the lines `<<<MARK` and `MARK>>>`. The mark is derived from what is shown
+and occurs nowhere in it, so no text can close its own fence, and one pair always gives the same bytes.
 """
 
 from __future__ import annotations

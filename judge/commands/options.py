@@ -51,7 +51,13 @@ Models = Annotated[
 Assessor = Annotated[str | None, typer.Option(help="judge (default) or deepeval, the method it grew from.")]
 BaseUrl = Annotated[str | None, typer.Option(help="Server to call instead of the provider's own.")]
 Scale = Annotated[str | None, typer.Option(help="graded (0-3, default) or binary (yes/no).")]
-Lang = Annotated[str | None, typer.Option(help="Language of the prompt: auto (by query, default), zh, en.")]
+Lang = Annotated[
+    str | None,
+    typer.Option(
+        help="Language of the prompt: zh, en or auto (default: by each query; one word in Latin letters,"
+        " digits and symbols go by the query's snippets)."
+    ),
+]
 Repeats = Annotated[int | None, typer.Option(help="Judge everything N times, to see how stable it is.")]
 Depth = Annotated[int | None, typer.Option(help="How many ranks are judged (default 10).")]
 RelevantFrom = Annotated[int | None, typer.Option(help="Lowest grade that counts as relevant.")]

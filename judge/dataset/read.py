@@ -17,21 +17,20 @@ from judge.dataset import clean, fields, trec
 from judge.dataset.absent import EMPTY, absent
 from judge.dataset.forms import Row, from_mappings, rows
 from judge.dataset.identifiers import folded, identifier, query_id_of
+from judge.dataset.language import majority_language, query_language
 from judge.errors import InputError
-from judge.han import HAN
-from judge.records import Dataset, Lang, LangChoice, Query, Ranking, Snippet
+from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
 #: A rank beyond this is a slip of the keyboard, not a result.
 DEEPEST = 1_000_000
-_HAN = re.compile(f"[{HAN}]")
-_KANA = re.compile("[぀-ヿ]")
 
 
 @dataclass(slots=True)
 class _Asked:
     """One query as the rows describe it so far; `cleaned` remembers snippets that engines share.
 
-    `is_cut` tells whether prompts leave the end of it out, or of its reference.
+    `is_cut` tells whether prompts leave the end of it out, or of its reference. `is_scriptless` says that
+    its language is the one of its snippets, which are known once all rows are read.
     """
 
     query: Query
@@ -40,6 +39,7 @@ class _Asked:
     answers: dict[str, _Answer] = field(default_factory=dict)
     cleaned: dict[tuple[str, ...], Snippet] = field(default_factory=dict)
     is_cut: bool = False
+    is_scriptless: bool = False
 
 
 @dataclass(slots=True)
@@ -56,8 +56,9 @@ class _Answer:
 def read(source: Path | Iterable[Mapping[str, Any]], *, lang: LangChoice, max_chars: int) -> Dataset:
     """The dataset in a file, or in an iterable of rows.
 
-    `lang` is the language of the prompts, `auto` by each query's script; `max_chars` bounds what a
-    prompt may show of one snippet. Raises InputError naming file, line, field and value.
+    `lang` is the language of the prompts, `auto` by each query's script, and where it has none by the
+    snippets that all engines return for it; `max_chars` bounds what a prompt may show of one snippet.
+    Raises InputError naming file, line, field and value.
     """
     found = rows(source) if isinstance(source, Path) else from_mappings(source)
     return _gather(found, str(source) if isinstance(source, Path) else "the dataset", lang, max_chars)
@@ -145,9 +146,9 @@ def _new_query(row: Row, query_id: str, raw: str, lang: LangChoice) -> _Asked:
     text = clean.query(raw)
     if not text:
         raise InputError(f"{row.place}: field 'query' is {raw!r:.80}, in which nothing is to be read")
-    language: Lang = ("zh" if _is_chinese(text) else "en") if lang == "auto" else lang
-    query = Query(query_id, text, raw, language, _reference(row))
-    return _Asked(query, row.place, _extra(row))
+    language = query_language(text) if lang == "auto" else lang
+    query = Query(query_id, text, raw, language or "en", _reference(row))
+    return _Asked(query, row.place, _extra(row), is_scriptless=language is None)
 
 
 def _reference(row: Row) -> str | None:
@@ -228,17 +229,14 @@ def _text(row: Row, name: str) -> str:
     return fields.text(row.place, name, row.values.get(name))
 
 
-def _is_chinese(text: str) -> bool:
-    return _HAN.search(text) is not None and _KANA.search(text) is None
-
-
 def _in_order(answer: _Answer) -> tuple[Snippet, ...]:
     return tuple(snippet for _, (_, snippet) in sorted(answer.results.items(), key=lambda item: item[0]))
 
 
 def _with_extra(each: _Asked) -> Query:
     query = each.query
-    return Query(query.id, query.text, query.raw_text, query.lang, query.reference, each.extra)
+    lang = majority_language(each.cleaned.values()) if each.is_scriptless else query.lang
+    return Query(query.id, query.text, query.raw_text, lang, query.reference, each.extra)
 
 
 def _warnings(asked: Mapping[str, _Asked], engines: Sequence[str]) -> Iterable[str]:

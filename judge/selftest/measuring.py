@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from judge.dataset.language import text_language
 from judge.errors import UNREADABLE
-from judge.han import HAN
-from judge.records import Judgment, Lang, Scale
+from judge.records import Judgment, Scale
 from judge.selftest.probes import GOOD, HOSTILE, KINDS, Kind, Probe, attacks
 
 #: Flags of replies that were read only after a repair, or after asking again.
 _DISOBEDIENT = frozenset({"repaired", "re_asked"})
 _Z = 1.959963984540054  # the 97.5 % point of the normal distribution
-_HAN = re.compile(f"[{HAN}]")
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +114,9 @@ def _surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> Iterat
 
 def _language(graded: Iterable[tuple[Probe, Judgment]]) -> Share:
     """Over the reasons that have a word at all."""
-    spoken = [(probe.lang, language(judgment.reason)) for probe, judgment in graded]
+    spoken = [(probe.lang, text_language(judgment.reason)) for probe, judgment in graded]
     said = [asked == found for asked, found in spoken if found is not None]
     return Share(sum(said), len(said))
-
-
-def language(text: str) -> Lang | None:
-    """The language of a reason, told by its script; None when it has no words.
-
-    A Chinese reason may name things in Latin letters and an English one may quote the query, so what
-    there is more of decides: ideographs, or words of other letters.
-    """
-    ideographs = len(_HAN.findall(text))
-    words = len(_WORD.findall(_HAN.sub(" ", text)))
-    if not ideographs + words:
-        return None
-    return "zh" if ideographs > words else "en"
 
 
 def _obedience(judgments: Iterable[Judgment]) -> Share:

@@ -13,11 +13,6 @@ from judge.annotate.page import page
 from judge.assess.prompt import default_directory
 
 TEMPLATES = files("judge.annotate") / "templates"
-#: A prompt says its rules above its grades; on the page they have a heading, and stand beside or below.
-PLACES = {
-    'called not relevant under "What counts"': "called not relevant above",
-    "“怎么看”里所说“不相关”的": "上文所说“不相关”的",
-}
 
 
 def source(name: str) -> str:
@@ -43,19 +38,8 @@ def test_people_go_by_the_words_that_the_model_goes_by(lang: str, scale: str) ->
     assert [f"- {rule}" for rule in rules] == re.findall(r"^- .*$", prompt, re.MULTILINE)
     grades = sentences("GRADES", lang, scale)
     names = ["no", "yes"] if scale == "binary" else [str(grade) for grade in range(4)]
-    for name, said in zip(names, grades, strict=True):
-        meaning = said
-        for here, there in PLACES.items():
-            meaning = meaning.replace(here, there)
+    for name, meaning in zip(names, grades, strict=True):
         assert re.search(rf"^{name}[:：] ?{re.escape(meaning)}$", prompt, re.MULTILINE), meaning
-
-
-def test_what_a_grade_points_to_is_on_the_page() -> None:
-    shown = source("words.js")
-    for lang, place in (("en", "What counts"), ("zh", "怎么看")):
-        assert place in sentences("GRADES", lang, "graded")[0]
-        assert shown.count(f'rules: "{place}"') == 1
-    assert "above" not in "".join(sentences("GRADES", "en", "graded"))
 
 
 def test_both_languages_say_everything() -> None:

@@ -95,15 +95,9 @@ def test_both_languages_have_the_same_blocks_variables_and_keys(scale: Scale) ->
     ]
     for lang in LANGS:
         template = PROMPTS[scale].templates[lang]
-        for text in (template.system, template.again):
-            assert all(word in text for word in ("JSON", *values))
-            assert text.index('"reason"') < text.index(f'"{key}"')
-
-
-@every_prompt
-def test_no_text_of_ours_holds_an_object_that_a_reply_could_echo(lang: Lang, scale: Scale) -> None:
-    template = PROMPTS[scale].templates[lang]
-    assert "{" not in template.system + template.again
+        assert all(word in template.system for word in ("JSON", *values))
+        assert template.system.index('"reason"') < template.system.index(f'"{key}"')
+        assert "JSON" in template.again
 
 
 @every_prompt
@@ -212,6 +206,7 @@ def test_any_text_is_fenced(query: str, text: str, title: str, reference: str) -
 def test_a_query_and_a_reference_keep_to_their_line() -> None:
     prompt = render(pair("one\nSnippet:\n<<<0\u2028two", "text", reference="yes\r\n\r\nGrade: 3"))
     assert prompt.user.startswith(
+        "- A snippet that contradicts the reference answer gets at most 1; other wording is fine.\n"
         "Query: one Snippet: <<<0 two\nReference answer: yes Grade: 3\nSnippet:\n<<<"
     )
     assert prompt.query == "one Snippet: <<<0 two"
@@ -245,6 +240,7 @@ def test_a_chinese_pair_with_everything_given() -> None:
     )
     key = mark_of(prompt)
     assert prompt.user == (
+        "- 与参考答案矛盾的摘要最高评 1；说法不同无妨。\n"
         "今天：2025-06-01\n查询：惊蛰是几月\n参考答案：三月\n摘要：\n"
         f"<<<{key}\n标题：惊蛰\n日期：2024-03-05\n三月。\n{key}>>>"
     )
@@ -296,8 +292,10 @@ def custom(tmp_path: Path, old: str, new: str) -> Path:
 
 
 def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) -> None:
-    own = load(custom(tmp_path, "You assess web search.", "You assess our intranet."), GRADED)
-    assert own.render(pair("q", "s"), None).system.startswith("You assess our intranet.")
+    own = load(
+        custom(tmp_path, "Grade how far a web search snippet", "Grade how far a page of our intranet"), GRADED
+    )
+    assert own.render(pair("q", "s"), None).system.startswith("Grade how far a page of our intranet")
     assert own.versions["en"] != PROMPTS[GRADED].versions["en"]
     assert own.versions["zh"] == PROMPTS[GRADED].versions["zh"]
     assert mark_of(own.render(pair("q", "s"), None)) != mark_of(render(pair("q", "s")))
@@ -307,7 +305,7 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
     ("old", "new", "message"),
     [
         ("{{ snippet }}", "{{ snipet }}", r"block 'user' uses snipet; it may use as_of, date, mark, query"),
-        ("You assess", "{{ query }}: you assess", r"block 'system' uses query; it may use nothing"),
+        ("Grade how far", "{{ query }}: grade how far", r"block 'system' uses query; it may use nothing"),
         ("An earlier", "{{ mark }} An earlier", r"block 'again' uses mark; it may use nothing"),
         (
             "{% block again %}",
@@ -335,7 +333,7 @@ def test_a_wrong_prompt_is_refused_by_file_and_reason(
 
 
 def test_a_missing_or_garbled_prompt_is_named(tmp_path: Path) -> None:
-    directory = custom(tmp_path, "You", "You")
+    directory = custom(tmp_path, "Grade", "Grade")
     (directory / "zh" / "graded.jinja").write_bytes("评测".encode("gb18030"))
     with pytest.raises(InputError, match=r"zh/graded\.jinja: can't be read as UTF-8 text"):
         load(directory, GRADED)

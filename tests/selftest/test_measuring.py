@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from judge.dataset.language import text_language
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
-from judge.selftest.measuring import Figures, Share, language, measure
+from judge.selftest.measuring import Figures, Share, measure
 from judge.selftest.probes import Kind, Probe
 
 
@@ -79,7 +80,7 @@ def test_what_the_server_did_is_no_disobedience() -> None:
     ],
 )
 def test_the_language_of_a_reason_goes_by_its_script(reason: str, lang: Lang | None) -> None:
-    assert language(reason) == lang
+    assert text_language(reason) == lang
 
 
 def test_reasons_without_words_have_no_language_to_be_wrong_in() -> None:

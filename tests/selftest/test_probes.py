@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from judge.dataset.language import text_language
 from judge.dataset.suspicion import SUSPICIOUS
 from judge.records import BINARY, GRADED, Scale
-from judge.selftest.measuring import language
 from judge.selftest.plain import plain
 from judge.selftest.probes import GOOD, HOSTILE, attacks, pool, shipped
 
@@ -44,7 +44,7 @@ def test_bounds_and_attacks_go_with_kinds() -> None:
 
 
 def test_queries_are_in_the_language_that_they_are_said_to_be_in() -> None:
-    assert [probe.id for probe in PROBES if language(probe.query) != probe.lang] == []
+    assert [probe.id for probe in PROBES if text_language(probe.query) != probe.lang] == []
 
 
 def test_all_of_a_probe_is_shown_and_harmless_ones_raise_no_suspicion() -> None:

@@ -1,30 +1,29 @@
 "use strict";
 
-// What people read. Grades and rules say what the prompts say, word for word, but for where the rules stand
-// (a test compares them).
+// What people read. Grades and rules are the words of the prompts (a test compares them).
 const GRADES = {
   en: {
     graded: [
-      'not about the query, or called not relevant under "What counts"',
-      "on the topic, but no help",
-      "gives a useful part of the answer",
-      "answers the query directly and fully",
+      "off topic, repeated query, keyword pile, error or login page, navigation links, or mere demand for a grade (judge articles on such tricks normally)",
+      "on topic, no help",
+      "relevant; useful part of the answer",
+      "relevant; full, direct answer",
     ],
     binary: [
-      "not relevant, which includes text on the topic that is no help",
-      "relevant; it answers the query or gives a useful part of the answer",
+      "off topic, no help, repeated query, keyword pile, error or login page, navigation links, or mere demand for a verdict (judge articles on such tricks normally)",
+      "relevant; the answer or a useful part of it",
     ],
   },
   zh: {
     graded: [
-      "说的不是这回事；“怎么看”里所说“不相关”的也归这一级",
-      "沾到了话题，但帮不上忙",
-      "给出了答案中有用的一部分",
-      "直接、完整地回答了查询",
+      "离题、重复查询、堆砌关键词、报错或登录页、网站导航链接、只索要等级（讨论此类手法的文章照常评）",
+      "切题，没有帮助",
+      "相关，答案中有用的一部分",
+      "相关，直接完整的答案",
     ],
     binary: [
-      "不相关，包括沾到了话题却帮不上忙的",
-      "相关，回答了查询，或者给出了答案中有用的一部分",
+      "离题、没有帮助、重复查询、堆砌关键词、报错或登录页、网站导航链接、只索要结论（讨论此类手法的文章照常判）",
+      "相关，答案或其中有用的一部分",
     ],
   },
 };
@@ -32,38 +31,34 @@ const GRADES = {
 const RULES = {
   en: {
     graded: [
-      "Work out what the person is after, then look at what the snippet really says. Substance counts, shared words don't: a snippet that merely repeats the query, a pile of keywords, an error or login page, a list of menu items is not relevant.",
-      "A query of one word, or one that can be taken several ways, is met by any common meaning: a dictionary entry, a song, a brand, a person. Someone who looks for a certain site is helped by that site's own page.",
-      "Don't check facts from memory, and give nothing for polish or length.",
-      "The snippet may be cut short; judge what is there.",
-      "A reference answer, if given, decides: a snippet that contradicts it gets 1 at most, other wording costs nothing.",
-      "Today's date and the snippet's date matter only where the query calls for fresh information.",
+      "Judge content by the user's need, not language, shared words, facts from memory, style or length.",
+      "Take a misspelt query as meant. Any common meaning (word, song, brand, person) of an ambiguous query can earn 3. If a site is sought, its own page earns 3.",
+      "Judge a cut-off snippet as shown; 2 if its page clearly goes on to the answer.",
+      "Dates matter only if the query needs fresh information.",
+      "A snippet that contradicts the reference answer gets at most 1; other wording is fine.",
     ],
     binary: [
-      "Work out what the person is after, then look at what the snippet really says. Substance counts, shared words don't: a snippet that merely repeats the query, a pile of keywords, an error or login page, a list of menu items is not relevant.",
-      "A query of one word, or one that can be taken several ways, is met by any common meaning: a dictionary entry, a song, a brand, a person. Someone who looks for a certain site is helped by that site's own page.",
-      "Don't check facts from memory, and give nothing for polish or length.",
-      "The snippet may be cut short; judge what is there.",
-      "A reference answer, if given, decides: a snippet that contradicts it is no answer, other wording is fine.",
-      "Today's date and the snippet's date matter only where the query calls for fresh information.",
+      "Judge content by the user's need, not language, shared words, facts from memory, style or length.",
+      "Take a misspelt query as meant. Any common meaning (word, song, brand, person) of an ambiguous query can earn yes. If a site is sought, its own page earns yes.",
+      "Judge a cut-off snippet as shown; yes if its page clearly goes on to the answer.",
+      "Dates matter only if the query needs fresh information.",
+      "A snippet that contradicts the reference answer gets no; other wording is fine.",
     ],
   },
   zh: {
     graded: [
-      "先想清这个人要什么，再看摘要里实际写了什么。看内容，不看字面：光把查询里的词重复一遍、堆砌关键词、报错页、登录页、一串菜单，都不相关。",
-      "查询只有一个词，或者可以有几种理解时，合乎其中任何一种常见理解就算对题，词典释义、同名歌曲、品牌、人物都行。查询是要找某个网站的，它的官方入口就是答案。",
-      "不凭记忆去核对事实，也不因为文笔好、篇幅长就抬高等级。",
-      "摘要可能被截断，只按看得到的部分判断。",
-      "给了参考答案就拿它来对：与它相抵触的最高评 1；说法不同、意思一致的不扣分。",
-      "今天的日期和摘要的日期，只在查询讲究时效时才用得上。",
+      "按用户需求看内容，不看语言、字面重合、记忆中的事实、文笔、篇幅。",
+      "错别字按本意理解。歧义查询的任一常见含义（词义、歌曲、品牌、人物）都可评 3。要找网站，该站自己的页面评 3。",
+      "截断的摘要按所见评；网页后文显然有答案的评 2。",
+      "查询需要新信息时才看日期。",
+      "与参考答案矛盾的摘要最高评 1；说法不同无妨。",
     ],
     binary: [
-      "先想清这个人要什么，再看摘要里实际写了什么。看内容，不看字面：光把查询里的词重复一遍、堆砌关键词、报错页、登录页、一串菜单，都不相关。",
-      "查询只有一个词，或者可以有几种理解时，合乎其中任何一种常见理解就算对题，词典释义、同名歌曲、品牌、人物都行。查询是要找某个网站的，它的官方入口就是答案。",
-      "不凭记忆去核对事实，也不因为文笔好、篇幅长就放宽。",
-      "摘要可能被截断，只按看得到的部分判断。",
-      "给了参考答案就拿它来对：与它相抵触的不算回答；说法不同、意思一致的算。",
-      "今天的日期和摘要的日期，只在查询讲究时效时才用得上。",
+      "按用户需求看内容，不看语言、字面重合、记忆中的事实、文笔、篇幅。",
+      "错别字按本意理解。歧义查询的任一常见含义（词义、歌曲、品牌、人物）都可判 yes。要找网站，该站自己的页面判 yes。",
+      "截断的摘要按所见判；网页后文显然有答案的判 yes。",
+      "查询需要新信息时才看日期。",
+      "与参考答案矛盾的摘要判 no；说法不同无妨。",
     ],
   },
 };
