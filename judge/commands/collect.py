@@ -98,7 +98,7 @@ def _watch() -> Watch:
     from judge.report.progress import COLLECTING, Bar, Lines
 
     screen = console(stderr=True)
-    return Bar(screen, COLLECTING.doing) if screen.is_terminal else Lines(sys.stderr, words=COLLECTING)
+    return Bar(screen, COLLECTING) if screen.is_terminal else Lines(sys.stderr, words=COLLECTING)
 
 
 def _print(collected: Collected) -> None:

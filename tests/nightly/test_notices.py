@@ -86,6 +86,15 @@ def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
+def test_calls_that_a_kill_left_open_are_a_range() -> None:
+    record = night("2026-05-20")
+    record["paid"] |= {"calls": 450, "lost": 25}
+    assert notice(record).lines[-1] == (
+        "this night paid for 425 to 450 calls (25 of them were under way when a start was killed and may not"
+        " have been sent), canaries included: $0.0412"
+    )
+
+
 def test_a_regression_says_what_else_is_wrong() -> None:
     record = regression() | {"because": ["bing: AP@10", "bing: sDCG@10", "searx: answered 20%"]}
     assert notice(record).lines[2] == "searx: answered 20%"

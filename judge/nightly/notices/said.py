@@ -164,7 +164,11 @@ def _failures(failures: Mapping[str, int]) -> str:
 def _paid(paid: Row) -> str:
     """What the night itself paid: verdicts of nights before cost nothing again."""
     money = "price unknown" if paid["usd"] is None else f"${paid['usd']:.4f}"
-    return f"this night paid for {counted(paid['calls'], 'call')}, canaries included: {money}"
+    calls, lost = counted(paid["calls"], "call"), paid.get("lost", 0)
+    if lost:
+        started = f"{lost:,} of them were under way when a start was killed and may not have been sent"
+        calls = f"{paid['calls'] - lost:,} to {calls} ({started})"
+    return f"this night paid for {calls}, canaries included: {money}"
 
 
 def _sentence(text: str) -> str:
