@@ -34,6 +34,17 @@ _SHORT = {
     "TavilySearch": "langchain_tavily",
     "ExaSearchRetriever": "langchain_exa",
 }
+#: The environment variables that hold their keys.
+KEYS = {
+    "BingSearchAPIWrapper": "BING_SUBSCRIPTION_KEY",
+    "BraveSearchWrapper": "BRAVE_SEARCH_API_KEY",
+    "GoogleSerperAPIWrapper": "SERPER_API_KEY",
+    "YouRetriever": "YDC_API_KEY",
+    "TavilySearch": "TAVILY_API_KEY",
+    "ExaSearchRetriever": "EXA_API_KEY",
+    "JinaSearchAPIWrapper": "JINA_API_KEY",
+    "SearchApiAPIWrapper": "SEARCHAPI_API_KEY",
+}
 _OWN_API = "so its order measures no engine; ask an engine's own API"
 #: Parts of names of what is refused, with the reason and the alternative.
 _REFUSED = {
