@@ -200,18 +200,25 @@ _LEAST: Mapping[str, float] = {
 }
 
 
-#: What keeps DeepEval from reading .env files, writing folders and calling home.
-_DEEPEVAL_OPT_OUTS: Mapping[str, str] = {
-    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+#: What keeps DeepEval from sending telemetry.
+_TELEMETRY_OPT_OUT = "DEEPEVAL_TELEMETRY_OPT_OUT"
+#: What keeps DeepEval from reading .env files and writing folders, where judge alone uses it.
+_DEEPEVAL_SETTINGS: Mapping[str, str] = {
     "DEEPEVAL_DISABLE_DOTENV": "1",
     "DEEPEVAL_DISABLE_LEGACY_KEYFILE": "1",
     "DEEPEVAL_FILE_SYSTEM": "READ_ONLY",
 }
 
 
+def disable_deepeval_telemetry() -> None:
+    """Set the variable that DeepEval reads before it sends telemetry, unless the user has set it."""
+    os.environ.setdefault(_TELEMETRY_OPT_OUT, "1")
+
+
 def quiet_deepeval() -> None:
-    """Sets the variables that DeepEval reads when it is imported, unless the user has set them."""
-    for name, value in _DEEPEVAL_OPT_OUTS.items():
+    """Set all that keeps DeepEval quiet when judge itself imports it, unless the user has set it."""
+    disable_deepeval_telemetry()
+    for name, value in _DEEPEVAL_SETTINGS.items():
         os.environ.setdefault(name, value)
 
 

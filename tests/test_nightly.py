@@ -271,7 +271,11 @@ def test_a_night_that_is_killed_ends_as_one_night(frozen: World, kills: tuple[in
     # Each time canaries were asked anew, for another judge may go on with a night than began it.
     asked_for = 128 * len(list((frozen.nights / day).glob("canaries*"))) + record["judgments"]
     asked_for += 64 * len(kills)
-    assert frozen.calls - before <= record["paid"]["calls"] <= asked_for
+    paid = record["paid"]
+    assert frozen.calls - before <= paid["calls"] <= asked_for
+    # What was answered is known; the rest was under way and may not have been sent.
+    assert paid["calls"] - paid["lost"] <= frozen.calls - before
+    assert 0 <= paid["lost"] <= 64 * len(kills)
 
 
 def nightly(here: World, day: str) -> dict[str, Any]:

@@ -23,7 +23,8 @@ class Asked:
     """What a collection is asked for.
 
     `queries` is a file, `engines` who is asked, `out` the dataset to write. `depth` results are taken
-    of each answer; `lang` and `country` are passed on as they are to engines that know them. `rate` is
+    of each answer; `lang`, a tag such as zh-CN, and `country` are passed on to engines that know them, in
+    their own codes. `rate` is
     in queries a second at each engine. `timeout` is in seconds for one call, `patience` for how long
     an engine that wants to be left alone is waited for. `base_urls` say where engines are instead of
     their own address, `described` holds the tables of engines that this file describes. `written` is no

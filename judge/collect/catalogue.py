@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from judge.collect.codes import bing_language, google_language
 from judge.collect.engines import Engine
 from judge.collect.shape import Shape
 
@@ -26,9 +28,33 @@ def _serpapi(engine: str, params: Mapping[str, str], page: int = 10) -> Engine:
         secrets={"api_key": "{key}"},
         params={"engine": engine, "q": "{query}", "no_cache": "true", **params},
         page=page,
+        language=google_language,
+        country=str.lower,
         shape=Shape(
             results="organic_results", proof="search_metadata.status=Success", url=("link",), date=("date",)
         ),
+    )
+
+
+def _aliyun_iqs(name: str, engine_type: str, body: Mapping[str, Any], page: int) -> Engine:
+    """One of the engine types of Aliyun IQS; each is an engine, so that they can be compared."""
+    return Engine(
+        name=name,
+        docs="https://help.aliyun.com/document_detail/2883041.html",
+        base_url="https://cloud-iqs.aliyuncs.com",
+        path="/search/unified",
+        method="POST",
+        key="ALIYUN_IQS_API_KEY",
+        headers=_BEARER,
+        body={
+            "query": "{query}",
+            "engineType": engine_type,
+            "timeRange": "NoLimit",
+            "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
+            **body,
+        },
+        page=page,
+        shape=Shape(results="pageItems", proof="pageItems", url=("link",), date=("publishedTime",)),
     )
 
 
@@ -66,6 +92,8 @@ _ENGINES = (
             "country": "{country}",
         },
         page=20,
+        language=bing_language,
+        country=str.upper,
         shape=Shape(
             results="web.results", proof="type=search", snippet=("description",), date=("page_age", "age")
         ),
@@ -87,6 +115,8 @@ _ENGINES = (
             "cc": "{country}",
         },
         page=50,
+        language=bing_language,
+        country=str.upper,
         shape=Shape(
             results="webPages.value", proof="_type=SearchResponse", title=("name",), date=("datePublished",)
         ),
@@ -100,6 +130,8 @@ _ENGINES = (
         key="SERPER_API_KEY",
         headers={"X-API-KEY": "{key}"},
         body={"q": "{query}", "num": "{count}", "page": "{page}", "hl": "{lang}", "gl": "{country}"},
+        language=google_language,
+        country=str.lower,
         shape=Shape(results="organic", proof="searchParameters", url=("link",), date=("date",)),
     ),
     _serpapi("google", {"num": "{count}", "start": "{offset}", "hl": "{lang}", "gl": "{country}"}),
@@ -134,6 +166,7 @@ _ENGINES = (
             "contents": {"highlights": True},
         },
         page=100,
+        country=str.upper,
         shape=Shape(
             results="results",
             proof="results",
@@ -141,25 +174,10 @@ _ENGINES = (
             date=("publishedDate",),
         ),
     ),
-    # LiteAdvanced is the one of its engines that can be asked for a number of results.
-    Engine(
-        name="aliyun-iqs",
-        docs="https://help.aliyun.com/document_detail/2883041.html",
-        base_url="https://cloud-iqs.aliyuncs.com",
-        path="/search/unified",
-        method="POST",
-        key="ALIYUN_IQS_API_KEY",
-        headers=_BEARER,
-        body={
-            "query": "{query}",
-            "engineType": "LiteAdvanced",
-            "timeRange": "NoLimit",
-            "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
-            "advancedParams": {"numResults": "{count_text}"},
-        },
-        page=50,
-        shape=Shape(results="pageItems", proof="pageItems", url=("link",), date=("publishedTime",)),
-    ),
+    # LiteAdvanced is the one of its engine types that can be asked for a number of results.
+    _aliyun_iqs("aliyun-iqs", "LiteAdvanced", {"advancedParams": {"numResults": "{count_text}"}}, 50),
+    _aliyun_iqs("aliyun-iqs-generic", "Generic", {}, 10),
+    _aliyun_iqs("aliyun-iqs-generic-advanced", "GenericAdvanced", {}, 50),
     Engine(
         name="bocha",
         docs="https://open.bochaai.com",

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from judge.collect import codes
 from judge.collect.shape import Shape
 from judge.report.rundir import dump
 
@@ -32,7 +33,8 @@ class Engine:
     `base_url` is "" where there is no common server; `base_env` names a variable that may hold one.
     `key` names the variable that holds the key, which goes into the header or the parameter (`secret`)
     that is "{key}" in `headers` or `secrets`. A `body` is sent as JSON. One call gives `page` results
-    at most. `hint` is what to look at when the engine turns everybody away.
+    at most. `hint` is what to look at when the engine turns everybody away. `language` and `country` turn
+    a language tag and a country into the engine's codes.
     """
 
     name: str
@@ -49,6 +51,8 @@ class Engine:
     body: Mapping[str, Any] | None = None
     page: int = 10
     hint: str = ""
+    language: Callable[[str], str] = codes.unchanged
+    country: Callable[[str], str] = codes.unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ def requests(
     An engine without a second page is called once, and gives what it gives.
     """
     count = min(depth, engine.page)
+    lang, country = place.get("lang"), place.get("country")
+    place = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
     made = []
     for skipped in range(-(-depth // count)):
         slots = {

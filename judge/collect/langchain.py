@@ -6,9 +6,11 @@ import importlib
 import inspect
 import json
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -17,13 +19,12 @@ from judge.collect.aside import aside
 from judge.collect.engines import Request, setting
 from judge.collect.shape import Shape
 from judge.collect.sources import MASKED_FROM, Response, without
-from judge.errors import InputError, SetupError
+from judge.errors import Declined, InputError, SetupError
 from judge.models.faults import mask, transport
 from judge.report.rundir import dump
 
 #: Where names that need no path come from.
 _SHORT = {
-    "SearxSearchWrapper": "langchain_community.utilities",
     "BingSearchAPIWrapper": "langchain_community.utilities",
     "BraveSearchWrapper": "langchain_community.utilities",
     "GoogleSerperAPIWrapper": "langchain_community.utilities",
@@ -33,14 +34,46 @@ _SHORT = {
     "TavilySearch": "langchain_tavily",
     "ExaSearchRetriever": "langchain_exa",
 }
-#: Parts of names whose order is no engine's, with the reason.
-_NO_ENGINE = {
+#: The environment variables that hold their keys.
+KEYS = {
+    "BingSearchAPIWrapper": "BING_SUBSCRIPTION_KEY",
+    "BraveSearchWrapper": "BRAVE_SEARCH_API_KEY",
+    "GoogleSerperAPIWrapper": "SERPER_API_KEY",
+    "YouRetriever": "YDC_API_KEY",
+    "TavilySearch": "TAVILY_API_KEY",
+    "ExaSearchRetriever": "EXA_API_KEY",
+    "JinaSearchAPIWrapper": "JINA_API_KEY",
+    "SearchApiAPIWrapper": "SEARCHAPI_API_KEY",
+}
+_OWN_API = "so its order measures no engine; ask an engine's own API"
+#: Parts of names of what is refused, with the reason and the alternative.
+_REFUSED = {
     **dict.fromkeys(
         ("duckduckgo", "ddgs"),
-        "it sorts results on this machine before it gives them (Wikipedia first, then by matching words)",
+        "it sorts results on this machine before it gives them (Wikipedia first, then by matching words),"
+        f" {_OWN_API}",
     ),
-    **dict.fromkeys(("rerank", "compression"), "it sorts or drops results on this machine"),
-    **dict.fromkeys(("ensemble", "merger", "multiquery"), "it mixes the results of several searches"),
+    **dict.fromkeys(("rerank", "compression"), f"it sorts or drops results on this machine, {_OWN_API}"),
+    **dict.fromkeys(
+        ("ensemble", "merger", "multiquery"), f"it mixes the results of several searches, {_OWN_API}"
+    ),
+}
+#: The same for classes of langchain-community that hide errors, each measured in the tests.
+_HIDE_ERRORS = {
+    "searx": "it drops the list of engines that did not answer, so an outage looks like an empty answer and"
+    " scores 0; use --engine searxng",
+    "arxiv": "it turns an error into a result or into an empty answer; describe the service as an engine of"
+    " your own, http:NAME, or write a class that raises",
+    "breebs": "it gives an empty answer when the server fails with a JSON body, which scores 0; describe the"
+    " service as an engine of your own, http:NAME",
+}
+#: Classes that give an empty list for an answer without results and also for an error that the server sends
+#: with HTTP 200; with each what tells both apart.
+_EMPTY_OR_ERROR = {
+    "BingSearchAPIWrapper": "--engine bing",
+    "BraveSearchWrapper": "--engine brave",
+    "MojeekSearchAPIWrapper": "an engine of your own, http:NAME, with `proof`",
+    "JinaSearchAPIWrapper": "an engine of your own, http:NAME, with `proof`",
 }
 _SHAPE = Shape(
     results="results",
@@ -68,6 +101,8 @@ class LangChain:
         self, spec: str, options: Mapping[str, Any], timeout: float, environ: Mapping[str, str]
     ) -> None:
         module, _, cls = spec.rpartition(":")
+        if module:
+            _add_working_folder()
         self.name = cls
         self.shape = _SHAPE
         self.hint = ""
@@ -80,6 +115,8 @@ class LangChain:
         self._timeout = timeout
         self._wrapped = _made(module or _SHORT.get(cls, ""), cls, options, self.secrets)
         self.most = _most(self._wrapped)
+        parents = (parent.__name__ for parent in type(self._wrapped).__mro__)
+        self._instead = next((_EMPTY_OR_ERROR[name] for name in parents if name in _EMPTY_OR_ERROR), "")
 
     def requests(self, query: str, depth: int) -> list[Request]:
         """The one call that a wrapper takes."""
@@ -87,12 +124,21 @@ class LangChain:
         return [Request("langchain", self._spec, asked, self._setting)]
 
     async def fetch(self, request: Request, session: aiohttp.ClientSession) -> Response:
-        """What the wrapper gives; whatever it raises is a fault that may pass, for it has no common words."""
+        """What the wrapper gives; whatever it raises is a fault that may pass, for it has no common words.
+
+        Raises Declined for an empty list of a wrapper that gives one for an error, too.
+        """
         asked = json.loads(request.body)
         call = partial(_ask, self._wrapped, asked["query"], asked["count"])
         outcome = await aside(call, self._timeout)
         if isinstance(outcome, BaseException):
             raise transport(f"{type(outcome).__name__}: {outcome}", *self.secrets, billed=True)
+        if self._instead and not json.loads(outcome)["results"]:
+            raise Declined(
+                "no_results",
+                f"{self.name} gives the same empty list for an answer without results and for an error of the"
+                f" server, so this answer is unknown; use {self._instead}",
+            )
         return Response(200, without(self._keys, outcome), {})
 
 
@@ -116,11 +162,7 @@ def _most(wrapped: Any) -> int | None:  # noqa: ANN401 - any class of any packag
 
 
 def _made(module: str, cls: str, options: Mapping[str, Any], secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - any class
-    for word, why in _NO_ENGINE.items():
-        if word in f"{module}.{cls}".lower():
-            raise InputError(
-                f"langchain:{cls} is refused: {why}, so its order measures no engine; ask an engine's own API"
-            )
+    _refuse(cls, module, cls)
     if not module:
         raise InputError(
             f"langchain:{cls} is not known by name; write langchain:package.module:Class, or one of"
@@ -131,7 +173,10 @@ def _made(module: str, cls: str, options: Mapping[str, Any], secrets: tuple[str,
             # The community's package says on import that it is no longer maintained.
             warnings.simplefilter("ignore", DeprecationWarning)
             importlib.import_module("langsmith")  # or the first call would take as long as this
-            return getattr(importlib.import_module(module), cls)(**options)
+            made = getattr(importlib.import_module(module), cls)
+            for parent in getattr(made, "__mro__", ()):
+                _refuse(cls, parent.__module__, parent.__name__)
+            return made(**options)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         why = " ".join(mask(_why(error), *secrets).split())
         raise SetupError(
@@ -139,6 +184,24 @@ def _made(module: str, cls: str, options: Mapping[str, Any], secrets: tuple[str,
             " (pip install 'search-judge[langchain]' and its package; options:"
             f" [collect.engines.{cls}.options])"
         ) from None
+
+
+def _refuse(named: str, module: str, cls: str) -> None:
+    """Raise InputError when `module.cls`, the class `named` or a parent of it, can be no engine."""
+    full = f"{module}.{cls}".lower()
+    refused = _REFUSED
+    if module.partition(".")[0] in ("", "langchain_community"):
+        refused = _REFUSED | _HIDE_ERRORS
+    for word, why in refused.items():
+        if word in full:
+            raise InputError(f"langchain:{named} is refused: {why}")
+
+
+def _add_working_folder() -> None:
+    """Make modules of the working folder importable, as `python -m` does, unless Python runs with -P."""
+    here = str(Path.cwd())
+    if not sys.flags.safe_path and here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
 
 
 def _why(error: Exception) -> str:

@@ -25,7 +25,8 @@ _Engine = Annotated[
     list[str] | None,
     typer.Option(
         help="searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa,"
-        " aliyun-iqs, bocha, http:NAME (described in --config) or langchain:CLASS; repeat it."
+        " aliyun-iqs (also -generic, -generic-advanced), bocha, http:NAME (described in --config) or"
+        " langchain:CLASS; repeat it."
     ),
 ]
 _Out = Annotated[
@@ -35,8 +36,10 @@ _Config = Annotated[
     Path | None, typer.Option("--config", help="TOML file with a table [collect]; the command line wins.")
 ]
 _Depth = Annotated[int | None, typer.Option(help="Results of an answer that are taken (default 10).")]
-_Lang = Annotated[str | None, typer.Option(help="Language, passed on to engines that know it, e.g. zh-CN.")]
-_Country = Annotated[str | None, typer.Option(help="Country, passed on to engines that know it, e.g. cn.")]
+_Lang = Annotated[
+    str | None, typer.Option(help="Language, e.g. zh-CN, sent in the codes of engines that know it.")
+]
+_Country = Annotated[str | None, typer.Option(help="Country, e.g. cn, sent to engines that know it.")]
 _Rate = Annotated[float | None, typer.Option(help="Queries a second at each engine (default 1).")]
 _Attempts = Annotated[int | None, typer.Option(help="Requests per call when an engine fails (default 3).")]
 _Patience = Annotated[
@@ -98,7 +101,7 @@ def _watch() -> Watch:
     from judge.report.progress import COLLECTING, Bar, Lines
 
     screen = console(stderr=True)
-    return Bar(screen, COLLECTING.doing) if screen.is_terminal else Lines(sys.stderr, words=COLLECTING)
+    return Bar(screen, COLLECTING) if screen.is_terminal else Lines(sys.stderr, words=COLLECTING)
 
 
 def _print(collected: Collected) -> None:

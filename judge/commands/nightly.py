@@ -37,12 +37,13 @@ baseline = typer.Typer(
 
 
 def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule = None) -> None:
-    """Do a night: collect, judge, hold against the baseline, tell. The same command again resumes.
+    """Run one night: collect, judge, compare with the baseline, notify. The same command again resumes.
 
     Exits with 0 when all is fine, 1 when an engine became worse, 3 when nothing can be said of engines.
     """
     from judge.assess.signals import raising
     from judge.nightly import flow
+    from judge.report.progress import CANARIES
 
     if schedule is not None:
         from judge.nightly.schedules import schedule as schedule_of
@@ -50,7 +51,8 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
         typer.echo(schedule_of(schedule, toml), nl=False)
         return
     with raising():
-        told = flow.nightly(toml, date.today().isoformat() if day is None else day, watch())
+        today = date.today().isoformat()
+        told = flow.nightly(toml, today if day is None else day, watch(), watch(CANARIES))
     for line in told.lines:
         typer.echo(line)
     sys.exit(told.record["exit"])
@@ -63,7 +65,7 @@ def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
 
     folder = folder or flow.nights_of(run)
     said = flow.set_baseline(run, folder)
-    typer.echo(f"baseline of {folder}: {said['name']} ({said['queries']:,} queries, {said['assessor']})")
+    typer.echo(f"baseline of {folder}: {run} ({said['queries']:,} queries, {said['assessor']})")
     if not said["canaries"]:
         typer.echo(
             "it has no canaries, so a judge that drifts is known by its name alone; better set a night"

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from judge.assess.watch import Watch
+    from judge.report.progress import Words
 
 
-def watch() -> Watch:
-    """A bar where somebody looks, lines where a log is written."""
-    from judge.report.progress import Bar, Lines
+def watch(words: Words | None = None) -> Watch:
+    """Return a progress bar on a terminal, lines of a log elsewhere; `words` says what is judged."""
+    from judge.report.progress import JUDGING, Bar, Lines
 
-    screen = console(stderr=True)
-    return Bar(screen) if screen.is_terminal else Lines(sys.stderr)
+    screen, words = console(stderr=True), words or JUDGING
+    return Bar(screen, words) if screen.is_terminal else Lines(sys.stderr, words=words)
 
 
 def console(*, stderr: bool = False) -> Console:

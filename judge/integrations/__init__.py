@@ -1,9 +1,11 @@
-"""Ways to use judge inside other tools. Nothing in judge imports this room.
+"""Ways to use judge inside other tools. No other module of judge imports them.
 
-Importing it keeps DeepEval from calling home and from reading or writing files, unless DeepEval was
-imported before or the user has set its variables otherwise.
+Importing this package sets one environment variable, DEEPEVAL_TELEMETRY_OPT_OUT=1, unless it is set already:
+DeepEval then sends no telemetry, whichever of both is imported first. DeepEval's files and settings stay as
+the program that imports it wants them. `deepeval test run` and DeepEval's pytest plugin import DeepEval, and
+begin its telemetry, before they import a test file: set the variable in the environment there.
 """
 
-from judge.config import quiet_deepeval
+from judge.config import disable_deepeval_telemetry
 
-quiet_deepeval()
+disable_deepeval_telemetry()

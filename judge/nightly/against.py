@@ -39,13 +39,13 @@ def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> 
     return [f"the judge is another one by judge.toml: {'; '.join(changed)}"] if changed else []
 
 
-def too_different(found: QueryDrift, rules: Rules) -> Iterator[str]:
-    """Why tonight's queries are too different from the baseline's."""
+def too_different(found: QueryDrift, rules: Rules, to_set: str) -> Iterator[str]:
+    """Why tonight's queries are too different from the baseline's; `to_set` makes tonight the baseline."""
     if not found.shared or found.shared_share < rules.min_shared:
         yield (
             f"only {found.shared_share:.0%} of the baseline's {found.baseline:,} queries are asked tonight,"
             f" less than min_shared {rules.min_shared:.0%}: scores over different queries don't compare;"
-            f" ask the same ones, or make a night of the new ones the baseline: {rules.to_set}"
+            f" ask the same ones, or make a night of the new ones the baseline: {to_set}"
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,7 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
     Raises InputError when `run` is no finished run, misses too much, or was judged by more than one judge,
     StoreError when the disk takes no copy.
     """
+    _check_judged(run)
     held = reload.load(RunFolder(run))
     apart = _check(run)
     name = run.resolve().name
@@ -156,12 +158,23 @@ def _copy(text: str, place: Path) -> None:
     RunFolder(place.parent).write(place.name, [text])
 
 
+def _check_judged(run: Path) -> None:
+    """Raise InputError when `run` is a night that ended after its canaries."""
+    night = RunFolder(run).read_if_there(RECORD)
+    if night and night.get("stopped"):
+        raise InputError(
+            f"{run}: is no yardstick: the night stopped after the canaries, for the judge had drifted; set"
+            ' judge_on_drift = "all" in [nightly], run judge nightly again, and set its night'
+        )
+
+
 def _check(run: Path) -> str | None:
     """The name of the store that the verdicts of `run` were kept apart in, None when they were not.
 
     Raises InputError when the run is no yardstick.
     """
     found = RunFolder(run)
+    night = found.read_if_there(RECORD)
     summary = found.read("summary.json")
     coverage = summary["coverage"]
     if coverage < LEAST:
@@ -169,7 +182,6 @@ def _check(run: Path) -> str | None:
             f"{run}: only {coverage:.2%} of its pairs were judged, and a yardstick needs {LEAST:.0%}; the"
             " command that made it asks again for the rest"
         )
-    night = found.read_if_there(RECORD)
     if night and not night.get("whole", night["finished"]):
         raise InputError(f"{run}: is an incomplete night and no yardstick ({bare(night['because'])})")
     if mute := [engine for engine, row in summary["engines"].items() if not row["answered"]]:
@@ -230,7 +242,17 @@ def load(nights: Path) -> Baseline | None:
 
 
 def _again(nights: Path) -> str:
-    return f"set the baseline again: {Rules(folder=str(nights)).to_set}"
+    return f"set the baseline again: {to_set(nights)}"
+
+
+def to_set(nights: Path) -> str:
+    """Return the command that makes the latest complete night the baseline, RUN where there is none."""
+    rules = Rules(folder=str(nights))
+    for record in sorted(nights.glob(f"*/{RECORD}"), reverse=True):
+        with suppress(InputError):
+            if RunFolder(record.parent).read(RECORD).get("whole"):
+                return rules.sets(record.parent)
+    return rules.to_set
 
 
 def _load(place: Path, said: Mapping[str, Any]) -> Baseline:

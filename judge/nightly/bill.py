@@ -2,7 +2,9 @@
 
 A store knows every call and not which night made it, and nights go on with each other's stores. So
 `paid.json` in the night's folder says up to which call each store is counted, and what that came to. The
-calls of a start that was killed are in its stores, and the next start counts them.
+calls of a start that was killed are in its stores, and the next start counts them. What was claimed and
+not answered when a start was killed may or may not have been sent: `calls` counts it, and `lost` says how
+many of the calls that is.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ _LOST = (
     f"INSERT INTO calls (key, outcome, maybe_billed, made_at) SELECT key, '{LOST}', 1,"  # noqa: S608
     " strftime('%Y-%m-%dT%H:%M:%S+00:00', 'now') FROM claims"
 )
+_CLAIMS = "SELECT count(*) FROM claims"
 _FREE = "DELETE FROM claims"
 
 
@@ -58,14 +61,16 @@ def settle(night: RunFolder, *asked: Config) -> Mapping[str, Any]:
     night is taken away. Raises StoreError when a store can't be read.
     """
     held = _held(night)
-    counted, calls = {}, []
+    counted, calls, lost = {}, [], held["paid"].get("lost", 0)
     for name, before in held["counted"].items():
         store = night.path / name
         if store.exists():
+            [(claims,)] = _execute(store, _CLAIMS)
+            lost += claims
             new = _calls(store, before)
             counted[name] = new[-1][0] if new else before
             calls += [(key, call) for _, key, call in new]
-    paid = record.cost([held["paid"], *_costs(calls, asked)])
+    paid = {**record.cost([held["paid"], *_costs(calls, asked)]), "lost": lost}
     _write(night, {"paid": paid, "counted": counted})
     return paid
 

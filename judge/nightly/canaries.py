@@ -67,7 +67,8 @@ class CanaryCheck:
 
     `flips` is the share of pairs of repeats that differ, `steadiness` how the grades stand to those of
     the baseline, `reasons` why the judge is another one than then, by any round; empty when it is not.
-    `earlier` are the summaries of the rounds before.
+    `accepted` are the new names of served models that the rules accept. `earlier` are the summaries of the
+    rounds before.
     """
 
     run: Outcome
@@ -76,6 +77,7 @@ class CanaryCheck:
     flips: float | None
     steadiness: Steadiness | None
     reasons: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
 
 
 def check(outcome: Outcome, baseline: Baseline | None, rules: Rules) -> CanaryCheck:
@@ -93,7 +95,16 @@ def check(outcome: Outcome, baseline: Baseline | None, rules: Rules) -> CanaryCh
     found = steadiness(tonight.grades, before.grades, rules.max_flip_rate) if before else None
     reasons = [reason for each in (*past, tonight) if before for reason in another(each, before, rules)]
     summaries = tuple(each.read("summary.json") for each in earlier)
-    return CanaryCheck(outcome, summaries, tonight, _flips(tonight), found, tuple(dict.fromkeys(reasons)))
+    new = tonight.served - before.served if before and before.served and not reasons else frozenset()
+    return CanaryCheck(
+        outcome,
+        summaries,
+        tonight,
+        _flips(tonight),
+        found,
+        tuple(dict.fromkeys(reasons)),
+        tuple(sorted(new)),
+    )
 
 
 def blind(check: CanaryCheck, baseline: Baseline) -> Iterator[str]:
@@ -106,14 +117,15 @@ def blind(check: CanaryCheck, baseline: Baseline) -> Iterator[str]:
 def another(tonight: Graded, before: Graded, rules: Rules) -> Iterator[str]:
     """Why the judge that graded canaries tonight is another one than `before`."""
     found = steadiness(tonight.grades, before.grades, rules.max_flip_rate)
-    if found:
-        yield from drift(found, rules)
-    yield from _names(tonight, before)
-    yield from _unread(tonight, before, rules.max_missing)
+    moved = [*(drift(found, rules) if found else ()), *_unread(tonight, before, rules.max_missing)]
+    # A name is accepted only where canaries were compared and show the same assessor.
+    accepts = found is not None and not moved
+    yield from _names(tonight, before, rules if accepts else None)
+    yield from moved
 
 
-def _names(tonight: Graded, before: Graded) -> Iterator[str]:
-    new = tonight.served - before.served
+def _names(tonight: Graded, before: Graded, rules: Rules | None) -> Iterator[str]:
+    new = {name for name in tonight.served - before.served if rules is None or not rules.accepts(name)}
     if new and before.served:
         yield (
             f"another model answers: the server calls it {', '.join(sorted(new))}, at the baseline"

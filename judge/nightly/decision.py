@@ -25,6 +25,7 @@ class Found:
 
     `asked` says how engines were asked otherwise, `broken`, by engine, what broke tonight, `dropped` who
     is in the baseline alone. `baseline` is whether there is one, `to_set` the command that makes one.
+    `possible` says which engines may have become worse although the assessor changed.
     """
 
     baseline: bool
@@ -36,6 +37,7 @@ class Found:
     broken: Mapping[str, str] = field(default_factory=dict)
     dropped: Sequence[str] = ()
     rows: Sequence[Row] = ()
+    possible: Sequence[str] = ()
 
     @property
     def suspended(self) -> bool:
@@ -67,6 +69,7 @@ def decide(found: Found) -> Decision:
     drops = [_drop(row) for row in found.rows if row.verdict == "regression"]
     reasons: tuple[tuple[Status, Sequence[str]], ...] = (
         ("judge drift", _with_next(found.judge, found)),
+        ("judge drift", found.possible),
         ("incomplete", found.missing),
         ("different queries", found.queries),
         ("asked otherwise", _with_next(found.asked, found)),
@@ -110,6 +113,29 @@ def _unsure(found: Found) -> Iterator[str]:
                 yield f"{what} can't be compared: no query has a value at the baseline and tonight"
 
 
+def possible_drops(rows: Sequence[Row], shift: float | None, top: int) -> Iterator[str]:
+    """Which engines may have become worse on a night whose assessor changed, with the corrected figure.
+
+    `shift` is how much the mean grade of the canaries changed, None where it is unknown, `top` the highest
+    grade. sDCG is linear in the grades, so grades that are all lower by `shift` lower it by `shift / top`:
+    the corrected change is `change - shift / top`. It is reported when the corrected drop exceeds what the
+    regression test detects. Other measures are not corrected.
+    """
+    for row in rows:
+        change = row.change
+        if not change.measure.startswith("sDCG@") or change.change is None or row.detectable is None:
+            continue
+        if shift is None:
+            continue
+        corrected = change.change - shift / top
+        if corrected < -row.detectable:
+            yield (
+                f"possible: {change.engine} became worse: {change.measure} {change.change:+.3f}, corrected"
+                f" {corrected:+.3f} (grades of the canaries moved by {shift:+.2f} of {top}); this assessor's"
+                " grades can't prove it"
+            )
+
+
 def _drop(row: Row) -> str:
     change = row.change
     return (
@@ -140,6 +166,22 @@ def broken(tonight: Mapping[str, Any], baseline: Mapping[str, Any], max_missing:
                 " been renamed?"
             )
     return said
+
+
+def without_text(shares: Mapping[str, float], baseline: Mapping[str, Any], max_empty: float) -> Iterator[str]:
+    """The engines that a night can't be judged with, for most of their results have an empty snippet.
+
+    `shares` is the share of each engine's results tonight, `baseline` holds `engines` of the baseline's
+    summary.json. An engine that returned as few texts at the baseline is left as it is.
+    """
+    for engine, share in sorted(shares.items()):
+        before = (baseline.get(engine) or {}).get("textless") or 0.0
+        if share > max_empty and share - before > _RENAMED:
+            yield (
+                f"{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
+                f" {max_empty:.0%}, so nothing was judged: was a field of its answers renamed? Correct its"
+                " `fields` (or raise max_empty_snippets in [nightly]) and run the same command again"
+            )
 
 
 def dropped(tonight: Collection[str], baseline: Collection[str], to_set: str) -> Iterator[str]:

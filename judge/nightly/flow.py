@@ -24,7 +24,7 @@ from judge.nightly.differences import different
 from judge.nightly.history import RECORD
 from judge.nightly.night import finished, night
 from judge.nightly.notices.webhook import Webhook
-from judge.nightly.rules import FOLDER, Rules
+from judge.nightly.rules import FOLDER, SET, Rules
 from judge.nightly.tonight import Tonight
 from judge.report.rundir import RunFolder
 from judge.report.words import listed
@@ -47,9 +47,10 @@ class Told:
     lines: tuple[str, ...]
 
 
-def nightly(toml: Path, day: str, watch: Watch | None = None) -> Told:
+def nightly(toml: Path, day: str, watch: Watch | None = None, canary_watch: Watch | None = None) -> Told:
     """Does the night of `day` that `toml` asks for, or what is left of it, and tells of it.
 
+    `canary_watch` follows the judging of canaries, `watch` that of the engines' results.
     Raises InputError before anything is paid when an option, the dataset or `day` is wrong, or another
     process is at work on these nights; Interrupted after Ctrl-C; StoreError when the disk takes no more.
     """
@@ -59,10 +60,10 @@ def nightly(toml: Path, day: str, watch: Watch | None = None) -> Told:
         with Written(toml).about():
             Webhook.of(webhook, environ)  # a bad one is not found out after all is paid
     with alone(tonight.nights, f"judge nightly --date {day}"):
-        record = finished(folder)
+        record = finished(folder, tonight.rules)
         also = _changed(record, tonight) if record else []
         if record is None:
-            record = night(_begun(tonight, toml), watch)
+            record = night(_begun(tonight, toml), watch, canary_watch)
         # Told again when it was finished before: a process may have died between judging and telling.
         if record["coverage"] is not None:
             also += _drawn("report", lambda: report(folder.path))
@@ -112,7 +113,7 @@ def shown_baseline(nights: Path) -> Mapping[str, Any]:
     """What the baseline of `nights` is; raises InputError when none was set."""
     found = baseline.pointer(nights)
     if found is None:
-        raise InputError(f"{nights}: has no baseline; to set one: {Rules(folder=str(nights)).to_set}")
+        raise InputError(f"{nights}: has no baseline; to set one: {baseline.to_set(nights)}")
     return found
 
 
@@ -175,6 +176,7 @@ def _begun(tonight: Tonight, toml: Path) -> Tonight:
     """The night with the baseline and, unless judge.toml names a dataset, with what engines return now."""
     config, folder = tonight.config, tonight.folder
     tonight = replace(tonight, baseline=baseline.load(tonight.nights))
+    _check_order(tonight)
     setup.assessors(config)  # a key that is missing is said before engines are asked
     stores.check(setup.store(config, folder))
     if not section(toml, "collect"):
@@ -182,6 +184,16 @@ def _begun(tonight: Tonight, toml: Path) -> Tonight:
     data, kept = collected(toml, folder)
     remarks = tuple(kept.get("remarks", ()))
     return replace(tonight, config=replace(config, data=str(data)), remarks=remarks, asked=kept.get("asked"))
+
+
+def _check_order(tonight: Tonight) -> None:
+    """Raise InputError when the baseline is a later night: an improvement since would look like a drop."""
+    name = tonight.baseline.name if tonight.baseline else ""
+    if is_day(name) and tonight.day < name:
+        raise InputError(
+            f"--date is {tonight.day!r}, before the baseline's night {name}; take a later day, or set an"
+            f" earlier night as the baseline: {SET} with one of {tonight.nights}"
+        )
 
 
 def _dated(asked: Config, day: str) -> Config:

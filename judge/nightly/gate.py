@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, log2
+from math import ceil, floor, log2, sqrt
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,8 @@ from judge.measure.resampling import RESAMPLES, holm, randomised_p
 from judge.measure.score import Scores
 from judge.nightly.rules import Rules
 
+#: The probability with which a drop of the size `detectable` is found.
+_POWER = 0.8
 Verdict = Literal["fine", "regression", "improvement", "incomplete"]
 
 
@@ -31,7 +33,7 @@ class Change:
     `change` is tonight - baseline, `low` to `high` its 95 % interval, `least` to `most` what it can be
     over all grades that unjudged snippets could have. `p` is the chance of such a drop, or for an
     improvement of such a rise, when there is none (paired randomisation, one-sided). None where nothing
-    can be said.
+    can be said. `sd` is the standard deviation of the queries' differences, None for fewer than two.
     """
 
     engine: str
@@ -45,15 +47,20 @@ class Change:
     least: float | None
     most: float | None
     p: float | None
+    sd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the gate says of one change; `p_holm` is its p among all that were tested tonight."""
+    """What the gate says of one change; `p_holm` is its p among all that were tested tonight.
+
+    `detectable` is the drop that the gate finds in 4 of 5 nights, None where nothing was tested.
+    """
 
     change: Change
     p_holm: float | None
     verdict: Verdict
+    detectable: float | None = None
 
 
 def decide(changes: Sequence[Change], broken: Collection[str], rules: Rules) -> tuple[Row, ...]:
@@ -65,10 +72,31 @@ def decide(changes: Sequence[Change], broken: Collection[str], rules: Rules) -> 
     tested = [change.p is not None and change.engine not in broken for change in changes]
     p = np.array([change.p if test else np.nan for change, test in zip(changes, tested, strict=True)], float)
     falls, rises = holm(p), holm(1 - p)
-    return tuple(
+    # What Holm's procedure asks of the smallest p.
+    level = rules.alpha / max(1, sum(tested))
+    rows = (
         _row(change, float(fall), float(rise), rules)
         for change, fall, rise in zip(changes, falls, rises, strict=True)
     )
+    return tuple(
+        replace(row, detectable=detectable(row.change, level, rules.min_drop)) if test else row
+        for row, test in zip(rows, tested, strict=True)
+    )
+
+
+def detectable(change: Change, level: float, min_drop: float) -> float | None:
+    """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80 %.
+
+    (t(1 - level) + t(.8)) sd / sqrt(n), both quantiles with n - 1 degrees of freedom (Cohen 1988), and at
+    least `min_drop`, since the gate ignores a smaller drop. None without a standard deviation.
+    """
+    from scipy.special import stdtrit
+
+    if change.sd is None:
+        return None
+    freedom = change.n - 1
+    quantiles = float(stdtrit(freedom, 1 - level) + stdtrit(freedom, _POWER))
+    return max(min_drop, quantiles * change.sd / sqrt(change.n))
 
 
 def _row(change: Change, fall: float, rise: float, rules: Rules) -> Row:
@@ -155,8 +183,11 @@ def _changes(
                 both = value[places, :, at]
                 both = both[:, ~np.isnan(both).any(0)]
                 means = both.mean(1) if both.size else (None, None)
-                (p,) = randomised_p((both[1] - both[0])[:, None], resamples=draws)
-                yield _change(engine, pair if pair.a == now else _turned(pair), means, float(p))
+                moved = both[1] - both[0]
+                sd = float(moved.std(ddof=1)) if len(moved) > 1 else None
+                (p,) = randomised_p(moved[:, None], resamples=draws)
+                seen = pair if pair.a == now else _turned(pair)
+                yield replace(_change(engine, seen, means, float(p)), sd=sd)
 
 
 def _turned(pair: Comparison) -> Comparison:

@@ -17,10 +17,15 @@ _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
 def unheard(config: Config, check: CanaryCheck | None, rules: Rules) -> list[str]:
-    """Why the run need not begin: a judge that doesn't answer the canaries won't answer for engines."""
+    """Why the run does not begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.graded.heard(rules):
         return []
     why = _as_written(str(check.run.incomplete or "canaries are missing"), config)
+    if _LIMIT.search(str(check.run.incomplete)):
+        return [
+            f"the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
+            " canary_repeats in [nightly]"
+        ]
     return [f"the judge did not answer the canaries: {why}"]
 
 

@@ -13,9 +13,10 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from judge import pipeline
+from judge import pipeline, setup
 from judge.assess.watch import Watch
 from judge.config import Config
+from judge.measure.answers import textless
 from judge.nightly import (
     against,
     band,
@@ -32,9 +33,20 @@ from judge.nightly import (
 )
 from judge.nightly.baseline import CANARIES, Baseline, rounds
 from judge.nightly.canaries import CanaryCheck
-from judge.nightly.decision import Found, broken, decide, dropped, silent, unanswered
+from judge.nightly.decision import (
+    Found,
+    broken,
+    decide,
+    dropped,
+    possible_drops,
+    silent,
+    unanswered,
+    without_text,
+)
 from judge.nightly.history import FORMAT, RECORD
+from judge.nightly.rules import Rules
 from judge.nightly.tonight import Tonight
+from judge.records import Ranking
 from judge.report.outcome import Outcome
 from judge.report.rundir import RunFolder, dump
 
@@ -55,42 +67,63 @@ class _Gate:
     remarks: Sequence[str]
 
 
-def finished(folder: RunFolder) -> Mapping[str, Any] | None:
-    """The record of the night in `folder` when nothing is left to do; else None."""
+def finished(folder: RunFolder, rules: Rules) -> Mapping[str, Any] | None:
+    """The record of the night in `folder` when nothing is left to do by `rules`; else None."""
     found = folder.read_if_there(RECORD)
-    return found if found and found.get("finished") else None
+    if not found or not found.get("finished"):
+        return None
+    return None if found.get("stopped") and rules.judge_on_drift == "all" else found
 
 
-def night(tonight: Tonight, watch: Watch | None = None) -> Mapping[str, Any]:
+def night(
+    tonight: Tonight, watch: Watch | None = None, canary_watch: Watch | None = None
+) -> Mapping[str, Any]:
     """The night's record, after all of its work is done and night.json is written.
 
-    Raises InputError before anything is paid, and what `pipeline.run` raises.
+    `canary_watch` follows the judging of canaries, `watch` that of the engines' results. Raises InputError
+    before anything is paid, and what `pipeline.run` raises.
     """
     config = tonight.config
     who = begun.identity(config)
     bill.settle(tonight.folder, *_priced(tonight))
     keeping.promote(tonight)
     otherwise = _otherwise(who, tonight)
-    check = _canaries(tonight, watch)
+    missing = list(_without_text(tonight))
+    check = None if missing else _canaries(tonight, canary_watch)
     known = [*otherwise, *(check.reasons if check else ())]
-    missing = limits.unheard(config, check, tonight.rules)
+    missing += limits.unheard(config, check, tonight.rules)
+    # Other options are a decision, and a night of them is to become the baseline.
+    drifted = bool(check and check.reasons and not otherwise)
+    stopped = drifted and not missing and tonight.rules.judge_on_drift == "stop"
     outcome = None
-    if not missing:
+    if not missing and not stopped:
         kept = keeping.begin(tonight, who, check, apart=bool(known))
         bill.open_account(tonight.folder, kept)
         begun.go_on(tonight.folder, who)
         outcome = pipeline.run(replace(limits.spared(config, check), store=str(kept)), watch=watch)
         missing = limits.incomplete(config, outcome, check)
-    gate = _gate(tonight, outcome, missing, known)
+    gate = _gate(tonight, outcome, missing, otherwise, check)
     apart = kept if outcome and known else None
     paid = bill.settle(tonight.folder, *_priced(tonight))
     if outcome and not (known and missing):  # whatever is missing, what was paid for is there for others
         keeping.settle(tonight, changed=bool(gate.found.judge))
     written = _record(tonight, who["prompts"], check, outcome, gate, apart)
-    written |= {"paid": paid, "apart": apart and relpath(apart, tonight.folder.path)}
+    written |= {"stopped": stopped, "paid": paid, "apart": apart and relpath(apart, tonight.folder.path)}
     written["band"] = band.band(written)
     tonight.folder.write(RECORD, [dump(written, indent=2), "\n"])
     return written
+
+
+def _without_text(tonight: Tonight) -> Iterator[str]:
+    """Which engines return so few texts tonight that judging would be in vain."""
+    data = setup.dataset(tonight.config)
+    of_engine: dict[str, list[Ranking]] = {}
+    for ranking in data.rankings:
+        of_engine.setdefault(ranking.engine, []).append(ranking)
+    shares = {engine: textless(rankings, tonight.config.depth) for engine, rankings in of_engine.items()}
+    found = {engine: share for engine, share in shares.items() if share is not None}
+    before = tonight.baseline.summary["engines"] if tonight.baseline else {}
+    return without_text(found, before, tonight.rules.max_empty_snippets)
 
 
 def _priced(tonight: Tonight) -> tuple[Config, Config]:
@@ -137,33 +170,46 @@ def _left_to_pay(tonight: Tonight) -> bool:
     return any(each["calls"] for each in left["assessors"].values())
 
 
-def _gate(tonight: Tonight, outcome: Outcome | None, missing: Sequence[str], judge: Sequence[str]) -> _Gate:
+def _gate(
+    tonight: Tonight,
+    outcome: Outcome | None,
+    missing: Sequence[str],
+    otherwise: Sequence[str],
+    check: CanaryCheck | None,
+) -> _Gate:
+    judge = [*otherwise, *(check.reasons if check else ())]
     frozen, rules = tonight.baseline, tonight.rules
+    to_set = rules.sets(tonight.folder.path)
     if outcome is not None and frozen is None:
         missing = [*missing, *silent(outcome.summary["engines"], rules.max_missing)]
     asked = collecting.otherwise(tonight.asked, frozen.asked if frozen else None)
     if frozen is None or outcome is None:
-        to_set = rules.to_set if frozen else rules.sets(tonight.folder.path)
+        if outcome is None and not missing:
+            to_set = f'set judge_on_drift = "all" in [nightly], run judge nightly again, then {to_set}'
         return _Gate(Found(frozen is not None, to_set, judge, missing, asked=asked), None, ())
-    judge = [*judge, *_strangers(outcome, frozen)]
+    judge = [*judge, *_strangers(outcome, frozen, check, rules)]
     held = against.held(outcome)
     queries = drift.query_drift(held, frozen.held)
     engines = outcome.summary["engines"], frozen.summary["engines"]
     found = Found(
         True,
-        rules.to_set,
+        to_set,
         judge,
         missing,
-        tuple(against.too_different(queries, rules)),
+        tuple(against.too_different(queries, rules, to_set)),
         asked,
         broken(*engines, rules.max_missing),
-        tuple(dropped(*engines, rules.to_set)),
+        tuple(dropped(*engines, to_set)),
     )
-    if found.judge or found.queries:
+    if found.queries or otherwise:
         return _Gate(found, queries, (_SUSPENDED,))
     met = against.meet(held, frozen.held, tonight.measures)
-    found = replace(found, judge=tuple(against.shifted(met, rules)))
+    found = replace(found, judge=(*found.judge, *(() if found.judge else against.shifted(met, rules))))
     if found.suspended:
+        if found.judge and not found.missing and not found.asked:
+            shift = check.steadiness.shift if check and check.steadiness else None
+            drops = against.rows(met, found.broken.keys(), rules)
+            found = replace(found, possible=tuple(possible_drops(drops, shift, tonight.config.grading.top)))
         return _Gate(found, queries, (_SUSPENDED,))
     rows = against.rows(met, found.broken.keys(), rules)
     remarks = (*drift.worth_saying(queries), *against.remarks(met, rows, rules))
@@ -185,15 +231,22 @@ def _remarks(
         yield _ALONE
     if check and tonight.baseline:
         yield from canaries.blind(check, tonight.baseline)
+    if check and check.accepted:
+        yield (
+            f"the server calls its model {', '.join(check.accepted)} now, which accept_names allows:"
+            " no canary shows another assessor"
+        )
     if apart:
         yield f"this judge's verdicts are kept apart, in {apart}, until a baseline is set"
     yield from tonight.remarks
     yield from outcome.warnings if outcome else ()
 
 
-def _strangers(outcome: Outcome, frozen: Baseline) -> list[str]:
+def _strangers(outcome: Outcome, frozen: Baseline, check: CanaryCheck | None, rules: Rules) -> list[str]:
     """Models that graded tonight and are not those of the baseline, by what servers call them."""
     new = baseline.served(outcome.summary) - frozen.served
+    if check and not check.reasons:
+        new = frozenset(name for name in new if not rules.accepts(name))
     if not new or not frozen.served:
         return []
     return [f"a model graded tonight that is not in the baseline: {', '.join(sorted(new))}"]

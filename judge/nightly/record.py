@@ -23,7 +23,15 @@ def gate(found: Found, rules: Rules, measures: Sequence[Measure]) -> dict[str, A
         "alpha": rules.alpha,
         "min_drop": rules.min_drop,
         "measures": list(map(str, measures)),
-        "rows": [{**asdict(row.change), "p_holm": row.p_holm, "verdict": row.verdict} for row in found.rows],
+        "rows": [
+            {
+                **asdict(row.change),
+                "p_holm": row.p_holm,
+                "verdict": row.verdict,
+                "detectable": row.detectable,
+            }
+            for row in found.rows
+        ],
     }
 
 

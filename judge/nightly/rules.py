@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +21,17 @@ SET = "judge baseline set RUN"
 _LEAST = {"alpha": 0.0001, "canary_alpha": 0.001}
 #: With a larger one canaries can't tell a judge that gives half of them another grade.
 _MOST = {"max_flip_rate": 0.25}
-_SHARES = ("alpha", "min_drop", "min_coverage", "min_shared", "max_missing", "canary_alpha", "max_flip_rate")
+_SHARES = (
+    "alpha",
+    "min_drop",
+    "min_coverage",
+    "min_shared",
+    "max_missing",
+    "max_empty_snippets",
+    "canary_alpha",
+    "max_flip_rate",
+)
+ON_DRIFT = ("stop", "all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +45,8 @@ class Rules:
     `min_coverage` of the pairs must be judged; None takes the run's own. `min_shared` of the baseline's
     queries must be asked tonight. An engine has broken down, and a judge is away, when the share of
     queries that it answered, or of canaries, is lower by more than `max_missing` than at the baseline, or
-    than all of them.
+    than all of them. A night ends before anything is judged when an engine returns empty snippets in more
+    than `max_empty_snippets` of its results: a field of its answers was renamed.
 
     `canary_repeats` is how often each canary is judged a night (0: there are none, and a judge that was
     swapped can't be told from an engine that became worse). The judge of a night
@@ -42,7 +54,11 @@ class Rules:
     again by pairs that it judged on both nights. `max_flip_rate` is the share of canaries that may move
     by a grade from night to night for a reason that repeats within one night don't show, `min_shift` the
     least change of their mean grade, in grades, that counts as a stricter or more generous judge.
-    `webhook` says whom to tell (see `notices`).
+    `judge_on_drift` says what a night does once the canaries show another assessor: "stop" pays for nothing
+    more, "all" judges the engines' results as well, so that the night can become the baseline.
+    `accept_names` holds names of served models, or patterns such as "qwen-plus-*": a model that answers
+    under such a name is no drift as long as no canary shows one. `webhook` says whom to tell (see
+    `notices`).
     """
 
     folder: str = FOLDER
@@ -52,11 +68,18 @@ class Rules:
     min_coverage: float | None = None
     min_shared: float = 0.8
     max_missing: float = 0.1
+    max_empty_snippets: float = 0.5
     canary_repeats: int = 3
     canary_alpha: float = 0.005
     max_flip_rate: float = 0.02
     min_shift: float = 0.1
+    judge_on_drift: str = "stop"
+    accept_names: tuple[str, ...] = ()
     webhook: Mapping[str, Any] = field(default_factory=dict)
+
+    def accepts(self, name: str) -> bool:
+        """Return whether `accept_names` holds the name of a served model."""
+        return any(fnmatchcase(name, pattern) for pattern in self.accept_names)
 
     @property
     def to_set(self) -> str:
@@ -92,6 +115,8 @@ _MEANT = {
     "canary_repeats": "it is 2 or more: one grade does not say how steady it is (0: no canaries, and then"
     " nothing tells a judge that was swapped from an engine that became worse)",
     "min_shift": "it is a number of grades, 0 or more",
+    "judge_on_drift": f"it is {' or '.join(ON_DRIFT)}",
+    "accept_names": 'it is a list of names or patterns, e.g. ["qwen-plus-*"]',
     "webhook": 'it is a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}',
 }
 
@@ -99,8 +124,11 @@ _MEANT = {
 def _fits(name: str, value: object) -> bool:
     if name == "folder":
         return isinstance(value, str) and bool(value)
-    if name == "measures":
-        return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
+    if name in ("measures", "accept_names"):
+        texts = isinstance(value, list) and all(isinstance(each, str) and each for each in value)
+        return texts and (bool(value) or name == "accept_names")
+    if name == "judge_on_drift":
+        return value in ON_DRIFT
     if name == "webhook":
         return isinstance(value, Mapping)
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -32,15 +32,16 @@ class Words:
 
 
 JUDGING = Words("judging", "pair", "judged")
+CANARIES = Words("judging", "canary pair", "canary pairs judged")
 COLLECTING = Words("collecting", "answer", "collected")
 
 
 class Bar:
     """A progress bar: judged (or collected) of all, rate, failures, cost so far, time left."""
 
-    def __init__(self, console: Console, doing: str = "judging") -> None:
+    def __init__(self, console: Console, words: Words = JUDGING) -> None:
         self._progress = Progress(
-            TextColumn(doing),
+            TextColumn(f"{words.doing} {words.thing}s"),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             _Rate(),

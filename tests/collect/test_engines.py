@@ -34,25 +34,25 @@ SENT: dict[str, dict[str, Any]] = {
         "count": "10",
         "offset": "0",
         "result_filter": "web",
-        "search_lang": "zh-CN",
-        "country": "cn",
+        "search_lang": "zh-hans",
+        "country": "CN",
     },
     "bing": {
         "q": "茶 & tea",
         "count": "10",
         "offset": "0",
         "responseFilter": "Webpages",
-        "setLang": "zh-CN",
-        "cc": "cn",
+        "setLang": "zh-hans",
+        "cc": "CN",
     },
-    "serper": {"q": "茶 & tea", "num": 10, "page": 1, "hl": "zh-CN", "gl": "cn"},
+    "serper": {"q": "茶 & tea", "num": 10, "page": 1, "hl": "zh-cn", "gl": "cn"},
     "serpapi-google": {
         "engine": "google",
         "q": "茶 & tea",
         "no_cache": "true",
         "num": "10",
         "start": "0",
-        "hl": "zh-CN",
+        "hl": "zh-cn",
         "gl": "cn",
     },
     "serpapi-baidu": {"engine": "baidu", "q": "茶 & tea", "no_cache": "true", "rn": "10", "pn": "0"},
@@ -68,7 +68,7 @@ SENT: dict[str, dict[str, Any]] = {
     "exa": {
         "query": "茶 & tea",
         "numResults": 10,
-        "userLocation": "cn",
+        "userLocation": "CN",
         "contents": {"highlights": True},
     },
     "aliyun-iqs": {
@@ -77,6 +77,18 @@ SENT: dict[str, dict[str, Any]] = {
         "timeRange": "NoLimit",
         "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
         "advancedParams": {"numResults": "10"},
+    },
+    "aliyun-iqs-generic": {
+        "query": "茶 & tea",
+        "engineType": "Generic",
+        "timeRange": "NoLimit",
+        "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
+    },
+    "aliyun-iqs-generic-advanced": {
+        "query": "茶 & tea",
+        "engineType": "GenericAdvanced",
+        "timeRange": "NoLimit",
+        "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
     },
     "bocha": {"query": "茶 & tea", "count": 10, "page": 1, "summary": False},
 }
@@ -91,6 +103,8 @@ KEY_AT = {
     "tavily": "Authorization",
     "exa": "x-api-key",
     "aliyun-iqs": "Authorization",
+    "aliyun-iqs-generic": "Authorization",
+    "aliyun-iqs-generic-advanced": "Authorization",
     "bocha": "Authorization",
 }
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+import requests
 
 pytest.importorskip("langchain_community")
 
 from judge.collect.outcome import Collected
 from judge.errors import InputError, SetupError
 from tests.collect.asking import CANARY, answered, answers, collected, results, three, write_queries
-from tests.loopback.engines import EngineServer, Page
+from tests.loopback.engines import DATE, EngineServer, Page
 from tests.worlds import command
 
 WRAPPERS = "langchain:tests.collect.wrappers"
@@ -25,33 +31,117 @@ def wrapped(folder: Path, cls: str, options: object, **given: Any) -> Collected:
         return collected(folder, server, f"{WRAPPERS}:{cls}", **{**table, **given})
 
 
-def searx(server: EngineServer) -> dict[str, Any]:
-    """The options that let LangChain's SearXNG wrapper ask `server`."""
-    options = {"searx_host": f"{server.url}/search"}
-    return {"base_urls": {}, "described": {"SearxSearchWrapper": {"options": options}}}
+SERPER = "langchain:GoogleSerperAPIWrapper"
+#: Wrappers of LangChain with what makes one; all of them ask with `requests`.
+SUPPORTED: dict[str, dict[str, Any]] = {
+    "BingSearchAPIWrapper": {
+        "bing_subscription_key": "k",
+        "bing_search_url": "http://bing.example/v7.0/search",
+    },
+    "BraveSearchWrapper": {"api_key": "k"},
+    "GoogleSerperAPIWrapper": {"serper_api_key": "k"},
+    "MojeekSearchAPIWrapper": {"api_key": "k"},
+    "YouRetriever": {"ydc_api_key": "k"},
+    "langchain_community.utilities.jina_search:JinaSearchAPIWrapper": {"api_key": "k"},
+    "langchain_community.utilities:SearchApiAPIWrapper": {"searchapi_api_key": "k"},
+    "langchain_community.retrievers:RemoteLangChainRetriever": {"url": "http://remote.example/"},
+}
+OUTAGES = {
+    "status 500": Page(status=500, body='{"error": "internal"}'),
+    "a page of HTML": Page(body="<html>sign in</html>"),
+    "an error with status 200": Page(body='{"error": {"code": "quota", "message": "used up"}}'),
+    "no answer in time": Page(body="{}", delay=1.0),
+}
+
+
+@contextmanager
+def redirected(server: EngineServer) -> Iterator[None]:
+    """Send every request of the library `requests` to `server`, whatever its host."""
+    send = requests.adapters.HTTPAdapter.send
+
+    def to_server(self: Any, request: Any, **options: Any) -> Any:
+        parts = urlsplit(request.url)
+        request.url = f"{server.url}{parts.path}?{parts.query}"
+        return send(self, request, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(requests.adapters.HTTPAdapter, "send", to_server)
+        yield
 
 
 def test_a_search_wrapper_is_an_engine(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea", "coffee")
-    with EngineServer(three) as server:
-        found = collected(tmp_path, server, "langchain:SearxSearchWrapper", **searx(server))
-        again = collected(tmp_path, server, "langchain:SearxSearchWrapper", **searx(server))
+    options = {"described": {"GoogleSerperAPIWrapper": {"options": {"serper_api_key": "k"}}}}
+    with EngineServer(three) as server, redirected(server):
+        found = collected(tmp_path, server, SERPER, base_urls={}, **options)
+        again = collected(tmp_path, server, SERPER, base_urls={}, **options)
     assert (found.calls_made, again.calls_made) == (2, 0)
-    assert answers(tmp_path, "SearxSearchWrapper")[1]["results"] == [
-        {"title": title, "url": url, "snippet": snippet} for title, url, snippet in results("coffee")
+    assert answers(tmp_path, "GoogleSerperAPIWrapper")[1]["results"] == [
+        {"title": title, "url": url, "snippet": snippet, "date": DATE}
+        for title, url, snippet in results("coffee")
     ]
 
 
-def test_nothing_found_is_empty_and_a_fault_is_an_error(tmp_path: Path) -> None:
-    write_queries(tmp_path, "tea", "coffee")
-    with EngineServer(
-        lambda asked: Page() if asked.query == "tea" else Page(status=500, body="no")
-    ) as server:
-        found = collected(tmp_path, server, "langchain:SearxSearchWrapper", attempts=1, **searx(server))
-    empty, broken = answers(tmp_path, "SearxSearchWrapper")
-    assert answered(found) == {"SearxSearchWrapper": 1}
-    assert empty["results"] == []
-    assert broken["error"].startswith("transport: ")
+def test_nothing_found_is_empty(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    options = {"described": {"GoogleSerperAPIWrapper": {"options": {"serper_api_key": "k"}}}}
+    with EngineServer(lambda _: Page()) as server, redirected(server):
+        found = collected(tmp_path, server, SERPER, base_urls={}, **options)
+    assert answered(found) == {"GoogleSerperAPIWrapper": 1}
+    assert answers(tmp_path, "GoogleSerperAPIWrapper")[0]["results"] == []
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+@pytest.mark.parametrize("spec", SUPPORTED)
+def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
+    spec: str, outage: str, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, "tea")
+    cls = spec.rpartition(":")[2]
+    options = {"described": {cls: {"options": SUPPORTED[spec]}}, "base_urls": {}, "attempts": 1}
+    with EngineServer(lambda _: OUTAGES[outage]) as server, redirected(server):
+        # Slower than the timeout or far faster, on any machine.
+        timeout = 0.5 if OUTAGES[outage].delay else 30.0
+        found = collected(tmp_path, server, f"langchain:{spec}", timeout=timeout, **options)
+        assert server.searched or OUTAGES[outage].delay
+    assert answered(found) == {cls: 0}
+    assert answers(tmp_path, cls)[0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("SearxSearchWrapper", "use --engine searxng"),
+        ("langchain_community.utilities:SearxSearchWrapper", "use --engine searxng"),
+        ("tests.collect.wrappers:Inherited", "langchain:Inherited is refused: .* use --engine searxng"),
+        ("langchain_community.utilities:ArxivAPIWrapper", "turns an error into a result"),
+        ("langchain_community.retrievers:ArxivRetriever", "turns an error into a result"),
+        ("langchain_community.retrievers:BreebsRetriever", "empty answer when the server fails"),
+    ],
+)
+def test_a_wrapper_that_hides_errors_is_refused_with_the_alternative(
+    spec: str, said: str, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(three) as server:
+        with pytest.raises(InputError, match=said):
+            collected(tmp_path, server, f"langchain:{spec}", base_urls={})
+        assert not server.searched
+
+
+def test_an_own_class_in_the_working_folder_is_an_engine(tmp_path: Path) -> None:
+    (tmp_path / "own_searx.py").write_text(
+        "class Own:\n    def run(self, query):\n        return '[\"' + query + ' text\"]'\n", encoding="utf-8"
+    )
+    queries = write_queries(tmp_path, "tea")
+    # The installed command, for `python -m judge` has the working folder on its path anyway.
+    words = ("collect", str(queries), "--engine", "langchain:own_searx:Own", "--out", "data.jsonl")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("judge"), *words],
+        capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [each["snippet"] for each in answers(tmp_path, "Own")[0]["results"]] == ["tea text"]
 
 
 @pytest.mark.parametrize("cls", ["Retriever", "Tool", "Texts"])

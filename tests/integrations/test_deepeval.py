@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -202,8 +202,7 @@ def test_a_panel_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_pytest_of_somebody_else_leaves_nothing_behind(tmp_path: Path) -> None:
-    """A project of its own: its .env is not read, no folder appears, nobody but the server is called."""
-    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-from-dotenv\n")
+    """A project of its own: only the server is called, and only the store is written."""
     with LoopbackServer(answer) as server:
         (tmp_path / "test_mine.py").write_text(
             f"""
@@ -219,7 +218,6 @@ from deepeval import assert_test
 from deepeval.test_case import LLMTestCase
 
 def test_the_order_is_good():
-    assert "OPENAI_API_KEY" not in os.environ
     model = JudgeModel("openai:qwen", base_url={server.openai_url!r}, store="v.sqlite", scale="binary")
     case = LLMTestCase(input={PUPPY_QUERY!r}, retrieval_context={list(PUPPY_SNIPPETS)!r})
     assert_test(case, [ContextualRelevancyAP(model, threshold=0.7)])
@@ -235,4 +233,39 @@ def test_the_order_is_good():
         )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     left = {path.name for path in tmp_path.iterdir()}
-    assert left - {"v.sqlite-wal", "v.sqlite-shm", "v.sqlite.owners"} == {".env", "test_mine.py", "v.sqlite"}
+    assert left - {"v.sqlite-wal", "v.sqlite-shm", "v.sqlite.owners"} == {"test_mine.py", "v.sqlite"}
+
+
+OURS, THEIRS = "judge.integrations.deepeval", "deepeval"
+OPT_OUT = "DEEPEVAL_TELEMETRY_OPT_OUT"
+
+
+@pytest.mark.parametrize("given", [None, "0"])
+@pytest.mark.parametrize("order", [(OURS, THEIRS), (THEIRS, OURS)], ids=["ours first", "theirs first"])
+def test_importing_changes_no_environment_but_the_opt_out_of_telemetry(
+    order: tuple[str, ...], given: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("OWN_SETTING=from-dotenv\n")
+    alone, _ = environment_after([THEIRS], given, tmp_path)
+    both, sends_none = environment_after(order, given, tmp_path)
+    assert alone["OWN_SETTING"] == "from-dotenv"
+    assert both == alone | {OPT_OUT: given or "1"}
+    assert sends_none == (given is None)
+
+
+def environment_after(modules: Iterable[str], given: str | None, folder: Path) -> tuple[dict[str, str], bool]:
+    """os.environ of a process that imports the modules in this order, and whether DeepEval is opted out."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("DEEPEVAL")}
+    program = (
+        "import importlib, json, os, sys\n"
+        "for name in sys.argv[1:]: importlib.import_module(name)\n"
+        "from deepeval.telemetry.client import telemetry_opt_out\n"
+        "print(json.dumps([dict(os.environ), telemetry_opt_out()]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *modules], cwd=folder,
+        capture_output=True, text=True, timeout=120, check=True,
+        env={**environ, "HOME": str(folder), **({OPT_OUT: given} if given else {})},
+    )  # fmt: skip
+    environment, sends_none = json.loads(done.stdout.splitlines()[-1])
+    return environment, sends_none

@@ -82,6 +82,9 @@ class EngineServer(ServerAside):
         return web.Response(body=raw, status=page.status, headers=headers)
 
 
+_IQS_TYPES = {"Generic": "-generic", "GenericAdvanced": "-generic-advanced"}
+
+
 def _engine(request: web.BaseRequest, sent: Mapping[str, Any]) -> str:
     """The engine that a request is meant for."""
     paths = {
@@ -91,7 +94,7 @@ def _engine(request: web.BaseRequest, sent: Mapping[str, Any]) -> str:
         "/v1/web-search": "bocha",
     }
     if request.path in paths:
-        return paths[request.path]
+        return paths[request.path] + _IQS_TYPES.get(str(sent.get("engineType")), "")
     if request.path == "/search.json":
         return f"serpapi-{sent['engine']}"
     if request.path != "/search":
@@ -106,7 +109,8 @@ Rows = list[dict[str, Any]]
 
 def wire(engine: str, results: Sequence[Result]) -> dict[str, Any]:
     """A success of `engine` as its API words it; without results, what it leaves out then is left out."""
-    names, envelope = _WIRES["serpapi" if engine.startswith("serpapi") else engine]
+    family = next((name for name in ("serpapi", "aliyun-iqs") if engine.startswith(name)), engine)
+    names, envelope = _WIRES[family]
     rows = [{"title": title, "url": url, "snippet": text, "date": DATE} for title, url, text in results]
     return envelope([{names.get(key, key): value for key, value in row.items()} for row in rows])
 

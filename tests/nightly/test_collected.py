@@ -94,7 +94,7 @@ def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
     assert (done.returncode, record["status"], record["gate"]["rows"]) == (3, "asked otherwise", [])
     (why,) = record["because"]
     assert why.startswith("engines were asked otherwise than at the baseline: depth was 10, now 5;")
-    assert f"judge baseline set RUN --folder {two.nights}" in why
+    assert f"judge baseline set {two.nights / '2026-05-02'}" in why
     flow.set_baseline(two.nights / "2026-05-02", two.nights)
     assert two.night("2026-05-03")["status"] == "fine"
     for at, (collect, said) in enumerate(
@@ -183,3 +183,14 @@ def test_a_night_without_anything_to_say_has_no_remarks(two: Nights) -> None:
     two.freeze()
     record = two.night("2026-05-02")
     assert (record["status"], record["remarks"]) == ("fine", [])
+
+
+def test_a_fine_night_tells_of_its_power_everywhere(two: Nights) -> None:
+    two.freeze()
+    told = flow.nightly(two.toml, "2026-05-02")
+    summary = (two.nights / "2026-05-02" / "summary.md").read_text()
+    for text in ("\n".join(told.lines), summary.replace("\\", "")):
+        assert "would not have been detected with these 20 queries" in text
+        assert "sDCG@10 " in text
+    # The same answers as at the baseline: no difference, so the least drop that the gate looks at.
+    assert {row["detectable"] for row in told.record["gate"]["rows"]} == {0.02}

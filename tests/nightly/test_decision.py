@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from judge.nightly.decision import Found, broken, decide, dropped, silent, unanswered
+from judge.nightly.decision import (
+    Found,
+    broken,
+    decide,
+    dropped,
+    possible_drops,
+    silent,
+    unanswered,
+    without_text,
+)
 from judge.nightly.gate import Change, Row
 
 DROP = Row(
@@ -100,6 +109,28 @@ def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
     blank, full = {**engine(100), "textless": 1.0}, {**engine(100), "textless": 0.1}
     assert "has its field been renamed?" in broken({"bing": blank}, {"bing": full}, 0.1)["bing"]
     assert broken({"bing": blank}, {"bing": blank}, 0.1) == {}
+
+
+def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
+    (said,) = without_text({"bing": 0.9, "brave": 0.5}, {}, 0.5)
+    assert said.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
+    assert list(without_text({"bing": 0.9}, {"bing": {"textless": 0.7}}, 0.5)) == []
+    assert len(list(without_text({"bing": 0.9}, {"bing": {"textless": 0.5}}, 0.5))) == 1
+    assert list(without_text({"bing": 1.0}, {}, 1.0)) == []
+
+
+def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_canaries_explain() -> None:
+    # Canaries moved by -0.3 of 3 grades, which lowers sDCG by 0.1: -0.25 becomes -0.15, -0.12 becomes -0.02.
+    change = Change("bing", "sDCG@10", 100, 0.6, 0.35, -0.25, None, None, -0.25, -0.25, 1e-4)
+    fell = Row(change, 6e-4, "regression", detectable=0.04)
+    slightly = replace(fell, change=replace(change, engine="baidu", change=-0.12))
+    other = replace(fell, change=replace(change, measure="AP@10"))
+    (said,) = possible_drops([fell, slightly, other], -0.3, 3)
+    assert said.startswith("possible: bing became worse: sDCG@10 -0.250, corrected -0.150")
+    assert "moved by -0.30 of 3" in said
+    assert list(possible_drops([fell], None, 3)) == []
+    decision = decide(Found(True, judge=("stricter",), possible=(said,)))
+    assert (decision.status, decision.exit, decision.because[1]) == ("judge drift", 3, said)
 
 
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import permutation_test
+from scipy.stats import permutation_test, ttest_1samp
 
 from judge.measure.compare import compare
-from judge.nightly.gate import Change, changes, could_hide, decide, one_sided, too_few
+from judge.nightly.gate import Change, changes, could_hide, decide, detectable, one_sided, too_few
 from judge.nightly.rules import Rules
 from tests.measure.tables import NAN, tabled
 
@@ -143,3 +143,29 @@ def test_what_could_be_hidden_is_said() -> None:
     rows = decide([hidden, sure], (), RULES)
     (said,) = could_hide(rows, RULES.min_drop)
     assert "could hide a drop of up to 0.010" in said
+
+
+def test_the_detectable_drop_is_worked_by_hand() -> None:
+    # Differences -.1, .1, -.1, .1: sd = sqrt(.04 / 3) = .115470; t(.95, 3) = 2.353363, t(.8, 3) = .978472;
+    # so 3.331835 * .115470 / 2 = .192364.
+    scores = tabled([[0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.6]])
+    (same,) = changes(compare(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    assert same.sd == pytest.approx(0.115470, abs=1e-6)
+    assert detectable(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
+    # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
+    rows = decide([same, replace(same, engine="other")], (), Rules(alpha=0.1))
+    assert [row.detectable for row in rows] == pytest.approx([0.192364] * 2, abs=1e-6)
+    # No smaller than a drop that the gate ignores, and unknown for one query and for an engine that broke.
+    assert detectable(replace(same, sd=0.0), 0.05, 0.005) == 0.005
+    assert detectable(replace(same, n=1, sd=None), 0.05, 0.005) is None
+    assert [row.detectable for row in decide([same], ["bing"], RULES)] == [None]
+
+
+def test_four_of_five_drops_of_the_detectable_size_are_found() -> None:
+    rng = np.random.default_rng(7)
+    change = replace(CHANGE, n=120, sd=0.2)
+    drop = detectable(change, 0.01 / 6, 0.005)
+    assert drop is not None
+    nights = rng.normal(-drop, 0.2, (4_000, 120))
+    p = np.asarray(ttest_1samp(nights, 0.0, axis=1, alternative="less").pvalue)
+    assert 0.77 < np.mean(p < 0.01 / 6) < 0.83

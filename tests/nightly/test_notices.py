@@ -40,6 +40,25 @@ def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> Non
     ]
 
 
+def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_change() -> None:
+    rows = [
+        row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
+        row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
+        row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
+    ]
+    fine = night("2026-05-20", gate={**regression()["gate"], "rows": rows})
+    said = [plain(line) for line in notice(fine).lines]
+    assert said[:4] == [
+        "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
+        "a drop of AP@10 under about 0.041 or of sDCG@10 under about 0.021 would not have been detected with"
+        " these 120 queries (power 80 %)",
+        "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002) against the baseline",
+        "baidu: AP@10 0.570 (+0.000) against the baseline",
+    ]
+    # A record of an older version does not have the figure.
+    assert "would not have been detected" not in str(notice(night("2026-05-20")).lines)
+
+
 def test_a_night_that_blames_nobody_says_why() -> None:
     told = notice(drift())
     assert told.title == "judge 2026-05-09: judge drift"
@@ -65,6 +84,15 @@ def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp
     )
     lines = notices.write(tmp_path, down, {})
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_calls_that_a_kill_left_open_are_a_range() -> None:
+    record = night("2026-05-20")
+    record["paid"] |= {"calls": 450, "lost": 25}
+    assert notice(record).lines[-1] == (
+        "this night paid for 425 to 450 calls (25 of them were under way when a start was killed and may not"
+        " have been sent), canaries included: $0.0412"
+    )
 
 
 def test_a_regression_says_what_else_is_wrong() -> None:

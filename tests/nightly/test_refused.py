@@ -63,7 +63,7 @@ def test_a_damaged_baseline_says_how_to_mend_it(small: World, damaged: str) -> N
         flow.shown_baseline(small.nights)
     for said in (refused(small), str(shown.value)):
         assert str(pointer) in said
-        assert f"set the baseline again: judge baseline set RUN --folder {small.nights}" in said
+        assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in said
 
 
 def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small: World) -> None:
@@ -74,4 +74,4 @@ def test_a_baseline_that_lost_a_file_says_how_to_mend_it(small: World) -> None:
             lost.unlink()
         else:
             lost.write_text(text)
-        assert "set the baseline again: judge baseline set RUN" in refused(small)
+        assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in refused(small)

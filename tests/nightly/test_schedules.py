@@ -6,6 +6,7 @@ import subprocess
 import sys
 from configparser import RawConfigParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,7 @@ def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:
 @pytest.mark.usefixtures("here")
 def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
     yaml = pytest.importorskip("yaml")
+    Path("my: judge.toml").write_text('model = "lexical"\ndata = "data.jsonl"\n', encoding="utf-8")
     found = yaml.safe_load(schedule("github", Path("my: judge.toml")))
     # YAML 1.1 reads the key `on` as true.
     assert found[True]["schedule"] == [{"cron": "30 18 * * *"}]
@@ -78,6 +80,7 @@ def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("here")
 def test_every_place_is_filled_in(kind: str) -> None:
+    Path("judge.toml").write_text('model = "lexical"\ndata = "data.jsonl"\n', encoding="utf-8")
     text = schedule(kind, Path("judge.toml")).replace("${{", "").replace("}}", "")
     assert "{" not in text
 
@@ -87,3 +90,81 @@ def test_an_unknown_kind_and_a_path_that_breaks_the_line_are_refused() -> None:
         schedule("launchd", Path("judge.toml"))
     with pytest.raises(InputError, match="control character"):
         schedule("cron", Path("a\n* * * * * rm"))
+
+
+WHOLE = """
+model = "openai:a"
+panel = ["dashscope:b", "langchain:anthropic:c", "openai:d@http://10.0.0.1/v1"]
+store = "store/verdicts.sqlite"
+[collect]
+queries = "queries.tsv"
+engine = ["searxng", "brave", "http:mine", "langchain:GoogleSerperAPIWrapper"]
+[collect.engines.mine]
+url = "https://search.example/api?q={query}"
+key = "MINE_KEY"
+results = "items"
+[nightly]
+folder = "our nights"
+webhook = { kind = "dingtalk", url_env = "DING_URL", secret_env = "DING_SECRET" }
+"""
+
+
+def steps_of(toml: str) -> tuple[list[dict[str, Any]], str]:
+    """The steps of the workflow for judge.toml, read by a parser of YAML, and the whole text."""
+    yaml = pytest.importorskip("yaml")
+    Path("judge.toml").write_text(toml, encoding="utf-8")
+    text = schedule("github", Path("judge.toml"))
+    return yaml.safe_load(text)["jobs"]["nightly"]["steps"], text
+
+
+@pytest.mark.usefixtures("here")
+def test_the_workflow_names_the_secrets_packages_and_files_that_judge_toml_asks_for() -> None:
+    steps, text = steps_of(WHOLE)
+    (night,) = [step for step in steps if step.get("run", "").startswith("judge ")]
+    names = [
+        "OPENAI_API_KEY", "DASHSCOPE_API_KEY", "ANTHROPIC_API_KEY",
+        "SEARXNG_URL", "BRAVE_SEARCH_API_KEY", "MINE_KEY", "SERPER_API_KEY", "DING_URL", "DING_SECRET",
+    ]  # fmt: skip
+    secrets = {name: f"${{{{ secrets.{name} }}}}" for name in names}
+    assert night["env"] == {"TOML": "judge.toml", **secrets}
+    assert f"Set these secrets in that repository, and nothing else: {', '.join(names)}." in text
+    assert [step["run"] for step in steps if "pip" in step.get("run", "")] == [
+        'pip install "search-judge[dashscope,langchain]"'
+    ]
+    paths = [step["with"]["path"].splitlines() for step in steps if "path" in step.get("with", {})]
+    assert paths == [
+        ["our nights", "store/verdicts.sqlite"],
+        ["our nights", "store/verdicts.sqlite"],
+        [
+            "our nights/trend.html",
+            *(f"our nights/*/{name}" for name in ("report.html", "night.json", "summary.md", "junit.xml")),
+        ],
+    ]
+    assert "vars." not in text
+
+
+@pytest.mark.usefixtures("here")
+def test_a_workflow_without_keys_sets_none_and_an_address_of_this_machine_is_a_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps, text = steps_of('model = "lexical"\ndata = "data.parquet"\n')
+    assert [step["env"] for step in steps if "env" in step] == [{"TOML": "judge.toml"}]
+    assert "nothing else: none." in text
+    assert 'pip install "search-judge[parquet]"' in [step.get("run") for step in steps]
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://proxy.example/v1")
+    for base_url, names in (
+        ("", {"OPENAI_API_KEY", "OPENAI_BASE_URL"}),
+        ("https://a/v1", {"OPENAI_API_KEY"}),
+    ):
+        line = f'base_url = "{base_url}"\n' if base_url else ""
+        steps, text = steps_of(f'model = "openai:a"\ndata = "data.jsonl"\n{line}')
+        assert [set(step["env"]) - {"TOML"} for step in steps if "env" in step] == [names]
+        assert "proxy.example" not in text
+
+
+@pytest.mark.usefixtures("here")
+def test_a_workflow_needs_a_judge_toml_that_is_right() -> None:
+    with pytest.raises(InputError, match="no such file"):
+        schedule("github", Path("missing.toml"))
+    with pytest.raises(InputError, match="'MY KEY' is no name of an environment variable"):
+        steps_of(WHOLE.replace("MINE_KEY", "MY KEY"))

@@ -99,6 +99,8 @@ def _lines(night: Row) -> Iterator[str]:
     yield from map(decided, rows(night, "improvement"))
     if night["status"] == "fine":
         yield _all_fine(night)
+        yield from _describe_power(night)
+        yield from _describe_engines(night)
     if night["canaries"]:
         yield _canaries(night["canaries"])
     if night["coverage"] is not None:
@@ -116,6 +118,30 @@ def _all_fine(night: Row) -> str:
         f"no drop was found from the baseline {isolated(str((night['baseline'] or {}).get('name')))}:"
         f" {counted(len(gate.get('rows', ())), 'comparison')} by {', '.join(gate.get('measures', ()))}"
     )
+
+
+def _describe_power(night: Row) -> Iterator[str]:
+    """How large a drop the comparisons of a fine night could have missed; older records do not say."""
+    rows = [row for row in (night["gate"] or {}).get("rows", ()) if row.get("detectable") is not None]
+    if not rows:
+        return
+    drops: dict[str, float] = {}
+    for row in rows:
+        drops[row["measure"]] = max(drops.get(row["measure"], 0.0), row["detectable"])
+    of_measures = " or ".join(f"of {measure} under about {fixed(drop)}" for measure, drop in drops.items())
+    queries = counted(min(row["n"] for row in rows), "query", "queries")
+    yield f"a drop {of_measures} would not have been detected with these {queries} (power 80 %)"
+
+
+def _describe_engines(night: Row) -> Iterator[str]:
+    """A line an engine: its scores tonight, each with the change from the baseline."""
+    engines: dict[str, list[str]] = {}
+    for row in (night["gate"] or {}).get("rows", ()):
+        if row["change"] is not None:
+            score = f"{row['measure']} {fixed(row['tonight'])} ({_signed(row['change'])})"
+            engines.setdefault(row["engine"], []).append(score)
+    for engine, scores in engines.items():
+        yield f"{isolated(engine)}: {', '.join(scores)} against the baseline"
 
 
 def _canaries(found: Row) -> str:
@@ -138,7 +164,11 @@ def _failures(failures: Mapping[str, int]) -> str:
 def _paid(paid: Row) -> str:
     """What the night itself paid: verdicts of nights before cost nothing again."""
     money = "price unknown" if paid["usd"] is None else f"${paid['usd']:.4f}"
-    return f"this night paid for {counted(paid['calls'], 'call')}, canaries included: {money}"
+    calls, lost = counted(paid["calls"], "call"), paid.get("lost", 0)
+    if lost:
+        started = f"{lost:,} of them were under way when a start was killed and may not have been sent"
+        calls = f"{paid['calls'] - lost:,} to {calls} ({started})"
+    return f"this night paid for {calls}, canaries included: {money}"
 
 
 def _sentence(text: str) -> str:

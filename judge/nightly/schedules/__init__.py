@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
 from judge.errors import InputError
+from judge.nightly.schedules.needs import read_needs
 from judge.report.rundir import dump
 
+#: The files of a night that GitHub keeps.
+_ARTIFACTS = ("report.html", "night.json", "summary.md", "junit.xml")
 KINDS = ("cron", "systemd", "github")
 
 
 def schedule(kind: str, toml: Path) -> str:
     """The file that makes a machine run `judge nightly` with `toml` every night, ready to be installed.
 
-    It names this Python and this folder. Raises InputError when `kind` is none of `KINDS`, or when a line
-    break in a path would break the file.
+    It names this Python and this folder; the workflow of GitHub names the secrets, the package and the
+    folders that `toml` asks for. Raises InputError when `kind` is none of `KINDS`, when `toml` is wrong, or
+    when a line break in a path would break the file.
     """
     if kind not in KINDS:
         raise InputError(f"--print-schedule is {kind!r}; it is {', '.join(KINDS)}")
@@ -39,10 +44,34 @@ def schedule(kind: str, toml: Path) -> str:
         "unit_command": " ".join(map(_unit, words)),
         # A string of JSON is one of YAML, too.
         "yaml_toml": dump(str(toml)),
+        **(_github(toml) if kind == "github" else {}),
     }
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
+
+
+def _github(toml: Path) -> dict[str, str]:
+    """What the workflow takes from judge.toml."""
+    needs = read_needs(toml)
+    nights = needs.nights
+    if not nights.isprintable() or not needs.store.isprintable():
+        raise InputError(f"{toml}: a path with a control character can't stand in a schedule")
+    extras = f"[{','.join(needs.extras)}]" if needs.extras else ""
+    artifacts = ("trend.html", *(f"*/{name}" for name in _ARTIFACTS))
+    secrets = "".join(f"          {name}: ${{{{ secrets.{name} }}}}\n" for name in needs.variables)
+    return {
+        "secrets": ", ".join(needs.variables) or "none",
+        "secret_env": secrets,
+        "package": f'"search-judge{extras}"',
+        "cached": _block((nights, *filter(None, [needs.store]))),
+        "artifacts": _block(f"{nights}/{name}" for name in artifacts),
+    }
+
+
+def _block(lines: Iterable[str]) -> str:
+    """The lines of a block of YAML under a key of a step's `with`."""
+    return "\n".join(f"            {line}" for line in lines)
 
 
 def _cron(word: str) -> str:
