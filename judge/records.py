@@ -185,6 +185,20 @@ class Usage:
     reasoning_tokens: int = 0
 
 
+#: Finish reasons of an answer that the model ended itself. After any other reason (`length`,
+#: `max_tokens`, `abort`, `network_error`, or a new one) the answer may be incomplete.
+_COMPLETE = frozenset(
+    ("stop stop_sequence end_turn end_of_turn eos eos_token endoftext end normal null none").split()
+    + ("complete completed finish finished done success").split()
+    + ["tool_calls", "tool_call", "tool_use", "function_call", ""]
+)
+
+
+def is_whole(finish_reason: str | None) -> bool:
+    """Return True when the model ended its answer itself, or the server gives no finish reason."""
+    return finish_reason is None or finish_reason.casefold() in _COMPLETE
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """What a model answered: the final text only, never its reasoning.

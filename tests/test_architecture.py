@@ -20,8 +20,9 @@ ROOMS = {
     "config": {"records", "errors", "tomlfile"},
     "dataset": {"records", "errors", "han"},
     "models": {"records", "errors", "han"},
+    "parsing": {"records", "errors"},
     "measure": {"records", "errors", "tokens"},
-    "assess": {"records", "errors", "tokens", "models"},
+    "assess": {"records", "errors", "tokens", "models", "parsing"},
     "report": {"records", "errors", "lock", "measure", "dataset"},
     "collect": {"records", "errors", "lock", "tomlfile", "config", "dataset", "models", "assess", "report"},
     "annotate": {"records", "errors", "lock", "measure", "dataset", "report"},
@@ -37,7 +38,7 @@ ROOMS["nightly"] = {*ROOMS} - {"annotate", "example", "selftest"}
 ROOMS["api"] = {"pipeline", "finished", "config", "report", "assess", "errors", "records"}
 ROOMS["commands"] = {*ROOMS}
 ROOMS["cli"] = {"commands", "identity", "models", "errors"}
-ROOMS["integrations"] = {*ROOMS["setup"], "setup"}
+ROOMS["integrations"] = {*ROOMS["setup"], "setup", "parsing"}
 ROOMS["__init__"] = {"api", "config", "errors", "records", "report"}
 ROOMS["__main__"] = {"cli"}
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from judge.assess.desk import Seat
 from judge.assess.prompt import Prompts
 from judge.assess.store import Source, Stored, plain
-from judge.assess.verdict import read
+from judge.parsing.verdict import parse_verdict
 from judge.errors import AccountRefused, CallError, Unreadable
 from judge.models import Model
 from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
@@ -121,7 +121,7 @@ class Assessor:
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """What the model says when it is asked; raises Unreadable, and what `complete` raises."""
         completion = await complete()
-        return read(completion.text, self.scale, completion.finish_reason)
+        return parse_verdict(completion.text, self.scale, completion.finish_reason)
 
     def _oddities(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
         flags = []

@@ -21,7 +21,7 @@ from deepeval.test_case import LLMTestCase
 
 from judge.assess.assessor import Assessor
 from judge.assess.prompt import load
-from judge.assess.reading.final_answer import final_answer
+from judge.parsing.final_answer import extract_final_answer
 from judge.errors import JudgeError, Unreadable
 from judge.models import Model
 from judge.records import BINARY, Completion, Prompt, Verdict
@@ -99,7 +99,7 @@ class _Asked(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
     async def a_generate(self, prompt: str) -> str:
         try:
             completion = await self._complete()
-            return final_answer(completion.text, cut=completion.finish_reason == "length")
+            return extract_final_answer(completion.text, cut=completion.finish_reason == "length")
         except JudgeError as fault:
             self.fault = fault
             raise

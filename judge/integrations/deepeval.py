@@ -18,7 +18,7 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 from pydantic import BaseModel, ValidationError
 
-from judge.assess.reading.final_answer import final_answer
+from judge.parsing.final_answer import extract_final_answer
 from judge.config import Config
 from judge.errors import InputError, JudgeError, Unreadable
 from judge.integrations.office import Judged, Office, Room
@@ -201,7 +201,7 @@ def _prompt(text: str, schema: type[BaseModel] | None) -> Prompt:
 
 
 def _fitted(reply: str, schema: type[_Schema] | None, *, cut: bool) -> str | _Schema:
-    answer = final_answer(reply, cut=cut)
+    answer = extract_final_answer(reply, cut=cut)
     if schema is None:
         return answer
     try:

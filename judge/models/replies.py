@@ -9,31 +9,12 @@ from typing import Any
 
 from judge.errors import Declined
 from judge.models.faults import Fault, shorten, transport
-from judge.records import Completion, Prompt, Usage
+from judge.records import Completion, Prompt, Usage, is_whole
 
 #: Types of content parts that are not the final answer.
 REASONING = frozenset({"reasoning", "thinking"})
 #: A count beyond this is a slip of the server, and more than a database's integers hold.
 MOST_TOKENS = 2**53
-#: How providers say that the model ended its answer itself. Any other reason stands for an answer that
-#: may have gone on: `length`, `max_tokens`, `abort`, `network_error`, and the next one that a server invents.
-_ENDED = frozenset(
-    (
-        *(
-            "stop",
-            "stop_sequence",
-            "end_turn",
-            "end_of_turn",
-            "eos",
-            "eos_token",
-            "endoftext",
-            "end",
-            "normal",
-        ),
-        *("complete", "completed", "finish", "finished", "done", "success", "null", "none", ""),
-        *("tool_calls", "tool_call", "tool_use", "function_call"),
-    )
-)
 #: How providers say that a filter ended the answer; what did arrive is not the model's verdict.
 _FILTERED = re.compile(
     r"filter|sensitiv|refus|safety|prohibit|block|spii|recitation|guardrail|moderat|inspection|toxic|policy|unsafe"
@@ -87,11 +68,6 @@ def complete(
         usage=billed,
         request_id=str(request_id) if request_id else None,
     )
-
-
-def is_whole(finish_reason: str | None) -> bool:
-    """True when the model ended its answer itself, as far as the server's word for it tells."""
-    return finish_reason is None or finish_reason.casefold() in _ENDED
 
 
 def refuse(finish_reason: str | None, refusal: object, usage: Usage | None = None) -> None:

@@ -20,10 +20,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 
-from judge.assess.verdict import read
+from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
 from judge.records import BINARY, GRADED
-from tests.assess.reply_fuzz import make, outcome
+from tests.parsing.reply_fuzz import make, outcome
 
 #: The share of recoverable replies that must be read, and the seconds of CPU that one may take.
 LEAST_READ, SLOWEST = 0.75, 0.1
@@ -122,7 +122,7 @@ def slowest_of_long() -> float:
             text = text.replace('"grade": 1', '"verdict": "yes"')[:_LONG]
         started = time.thread_time()
         with suppress(Unreadable):
-            read(text, scale)
+            parse_verdict(text, scale)
         slowest = max(slowest, time.thread_time() - started)
     return slowest
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from judge.assess.verdict import read
+from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
 from judge.records import BINARY, GRADED, Scale
-from tests.assess.reply_asides import BORROWED, DISOWNED, FOREIGN_KEYS, LEADS, OPPOSED
+from tests.parsing.reply_asides import BORROWED, DISOWNED, FOREIGN_KEYS, LEADS, OPPOSED
 
 GRADE = '{"reason": "names the dosage", "grade": 2}'
 VERDICT = '{"reason": "names the dosage", "verdict": "no"}'
@@ -51,7 +51,7 @@ EXPLAINED = (
 def kind(text: str, *, graded: bool = True) -> str:
     """The kind of refusal that reading ends with."""
     with pytest.raises(Unreadable) as caught:
-        read(text, GRADED if graded else BINARY)
+        parse_verdict(text, GRADED if graded else BINARY)
     return caught.value.kind
 
 
@@ -66,7 +66,7 @@ def test_a_quoted_object_is_no_answer(form: str) -> None:
 @pytest.mark.parametrize("form", BORROWED)
 def test_the_answer_behind_a_quoted_object_counts_when_both_agree(form: str) -> None:
     try:
-        found: int | None = read(form.replace("%s", GRADE) + f"\n\nMy answer:\n{GRADE}", GRADED).grade
+        found: int | None = parse_verdict(form.replace("%s", GRADE) + f"\n\nMy answer:\n{GRADE}", GRADED).grade
     except Unreadable:
         found = None
     assert found in (2, None)
@@ -82,13 +82,13 @@ def test_an_object_that_is_taken_back_is_no_answer(words: str) -> None:
 @pytest.mark.parametrize("lead", [*LEADS, *PROSE])
 @pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```"])
 def test_an_object_that_prose_leads_to_is_the_answer(lead: str, fence: str) -> None:
-    assert read(lead + fence.format(GRADE), GRADED).grade == 2
-    assert read(lead + fence.format(VERDICT), BINARY).grade == 0
+    assert parse_verdict(lead + fence.format(GRADE), GRADED).grade == 2
+    assert parse_verdict(lead + fence.format(VERDICT), BINARY).grade == 0
 
 
 @pytest.mark.parametrize("words", EXPLAINED)
 def test_an_explanation_behind_an_object_changes_nothing(words: str) -> None:
-    assert read(GRADE + words, GRADED).grade == 2
+    assert parse_verdict(GRADE + words, GRADED).grade == 2
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_may_have_another_last_word_is_refused(text: str) -> None:
     ],
 )
 def test_members_that_leave_no_doubt_are_read(text: str) -> None:
-    assert read(text, GRADED).grade == 2
+    assert parse_verdict(text, GRADED).grade == 2
 
 
 @pytest.mark.parametrize("key", FOREIGN_KEYS)
@@ -139,7 +139,7 @@ def test_a_verdict_under_a_foreign_key_is_no_answer(key: str) -> None:
     "key", ["result", "Final_Answer", "output", "verdict", "arguments", "结果", "最终判断"]
 )
 def test_a_verdict_under_a_key_that_names_the_answer_is_read(key: str) -> None:
-    assert read(f'{{"{key}": {GRADE}}}', GRADED).grade == 2
+    assert parse_verdict(f'{{"{key}": {GRADE}}}', GRADED).grade == 2
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ def test_members_that_contradict_the_value_are_refused(grade: int, member: str) 
 def test_members_that_agree_with_the_value_are_read(grade: int) -> None:
     agreeing = OPPOSED["high"] if grade == 0 else OPPOSED["low"][:-1]
     for member in (*agreeing, f'"score": {grade}', '"score": 0.87', '"rating": 85', '"label": "unsure"'):
-        assert read(f'{{"grade": {grade}, {member}}}', GRADED).grade == grade
+        assert parse_verdict(f'{{"grade": {grade}, {member}}}', GRADED).grade == grade
 
 
 def test_verdicts_and_relevance_must_not_differ() -> None:
     assert kind('{"relevant": "yes", "verdict": "no"}', graded=False) == "ambiguous"
-    assert read('{"relevant": "no", "verdict": "no"}', BINARY).grade == 0
+    assert parse_verdict('{"relevant": "no", "verdict": "no"}', BINARY).grade == 0
 
 
 @pytest.mark.parametrize(
@@ -188,4 +188,4 @@ def test_verdicts_and_relevance_must_not_differ() -> None:
 def test_what_may_have_gone_on_otherwise_is_refused(text: str, scale: Scale, finish_reason: str) -> None:
     """A comma that could become a decimal one, a verdict behind the last quotation mark, a quotation."""
     with pytest.raises(Unreadable):
-        read(text, scale, finish_reason)
+        parse_verdict(text, scale, finish_reason)

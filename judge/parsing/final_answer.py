@@ -1,11 +1,11 @@
-"""Owns what part of a reply is the answer: thinking, in any dialect, is dropped before it can count."""
+"""The final answer of a reply: the text behind its thinking, in the forms that models use."""
 
 from __future__ import annotations
 
 import re
 
-from judge.assess.reading.lenient_json import Scan, flatten, is_strict, scan
-from judge.assess.reading.wording import ANY_KEY, QUOTED_KEY
+from judge.parsing.tolerant_json import Scan, flatten, is_strict, scan
+from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES
 from judge.errors import Unreadable
 
 _TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
@@ -33,33 +33,34 @@ _TRAILING = re.compile(rf"{_CONTROL}+\Z", re.IGNORECASE)
 _JSON_FIRST = re.compile(
     rf"(?:(?:```|~~~)\w{{0,10}}\s{{0,8}})?(?:[{{｛]|(?:{ANY_KEY})\s?[:：=])", re.IGNORECASE
 )
+_ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}:")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
-_MAX_CHARS, _MAX_SOUND = 60_000, 200_000
+_MAX_CHARS, MAX_SOUND_CHARS = 60_000, 200_000
 
 
-def final_answer(text: str, *, cut: bool) -> str:
-    """The part of a reply behind its thinking, without blanks and control tokens around it.
+def extract_final_answer(text: str, *, cut: bool) -> str:
+    """Return the part of a reply behind its thinking, without blanks and control tokens around it.
 
     Raises Unreadable: `empty` when nothing is left, `truncated` when the thinking never ends or the
     reply was `cut` after it, `malformed` when marks of thinking leave the answer's place uncertain.
     """
-    reply = _bare(text)
+    reply = _strip_control_tokens(text)
     rest = _behind_thinking_blocks(reply)
-    if len(rest) > _MAX_CHARS and not (len(rest) <= _MAX_SOUND and is_strict(rest)):
+    if len(rest) > _MAX_CHARS and not (len(rest) <= MAX_SOUND_CHARS and is_strict(rest)):
         raise Unreadable("malformed", f"an answer of {len(rest)} characters is no verdict")
-    found = scan(rest)
-    start = _thinking_end(rest, found)
+    objects = scan(rest)
+    start = _thinking_end(rest, objects)
     answer = rest[start:]
-    if _marks(_OPENER, answer, scan(answer) if start else found, len(answer)):
+    if _marks(_OPENER, answer, scan(answer) if start else objects, len(answer)):
         raise Unreadable("truncated", "the reply starts thinking and never stops")
-    answer = _bare(answer)
+    answer = _strip_control_tokens(answer)
     if not answer or (cut and answer != reply):
         raise Unreadable("truncated" if cut else "empty", "the reply holds no whole answer")
     return answer
 
 
-def _bare(text: str) -> str:
-    """The text without blanks and control tokens at its ends."""
+def _strip_control_tokens(text: str) -> str:
+    """Return the text without blanks and control tokens at its ends."""
     text = text.strip(_BLANKS)
     for _ in range(4):
         before = len(text)
@@ -74,7 +75,7 @@ def _bare(text: str) -> str:
 
 
 def _behind_thinking_blocks(text: str) -> str:
-    """The text behind the thinking blocks that it begins with."""
+    """Return the text behind the thinking blocks that it begins with."""
     position = 0
     while opener := _OPENER.match(text, position):
         closer = _CLOSER.search(text, opener.end())
@@ -86,10 +87,10 @@ def _behind_thinking_blocks(text: str) -> str:
     return text[position:]
 
 
-def _thinking_end(text: str, found: Scan) -> int:
-    """Where the answer begins: behind the last closing mark that is no part of an object's string."""
-    end = len(text) if found.broken is None else found.broken
-    closers, openers = _marks(_CLOSER, text, found, end), _marks(_OPENER, text, found, end)
+def _thinking_end(text: str, objects: Scan) -> int:
+    """Return where the answer begins: behind the last closing mark that is no part of an object's string."""
+    end = len(text) if objects.broken is None else objects.broken
+    closers, openers = _marks(_CLOSER, text, objects, end), _marks(_OPENER, text, objects, end)
     closers += list(_CLOSER.finditer(text, end))
     if not closers:
         return 0
@@ -97,8 +98,10 @@ def _thinking_end(text: str, found: Scan) -> int:
     thought = text[: last.start()]
     in_block = any(opener.start() < last.start() for opener in openers)
     # Thinking whose opening mark was in the prompt holds no answer of its own, nor begins with one.
-    if not in_block and (_JSON_FIRST.match(text) or _marks(QUOTED_KEY, text, found, min(end, last.start()))):
+    if not in_block and (_JSON_FIRST.match(text) or _marks(QUOTED_KEY, text, objects, min(end, last.start()))):
         raise Unreadable("malformed", "a closing mark of thinking follows an object")
+    if in_block and _ANY_QUOTED_KEY.search(flatten(text[: openers[0].start()])):
+        raise Unreadable("malformed", "thinking stands inside a damaged object")
     broken = flatten(thought[end:])
     if broken.count("{") > broken.count("}") and not _still_open(openers, closers, end):
         raise Unreadable("malformed", "a closing mark of thinking stands inside a damaged object")
@@ -106,11 +109,11 @@ def _thinking_end(text: str, found: Scan) -> int:
 
 
 def _still_open(openers: list[re.Match[str]], closers: list[re.Match[str]], position: int) -> bool:
-    """True when a position lies inside a block of thinking."""
+    """Return True when a position lies inside a block of thinking."""
     last_opener = max((mark.start() for mark in openers if mark.start() < position), default=-1)
     return last_opener > max((mark.start() for mark in closers if mark.start() < position), default=-1)
 
 
-def _marks(mark: re.Pattern[str], text: str, found: Scan, end: int) -> list[re.Match[str]]:
-    """The marks outside the objects, up to `end`."""
-    return [match for start, stop in found.gaps(end) for match in mark.finditer(text, start, stop)]
+def _marks(mark: re.Pattern[str], text: str, objects: Scan, end: int) -> list[re.Match[str]]:
+    """Return the marks outside the objects, up to `end`."""
+    return [match for start, stop in objects.gaps(end) for match in mark.finditer(text, start, stop)]

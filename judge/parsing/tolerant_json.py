@@ -1,8 +1,8 @@
-"""Owns a tolerant JSON reader: it forgives how an object is written, never what it says.
+"""A tolerant JSON reader.
 
-Forgiven are quote styles, full-width punctuation, raw line breaks in strings, trailing commas, bare
+It accepts any quote style, full-width punctuation, raw line breaks in strings, trailing commas, bare
 words and missing closers at the end of the text. Every string must still end where the grammar
-wants it to end: an object in which a quote stands at the wrong place is not read here at all.
+wants it to end: an object in which a quote stands at the wrong place is not read here.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Node = Text | Object | list["Node"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ObjectSpan:
     """An object and where it stands in the text."""
 
     object: Object
@@ -73,14 +73,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A text taken apart: its readable objects, and where reading broke off (None: nowhere)."""
+    """The readable objects of a text, and where reading broke off (None: nowhere)."""
 
-    objects: tuple[Found, ...]
+    objects: tuple[ObjectSpan, ...]
     broken: int | None
 
     def gaps(self, size: int) -> list[tuple[int, int]]:
-        """The stretches of a text of `size` characters before, between and after the objects."""
-        edges = [0, *(edge for found in self.objects for edge in (found.start, found.end)), size]
+        """Return the stretches of a text of `size` characters before, between and after the objects."""
+        edges = [0, *(edge for span in self.objects for edge in (span.start, span.end)), size]
         return list(zip(edges[::2], edges[1::2], strict=True))
 
 
@@ -89,12 +89,12 @@ class _Broken(Exception):
 
 
 def flatten(text: str) -> str:
-    """The text with full-width ASCII as ASCII; as long as before, character by character."""
+    """Return the text with full-width ASCII as ASCII; every character keeps its position."""
     return text.translate(_FULLWIDTH) if _ANY_FULLWIDTH.search(text) else text
 
 
 def unescape(text: str) -> str:
-    """The text with JSON's backslash escapes resolved; unknown escapes and lone surrogates stay."""
+    """Return the text with JSON's backslash escapes resolved; unknown escapes and lone surrogates stay."""
     if "\\" not in text:
         return text
     plain = _ESCAPE.sub(_escaped, text)
@@ -107,7 +107,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def is_strict(text: str) -> bool:
-    """True when the standard's own grammar reads the text as it is."""
+    """Return True when the standard JSON grammar reads the text as it is."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -116,14 +116,14 @@ def is_strict(text: str) -> bool:
 
 
 def without_prose_braces(flat: str) -> str:
-    """The text less the braces that only group words, as in "the set {1, 2}"."""
+    """Return the text without the braces that only group words, as in "the set {1, 2}"."""
     return _PROSE_BRACES.sub(" ", flat)
 
 
 def scan(text: str) -> Scan:
-    """Every object of a text from left to right, up to the first one that cannot be read."""
+    """Return the objects of a text from left to right, up to the first one that cannot be read."""
     reader = _Reader(text)
-    found: list[Found] = []
+    spans: list[ObjectSpan] = []
     position = 0
     while (brace := reader.flat.find("{", position)) >= 0:
         try:
@@ -133,22 +133,13 @@ def scan(text: str) -> Scan:
                 continue
             node, position = reader.members(brace + 1, 0)
         except _Broken:
-            return Scan(tuple(found), brace)
-        found.append(Found(node, brace, position))
-    return Scan(tuple(found), None)
-
-
-def rest_of_object(text: str, start: int) -> Found | None:
-    """The members from `start`, where a key stands, to the end of their object; None if unreadable."""
-    try:
-        node, end = _Reader(text).members(start, 0)
-    except _Broken:
-        return None
-    return Found(node, start, end)
+            return Scan(tuple(spans), brace)
+        spans.append(ObjectSpan(node, brace, position))
+    return Scan(tuple(spans), None)
 
 
 class _Reader:
-    """Reads one text; every method takes a position and gives what stands there and where it ends."""
+    """Reads one text. Each method takes a position and returns what stands there and where it ends."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -156,7 +147,7 @@ class _Reader:
         self._nodes = 0
 
     def count(self) -> None:
-        """Counts one thing read; breaks off when a text holds more than any reply would."""
+        """Count one node; stop when a text holds more nodes than a reply would."""
         self._nodes += 1
         if self._nodes > _MAX_NODES:
             raise _Broken
@@ -166,7 +157,7 @@ class _Reader:
         return match.end() if match else position
 
     def members(self, position: int, depth: int) -> tuple[Object, int]:
-        """The members of an object whose brace is already open."""
+        """Return the members of an object whose brace is already open."""
         pairs: list[tuple[str, Node]] = []
         while True:
             position = self.skip(position)
@@ -201,7 +192,7 @@ class _Reader:
                 return items, position
 
     def _delimiter(self, position: int, value: Node, closer: str) -> tuple[int, bool]:
-        """Behind a value: the position past a comma or at the closer, and whether the text ended."""
+        """Return the position past the comma or at the closer behind a value, and whether the text ended."""
         after = self.skip(position)
         if self.flat.startswith(",", after):
             return after + 1, False

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from judge.assess.verdict import read
+from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
 from judge.records import BINARY
-from tests.assess import reply_asides as asides
-from tests.assess import reply_words as words
-from tests.assess.reply import CLOSE, OPEN, Case, Reply
+from tests.parsing import reply_asides as asides
+from tests.parsing import reply_words as words
+from tests.parsing.reply import CLOSE, OPEN, Case, Reply
 
 
 def plain(reply: Reply) -> None:
@@ -68,8 +68,12 @@ def exotic(reply: Reply) -> None:
         other=reply.spelled(reply.other), reason_label=reply.rng.choice(("Reason", "理由")),
     )  # fmt: skip
     reply.exotic, reply.recoverable = True, False
+    off_scale = reply.truth is None
     if "{other}" in form:
         reply.spoil()
+    if off_scale and form == words.LABELLED_LAST:
+        # The first line states nothing, so the labelled last line is the answer.
+        reply.truth = reply.other
 
 
 def fence(reply: Reply) -> None:
@@ -260,7 +264,7 @@ def make(seed: str) -> Case:
 def outcome(case: Case) -> str:
     """What reading makes of a case: `right`, `refused` or `wrong`."""
     try:
-        verdict = read(case.text, case.scale, case.finish_reason)
+        verdict = parse_verdict(case.text, case.scale, case.finish_reason)
     except Unreadable:
         return "refused"
     return "right" if verdict.grade == case.truth else "wrong"

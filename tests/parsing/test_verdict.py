@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.assess.verdict import MAX_REASON, read
+from judge.parsing.verdict import MAX_REASON, parse_verdict
 from judge.errors import Unreadable
 from judge.records import BINARY, GRADED, Scale
 
@@ -35,7 +35,7 @@ def text_of(record: dict[str, Any]) -> str:
 def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
     with pytest.raises(Unreadable) as caught:
-        read(text, scale, finish_reason)
+        parse_verdict(text, scale, finish_reason)
     return caught.value.kind
 
 
@@ -48,7 +48,7 @@ def test_sample_reply(record: dict[str, Any]) -> None:
         return
     value = YES_NO.get(expected["value"], expected["value"])
     try:
-        verdict = read(text, scale, record["finish_reason"])
+        verdict = parse_verdict(text, scale, record["finish_reason"])
     except Unreadable:
         assert expected["class"] == "may_parse"
         return
@@ -68,7 +68,6 @@ def test_several_verdicts_for_one_snippet_are_refused(record: dict[str, Any]) ->
         ('{"grade": 1}', BINARY),
         ('{"verdict": 2}', GRADED),
         ('{"reason": "r"}', BINARY),
-        ('{"score": 3}', GRADED),
         ('{"upgrade": 3}', GRADED),
         ("{}", BINARY),
         ('{"error": {"code": 503}}', GRADED),
@@ -82,7 +81,7 @@ def test_only_the_key_of_the_scale_counts(text: str, scale: Scale) -> None:
 
 def test_both_keys_are_told_apart_by_the_scale() -> None:
     reply = '{"reason": "r", "verdict": "yes", "grade": 3}'
-    assert (read(reply, BINARY).grade, read(reply, GRADED).grade) == (1, 3)
+    assert (parse_verdict(reply, BINARY).grade, parse_verdict(reply, GRADED).grade) == (1, 3)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +118,7 @@ def test_both_keys_are_told_apart_by_the_scale() -> None:
     ],
 )
 def test_what_stands_around_an_object_does_not_matter(text: str) -> None:
-    verdict = read(text, BINARY)
+    verdict = parse_verdict(text, BINARY)
     assert (verdict.grade, verdict.reason) == (1, "r")
 
 
@@ -175,11 +174,12 @@ def test_replies_that_say_two_things_are_refused(text: str) -> None:
         ('{"grade": 2, // fairly relevant\n"reason": "r"}', "r"),
         ('{"grade": 2, "reason": """a "b" c"""}', '""a "b" c""'),
         ("{'reason': 'he said \"grade\": 3', 'grade': 2}", 'he said "grade": 3'),
+        ('{"reason": "good, "grade": 2}', "good"),
         ('{"reason": "it says \\"grade\\": 3", "grade": 2,}', 'it says "grade": 3'),
     ],
 )
 def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str) -> None:
-    verdict = read(text, GRADED)
+    verdict = parse_verdict(text, GRADED)
     assert (verdict.grade, verdict.reason) == (2, reason)
     assert "repaired" in verdict.flags
 
@@ -190,8 +190,7 @@ def test_damage_that_leaves_the_value_certain_is_repaired(text: str, reason: str
         *('{"reason": "他说"grade": 3 很好", "gra', '{"reason": "the page has {"grade": 3}'),
         *('{"reason": "the page has {\'grade\': 3} here", "gra',),
         *('"reason": "the page has {\'grade\': 3} here", "gra',),
-        *('{"reason": "good, "grade": 3}', '{"reason": ", "grade": 3}'),
-        *('{"reason": " "grade": 3}', '{"grade" 2}', '{"grade": 2.}', '{"grade": 2,5}'),
+        *('{"grade" 2}', '{"grade": 2.}', '{"grade": 2,5}'),
         *('{"grade": 2，5}', '{"grade": 2 # or 3\n}', '{"reason": "a", "grade": 2 to 3}'),
     ],
 )
@@ -243,21 +242,21 @@ CUT = (
 
 @pytest.mark.parametrize("finish_reason", ENDED)
 def test_a_reply_that_ended_by_itself_is_whole(finish_reason: str | None) -> None:
-    assert read("Grade: 2", GRADED, finish_reason).grade == 2
+    assert parse_verdict("Grade: 2", GRADED, finish_reason).grade == 2
 
 
 @pytest.mark.parametrize("finish_reason", CUT)
 def test_any_other_end_may_have_cut_the_value(finish_reason: str) -> None:
     assert refusal("2", GRADED, finish_reason) == "truncated"
     assert refusal('{"reason":"a","grade":1', GRADED, finish_reason) == "truncated"
-    assert read('{"reason": "a", "grade": 1}', GRADED, finish_reason).grade == 1
+    assert parse_verdict('{"reason": "a", "grade": 1}', GRADED, finish_reason).grade == 1
 
 
 @pytest.mark.parametrize(
     "text", ['{"grade": 2, "reason": "the passage lists the fir', '{"grade": 2, "reason": "the pa"x"y']
 )
 def test_a_cut_reason_behind_the_value_is_kept_and_flagged(text: str) -> None:
-    verdict = read(text, GRADED, "length")
+    verdict = parse_verdict(text, GRADED, "length")
     assert verdict.grade == 2
     assert verdict.reason.startswith("the pa")
     assert "reason_truncated" in verdict.flags
@@ -274,16 +273,16 @@ def test_a_cut_reason_behind_the_value_is_kept_and_flagged(text: str) -> None:
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_reason_is_kept_exactly(reason: str, ascii_only: bool) -> None:
     reply = json.dumps({"reason": reason, "grade": 0}, ensure_ascii=ascii_only)
-    verdict = read(reply, GRADED)
+    verdict = parse_verdict(reply, GRADED)
     assert (verdict.grade, verdict.reason, verdict.flags) == (0, reason, ())
 
 
 @pytest.mark.parametrize("reason", ["", ', "reason": 5', ', "reason": null', ', "reason": ["a"]'])
 def test_a_missing_reason_is_flagged(reason: str) -> None:
-    verdict = read(f'{{"grade": 1{reason}}}', GRADED)
+    verdict = parse_verdict(f'{{"grade": 1{reason}}}', GRADED)
     assert (verdict.grade, verdict.reason, verdict.flags) == (1, "", ("no_reason",))
 
 
 def test_a_long_reason_is_capped_and_flagged() -> None:
-    verdict = read(json.dumps({"reason": "长" * 100_000, "grade": 3}, ensure_ascii=False), GRADED)
+    verdict = parse_verdict(json.dumps({"reason": "长" * 100_000, "grade": 3}, ensure_ascii=False), GRADED)
     assert (verdict.grade, len(verdict.reason), verdict.flags) == (3, MAX_REASON, ("reason_capped",))

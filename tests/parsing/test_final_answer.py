@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from judge.assess.verdict import read
+from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
 from judge.records import GRADED, Scale
 
@@ -14,7 +14,7 @@ from judge.records import GRADED, Scale
 def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
     with pytest.raises(Unreadable) as caught:
-        read(text, scale, finish_reason)
+        parse_verdict(text, scale, finish_reason)
     return caught.value.kind
 
 
@@ -42,7 +42,7 @@ def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
 )
 def test_thinking_is_dropped(text: str, grade: int) -> None:
     text = text.replace("{G1}", '{"grade": 1, "reason": "r"}').replace("{G3", '{"grade": 3')
-    assert read(text, GRADED).grade == grade
+    assert parse_verdict(text, GRADED).grade == grade
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,240 @@
+"""Whether an answer is the reply's own, or one that it quotes, supposes, rejects or gives as an example.
+
+Hostile snippets make models report "the page tells me to answer {…}": a complete object that is not
+the model's own answer. Text around an object is harmless unless it has one of these forms:
+
+- the clause that leads to the object names another source (the snippet, the user, another grader, an
+  example, a format), a condition, a doubt or a negation;
+- a sentence behind it says where the object comes from, or that it is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from judge.parsing.tolerant_json import flatten
+from judge.parsing.vocabulary import AROUND
+
+#: Texts and people that may be the source of an object.
+_SOURCE = (
+    r"\b(?:snippets?|pages?|web ?(?:page|site)s?|sites?|passages?|texts?|documents?|articles?|sources?|contents?|html|titles?"
+    r"|search results?|users?|person|queries|query|prompts?|instructions?|request|inject\w*|attack\w*|adversar\w*|payload|hackers?"
+    r"|authors?|publishers?|system message|input|quotes?|quoted|quotation)\b(?!-)"
+    r"|摘要|片段|网页|网站|页面|文章|文中|文本|正文|原文|文档|段落|内容|标题|来源|用户|查询者|提示词|提示语|指令|注入|攻击者?|作者|输入|引用|引述|原话"
+)
+#: Sources that give answers of their own. No clause with one of them leads to the reply's answer.
+_OTHER_ANSWER = (
+    r"\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my|gpt|expert|several|many|most)[ -]"
+    r"(?:\w+ )?(?:grader|rater|annotator|assessor|evaluator|reviewer|judge|labell?er|expert|colleague|teammate|friend|model|llm|assistant|system|ai)s?"
+    r"|another|others?|someone|somebody|colleagues?|previous(?:ly)?|prior|earlier|formerly|old|gpt\S*|claude|gemini|llama|qwen|deepseek|chatgpt"
+    r"|ground truth|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline|human (?:label|answer|grade|verdict)s?"
+    r"|examples?|e\.g|samples?|templates?|placeholders?|dummy|demo|for instance|illustrat\w+|hypothetical\w*|schema"
+    r"|bad|fake|forged|false answer|copied|pasted|verbatim|malicious|suspicious|hidden|embedded|trick\w*)\b"
+    r"|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先|原来|某)(?:个|位|名|任|次|轮|的)?(?:评|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|回)"
+    r"|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|评审|评委|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签"
+    r"|示例|例子|例如|比如|譬如|样例|样本|范例|举例|模板|反例|占位|演示|伪造|诱导|恶意|隐藏|照抄|抄自"
+)
+#: What a source does to an answer. "The snippet lists two signs" has none of it.
+_SPEECH = (
+    r"\b(?:say|says|said|saying|state[sd]?|read|reads|claim(?:s|ed)?|contain(?:s|ed)?|include[sd]?|end(?:s|ed)? with|start(?:s|ed)? with|has|had"
+    r"|tell(?:s|ing)?|told|ask(?:s|ed|ing)?|want(?:s|ed)?|demand(?:s|ed)?|instruct\w*|expect(?:s|ed)?|requir(?:es?|ed)|order(?:s|ed)?|command(?:s|ed)?"
+    r"|suggest(?:s|ed)?|recommend(?:s|ed)?|wr(?:ites?|ote|itten)|quot\w+|embed\w*|inject\w*|return(?:s|ed)?|respond(?:s|ed)?|repl(?:y|ies|ied)|answer(?:s|ed)"
+    r"|g[ai]ves?|given|provide[sd]?|output(?:s|ted)?|print(?:s|ed)?|show(?:s|ed|n)|found|comes?|came|taken|copied|appears?|stands?|tr(?:y|ies|ied)|attempt\w*|mak(?:es?|ing)|made|force[sd]?|urge[sd]?|beg\w*|propose[sd]?|request(?:s|ed))\b"
+    r"|说|称|写|来自|取自|摘自|引自|出自|含|有|包括|要求|让|要我|想|希望|指示|命令|建议|提示|声称|给出|提供|输出|显示|返回|回答|试图|企图|诱使|引导|请求|是[:\s]*$|为[:\s]*$"
+)
+#: What demands an answer: it leads to no answer of the reply's own, in whatever clause.
+_DEMAND = (
+    r"\b(?:instruct(?:s|ed|ions?)|demand(?:s|ed)?|order(?:s|ed)|command(?:s|ed)?|told|tells? (?:me|us|the)|asks? (?:me|us|for|that)|asked me|forces? me|wants? me|inject\w*|attacker\w*)\b"
+    r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|指令|用户)(?:里|中|上|内)?的?.{0,4}?(?:要求|指示|指令|命令|希望我|让我|要我|诱导)"
+)
+#: Words for the reply's own answer.
+_OWN = (
+    r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e|ing)|rating|score|scoring|relevance|conclu\w+|result|results"
+    r"|response|reply|answer|output|json|decision|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b"
+    r"|我|本次|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|分析|理由|总结|如下|以下|下面|因此|所以|综上|故|json"
+)
+#: A source as the object of a preposition, or read: "based on the snippet", "对该摘要的评估".
+_ABOUT = (
+    rf"\b(?:based (?:up)?on|given|considering|after (?:\w+ing))(?: (?!instruct|request)[\w'’/-]+){{0,6}}? (?:{_SOURCE})(?: (?:says|contains|shows|shown|provided|given|content|text))?"
+    r"|\b(?:based (?:up)?on|of|for|on|about|regarding|given|with|against|between|after|having|read(?:ing)?|review\w*|analy[sz]\w+|assess\w*|evaluat\w+|consider\w*|judg\w+|grad\w+|compar\w+|that|you)"
+    r"(?: (?:the|this|that|your|both|above|given|provided|web|search|shown|supplied|visible|content|text|user['’]s|what)){0,4} "
+    rf"(?:(?:{_SOURCE})(?: (?:text|content|result|pair|only|alone|above|says|contains|shows|shown|and|provided|given)|[-/,]|['’]s(?! (?:answer|grade|verdict|output|json|response|own)))? ?(?:the |its )?){{1,4}}"
+    r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)|your (?:\w+ )?(?:request\w*|instructions?|requirements?|format)"
+    r"|(?:in|per|using|with|to|follow\w*|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
+    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|就|通过|阅读|分析|查看|参照|作为)(?:(?!要求我|要我|指示|指令|命令|让我|希望我|的要求)[^,，。:：]){0,40}(?:要求|格式|内容|摘要|片段|网页|页面|文本|查询|正文|标准|规则|信息|提示|指南|员|者|匹配度|相关性)的?"
+    r"|[您你]的?要求|要求的|(?:该|此|这条|这个|本|上述)?(?:摘要|片段|网页|页面|内容)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?|查询(?:词)?与(?:该)?(?:摘要|片段|网页)[^,:，：]{0,6}的?"
+    r"|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要|片段|网页|页面)的(?=(?:评|判|等级|打分|相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页|页面)(?=(?:评|判|等级|打分))"
+)
+_CONDITION = (
+    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:it|the|this)|had (?:it|the|this) (?:been|had|said|given)|would|should|could|might|otherwise)\b"
+    r"|如果|若是|假如|假设|假定|倘|要是|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
+)
+_DOUBT = r"\b(?:maybe|perhaps|possibly|probably not|not sure|unsure|wrong|incorrect|invalid|mistaken|instead of|rather than|anything but|never|initial(?:ly)?|draft|tentative|at first)\b|错误|不正确|而不是|而非|并非|初稿|草稿|初步"
+_NEGATED = re.compile(r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse to|decline to|won['’]t|cannot|can['’]t) (?:output|answer|say|return|reply|print|follow|write|give)[^.]*|(?:不[会能该应可要]|不|拒绝|避免)(?:按\S{0,12})?(?:输出|回答|返回|给出|写|说|照)?[^。]{0,4})\s*\Z", re.IGNORECASE)
+_ASKS = re.compile(r"\A\W{0,4}(?:is|are|do|does|should|shall|would|could|can|may|must|did|was|what|which|why|how|who)\b|[?]|是不是|是否应|吗\Z|\A\W{0,4}(?:you (?:said|asked|told|want|are|should|must)|i was (?:told|asked|instructed))|你(?:让|要|说|叫)|请(?:按|回答|输出|返回|只)|please|\b(?:respond|reply|answer) (?:like|with|as|in) (?:this|the following)|output the following|\A(?:input|old|before|given|context|user|human|system)\s*\Z", re.IGNORECASE)  # noqa: E501
+_KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
+_FORMAT = re.compile(
+    r"\Aformats?\b|(?:输出|回复|回答)?格式(?:如下|为|是|要求)?\s*\Z|\bformat(?: is)?(?: as follows)?\s*\Z", re.IGNORECASE
+)
+_OPENING_MARK = re.compile(r"(?:[>~❌✗✘×]|<!--|//|[\"“”「『])\s*\Z")
+_FENCE_HEAD = re.compile(r"(?:```|~~~)[ \t]?(\w*)\s*\Z")
+_FOREIGN_FENCE = ("html", "xml", "diff", "markdown", "md", "example", "input", "prompt")
+_TAG = re.compile(r"<(/?)([^<>/\s|]{1,30})[^<>|]{0,30}>")
+_ROLE = re.compile(
+    r"<\|?(?:im_start|start_header_id|start)\|?>\s*(?:user|system|human)|<\|(?:user|human)\|>|^\W{0,4}(?:user|human|用户)\W{0,4}:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
+_TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
+_POINTER = re.compile(
+    r"\b(?:following|follows|below|here is|this|these|see|look)\b|以下|下面|如下|这样|这[是句段]", re.IGNORECASE
+)
+_IS_SOURCE, _IS_OTHER, _IS_SPEECH, _IS_OWN, _IS_DEMAND, _IS_DOUBT = (
+    re.compile(words, re.IGNORECASE)
+    for words in (_SOURCE, _OTHER_ANSWER, _SPEECH, _OWN, _DEMAND, rf"{_CONDITION}|{_DOUBT}")
+)
+_IS_ABOUT = re.compile(_ABOUT, re.IGNORECASE)
+_PRONOUN_SPEAKS = re.compile(
+    r"\b(?:it|they|he|she|one|that|which) (?:\w+ )?(?:says?|said|wants?|asks?|expects?|tells?|demands?|reads?|claims?|quotes?|states?|contains?)\b|[它他她][们]?(?:说|想|要|期望|希望|让)",
+    re.IGNORECASE,
+)
+
+#: What a sentence behind an object calls the object.
+_THAT = (
+    r"(?:\b(?:this|that|it|these|those|above|(?:the|this|that) (?:\w+ )?(?:json|object|answer|output|verdict|grade|response|text|line|reply|content|result)(?: (?:above|shown))?|json above)\b(?!['’]s (?:answer|content))"
+    r"|以上|上面|上述|前面|刚才|这|那|此|该(?:json|对象|答案|结果)|这段|如此)"
+)
+_IS_FOREIGN = (
+    r"(?:\b(?:says?|said|told|tells?|asks?|asked|wants?|wanted|demand\w*|instruct\w*|order(?:s|ed)|inject\w*|attacker\w*|copied|quot(?:ed?|ation)|taken|comes?|came|pasted|provided|supplied|given|written|wrote"
+    r"|expected|appears?|stands?|found|included|contained|(?:an?|the|my|another|just|only|merely) (?:\w+ )?(?:examples?|samples?|templates?|placeholder|quote|quotation|injection|payload|draft|format)|fake|forged|example only"
+    r"|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine|the (?:answer|final)|an answer|valid|to be)|from (?:the|a) (?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)|in the (?:snippet|page|text|prompt|document))\b"
+    r"|要求|让我|要我|想要|指示|注入|攻击|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|的话|示例|例子|样例|模板|另一|其他(?:评|模型|人)|别人|他人|用户提供|用户给|并非|不是我|不是(?:最终)?(?:答案|判断|结果)|不代表|伪造|照做|所写|写的|提供的)"
+)
+_DISOWNS = re.compile(
+    rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
+    r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user|author)s?\b[^.。!?\n]{0,40}\b(?:this|that|it|so|exactly|verbatim|the (?:above|object|json|output)(?: above)?)\W*\Z"
+    r"|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中|上)?(?:的)?(?:要求如此|原话|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
+    r"|\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)"
+    r"|\A\W*(?:来自|引自|摘自|出自|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)"
+    r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey|do (?:that|so|this))"
+    r"|\A\W*(?:/s\b|not\b|is (?:what|in|from|wrong|an?|the)\b|(?:would|could|might) be\b|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|my own (?:answer|grade|verdict)\b"
+    r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
+    re.IGNORECASE,
+)  # fmt: skip
+_DISOWNS_NOT = re.compile(
+    r"\b(?:based|because|why|ignored|disregarded|judged|assessed|evaluated|considers?|follows? the (?:required|requested))\b|仅?(?:基于|根据|依据|针对)|因为|原因|已忽略|已被忽略|忽略了",
+    re.IGNORECASE,
+)
+_MY_OWN = re.compile(
+    r"\A\W*(?:this|that|it|above|以上|上述|这|此)\W{0,3}(?:['’]s|is|was|就?是|为)?\s?(?:my|我的?|本次)(?!.*(?:要求|让我|asked|told|example|draft|示例))", re.IGNORECASE
+)
+#: Keys and tags that may wrap the answer.
+_WRAPPER = re.compile(
+    r"(?:(?:my|the|final|overall|relevance|json|own)[ _-]?){0,3}(?:answers?|responses?|reply|output|results?|verdict|grades?|scores?|ratings?"
+    r"|relevance|judge?ments?|evaluation|assessment|conclusion|decision|json|final|arguments|parameters|properties|data)"
+    r"|(?:最终|最后|我的|评估|判断|评分)?(?:判断|判定|结论|评估|评价|评分|打分|等级|评级|分数|得分|相关性|答案|结果|输出|回答|返回)(?:结果)?",
+    re.IGNORECASE,
+)
+#: Only this much text next to an object can say whose it is.
+_NEAR = 400
+
+
+def may_wrap(key: str) -> bool:
+    """Return True when what stands under `key` is the answer, as under "result" or "final_answer"."""
+    return _WRAPPER.fullmatch(flatten(key).strip(f"{AROUND}#:")) is not None
+
+
+def is_attributed(lead: str) -> bool:
+    """Return True when the prose that leads to an answer makes it another's, an example or a supposition."""
+    text = flatten(lead[-_NEAR:])
+    fence = _FENCE_HEAD.search(text)
+    if fence:
+        if fence[1].casefold() in _FOREIGN_FENCE:
+            return True
+        text = text[: fence.start()]
+    same_line = "\n" not in text[len(text.rstrip()) :]
+    text = text.rstrip()
+    if _ROLE.search(text) or _has_foreign_tag(text[-60:]):
+        return True
+    text = _TAG.sub("\n", text).rstrip().rstrip("[{(").rstrip(" \t*_`")
+    key = _KEY.search(text)
+    if key:
+        return not may_wrap(key[1])
+    if _OPENING_MARK.search(text) and not text.endswith("=>"):
+        return True
+    *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{AROUND}#-")] or [""]
+    if _leads_elsewhere(last.strip(f"{AROUND}#"), same_line=same_line):
+        return True
+    # "The page says:\nAnswer:" is one announcement.
+    above = (earlier[-1] if earlier else "").rstrip(AROUND)
+    return above.endswith(":") and _leads_elsewhere(above, same_line=True)
+
+
+def _has_foreign_tag(text: str) -> bool:
+    """Return True when a tag that is still open names a source."""
+    open_tags: list[str] = []
+    for tag in _TAG.finditer(text):
+        if not tag[1]:
+            open_tags.append(tag[2])
+        elif tag[2] in open_tags:
+            open_tags.remove(tag[2])
+    return any(_IS_SOURCE.search(name) or _IS_OTHER.search(name) for name in open_tags)
+
+
+def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
+    """Return True when a sentence in front of an object leads to it, and the object is not the reply's own."""
+    if not sentence:
+        return False
+    if _TERMINATOR.search(sentence):
+        if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(r"(?:话|内容|文字)[.。!]", sentence):
+            return False
+        return _names_source(_POINTER.sub(" ", sentence))
+    words = sentence.rstrip(": ")
+    # A line that neither ends nor announces is a heading when it is short, else a finished thought.
+    if not (same_line or sentence.endswith((":", ",")) or _POINTER.search(words)) and len(words) > 20:
+        return bool(_IS_OTHER.search(_IS_ABOUT.sub(" ", words)) or _IS_DEMAND.search(words))
+    if _IS_DEMAND.search(words) or _IS_DOUBT.search(words) or _NEGATED.search(words):
+        return True
+    # Each part ends with its announcement: "judged as follows: Input:".
+    clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(AROUND) for part in words.split(":")]
+    return any(
+        _ASKS.search(clause) or _FORMAT.search(_IS_ABOUT.sub(" ", clause)) or _names_source(clause)
+        for clause in clauses
+    )
+
+
+def _names_source(clause: str) -> bool:
+    """Return True when a clause names a source of the object, and not only what the answer is about."""
+    rest = _IS_ABOUT.sub(" ", clause)
+    if _IS_OTHER.search(rest) or _PRONOUN_SPEAKS.search(rest):
+        return True
+    if not _IS_SOURCE.search(rest):
+        return False
+    return bool(_IS_SPEECH.search(rest)) or not _IS_OWN.search(rest)
+
+
+def is_embedded(lead: str, trail: str) -> bool:
+    """Return True when an object stands in the midst of a sentence, as a quotation does."""
+    before, behind = flatten(lead).rstrip(" \t`*"), flatten(trail).lstrip(" \t`*")
+    line, rest = before[before.rfind("\n") + 1 :], behind.partition("\n")[0]
+    if line.count('"') % 2 and rest.count('"') % 2:
+        return True
+    if re.search(r"\w\Z", before.rstrip()) and behind.startswith(","):
+        return True
+    return bool(re.search(r"[\w,]\Z", before) and re.search(r"\w", rest) and not re.match(r"[A-Z]", rest))
+
+
+def is_disowned(trail: str) -> bool:
+    """Return True when the prose behind an answer attributes it to another, or takes it back."""
+    text = flatten(trail)
+    if _ROLE.search(text):
+        return True
+    text = _TAG.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
+    # An announcement behind the object leads to another answer, which is missing.
+    if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or text.rstrip(AROUND).endswith(":"):
+        return True
+    for sentence in _SENTENCE.split(text):
+        match = _DISOWNS.search(sentence.strip())
+        if match and not _DISOWNS_NOT.search(sentence) and not _MY_OWN.search(sentence.strip()):
+            return True
+    return False

@@ -1,0 +1,238 @@
+"""Reading a verdict from a damaged object: only when the place of the value leaves no doubt.
+
+A reason may quote a verdict: {"reason": "it says "grade": 3 here", "grade": 0}. So all values that
+stand behind the key outside escaped quotes must agree, and one of them must stand where no reason
+can be: as the first member of the object, or as the last one before its end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judge.errors import Unreadable
+from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
+from judge.parsing.contradictions import contradicts, has_correction, is_refusal
+from judge.parsing.tolerant_json import Scan, flatten, unescape, without_prose_braces
+from judge.parsing.vocabulary import (
+    ANY_KEY,
+    KEYS,
+    LATER_WORDS,
+    NO_VALUE,
+    QUOTED_KEY,
+    QUOTES,
+    REASON_KEYS,
+    SAME_QUESTION,
+    opposes,
+    parse_value,
+    value_of,
+)
+from judge.records import Scale, Verdict
+
+_CURLY = QUOTES.replace('"', "").replace("'", "")
+_VALUE = (
+    rf"\"[^\"]{{0,40}}\"|'[^']{{0,40}}'|[{_CURLY}][^{_CURLY}]{{0,40}}[{_CURLY}]"
+    rf"|[^\s,{{}}\[\]{QUOTES}]{{0,40}}"
+)
+#: What may follow a comma: a comment, then a closer or another member.
+_MEMBER = rf"(?:\s{{0,8}}(?://|#)[^\n]{{0,200}}\n)?\s{{0,64}}(?:[{QUOTES}}}]|[^\s,:={QUOTES}]{{1,20}}[{QUOTES}]?\s?[:=]|[^\w\s{QUOTES}]\s{{0,4}}[{QUOTES}])"
+#: What may follow a complete value: a closer, a comma with more of the object behind it, or the next key.
+_DELIMITER = re.compile(rf"\s{{0,64}}(?:,(?={_MEMBER})|\}}|[{QUOTES}](?:{ANY_KEY})[{QUOTES}])")
+#: "2 | 3", "2-3", "2,5": alternatives, ranges and fractions.
+_GOES_ON = re.compile(r"\s{0,8}(?:,\s{0,8}[0-9]|[|/~+*^%→–—-]|to\b|or\b|或|到|至)")
+#: The end of an object behind a value: simple members, then the closer.
+_END_OF_OBJECT = re.compile(
+    rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*"
+    rf"(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]|[^\s,{{}}{QUOTES}]{{1,20}})){{0,8}}\s*,?\s*\}}[\s}}\])]*"
+)
+_KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}[:=]|\b(?:{'|'.join(REASON_KEYS)})\s{{0,4}}:", re.IGNORECASE)
+_WRAPPER = re.compile(
+    rf"(?:(?<!\w)[{QUOTES}](?P<quoted>[\w\u4e00-\u9fff]{{1,30}})[{QUOTES}]|(?<=\{{)\s{{0,8}}(?P<bare>\w{{1,30}}))\s{{0,8}}[:=]\s{{0,8}}\{{"
+)
+_REASON = re.compile(
+    rf"[{QUOTES}]?(?:{'|'.join(REASON_KEYS)})[{QUOTES}]?\s{{0,8}}:\s{{0,8}}[{QUOTES}]?", re.IGNORECASE
+)
+_SAME_QUESTION = re.compile(
+    rf"(?<!\\)[{QUOTES}](?:{SAME_QUESTION})[{QUOTES}]\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE})", re.IGNORECASE
+)
+_LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
+#: Where an object begins: at its brace, or at the first key where the brace is missing.
+_BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}[{QUOTES}]")
+_ANY_KEY = re.compile(rf"[{QUOTES}][\w\u4e00-\u9fff]{{1,20}}[{QUOTES}]\s{{0,4}}:")
+_LED_TO = re.compile(r"[{,\[]\s*\Z")
+_BARE_REASON = re.compile(rf"\s*[{QUOTES}]?(?:{'|'.join(REASON_KEYS)})", re.IGNORECASE)
+_BEHIND_MEMBER = re.compile(rf"[{QUOTES},\]}}]\s*\Z")
+_LATER = re.compile(
+    rf"(?<!\\)[{QUOTES}][^{QUOTES}:\n]{{0,20}}(?:{LATER_WORDS})[^{QUOTES}:\n]{{0,20}}[{QUOTES}]\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE})",
+    re.IGNORECASE,
+)
+_CLOSED = re.compile(rf"[{QUOTES}]\s{{0,64}}\}}")
+#: Each mention is compared with the whole text.
+_MAX_MENTIONS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A place where the scale's key is followed by a value; `complete`: the value cannot go on."""
+
+    start: int
+    end: int
+    value: str
+    complete: bool
+    quoted: bool
+
+
+def is_damaged(answer: str, scan: Scan) -> bool:
+    """Return True when an answer holds JSON, or remains of it, outside the objects that could be read."""
+    if scan.broken is not None:
+        return True
+    gaps = [without_prose_braces(flatten(answer[start:end])) for start, end in scan.gaps(len(answer))]
+    if scan.objects:
+        # A brace too many right at the object changes nothing.
+        gaps[-1] = gaps[-1].lstrip("}] \r\n")
+        gaps[0] = gaps[0].rstrip().removesuffix("{")
+        return any(QUOTED_KEY.search(gap) for gap in gaps)
+    return any("{" in gap or "}" in gap or QUOTED_KEY.search(gap) for gap in gaps)
+
+
+def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
+    """Return the verdict of a damaged answer.
+
+    Raises Unreadable when the value or its place is not certain.
+    """
+    flat = flatten(answer)
+    mentions = _find_mentions(flat, scale)
+    if len(mentions) > _MAX_MENTIONS:
+        raise Unreadable("malformed", f"the value is stated {len(mentions)} times")
+    unclosed = cut or flat.count("{") > flat.count("}")
+    if not mentions:
+        raise Unreadable("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
+    if unclosed and not any(mention.complete for mention in mentions):
+        raise Unreadable("truncated", f"the reply ends within the value: {answer[-80:]!r}")
+    grade = _agreed_grade(flat, mentions, scale)
+    if any(opposes(member["value"], grade, scale) for member in _SAME_QUESTION.finditer(flat)) or any(
+        member["value"].strip(QUOTES) not in NO_VALUE and value_of(member["value"], scale) != grade
+        for member in _LATER.finditer(flat)
+    ):
+        raise Unreadable("ambiguous", "another member of a damaged object states another value")
+    if _LIST.search(flat):
+        raise Unreadable("ambiguous", "a list of several verdicts answers for one snippet")
+    for mention in mentions:
+        if not mention.complete:
+            continue
+        for place in (_place_first(flat, mention, cut=cut), _place_last(flat, mention, cut=cut)):
+            if place is not None and _stands_alone(*place, grade, scale):
+                return _make_verdict(answer, flat, mention, grade)
+    raise Unreadable("truncated" if unclosed else "malformed", "the value may be part of the reason")
+
+
+def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
+    """Return the places where the key stands in quotes, or bare where a member may begin."""
+    keys = "|".join(KEYS[scale.name])
+    pattern = re.compile(
+        rf"(?:(?<!\\)[{QUOTES}]\s?(?:{keys})\s{{0,4}}[{QUOTES}]|(?<=[{{,])\s{{0,64}}(?P<bare>{keys}))"
+        rf"\s{{0,8}}[:=]\s{{0,64}}(?P<value>{_VALUE})",
+        re.IGNORECASE,
+    )
+    return [
+        _Mention(
+            match.start(),
+            match.end(),
+            match["value"],
+            complete=not match["value"].endswith(".") and _DELIMITER.match(flat, match.end()) is not None,
+            quoted=match["bare"] is None,
+        )
+        for match in pattern.finditer(flat)
+    ]
+
+
+def _agreed_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> int:
+    """Return the one grade that all mentions state."""
+    if any(_GOES_ON.match(flat, mention.end) for mention in mentions):
+        raise Unreadable("malformed", "text behind a value makes it another one")
+    grades = {value_of(mention.value, scale) for mention in mentions}
+    if grades == {None}:
+        parse_value(mentions[0].value, scale)
+    grade = grades.pop()
+    if grades or grade is None:
+        raise Unreadable("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
+    return grade
+
+
+def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], str] | None:
+    """Return the prose before and behind the object if the value is its first member, else None."""
+    before, after = flat[: mention.start], flat[mention.end :]
+    lead, brace, inner = before.rpartition("{")
+    if not brace:
+        lead, inner = before, ""
+    head = _WRAPPER.sub("{", before)
+    if not brace and any(quote in before for quote in '"“”„＂'):
+        return None
+    if any(map(str.isalnum, inner)) or _KEY.search(head) or not _may_contain(before):
+        return None
+    last = max(after.rfind(mark) for mark in '"“”„＂')
+    if last < 0:
+        last = after.rfind("'")
+    closed = _CLOSED.search(after)
+    behind = after[min(last + 1, closed.end() if closed else len(after)) :]
+    if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith((":", ":="))):
+        behind = behind.partition("\n")[2]  # the line is the rest of a reason that was cut
+    return [lead], behind
+
+
+def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], str] | None:
+    """Return the prose before and behind the object if the value is its last member, else None."""
+    before = flat[: mention.start]
+    end = _END_OF_OBJECT.match(flat, mention.end)
+    inner = before.rpartition("{")[2]
+    if cut or end is None or not _may_contain(before) or not any(quote in inner for quote in QUOTES):
+        return None
+    if not (mention.quoted or _BARE_REASON.match(inner)):
+        return None
+    behind = flat[end.end() :]
+    if re.search(r'[{}"“”„＂]', behind):
+        return None
+    keys = list(_ANY_KEY.finditer(before))[:_MAX_MENTIONS]
+    first = keys[0].start() if keys else max(before.find("{"), 0)
+    # Prose may stand in front of any key that neither a brace nor a comma leads to.
+    begins = [first, *(key.start() for key in keys if not _LED_TO.search(before, max(0, key.start() - 80), key.start()))]
+    begins += [match.start() for match in _BRACE_AND_KEY.finditer(before)][:_MAX_MENTIONS]
+    if not _BEHIND_MEMBER.search(before, max(0, len(before) - 80)):
+        begins.append(len(before))
+    return [before[:begin] for begin in begins], behind
+
+
+def _may_contain(before: str) -> bool:
+    """Return True when the keys of the objects around a place may hold the answer."""
+    return all(may_wrap(match["quoted"] or match["bare"]) for match in _WRAPPER.finditer(before))
+
+
+def _stands_alone(leads: Sequence[str], behind: str, grade: int, scale: Scale) -> bool:
+    """Return True when the prose around the object makes it the answer and states nothing else."""
+    return not (
+        any(map(is_attributed, leads))
+        or is_disowned(behind)
+        or is_embedded(leads[0], behind)
+        or is_refusal(leads[0])
+        or contradicts(leads[0], grade, scale)
+        or contradicts(behind, grade, scale)
+        or has_correction(behind)
+    )
+
+
+def _make_verdict(answer: str, flat: str, mention: _Mention, grade: int) -> Verdict:
+    """Return the verdict with the part of its reason that can be read."""
+    match = _REASON.search(flat)
+    if not match:
+        return Verdict(grade, "", ("repaired", "no_reason"))
+    if match.start() < mention.start:
+        raw, closed = answer[match.end() : mention.start], True
+    else:
+        end = flat.rfind("}")
+        closed = end > match.end()
+        raw = answer[match.end() : end if closed else None]
+    raw = raw.rstrip(" \t\r\n,，")
+    if raw[-1:] in tuple(QUOTES):
+        raw, closed = raw[:-1], True
+    return Verdict(grade, unescape(raw), ("repaired",) if closed else ("repaired", "reason_truncated"))
