@@ -116,6 +116,10 @@ class Labels:
         open_ones = (each for each in reversed(self._standing.values()) if each.key not in self.sealed)
         return next(open_ones, None)
 
+    def has(self, decision: Decision) -> bool:
+        """Whether this very decision was kept before, taken back or not."""
+        return self._known.get(decision.id) == decision
+
     def add(self, decision: Decision) -> None:
         """Keeps a decision; a second time the same one changes nothing.
 
