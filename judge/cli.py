@@ -98,9 +98,10 @@ def main(command: Callable[[], object] = app) -> None:
             _end(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:
             _end(StoreError(f"{error.filename or 'a file'}: {error.strerror}"))
-        from judge.models.faults import mask
+        from judge.config import environment
+        from judge.models.redaction import mask, secrets_in
 
-        print(mask(traceback.format_exc()), file=sys.stderr)  # noqa: T201
+        print(mask(traceback.format_exc(), *secrets_in(environment())), file=sys.stderr)  # noqa: T201
         sys.exit(70)
 
 

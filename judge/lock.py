@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from judge.errors import InputError
+from judge.filesystem import check_regular
 
 
 @contextmanager
@@ -21,6 +22,7 @@ def locked(lock: Path, busy: str, unusable: str, wait: float = 0) -> Iterator[No
     held = FileLock(lock, thread_local=False)
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
+        check_regular(lock)
         held.acquire(timeout=wait)
     except Timeout:
         raise InputError(busy) from None

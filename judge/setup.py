@@ -28,6 +28,7 @@ from judge.identity import identity, short_name, versions
 from judge.measure.measures import Measure, check_depth, defaults, parse_all
 from judge.models import Model, open_model
 from judge.models.access import public_part
+from judge.models.redaction import mask, secrets_in
 from judge.records import BINARY, GRADED, Dataset, Scale, ScaleName
 from judge.report.rundir import RunFolder, dump
 from judge.tomlfile import tables
@@ -238,7 +239,10 @@ def claim(folder: RunFolder, config: Config, who: Mapping[str, Any]) -> None:
     """Makes `folder` this run's and writes config.json; raises InputError when it is another run's."""
     folder.claim(who)
     options = {name: value for name, value in config.options().items() if name != "out"}
-    options["base_url"] = public_part(config.base_url) if config.base_url else None
+    secrets = secrets_in(environment())
+    options["base_url"] = public_part(config.base_url, *secrets) if config.base_url else None
+    options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
+    options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
     content = {"identity": who, "options": options, "versions": versions()}
     folder.write("config.json", [dump(content, indent=2), "\n"])
 

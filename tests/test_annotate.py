@@ -62,8 +62,12 @@ def test_twenty_pairs_by_keyboard_through_a_kill_to_agreement(browser: Browser, 
             it.page.keyboard.press(grade_of(it.page))
             expect(it.page.locator("#alert")).to_contain_text("Not saved")
             expect(it.page.locator("#saved")).to_have_text("NOT SAVED")
-            with serving(run, "--who", "ann", "--port", port):
-                # Sent again without a hand, once there is a server.
+            with serving(run, "--who", "ann", "--port", port) as again:
+                # Every start has a token of its own: the kept label waits for the new address, in this tab.
+                expect(it.page.locator("#trouble")).to_contain_text(
+                    "open the address that judge annotate printed"
+                )
+                it.page.goto(again.url)
                 ready(it.page, 10)
                 expect(it.page.locator("#alert")).to_be_hidden()
                 seen += [tenth, *label(it.page, 10, 13)]
@@ -167,13 +171,21 @@ def test_a_locked_page_takes_its_token_from_the_address_and_hides_it(browser: Br
             assert it.page.locator("#labelling").is_hidden()
 
 
-def test_two_tabs_name_their_pairs_and_the_last_word_counts(browser: Browser, run: Path) -> None:
+def test_two_tabs_on_one_pair_overwrite_nothing_unseen(browser: Browser, run: Path) -> None:
     with serving(run, "--who", "tabs") as server:
         with opened(browser, server.url) as one, opened(browser, server.url) as two:
             for tab in (one, two):
                 ready(tab.page, 0)
             one.page.keyboard.press("0")
             ready(one.page, 1)
+            two.page.keyboard.press("3")
+            expect(two.page.locator("#trouble")).to_contain_text("labelled in another tab")
+            expect(two.page.locator("#retry")).to_be_hidden()
+            assert server.ask("/state?at=0")[1]["decision"]["grade"] == 0
+            two.page.click("#drop")
+            ready(two.page, 1)
+            # Now the second tab shows the label of the first, and may change it.
+            expect(two.page.locator("#grades [aria-pressed=true]")).to_have_count(1)
             two.page.keyboard.press("3")
             ready(two.page, 1)
             one.page.keyboard.press("1")
@@ -191,6 +203,8 @@ def test_another_person_s_server_does_not_get_a_label_that_was_kept(browser: Bro
             it.page.keyboard.press("3")
             expect(it.page.locator("#alert")).to_be_visible()
             with serving(run, "--who", "second", "--port", port) as other:
+                expect(it.page.locator("#trouble")).to_contain_text("open the address")
+                it.page.goto(other.url)
                 expect(it.page.locator("#trouble")).to_contain_text("second's")
                 it.page.click("#drop")
                 ready(it.page, 0)
@@ -225,7 +239,7 @@ def test_hostile_texts_are_texts(browser: Browser, tmp_path: Path) -> None:
         ready(it.page, len(HOSTILE))
         assert len(counts) == 1
         assert it.complaints == []
-        base = server.url
+        base = server.url.partition("#")[0]
         assert {address.split("?")[0] for address in it.requests} <= {f"{base}state", f"{base}label"}
 
 

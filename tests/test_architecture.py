@@ -14,7 +14,8 @@ ROOMS = {
     "errors": {"records"},
     "records": set(),
     "han": set(),
-    "lock": {"errors"},
+    "filesystem": set(),
+    "lock": {"errors", "filesystem"},
     "tokens": {"han"},
     "tomlfile": {"errors"},
     "config": {"records", "errors", "tomlfile"},
@@ -22,10 +23,11 @@ ROOMS = {
     "models": {"records", "errors", "han"},
     "parsing": {"records", "errors"},
     "measure": {"records", "errors", "tokens"},
-    "assess": {"records", "errors", "tokens", "models", "parsing"},
-    "report": {"records", "errors", "lock", "measure", "dataset"},
-    "collect": {"records", "errors", "lock", "tomlfile", "config", "dataset", "models", "assess", "report"},
-    "annotate": {"records", "errors", "lock", "measure", "dataset", "report"},
+    "assess": {"records", "errors", "tokens", "models", "parsing", "filesystem"},
+    "report": {"records", "errors", "lock", "measure", "dataset", "filesystem"},
+    "collect": {"records", "errors", "lock", "tomlfile", "config", "dataset", "models", "assess", "report"}
+    | {"filesystem"},
+    "annotate": {"records", "errors", "lock", "measure", "dataset", "report", "filesystem"},
     "example": set[str](),
     "identity": {"records", "config", "assess"},
     "setup": {"records", "errors", "dataset", "models", "measure", "assess", "report", "identity"}
@@ -37,7 +39,7 @@ ROOMS["finished"] = {*ROOMS}
 ROOMS["nightly"] = {*ROOMS} - {"annotate", "example", "selftest"}
 ROOMS["api"] = {"pipeline", "finished", "config", "report", "assess", "errors", "records"}
 ROOMS["commands"] = {*ROOMS}
-ROOMS["cli"] = {"commands", "identity", "models", "errors"}
+ROOMS["cli"] = {"commands", "identity", "models", "errors", "config"}
 ROOMS["integrations"] = {*ROOMS["setup"], "setup", "parsing"}
 ROOMS["__init__"] = {"api", "config", "errors", "records", "report"}
 ROOMS["__main__"] = {"cli"}

@@ -21,7 +21,7 @@ def test_a_store_that_cannot_grow_or_is_moved_away_loses_nothing_and_stops_the_p
 
 @pytest.mark.slow
 def test_a_full_or_read_only_disk_and_edited_rows_are_noticed_and_every_commit_is_synced() -> None:
-    chaos("disk", "mounted", "tampered", "synced", "--step", 60)
+    chaos("disk", "mounted", "damaged", "synced", "--step", 60)
 
 
 def test_a_file_that_the_disk_does_not_take_leaves_the_old_one_and_no_half(tmp_path: Path) -> None:

@@ -23,6 +23,19 @@ def test_no_key_is_written_while_everything_fails_and_all_is_logged(wire: str) -
     assert looked.found == ()
 
 
+@pytest.mark.parametrize("name", ["repeats it", "refuses with it", "as entities"])
+def test_no_key_is_written_that_a_server_says_in_other_words(name: str) -> None:
+    looked = judged("openai", FAULTS[name], python=False, loud=False)
+    assert looked.sent
+    assert looked.found == ()
+
+
+def test_no_key_in_the_path_of_an_address_is_written() -> None:
+    looked = judged("openai", all_at_once, python=True, loud=True, in_path=True)
+    assert looked.sent
+    assert looked.found == ()
+
+
 @pytest.mark.parametrize(
     "fault", [pytest.param(each, marks=SLOW if each != "unknown key" else ()) for each in ACCOUNT]
 )

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from judge.annotate.guard import Guarded, Policy
 from judge.annotate.labels import Decision
 from judge.annotate.page import page
-from judge.annotate.session import Session
+from judge.annotate.session import LabelConflict, Session
 from judge.errors import InputError, StoreError
 from judge.report.rundir import dump
 
@@ -35,7 +35,7 @@ def app(session: Session, policy: Policy) -> Guarded:
 
     async def label(request: Request) -> Response:
         body = await request.body()
-        return _answer(lambda: session.label(_decision(body, session.labels.who)))
+        return _answer(lambda: session.label(*_decision(body, session.labels.who)))
 
     async def undo(request: Request) -> Response:
         body = await request.body()
@@ -66,6 +66,8 @@ def _answer(ask: Callable[[], Mapping[str, Any]]) -> Response:
     """What `ask` gives as JSON, or why it gives nothing."""
     try:
         status, content = 200, ask()
+    except LabelConflict as error:
+        status, content = 409, {"error": str(error)}
     except InputError as error:
         status, content = 400, {"error": str(error)}
     except StoreError as error:
@@ -86,8 +88,9 @@ def _without_fields(body: bytes, deed: Callable[[], Mapping[str, Any]]) -> Mappi
     return deed()
 
 
-def _decision(body: bytes, who: str) -> Decision:
-    found = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment")
+def _decision(body: bytes, who: str) -> tuple[Decision, str | None]:
+    """The decision in a write, and the id of the one that it replaces."""
+    found = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment", "replaces")
     # A page that was left open may meet another person's server at its address.
     if found["who"] != who:
         raise InputError(f"the labels kept here are {who}'s; open the page anew")
@@ -99,13 +102,14 @@ def _decision(body: bytes, who: str) -> Decision:
     grade = found["grade"]
     if grade is not None and type(grade) is not int:
         raise InputError("'grade' is a whole number, or null for not sure")
-    return Decision(_id(found), query_id, snippet_id, grade, comment.strip())
+    replaces = None if found["replaces"] is None else _id(found, "replaces")
+    return Decision(_id(found), query_id, snippet_id, grade, comment.strip()), replaces
 
 
-def _id(found: Mapping[str, Any]) -> str:
-    decision_id = found["id"]
+def _id(found: Mapping[str, Any], name: str = "id") -> str:
+    decision_id = found[name]
     if not (isinstance(decision_id, str) and _ID.fullmatch(decision_id)):
-        raise InputError("'id' is 16 to 64 hex digits")
+        raise InputError(f"{name!r} is 16 to 64 hex digits")
     return decision_id
 
 

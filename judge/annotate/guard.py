@@ -3,7 +3,7 @@
 Any page in a browser may send requests to 127.0.0.1, and by rebinding a name may seem to be its own
 origin. So the Host must be one we listen on, an Origin must be ours (for a write there must be one),
 browsers must not say that another site asks, and a write must come as JSON with a header that no form
-can send. The checks follow those of inspect_ai's viewer (`_view/network.py`).
+can send. Other users of this machine reach the address as well, so all but the empty page needs a token.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hmac
 import ipaddress
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from judge.errors import InputError
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]+\]
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 _ONCE = (
     *(b"host", b"origin", b"sec-fetch-site", b"content-type", b"content-length"),
-    *(b"x-judge", b"x-judge-token"),
+    *(b"sec-fetch-mode", b"sec-fetch-dest", b"x-judge", b"x-judge-token"),
 )
 
 
@@ -46,8 +46,8 @@ class Policy:
 
     hosts: frozenset[str]
     port: int
+    token: str = field(repr=False)
     any_address: bool = False
-    token: str | None = None
 
     def knows(self, host: str) -> bool:
         """Whether a request may name `host`."""
@@ -57,29 +57,24 @@ class Policy:
         return self.any_address and port == str(self.port) and _address(address) is not None
 
 
-def policy(host: str, port: int, token: str | None) -> Policy:
+def policy(host: str, port: int, token: str) -> Policy:
     """The policy of a server that listens on `host`.
 
-    Raises InputError for a host that is not this machine alone when no token is given, and for a token
-    that is too short or has letters that an address can't carry.
+    Raises InputError for what is no host, and for a token that is too short or has letters that an address
+    can't carry.
     """
-    if not _NAME.fullmatch(host):
+    if not _NAME.fullmatch(host) or (":" in host and _address(host) is None):
         raise InputError(f"--host is {host!r:.80}; it is a name or an address without a port")
-    if token is not None and not _TOKEN.fullmatch(token):
+    if not _TOKEN.fullmatch(token):
         raise InputError("--token has 8 to 200 letters, digits, '-', '.', '_' and '~'")
     plain = _address(host)
     own = f"[{plain}]" if plain is not None and plain.version == 6 else host.lower()
     is_local = host == "localhost" or (plain is not None and plain.is_loopback)
-    if not is_local and token is None:
-        raise InputError(
-            f"--host {host} lets others reach the page; give a --token that they must know, or leave --host"
-            " out and stay on 127.0.0.1"
-        )
     is_wildcard = plain is not None and plain.is_unspecified
     names = (own, *_LOCAL) if is_local or is_wildcard else (own,)
     # Browsers leave out port 80.
     hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
-    return Policy(frozenset(hosts), port, is_wildcard, token)
+    return Policy(frozenset(hosts), port, token, is_wildcard)
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -99,15 +94,23 @@ def refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[i
         return 403, "unknown host"
     if origin not in (None, f"http://{host}"):
         return 403, "unknown origin"
-    if values.get(b"sec-fetch-site", "none") not in ("same-origin", "none"):
+    is_page = (method, path) == ("GET", "/")
+    if values.get(b"sec-fetch-site", "none") not in ("same-origin", "none") and not (
+        is_page and _is_visit(values)
+    ):
         return 403, "asked for by another site"
     if method not in ("GET", "POST"):
         return 405, "GET or POST"
-    if policy.token is not None and (method, path) != ("GET", "/"):
-        given = values.get(b"x-judge-token", "")
-        if not hmac.compare_digest(given.encode(), policy.token.encode()):
-            return 401, "the token is missing or wrong: open the address that judge annotate printed"
+    given = values.get(b"x-judge-token", "")
+    if not is_page and not hmac.compare_digest(given.encode(), policy.token.encode()):
+        return 403, "the token is missing or wrong: open the address that judge annotate printed, in this tab"
     return _write_refusal(values) if method == "POST" else None
+
+
+def _is_visit(values: dict[bytes, str]) -> bool:
+    """Whether a person follows a link to the page, such as the one in the file that `--open` opens."""
+    names = (b"sec-fetch-mode", b"sec-fetch-dest", b"origin")
+    return tuple(values.get(name) for name in names) == ("navigate", "document", None)
 
 
 def _values(headers: Headers) -> dict[bytes, str] | None:

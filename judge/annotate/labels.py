@@ -27,10 +27,13 @@ from typing import Any
 
 from judge.annotate.tasks import Key
 from judge.errors import InputError, StoreError
+from judge.filesystem import check_regular, make_folder, open_for_append
 from judge.lock import locked
 from judge.report.plan import fitting
 from judge.report.rundir import RunFolder, dump
 
+#: Labels are one person's, who may not want to show them to others yet.
+_MODE = 0o600
 _NAME = re.compile(r"[^\W_](?:[\w.-]{0,38}[\w-])?")
 
 
@@ -69,6 +72,11 @@ def opened(run: Path, who: str) -> Iterator[Labels]:
     damaged before its last line.
     """
     who, folder = name(who), run / "labels"
+    try:
+        make_folder(folder)
+        check_regular(folder / f"{who}.csv")
+    except OSError as error:
+        raise InputError(f"{error.filename}: {error.strerror}") from error
     busy = f"{folder}: {who} is labelling in another process already; go on there, end it, or give --who"
     with locked(folder / f".{who}.lock", busy, f"{folder}: labels can't be kept there"):
         yield Labels(folder, who)
@@ -107,6 +115,10 @@ class Labels:
         """The latest decision that can be taken back."""
         open_ones = (each for each in reversed(self._standing.values()) if each.key not in self.sealed)
         return next(open_ones, None)
+
+    def has(self, decision: Decision) -> bool:
+        """Whether this very decision was kept before, taken back or not."""
+        return self._known.get(decision.id) == decision
 
     def add(self, decision: Decision) -> None:
         """Keeps a decision; a second time the same one changes nothing.
@@ -153,7 +165,7 @@ class Labels:
         lines.writerow(("query_id", "snippet_id", "grade", "comment"))
         lines.writerows(map(_row, self.current.values()))
         # The mark makes Excel show Chinese.
-        return RunFolder(self.table.parent).write(self.table.name, ["\ufeff", text.getvalue()])
+        return RunFolder(self.table.parent).write(self.table.name, ["\ufeff", text.getvalue()], _MODE)
 
     def _refuse_sealed(self, decision: Decision) -> None:
         if decision.key in self.sealed:
@@ -188,19 +200,23 @@ class Labels:
 
 def _heal(path: Path) -> int:
     """Cuts off a last line that is not whole, and gives the size of what is."""
+    check_regular(path)
     if not path.exists():
         return 0
     content = path.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
-        os.truncate(path, whole)
+        descriptor = open_for_append(path, 0)
+        try:
+            os.ftruncate(descriptor, whole)
+        finally:
+            os.close(descriptor)
     return whole
 
 
 def _append(path: Path, line: bytes, size: int) -> None:
     """Adds `line` to a file of `size` bytes, on the disk when this returns; on failure takes it off again."""
-    flags = os.O_WRONLY | os.O_APPEND | (0 if size else os.O_CREAT)
-    descriptor = os.open(path, flags, 0o666)
+    descriptor = open_for_append(path, 0 if size else os.O_CREAT, _MODE)
     try:
         if os.fstat(descriptor).st_size != size:
             raise OSError("another program changed the file; start again")

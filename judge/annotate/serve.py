@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import signal
 import socket
 import webbrowser
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from judge.annotate import labels, tasks
 from judge.annotate.guard import policy
 from judge.annotate.session import Session
 from judge.errors import InputError, SetupError
+from judge.filesystem import write_file
 from judge.report import reload
 from judge.report.rundir import RunFolder
 
@@ -24,11 +29,11 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the page is: `port` 0 takes a free one, a `token` is asked of whoever opens it."""
+    """Where the page is: `port` 0 takes a free one, and every request for data needs the `token`."""
 
     host: str
     port: int
-    token: str | None = None
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
 
 def annotate(run: Path, plan: Path | None, who: str, address: Address, opens: bool, say: Say) -> None:
@@ -48,12 +53,26 @@ def annotate(run: Path, plan: Path | None, who: str, address: Address, opens: bo
         port = listener.getsockname()[1]
         url = _url(address, port)
         say(_greeting(session, url))
-        if opens:
-            webbrowser.open(url)
         try:
-            _serve(session, Address(address.host, port, address.token), listener)
+            with _opened(url) if opens else nullcontext():
+                _serve(session, Address(address.host, port, address.token), listener)
         finally:
             say(_farewell(session, plan))
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Opens `url` in a browser.
+
+    The browser is given a file that leads to it: all users of a machine can read the words of a command.
+    """
+    with TemporaryDirectory(prefix="judge-") as folder:
+        page = Path(folder) / "open.html"
+        write_file(
+            page, [f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(url)}">\n'], 0o600
+        )
+        webbrowser.open(page.as_uri())
+        yield
 
 
 def _check_extra() -> None:
@@ -77,11 +96,12 @@ def _serve(session: Session, address: Address, listener: socket.socket) -> None:
     import uvicorn
 
     from judge.annotate.app import app
+    from judge.annotate.connections import TimedConnection
 
     guarded = app(session, policy(address.host, address.port, address.token))
     config = uvicorn.Config(
         guarded,
-        http="h11",
+        http=TimedConnection,
         ws="none",
         lifespan="off",
         log_level="error",
@@ -103,7 +123,7 @@ def _serve(session: Session, address: Address, listener: socket.socket) -> None:
 def _url(address: Address, port: int) -> str:
     host = f"[{address.host}]" if ":" in address.host else address.host
     # A fragment stays in the browser: no log and no other site gets to see it.
-    return f"http://{host}:{port}/" + (f"#{address.token}" if address.token else "")
+    return f"http://{host}:{port}/#{address.token}"
 
 
 def _greeting(session: Session, url: str) -> str:

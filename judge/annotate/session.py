@@ -22,6 +22,10 @@ _TOLD = (
 )
 
 
+class LabelConflict(InputError):
+    """A pair has another decision than the page showed when the person decided."""
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """Somebody's labels of the run `held` in folder `run`. `today` is the date that its prompts named."""
@@ -60,15 +64,20 @@ class Session:
             **(self._pair(at, current) if at is not None else {"pair": None}),
         }
 
-    def label(self, decision: Decision) -> dict[str, Any]:
+    def label(self, decision: Decision, replaces: str | None) -> dict[str, Any]:
         """Keeps a decision and gives the state after it.
 
-        Raises InputError for a pair that is no task or a grade off the scale, and what `Labels.add` raises.
+        `replaces` is the id of the decision that the page showed for the pair, None when it showed none.
+        Raises LabelConflict when another one counts by now, InputError for a pair that is no task or a grade
+        off the scale, and what `Labels.add` raises.
         """
         if decision.key not in self.tasks.places:
             raise InputError("this pair is not among those to label")
         if decision.grade is not None and not 0 <= decision.grade <= self.held.asked.scale.top:
             raise InputError(f"grade {decision.grade} is not on the scale 0-{self.held.asked.scale.top}")
+        current = self.labels.current.get(decision.key)
+        if not self.labels.has(decision) and (current.id if current else None) != replaces:
+            raise LabelConflict("this pair was labelled in another tab since it was shown here")
         self.labels.add(decision)
         return self.state()
 

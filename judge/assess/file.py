@@ -1,14 +1,16 @@
-"""Owns the file of a store: its format, and that only a file of ours is opened."""
+"""The file of a store: its schema, and the checks before a file is used as a store."""
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 
 from filelock import FileLock
 
 from judge.errors import StoreError
+from judge.filesystem import check_regular, make_folder
 
 _APPLICATION_ID = 0x6A756467  # "judg": tells our file from any other SQLite file
 _SCHEMA_VERSION = 1
@@ -44,6 +46,7 @@ def open_store(path: Path, wait: float) -> sqlite3.Connection:
     with ExitStack() as opened:
         connection = opened.enter_context(closing(connect(path, wait)))
         if not _is_ours(connection, path) or not _keeps_a_log(connection):
+            make_folder(owners(path))
             # Two that start at once on a new file: SQLite turns one away without waiting.
             with FileLock(owners(path) / "door", timeout=wait):
                 connection.execute("PRAGMA journal_mode=WAL")
@@ -53,7 +56,12 @@ def open_store(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def connect(path: Path, wait: float) -> sqlite3.Connection:
-    """A connection whose commits are on disk when they return; `wait` is in seconds."""
+    """A connection whose commits are on disk when they return; `wait` is in seconds.
+
+    Raises OSError when the file, or one that SQLite keeps beside it, is a link or no regular file.
+    """
+    # SQLite follows links, and has no option against it that Python offers.
+    check_regular(path, *(path.with_name(f"{path.name}-{each}") for each in ("wal", "shm", "journal")))
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA synchronous=FULL")
@@ -70,7 +78,44 @@ def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
         raise StoreError(f"{path}: is a database of another program; name another file with --store")
     if version > _SCHEMA_VERSION:
         raise StoreError(f"{path}: was written by a newer judge (format {version}); update judge")
-    return bool(found == _APPLICATION_ID and tables)
+    if found != _APPLICATION_ID or not tables:
+        return False
+    _check_schema(connection, path)
+    return True
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises StoreError when the file holds anything but the tables and the index of a store.
+
+    A trigger or a view would run SQL of the person who made the file with every verdict.
+    """
+    schema, expected = _objects(connection), _expected()
+    for name in sorted({*schema, *expected}):
+        if schema.get(name) != expected.get(name):
+            kind = (schema.get(name) or expected[name])[0]
+            what = "holds" if name not in expected else "lacks" if name not in schema else "has changed"
+            raise StoreError(
+                f"{path}: is not a verdict store as judge makes it: it {what} the {kind} {name!r}; restore a"
+                " copy of it, or name another file with --store"
+            )
+
+
+def _objects(connection: sqlite3.Connection) -> dict[str, tuple[str, str, str]]:
+    """Kind, table and SQL of each object in the schema, by name, white space in the SQL collapsed."""
+    rows = connection.execute("SELECT name, type, tbl_name, sql FROM sqlite_schema").fetchall()
+    return {
+        str(name): (str(kind), str(table), " ".join(str(sql).split()))
+        for name, kind, table, sql in rows
+        # What ANALYZE keeps: plain tables of statistics.
+        if not (kind == "table" and name in ("sqlite_stat1", "sqlite_stat4"))
+    }
+
+
+@cache
+def _expected() -> dict[str, tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(_SCHEMA)
+        return _objects(connection)
 
 
 def _keeps_a_log(connection: sqlite3.Connection) -> bool:

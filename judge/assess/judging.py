@@ -98,11 +98,11 @@ async def judge_pool(
 
 
 def _warnings(store: Store, asked: Collection[str]) -> Iterator[str]:
-    tampered = [key for key in dict.fromkeys(store.tampered) if key in asked]
-    if tampered:
+    corrupt = [key for key in dict.fromkeys(store.corrupt_keys) if key in asked]
+    if corrupt:
         yield (
-            f"{store.path}: {len(tampered)} verdicts no longer match their checksums and were asked for"
-            f" again, first {tampered[0]}"
+            f"{store.path}: {len(corrupt)} verdicts no longer match their checksums and were asked for"
+            f" again, first {corrupt[0]}"
         )
 
 

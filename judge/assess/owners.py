@@ -6,6 +6,7 @@ process numbers, heartbeats or clocks.
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from contextlib import suppress
@@ -14,15 +15,19 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
+from judge.filesystem import make_folder
+
 #: Seconds after which a lock file that nobody holds belongs to a dead process.
 _YOUNG = 60.0
+#: The names that owners have. A store from somebody else may hold any text in their place.
+_ID = re.compile("[0-9a-f]{12}")
 
 
 class Owner:
     """The name of this process in a store, alive until `release` or death; use it as a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self.id = uuid.uuid4().hex[:12]
         self._folder = folder
         for path in folder.glob("*.lock"):
@@ -46,14 +51,21 @@ class Owner:
         return self._folder / f"{owner_id}.lock"
 
     def is_dead(self, owner_id: str) -> bool:
-        """True when the process that called itself `owner_id` is gone; its lock file is removed."""
-        lock = FileLock(self._path(owner_id), thread_local=False)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return False
-        lock.release()
-        self._path(owner_id).unlink(missing_ok=True)
+        """True when the process that called itself `owner_id` is gone; its lock file is removed.
+
+        A name that no process has given itself leads to no file.
+        """
+        if not _ID.fullmatch(owner_id):
+            return True
+        path = self._path(owner_id)
+        if not path.is_symlink():
+            lock = FileLock(path, thread_local=False)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                return False
+            lock.release()
+        path.unlink(missing_ok=True)
         return True
 
     def release(self) -> None:

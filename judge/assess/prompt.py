@@ -21,6 +21,9 @@ from typing import Any, get_args
 
 import jinja2
 from jinja2 import meta, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from judge.errors import InputError
 from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
@@ -28,6 +31,10 @@ from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
 #: What the `user` block may use; `reference`, `as_of`, `title` and `date` are empty when not given.
 VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
 _ALLOWED: Mapping[str, tuple[str, ...]] = {"system": (), "user": VARIABLES, "again": ()}
+#: What an expression in a template may raise.
+_RENDERING = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
+#: What a product in a template may come to.
+_LARGEST = 100_000
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -155,8 +162,6 @@ def load(directory: Path, scale: Scale) -> Prompts:
             _prove(Prompts(scale, schema, templates), lang)
         except jinja2.TemplateSyntaxError as error:
             raise InputError(f"{path}:{error.lineno}: not a valid template: {error.message}") from error
-        except (jinja2.TemplateError, TypeError) as error:
-            raise InputError(f"{path}: does not render: {error}") from error
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
     return Prompts(scale, schema, templates)
@@ -173,24 +178,48 @@ def _source(path: Path) -> str:
         raise InputError(f"can't be read as UTF-8 text: {error}") from error
 
 
+class _Environment(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox: a template from somebody else reaches no attribute of Python and calls nothing unsafe.
+
+    There is no `range`, and a product has at most 100,000 bits or characters. What Jinja doesn't bound: the
+    time that loops in loops over texts take, and the width that `format` and `center` are given.
+    """
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
+        """Return the product or power; raise SecurityError when it is too large to be meant."""
+        times = max((abs(each) for each in (left, right) if isinstance(each, int | float)), default=1)
+        bits = left.bit_length() if isinstance(left, int) else 64
+        length = max(len(each) if isinstance(each, str | list | tuple) else 0 for each in (left, right))
+        if (bits if operator == "**" else length) * times > _LARGEST:
+            raise SecurityError(f"{operator} makes more than {_LARGEST:,} characters or bits")
+        return super().call_binop(context, operator, left, right)
+
+
 def _compile(source: str, lang: Lang, scale: Scale) -> Template:
     # Prompts are plain text: escaping would show the assessor `&lt;` where the page says `<`.
-    environment = jinja2.Environment(
+    environment = _Environment(
         undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701
+        autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.clear()  # range, lipsum and the like are no variables of a prompt
     _check_blocks(environment, source)
     compiled = environment.from_string(source)
 
     def block(name: str, values: Mapping[str, str]) -> str:
-        return "".join(compiled.blocks[name](compiled.new_context(dict(values)))).strip()
+        try:
+            return "".join(compiled.blocks[name](compiled.new_context(dict(values)))).strip()
+        except _RENDERING as error:
+            raise InputError(f"block {name!r} of {version} does not render: {error}") from error
 
     digest = hashlib.sha256(source.encode()).hexdigest()
+    version = f"{lang}-{scale.name}-{digest[:10]}"
     return Template(
         lang=lang,
-        version=f"{lang}-{scale.name}-{digest[:10]}",
+        version=version,
         digest=digest,
         system=block("system", {}),
         again=block("again", {}),

@@ -89,8 +89,9 @@ class Store:
 
     def __init__(self, path: Path, wait: float = 60.0) -> None:
         self.path = path
-        #: Keys whose rows no longer match their checksum; they count as absent and are judged again.
-        self.tampered: list[str] = []
+        #: Keys whose rows no longer match their checksum; they count as absent and are judged again. The
+        #: checksum detects damage, not intent: a person who changes a grade can compute it again.
+        self.corrupt_keys: list[str] = []
         with ExitStack() as opened:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +123,7 @@ class Store:
                 if checksum == _checksum(key, grade, body):
                     found[key] = _unpack(grade, body)
                 else:
-                    self.tampered.append(key)
+                    self.corrupt_keys.append(key)
         return found
 
     def calls(self, keys: Iterable[str]) -> list[Call]:

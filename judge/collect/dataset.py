@@ -12,7 +12,7 @@ from judge.collect.queries import QueryRow
 from judge.collect.shape import read
 from judge.collect.sources import Source
 from judge.errors import CallError
-from judge.models.faults import mask
+from judge.models.redaction import mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from typing import Any
 
 from judge.errors import AccountRefused, CallError, Declined, Transient
 from judge.models.access import public_part
-from judge.models.faults import Fault, Rule, mask, retry_after, shorten
+from judge.models.faults import Fault, Rule, retry_after, shorten
+from judge.models.redaction import mask
 
 #: The first row that fits decides: what an engine says outranks the status that it says it with.
 RULES = (

@@ -18,6 +18,7 @@ from typing import IO, Self
 
 from judge.collect.engines import Request
 from judge.errors import InputError, StoreError
+from judge.filesystem import open_for_append
 from judge.report.rundir import dump
 
 
@@ -82,7 +83,7 @@ class Journal:
     def __enter__(self) -> Self:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("ab+", buffering=0)
+            self._file = os.fdopen(open_for_append(self._path), "ab+", buffering=0)
             self._drop_torn_line(self._file)
         except OSError as error:
             raise StoreError(f"{self._path}: cannot be written: {error.strerror or error}") from error

@@ -20,7 +20,8 @@ from judge.collect.engines import Request, setting
 from judge.collect.shape import Shape
 from judge.collect.sources import MASKED_FROM, Response, without
 from judge.errors import Declined, InputError, SetupError
-from judge.models.faults import mask, transport
+from judge.models.faults import transport
+from judge.models.redaction import mask
 from judge.report.rundir import dump
 
 #: Where names that need no path come from.

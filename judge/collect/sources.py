@@ -15,7 +15,8 @@ from judge.collect.engines import Engine, Request, requests
 from judge.collect.shape import Shape
 from judge.errors import Declined, SetupError
 from judge.models.access import Access
-from judge.models.faults import mask, shorten, transport
+from judge.models.faults import shorten, transport
+from judge.models.redaction import mask, redact
 
 #: A key of fewer characters may be a word, which answers are full of: it is masked in errors alone.
 MASKED_FROM = 16
@@ -158,10 +159,7 @@ def decoded(raw: bytes, declared: str | None) -> tuple[str, str]:
 
 def without(secrets: Iterable[str], body: str) -> str:
     """An answer without those of `secrets` that are too long to be there by chance: it is to be judged."""
-    for secret in secrets:
-        if len(secret) >= MASKED_FROM:
-            body = body.replace(secret, "***")
-    return body
+    return redact(body, *(secret for secret in secrets if len(secret) >= MASKED_FROM))
 
 
 def _with_key(templates: Mapping[str, str], key: str) -> dict[str, str]:

@@ -109,7 +109,7 @@ def annotate(
     """Label pairs blind on a local page; what comes of it feeds judge agree. Needs search-judge[web]."""
     from judge.annotate import serve
 
-    serve.annotate(run, plan, who, serve.Address(host, port, token), opens, typer.echo)
+    serve.annotate(run, plan, who, serve.Address(host, port, *([token] if token else [])), opens, typer.echo)
 
 
 def report(run: options.RunFolder, opens: options.Open = False) -> None:

@@ -118,8 +118,13 @@ Plan = Annotated[
     Path | None, typer.Option(help="What to label: the file of judge agree --plan (default: 50 queries).")
 ]
 Who = Annotated[str, typer.Option(help="Who labels; each person has a file of their own.")]
-Host = Annotated[str, typer.Option(help="Address to listen on; another than this needs --token.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; others reach another than this.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: a free one.")]
-Token = Annotated[str | None, typer.Option(help="Secret that the page's address must have.")]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        help="Secret in the page's address (default: a random one, which no list of processes shows)."
+    ),
+]
 Open = Annotated[bool, typer.Option("--open", help="Open it in a browser.")]
 QueryId = Annotated[str, typer.Option("--query", help="The query's id.")]

@@ -56,6 +56,9 @@ def names(measures: str | None) -> list[str] | None:
 
 def say(error: JudgeError) -> None:
     """Says an error in one line on stderr; the words may be a server's."""
+    from judge.config import environment
     from judge.dataset.clean import visible
+    from judge.models.redaction import redact, secrets_in
 
-    print(f"judge: {visible(' '.join(str(error).split()))}", file=sys.stderr)  # noqa: T201
+    text = redact(" ".join(str(error).split()), *secrets_in(environment()))
+    print(f"judge: {visible(text)}", file=sys.stderr)  # noqa: T201

@@ -31,6 +31,7 @@ _BLOCK = re.compile(
     r"</?(?:p|div|li|tr|h[1-6]|t[dh]|d[dt]|[ou]l|table|section|article|[bh]r|blockquote|pre|option)(?=[\s/>])",
     re.IGNORECASE,
 )
+_BRACKET = re.compile("[<>]")
 _TAG = re.compile(r"<[^>]*>")
 # A parser's tree takes quadratic time where tags nest or attributes pile up by the thousand. No
 # snippet has as many; what has is stripped tag by tag.
@@ -83,7 +84,10 @@ def _is_generic(source: str, match: re.Match[str], name: str | None) -> bool:
     Tags are not written `Like` that, and the ones of a single letter don't go on in bare words.
     """
     if name is not None and len(name) == 1:
-        rest = source[match.end() : source.find(">", match.end())].strip(" /\n")
-        return bool(rest) and "=" not in rest
+        # Only up to the next bracket, so that many of them take linear time together.
+        bracket = _BRACKET.search(source, match.end())
+        rest = source[match.end() : bracket.start() if bracket else None].strip(" /\n")
+        is_closed = bracket is not None and bracket[0] == ">"
+        return (bool(rest) or not is_closed) and "=" not in rest
     before = source[match.start() - 1 : match.start()] if match.start() else ""
     return name is not None and name.istitle() and len(name) > 1 and (before.isalnum() or before == "_")

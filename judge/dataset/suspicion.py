@@ -97,7 +97,8 @@ _TRICKS: Mapping[str, _Trick] = {
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
         r"(?:^|\n) ?(?:```|\"\"\"|'''|-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,400}?"
         r"(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
-        r"(?:-{3,}|={3,}|#{3,}|\*{3,}) ?(?:end of|结束)",
+        # A run of marks is tried once, from its beginning and whole.
+        r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of|结束)",
         raw=True,
     ),
     "overthink": _trick(

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from judge.errors import SetupError
+from judge.models.redaction import mask, secrets_in
 
 OPENAI_URL = "https://api.openai.com/v1"
 DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
@@ -30,17 +31,22 @@ class Access:
     timeout: float
     concurrency: int
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no file, log or message may hold: keys and tokens of the environment."""
+        return secrets_in(self.environ)
+
     def url(self, *variables: str, default: str) -> str:
         """The address to call: `base_url`, else the first of `variables` that is set, else `default`."""
         named = (self.environ.get(variable) for variable in variables)
         url = self.base_url or next(filter(None, named), default)
         if not is_address(url):
-            shown = url.rpartition("@")[2].partition("?")[0]
+            shown = mask(url.rpartition("@")[2].partition("?")[0], *self.secrets)
             raise SetupError(f"{shown!r} is no server's address: give one like https://host/v1 (--base-url)")
         parts = urlsplit(url)
         if parts.username is not None or parts.query or parts.fragment:
             more = "a query or a fragment" if parts.username is None else "a user or password"
-            shown = public_part(url)
+            shown = public_part(url, *self.secrets)
             raise SetupError(f"the address of {shown} holds {more}; keys come from the environment")
         return url.rstrip("/")
 
@@ -50,7 +56,7 @@ class Access:
         if key and not (key.isascii() and key.isprintable()):
             raise SetupError(f"{variable} holds characters that no key has: set {variable} again")
         if not key and not is_private(url):
-            raise SetupError(f"no key for {public_part(url)}: set {variable}")
+            raise SetupError(f"no key for {public_part(url, *self.secrets)}: set {variable}")
         return key
 
 
@@ -63,10 +69,11 @@ def is_private(url: str) -> bool:
         return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan"))
 
 
-def public_part(url: str) -> str:
-    """`url` without a user, password or query, fit to be stored and printed."""
+def public_part(url: str, *secrets: str) -> str:
+    """`url` without a user, password, query, `secrets` and what is shaped like a key, to store and print."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    public = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return mask(public, *secrets)
 
 
 def is_dashscope(url: str) -> bool:

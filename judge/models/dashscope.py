@@ -12,7 +12,7 @@ from judge.errors import Declined, SetupError
 from judge.models.access import DASHSCOPE_URL, Access, public_part
 from judge.models.faults import Fault, classify, transport
 from judge.models.logs import keep_out
-from judge.models.reach import no_answer, proxy
+from judge.models.reach import no_answer, proxy, proxy_secrets
 from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -40,12 +40,13 @@ class DashScope:
         url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
         params = {**sampling_params(sampling), "enable_thinking": sampling.thinking}
         self.name = f"dashscope:{model}"
-        self.endpoint = public_part(url)
+        self.endpoint = public_part(url, *access.secrets)
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
         self._timeout = access.timeout
         self._key = access.key("DASHSCOPE_API_KEY", url)
-        keep_out(self._key, "dashscope")
+        self._secrets = (self._key, *proxy_secrets(url))
+        keep_out(*self._secrets)
         self._negotiation = Negotiation(params, ("json_object", "text"))
         # The SDK's own pool keeps 20 connections: above that, each call would shake hands anew.
         limits = httpx.Limits(
@@ -70,7 +71,7 @@ class DashScope:
         sent = terms.with_format(prompt.schema)
         answer = await self._post(prompt, sent)
         if isinstance(answer, Fault):
-            raise self._negotiation.step_down(terms, answer) or classify(answer, self._key)
+            raise self._negotiation.step_down(terms, answer) or classify(answer, *self._secrets)
         return self._read(answer, sent)
 
     async def aclose(self) -> None:
@@ -101,7 +102,7 @@ class DashScope:
             raise no_answer(cause, self.endpoint, self._key, never_sent=never_sent) from None
         except UnicodeEncodeError as error:
             raise Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}") from None
-        return parse(response.status_code, response.content, response.headers)
+        return parse(response.status_code, response.content, response.headers, *self._secrets)
 
     def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
         said = answer.get("output")

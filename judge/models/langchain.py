@@ -22,7 +22,7 @@ from judge.models.access import (
 )
 from judge.models.faults import Fault, classify, transport
 from judge.models.logs import keep_out
-from judge.models.reach import no_answer, proxy
+from judge.models.reach import no_answer, proxy, proxy_secrets
 from judge.models.replies import complete, messages
 from judge.models.terms import NEGOTIABLE, sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -53,7 +53,8 @@ class Setup:
     """What is known about a chat model besides its name.
 
     `params` are what it sends, `timeout` is in seconds for a whole call, `threads` says how many
-    calls block a thread each (0: the model is asynchronous), `http` is closed with the model.
+    calls block a thread each (0: the model is asynchronous), `http` is closed with the model, `secrets`
+    are masked in what it says.
     """
 
     endpoint: str = ""
@@ -61,6 +62,7 @@ class Setup:
     timeout: float = 60.0
     threads: int = 0
     http: httpx2.AsyncClient | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 class LangChain:
@@ -80,9 +82,9 @@ class LangChain:
         self._timeout = setup.timeout
         self._http = setup.http
         self._pool = ThreadPoolExecutor(setup.threads, "langchain") if setup.threads else None
-        self._secrets = [
-            value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)
-        ]
+        held = [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
+        self._secrets = (*held, *setup.secrets)
+        keep_out(*self._secrets)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The model's final answer; raises `Transient`, `Conceded`, `Declined` or `AccountRefused`."""
@@ -103,6 +105,7 @@ class LangChain:
             params=sent,
             usage=outcome.usage_metadata or said.get("token_usage"),
             request_id=said.get("request_id") or said.get("id"),
+            secrets=self._secrets,
         )
 
     async def aclose(self) -> None:
@@ -179,7 +182,13 @@ def _openai(name: str, access: Access, sampling: Sampling) -> LangChain:
         extra_body=thinking or None,
         **params,
     )
-    setup = Setup(public_part(url), {**params, **thinking}, access.timeout, http=http)
+    setup = Setup(
+        public_part(url, *access.secrets),
+        {**params, **thinking},
+        access.timeout,
+        http=http,
+        secrets=proxy_secrets(url),
+    )
     return LangChain(model, f"openai:{name}", setup)
 
 
@@ -192,7 +201,12 @@ def _any(provider: str, name: str, access: Access, sampling: Sampling) -> LangCh
     options.update(params, max_retries=0, timeout=access.timeout)
     model = init_chat_model(name, model_provider=provider, **options)
     proxy(url)  # raises for one that can't be used
-    setup = Setup(public_part(url), params, access.timeout)
+    setup = Setup(
+        public_part(url, *access.secrets),
+        params,
+        access.timeout,
+        secrets=(*filter(None, [key]), *proxy_secrets(url)),
+    )
     return LangChain(model, f"{provider}:{name}", setup)
 
 
@@ -209,10 +223,15 @@ def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
         wire = {"top_p": None, **params, "base_address": url, "request_timeout": access.timeout}
         # Given the SecretStr that it declares, the class would send the asterisks that one prints.
         key = access.key("DASHSCOPE_API_KEY", url)
-        keep_out(key, "dashscope")
         unmasked: Any = key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire)
-    setup = Setup(public_part(url), params, access.timeout, threads=access.concurrency)
+    setup = Setup(
+        public_part(url, *access.secrets),
+        params,
+        access.timeout,
+        threads=access.concurrency,
+        secrets=(key, *proxy_secrets(url)),
+    )
     return LangChain(model, f"tongyi:{name}", setup)
 
 

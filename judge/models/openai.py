@@ -14,7 +14,8 @@ import openai
 from judge.errors import Declined, Transient
 from judge.models.access import NO_KEY, OPENAI_URL, Access, public_part, thinking_switch
 from judge.models.faults import Fault, classify, transport
-from judge.models.reach import no_answer, proxy
+from judge.models.logs import keep_out
+from judge.models.reach import no_answer, proxy, proxy_secrets
 from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
 from judge.records import Completion, Prompt, Sampling
@@ -36,11 +37,13 @@ class OpenAI:
         url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
         params = {**sampling_params(sampling), **thinking_switch(url, sampling.thinking), **extra}
         self.name = f"openai:{model}"
-        self.endpoint = public_part(url)
+        self.endpoint = public_part(url, *access.secrets)
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
         self._timeout = access.timeout
         self._key = access.key("OPENAI_API_KEY", url)
+        self._secrets = (self._key, *proxy_secrets(url))
+        keep_out(*self._secrets)
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
         self._client = _client(url, self._key or NO_KEY, access)
 
@@ -51,7 +54,7 @@ class OpenAI:
         answer = await self._post({"model": self._model, "messages": messages(prompt), **sent})
         if isinstance(answer, Fault):
             raise self._negotiation.step_down(terms, answer) or classify(
-                answer, self._key, endpoint=self.endpoint
+                answer, *self._secrets, endpoint=self.endpoint
             )
         return complete(
             answer.get("choices"),
@@ -79,7 +82,7 @@ class OpenAI:
             raise self._unconnected(error) from None
         except UnicodeEncodeError as error:
             raise Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}") from None
-        return parse(response.status_code, response.content, response.headers)
+        return parse(response.status_code, response.content, response.headers, *self._secrets)
 
     def _unconnected(self, error: Exception) -> Transient:
         # The SDK and its transport each wrap the error of aiohttp, which alone says what happened.

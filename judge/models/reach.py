@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import socket
 import ssl
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from judge.errors import SetupError, Transient, Unconnected, causes
 from judge.models.access import is_private, public_part
-from judge.models.faults import mask, shorten, transport
+from judge.models.faults import shorten, transport
+from judge.models.redaction import mask
 
 #: What goes wrong before a request is encrypted: a certificate that nobody vouches for, a server without TLS.
 _HANDSHAKE = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER", "HTTP_REQUEST"})
@@ -36,6 +37,15 @@ def proxy(url: str) -> str | None:
     return address or None
 
 
+def proxy_secrets(url: str) -> tuple[str, ...]:
+    """What the proxy for `url` is told of its user, as it is named and as it is sent."""
+    parts = urlsplit(proxy(url) or "")
+    if parts.password is None:
+        return ()
+    user, password = unquote(parts.username or ""), unquote(parts.password)
+    return password, f"{user}:{password}"
+
+
 def no_answer(error: BaseException, url: str, *secrets: str, never_sent: bool = False) -> Transient:
     """The error for a call to `url` that `error` ended before an answer was there.
 
@@ -45,6 +55,7 @@ def no_answer(error: BaseException, url: str, *secrets: str, never_sent: bool = 
     refused = isinstance(cause, ConnectionRefusedError | socket.gaierror)
     refused |= isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE
     via = proxy(url)
+    secrets = (*secrets, *proxy_secrets(url))
     where = public_part(url) + (f" through the proxy {public_part(via)}" if via else "")
     if not (refused or never_sent):
         return transport(f"{where}: {type(error).__name__}: {error}", *secrets, billed=True)

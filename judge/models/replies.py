@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judge.errors import Declined
 from judge.models.faults import Fault, shorten, transport
+from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_whole
 
 #: Types of content parts that are not the final answer.
@@ -27,19 +28,20 @@ def messages(prompt: Prompt) -> list[dict[str, str]]:
     return turns if prompt.system else turns[1:]
 
 
-def parse(status: int, body: bytes, headers: Mapping[str, str]) -> Mapping[str, Any] | Fault:
-    """The answer's JSON, or the fault that it tells of, whatever its status claims.
+def parse(status: int, body: bytes, headers: Mapping[str, str], *secrets: str) -> Mapping[str, Any] | Fault:
+    """The answer's JSON, or the fault that it tells of, whatever its status claims, without `secrets`.
 
     A success whose body isn't a JSON object (empty, HTML, cut) raises `Transient`: it may be billed.
     """
+    text = redact(_decoded(body), *secrets)
     try:
-        answer = json.loads(body)
+        answer = json.loads(text)
     except (ValueError, RecursionError):
         answer = None
     if status >= 300:
-        return Fault.of(status, answer or body, headers)
+        return Fault.of(status, answer or text, headers)
     if not isinstance(answer, dict):
-        begin = shorten(body[:80].decode(errors="replace")) or "nothing"
+        begin = shorten(mask(text[:1000])[:80]) or "nothing"
         raise transport(f"HTTP {status}, but the body is no whole JSON object: {begin!r}", billed=True)
     unanswered = not (answer.get("choices") or answer.get("output"))
     if answer.get("error") or (unanswered and (answer.get("code") or answer.get("error_code"))):
@@ -47,11 +49,26 @@ def parse(status: int, body: bytes, headers: Mapping[str, str]) -> Mapping[str, 
     return answer
 
 
+def _decoded(body: bytes) -> str:
+    """`body` as text, in the encoding that JSON's first bytes tell (RFC 4627)."""
+    try:
+        return body.decode(json.detect_encoding(body), "surrogatepass")
+    except UnicodeDecodeError:
+        return body.decode(errors="replace")
+
+
 def complete(
-    choices: object, *, model: object, params: Mapping[str, Any], usage: object, request_id: object
+    choices: object,
+    *,
+    model: object,
+    params: Mapping[str, Any],
+    usage: object,
+    request_id: object,
+    secrets: Sequence[str] = (),
 ) -> Completion:
     """The completion that `choices` hold; no choice, or one without content, is the empty text.
 
+    `secrets` are masked in all of it, for libraries that read the response themselves (see `parse`).
     Raises `Declined` when the model refused or a filter cut its answer.
     """
     choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
@@ -59,14 +76,15 @@ def complete(
     finish = choice.get("finish_reason")
     finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
     billed = read_usage(usage)
-    refuse(finish_reason, message.get("refusal"), billed)
+    refusal = redact(str(message.get("refusal") or ""), *secrets)
+    refuse(redact(finish_reason or "", *secrets), refusal, billed)
     return Completion(
-        text=flatten(message.get("content")),
-        model=str(model or ""),
+        text=redact(flatten(message.get("content")), *secrets),
+        model=redact(str(model or ""), *secrets),
         finish_reason=finish_reason if is_whole(finish_reason) else "length",
         params=params,
         usage=billed,
-        request_id=str(request_id) if request_id else None,
+        request_id=redact(str(request_id), *secrets) if request_id else None,
     )
 
 

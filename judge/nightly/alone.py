@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from os import getpid
 from pathlib import Path
 
+from judge.dataset.clean import visible
+from judge.filesystem import check_regular
 from judge.lock import locked
 from judge.report.rundir import RunFolder
 
@@ -31,6 +33,7 @@ def alone(nights: Path, work: str) -> Iterator[None]:
 
 def _read(who: Path) -> str:
     try:
-        return who.read_text(encoding="utf-8") or "another judge"
+        check_regular(who)  # a link would show another file's text
+        return visible(who.read_text(encoding="utf-8")[:200]) or "another judge"
     except OSError:
         return "another judge"

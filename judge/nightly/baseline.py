@@ -7,6 +7,7 @@ names the one that counts and is written last. Older ones stay: a night's record
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import ITS_OWN, InputError, StoreError
+from judge.filesystem import file_name, make_folder
 from judge.nightly.collecting import FILE as COLLECTED
 from judge.nightly.decision import bare
 from judge.nightly.history import RECORD
@@ -30,6 +32,11 @@ CANARIES = "canaries"
 _POINTER = "baseline.json"
 #: What it says, and must.
 _SAID = ("id", "name", "assessor", "queries", "canaries")
+#: The names of a folder and of a file in it: a pointer from somebody else must not lead to other places.
+_NAMES = {
+    "id": re.compile(r"(?!\.+$)[^/\\:\0]{1,255}"),
+    "apart": re.compile(r"verdicts\.drifted-\d{4}-\d{2}-\d{2}\.sqlite"),
+}
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
 #: What the run of a panel has besides, and a night that asked engines.
 _MAYBE = ("members.jsonl", COLLECTED)
@@ -134,7 +141,7 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
         texts |= {f"{CANARIES}/{file}": text for file, text in _texts(asked[-1]).items()}
     content = hashlib.sha256(dump(texts).encode()).hexdigest()[:8]
     said = {
-        "id": f"{name}-{content}",
+        "id": f"{file_name(name)}-{content}",
         "name": name,
         "assessor": held.asked.assessor,
         "queries": len(held.data.queries),
@@ -152,7 +159,8 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
 
 def _copy(text: str, place: Path) -> None:
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent.parent)
+        make_folder(place.parent)
     except OSError as error:
         raise StoreError(f"{place.parent}: cannot be made: {error.strerror or error}") from error
     RunFolder(place.parent).write(place.name, [text])
@@ -224,6 +232,13 @@ def pointer(nights: Path) -> Mapping[str, Any] | None:
     missing = [] if said is None else [name for name in _SAID if name not in said]
     if missing:
         raise InputError(f"{nights / FOLDER / _POINTER}: has no {missing[0]!r}; {_again(nights)}")
+    for name, form in _NAMES.items():
+        value = None if said is None else said.get(name)
+        if value is not None and not form.fullmatch(str(value)):
+            raise InputError(
+                f"{nights / FOLDER / _POINTER}: {name} is {value!r:.80}, which is no name that judge gives;"
+                f" {_again(nights)}"
+            )
     return said
 
 

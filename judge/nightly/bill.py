@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from judge import setup
+from judge.assess.file import connect
 from judge.assess.judging import split, total
 from judge.assess.price import FREE, Price, common
 from judge.assess.store import LOST, Call, Store
@@ -101,9 +102,12 @@ def _execute(store: Path, *statements: str, **values: int) -> list[Any]:
     with Store(store):
         pass  # one that was begun from nothing has no tables yet
     try:
-        with closing(sqlite3.connect(store, timeout=_WAIT)) as connection, connection:
-            return [connection.execute(each, values).fetchall() for each in statements][-1]
-    except sqlite3.Error as error:
+        with closing(connect(store, _WAIT)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            rows = [connection.execute(each, values).fetchall() for each in statements][-1]
+            connection.execute("COMMIT")
+            return rows
+    except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{store}: cannot be counted: {error}") from error
 
 

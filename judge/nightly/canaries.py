@@ -15,6 +15,7 @@ from typing import Any
 from judge import pipeline
 from judge.assess.watch import Watch
 from judge.config import Config
+from judge.errors import InputError
 from judge.nightly import begun
 from judge.nightly.baseline import Baseline, Graded, graded, graded_run, rounds
 from judge.nightly.rules import Rules
@@ -57,6 +58,8 @@ def asked(config: Config, folder: Path, repeats: int) -> Config:
 def judged(config: Config, folder: Path, repeats: int, watch: Watch | None) -> Outcome:
     """The run over the canaries in `folder`, asked as `config` asks."""
     own = asked(config, folder, repeats)
+    if folder.is_symlink():
+        raise InputError(f"{folder}: is a symbolic link; canaries have a folder of their own: remove it")
     begun.go_on(RunFolder(folder), begun.identity(own))
     return pipeline.run(own, watch=watch)
 

@@ -56,7 +56,7 @@ def described(asked: Asked) -> dict[str, Any]:
 
     engines = {
         source.name: {
-            "address": public_part(source.requests("", asked.depth)[0].url),
+            "address": public_part(source.requests("", asked.depth)[0].url, *source.secrets),
             "table": {
                 part: short_hash([json.dumps(_public(value), sort_keys=True, default=str)], 16)
                 for part, value in sorted(asked.described.get(source.name, {}).items())

@@ -59,6 +59,10 @@ def nightly(toml: Path, day: str, watch: Watch | None = None, canary_watch: Watc
     if webhook:
         with Written(toml).about():
             Webhook.of(webhook, environ)  # a bad one is not found out after all is paid
+    if folder.path.is_symlink():
+        raise InputError(
+            f"{folder.path}: is a symbolic link; a night writes into a folder of its own: remove it"
+        )
     with alone(tonight.nights, f"judge nightly --date {day}"):
         record = finished(folder, tonight.rules)
         also = _changed(record, tonight) if record else []

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from judge.assess.file import connect
 from judge.assess.store import Store
 from judge.errors import InputError, StoreError
 
@@ -100,14 +101,13 @@ def _merge(target: Path, source: Path) -> None:
         with Store(each):
             pass  # one that was begun from nothing has no tables yet
     try:
-        with closing(sqlite3.connect(target, timeout=_WAIT, isolation_level=None)) as connection:
-            connection.execute("PRAGMA synchronous=FULL")
+        with closing(connect(target, _WAIT)) as connection:
             connection.execute("ATTACH ? AS night", (str(source),))
             connection.execute("BEGIN IMMEDIATE")
             for statement in _ADD:
                 connection.execute(statement)
             connection.execute("COMMIT")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{target}: cannot take the verdicts of {source}: {error}") from error
 
 
@@ -130,9 +130,9 @@ def replace(shared: Path, store: Path) -> None:
 def _copy(source: Path, target: Path) -> None:
     """Makes `target` hold what `source` does, in one transaction; nothing where there is no `source`."""
     try:
-        with closing(sqlite3.connect(target, timeout=_WAIT)) as copy:
+        with closing(connect(target, _WAIT)) as copy:
             if source.exists():
-                with closing(sqlite3.connect(source, timeout=_WAIT)) as original:
+                with closing(connect(source, _WAIT)) as original:
                     original.backup(copy)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{target}: cannot be copied from {source}: {error}") from error

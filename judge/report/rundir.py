@@ -6,11 +6,12 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError, StoreError
+from judge.filesystem import remove_abandoned, write_file
 from judge.lock import locked
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
@@ -42,6 +43,7 @@ class RunFolder:
         """Holds the folder for this process; raises InputError when another holds it after `wait` seconds."""
         busy = f"{self.path}: another judge is working on this run; wait for it or name another --out"
         with locked(self.path / ".lock", busy, f"{self.path}: cannot be a run's folder", wait):
+            remove_abandoned(self.path)
             yield
 
     def check_free(self) -> None:
@@ -96,26 +98,18 @@ class RunFolder:
         except json.JSONDecodeError as error:
             raise InputError(f"{path}: is not JSON lines: {error}; {MENDED}") from error
 
-    def write(self, name: str, chunks: Iterable[str]) -> Path:
+    def write(self, name: str, chunks: Iterable[str], mode: int = 0o666) -> Path:
         """Writes file `name` from `chunks` of text, whole or not at all, and gives its path.
 
-        Raises StoreError when the disk doesn't take it.
+        `mode` is limited by the umask. Raises StoreError when the disk doesn't take it.
         """
         path = self.path / name
-        part = self.path / f".{name}.part"
         try:
-            with part.open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(chunks)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
+            write_file(path, chunks, mode)
         except OSError as error:
             raise StoreError(
                 f"{path}: cannot be written: {error.strerror or error}; verdicts are kept"
             ) from error
-        finally:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)  # half a file must not keep a full disk full
         return path
 
     def _no_run(self, path: Path, error: OSError) -> InputError:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from judge.dataset.cells import column
+from judge.filesystem import file_name
 from judge.measure.people import typical
 from judge.records import Judgment, Ranking
 
@@ -58,7 +59,7 @@ def file_names(engines: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for engine in sorted(engines):
-        stem = column(engine)[:120]
+        stem = file_name(column(engine))[:120]
         name = f"run.{stem}.trec"
         if name.casefold() in taken:
             name = f"run.{stem}-{hashlib.sha256(engine.encode()).hexdigest()[:8]}.trec"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tests.worlds import command, numbered, write_rows
@@ -90,7 +92,9 @@ class Serving:
 
 
 @contextmanager
-def serving(run: Path, *words: object) -> Iterator[Serving]:
+def serving(
+    run: Path, *words: object, environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Serving]:
     """A server that labels `run`; `words` go to the command."""
     options = ("--port", "0", *map(str, words)) if "--port" not in words else tuple(map(str, words))
     process = subprocess.Popen(
@@ -99,6 +103,7 @@ def serving(run: Path, *words: object) -> Iterator[Serving]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        env={**os.environ, **environment},
     )
     try:
         assert process.stdout is not None
@@ -119,4 +124,5 @@ def label(state: Mapping[str, Any], number: int, grade: int | None, comment: str
         "snippet_id": state["pair"]["snippet_id"],
         "grade": grade,
         "comment": comment,
+        "replaces": state["decision"] and state["decision"]["id"],
     }

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from judge.annotate import guard
+from judge.annotate.serve import Address
 from judge.errors import InputError
 from tests.annotate.serving import Serving, judged, label, serving
 
@@ -173,6 +174,7 @@ BODIES: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     ("no number", lambda valid: json.dumps({**valid, "grade": float("nan")}).encode()),
     ("no id", lambda valid: {**valid, "id": None}),
     ("a path for an id", lambda valid: {**valid, "id": "../" * 8}),
+    ("a path for what it replaces", lambda valid: {**valid, "replaces": "../" * 8}),
     ("a short id", lambda valid: {**valid, "id": "1"}),
 ]  # fmt: skip
 
@@ -293,13 +295,38 @@ def test_the_same_requests_unforged_are_answered(run: Path) -> None:
             assert server.ask("/state")[1]["labelled"] == 0
 
 
-def test_only_this_machine_may_do_without_a_token() -> None:
-    for host in ("127.0.0.1", "localhost", "::1", "127.8.8.8"):
-        assert guard.policy(host, 80, None).knows("localhost:80")
-    for host in ("0.0.0.0", "::", "192.168.0.7", "judge.example", "localhost.evil.example"):  # noqa: S104
-        with pytest.raises(InputError, match="give a --token"):
-            guard.policy(host, 80, None)
-        guard.policy(host, 80, TOKEN)
+def test_every_start_has_a_token_that_nobody_gave() -> None:
+    first, second = (Address("127.0.0.1", 0) for _ in range(2))
+    assert first.token != second.token
+    assert len(first.token) >= 32
+    assert first.token not in repr(first) + repr(guard.policy("localhost", 80, first.token))
+
+
+def test_another_user_of_this_machine_reads_and_writes_nothing(server: Serving, run: Path) -> None:
+    body = label(server.ask("/state")[1], 1, 2)
+    for start in (
+        "POST /label HTTP/1.1",
+        "GET /state HTTP/1.1",
+        "POST /finish HTTP/1.1",
+        "POST /export HTTP/1.1",
+    ):
+        answer = refused(server, run, wire(server, body, start=start, change={"X-Judge-Token": None}))
+        assert status(answer) == 403
+        assert b"question" not in answer
+
+
+def test_a_link_leads_to_the_page_and_to_nothing_else(server: Serving) -> None:
+    bare: dict[str, str | None] = dict.fromkeys(("Origin", "X-Judge", "Content-Type", "Content-Length"))
+    visit = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    for path, change, expected in (
+        ("/", {}, 200),
+        ("/state", {}, 403),
+        ("/", {"Sec-Fetch-Dest": "iframe"}, 403),
+        ("/", {"Sec-Fetch-Mode": "no-cors"}, 403),
+        ("/", {"Origin": f"http://127.0.0.1:{server.port}"}, 403),
+    ):
+        request = wire(server, b"", start=f"GET {path} HTTP/1.1", change={**bare, **visit, **change})
+        assert status(server.raw(request)) == expected
 
 
 def test_a_server_for_others_knows_its_address_alone_and_every_number_where_it_has_all() -> None:
@@ -312,16 +339,16 @@ def test_a_server_for_others_knows_its_address_alone_and_every_number_where_it_h
         everywhere.knows(host) for host in ("evil.example:8080", "10.0.0.1:1", "10.0.0.1", "1:8080")
     )
     # Browsers leave out port 80.
-    assert guard.policy("127.0.0.1", 80, None).knows("127.0.0.1")
+    assert guard.policy("127.0.0.1", 80, TOKEN).knows("127.0.0.1")
 
 
 @pytest.mark.parametrize(
     ("host", "token"),
     [
-        ("", None), ("a b", TOKEN), ("x/y", TOKEN), ("127.0.0.1:80", None), ("evil\r\n", TOKEN),
+        ("", TOKEN), ("a b", TOKEN), ("x/y", TOKEN), ("127.0.0.1:80", TOKEN), ("evil\r\n", TOKEN),
         ("127.0.0.1", ""), ("127.0.0.1", "short"), ("127.0.0.1", "with space"), ("127.0.0.1", "né" * 8),
     ],
 )  # fmt: skip
-def test_what_is_no_host_or_token_is_refused(host: str, token: str | None) -> None:
+def test_what_is_no_host_or_token_is_refused(host: str, token: str) -> None:
     with pytest.raises(InputError):
         guard.policy(host, 80, token)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPException
@@ -98,8 +99,10 @@ def test_the_model_s_side_is_told_last_and_then_the_labels_are_final(run: Path) 
         label_all(server, lambda pair: 1)
         _, exported = server.ask("/export", {})
         assert exported["labelled"] == 20
+        _, first = server.ask("/state?at=0")
         assert server.ask("/label", label(first, 7, 0))[0] == 200
         assert server.ask("/finish", {})[1]["agreement"]["pairs"] == 20
+        _, first = server.ask("/state?at=0")
         for path, body in (("/label", label(first, 8, 3)), ("/undo", {"id": f"{7:032x}"})):
             status, answer = server.ask(path, body)
             assert (status, "blind" in answer["error"]) == (400, True)
@@ -190,7 +193,7 @@ def _standing(path: Path) -> dict[str, int]:
     [
         (["--who", "../ann"], "--who is '../ann'"),
         (["--who", ""], "--who is ''"),
-        (["--host", "::"], "give a --token"),
+        (["--host", "a b"], "--host is 'a b'"),
         (["--host", "192.0.2.1", "--token", "long-enough"], "can't be listened on"),
         (["--token", "short"], "--token has 8 to 200"),
         (["--plan", "absent.csv"], "absent.csv: no such file"),
@@ -228,3 +231,46 @@ def test_the_rest_of_judge_starts_without_the_web_extra() -> None:
         "import sys, judge.cli, judge.pipeline; sys.exit(bool({'starlette', 'uvicorn'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_a_pair_that_was_labelled_elsewhere_is_not_overwritten(run: Path) -> None:
+    with serving(run, "--who", "twice") as server:
+        state = server.ask("/state")[1]
+        first, second = label(state, 1, 0), label(state, 2, 3)
+        assert server.ask("/label", first)[0] == 200
+        status, told = server.ask("/label", second)
+        assert (status, told) == (
+            409,
+            {"error": "this pair was labelled in another tab since it was shown here"},
+        )
+        assert server.ask("/label", first)[0] == 200  # an answer that was lost is asked for again
+        assert server.ask("/state?at=0")[1]["decision"]["grade"] == 0
+        assert server.ask("/label", {**second, "replaces": first["id"]})[0] == 200
+        assert server.ask("/label", {**label(state, 3, 1), "replaces": first["id"]})[0] == 409
+        assert server.ask("/state?at=0")[1]["decision"]["grade"] == 3
+
+
+def test_a_browser_is_opened_with_a_file_and_no_list_of_processes_shows_the_token(
+    run: Path, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    browser = tmp_path / "browser"
+    script = (
+        "#!/bin/sh",
+        'file="${1#file://}"',
+        f'cp "$file" {told}.html',
+        f'echo "$@" $(stat -c %a "$file") > {told}.part',
+        f"mv {told}.part {told}",
+    )
+    browser.write_text("\n".join(script), encoding="utf-8")
+    browser.chmod(0o755)
+    with serving(run, "--who", "opener", "--open", environment={"BROWSER": str(browser)}) as server:
+        while not told.exists():
+            time.sleep(0.01)
+        words, mode = told.read_text(encoding="utf-8").split()
+        page = told.with_suffix(".html").read_text(encoding="utf-8")
+        assert server.token not in words
+        assert f"url={server.url}" in page
+        assert mode == "600"
+        server.interrupt()
+    assert not Path(words.removeprefix("file://")).exists()

@@ -332,6 +332,67 @@ def test_a_wrong_prompt_is_refused_by_file_and_reason(
     assert load(directory, BINARY).scale is BINARY
 
 
+#: Ways out of a template into Python, and ways to make much out of little.
+ESCAPES = (
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "{{ query.__class__ }}",
+    "{{ (query|string).__class__.__base__ }}",
+    "{{ query|attr('__class__') }}",
+    "{{ query|attr('__cla' ~ 'ss__') }}",
+    "{{ query['__class__'] }}",
+    "{{ [query]|map(attribute='__class__')|first }}",
+    "{{ '{0.__class__.__mro__}'.format(query) }}",
+    "{{ '{a.__class__}'.format_map({'a': query}) }}",
+    "{{ ('{0.__class__}'|string).format(query) }}",
+    "{{ query.format.__globals__ }}",
+    "{{ lipsum.__globals__['os'].popen('id').read() }}",
+    "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+    "{{ joiner.__init__.__globals__ }}",
+    "{{ namespace.__init__.__globals__ }}",
+    "{{ self.__init__.__globals__ }}",
+    "{{ self._TemplateReference__context.environment }}",
+    "{{ self.user.__func__.__globals__ }}",
+    "{% macro m() %}{% endmacro %}{{ m.__init__.__globals__ }}",
+    "{% for each in [1] %}{{ loop.__class__ }}{% endfor %}",
+    "{% for each in [1] %}{{ loop._iterable.__class__ }}{% endfor %}",
+    "{{ [].append.__self__ }}",
+    "{% set a = [] %}{{ a.append(1) }}",
+    "{% set a = {} %}{{ a.update({1: 2}) }}",
+    "{% include '/etc/passwd' %}",
+    "{% import 'os' as os %}",
+    "{% for each in range(10 ** 9) %}x{% endfor %}",
+    "{{ lipsum(10 ** 9) }}",
+    "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "{{ 1 / 0 }}",
+    "{{ 'x' * 10 ** 9 }}",
+    "{{ 10 ** 9 * 'x' }}",
+    "{{ [1] * 1000000000 }}",
+    "{{ 9 ** 9 ** 9 }}",
+    "{{ 9.5 ** 9 ** 9 }}",
+)
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_a_prompt_from_somebody_else_reaches_nothing_of_python(escape: str, tmp_path: Path) -> None:
+    shutil.copytree(default_directory(), tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "en" / "graded.jinja"
+    ours = path.read_text(encoding="utf-8")
+    path.write_text(ours.replace("{% block user %}", "{% block user %}" + escape), encoding="utf-8")
+    with pytest.raises(InputError, match=r"graded\.jinja"):
+        load(tmp_path, GRADED)
+
+
+@pytest.mark.parametrize(
+    "own", ["{{ '=' * 40 }}", "{{ query|upper }}", "{{ query.split()|join(' ') }}", "{{ 7 * 6 }}"]
+)
+def test_a_prompt_of_ones_own_may_still_format_its_text(own: str, tmp_path: Path) -> None:
+    shutil.copytree(default_directory(), tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "en" / "graded.jinja"
+    ours = path.read_text(encoding="utf-8")
+    path.write_text(ours.replace("{% block user %}", "{% block user %}" + own), encoding="utf-8")
+    assert load(tmp_path, GRADED).render(pair("a b", "text"), None).user
+
+
 def test_a_missing_or_garbled_prompt_is_named(tmp_path: Path) -> None:
     directory = custom(tmp_path, "Grade", "Grade")
     (directory / "zh" / "graded.jinja").write_bytes("评测".encode("gb18030"))

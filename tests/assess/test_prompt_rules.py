@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from judge.assess.prompt import answer_schema, default_directory, load
-from judge.assess.verdict import read
 from judge.errors import Unreadable
+from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
 from tests import hostile
 
@@ -205,7 +205,7 @@ def test_the_form_that_is_shown_is_the_one_that_is_read(lang: Lang, scale: Scale
         parsed = json.loads(reply)
         assert list(parsed) == schema["required"] == list(schema["properties"])
         assert parsed[schema["required"][1]] in schema["properties"][schema["required"][1]]["enum"]
-        verdict = read(reply, scale)
+        verdict = parse_verdict(reply, scale)
         assert (verdict.grade, verdict.reason, verdict.flags) == (grade, parsed["reason"], ())
 
 
@@ -214,9 +214,9 @@ def test_the_form_itself_is_never_a_verdict(lang: Lang, scale: Scale) -> None:
     shown = form(lang, scale)
     for echo in (shown, f"```json\n{shown}\n```"):
         with pytest.raises(Unreadable):
-            read(echo, scale)
+            parse_verdict(echo, scale)
     value = VALUES[scale.name][0]
-    assert read(f"{shown}\n\n{filled(shown, value)}", scale).grade == 0
+    assert parse_verdict(f"{shown}\n\n{filled(shown, value)}", scale).grade == 0
 
 
 # -- the data --------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def test_a_killed_process_loses_no_acknowledged_verdict_and_no_claim_stays(tmp_p
         connection.close()
 
 
-def test_a_tampered_row_is_refused_and_listed(tmp_path: Path) -> None:
+def test_a_damaged_row_is_refused_and_listed(tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
     with Store(path) as store:
         save(store, "k", verdict(grade=0))
@@ -129,7 +129,7 @@ def test_a_tampered_row_is_refused_and_listed(tmp_path: Path) -> None:
     connection.close()
     with Store(path) as store:
         assert store.lookup(["k"]) == {}
-        assert store.tampered == ["k"]
+        assert store.corrupt_keys == ["k"]
         save(store, "k", verdict(grade=0))
         assert store.lookup(["k"]) == {"k": verdict(grade=0)}
 

@@ -218,9 +218,9 @@ def synced(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
     yield Figure("requests before a sync", early, "0", early == 0)
 
 
-def tampered(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
+def damaged(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
     """A hundred rows are edited: grades, replies, and keys that change places."""
-    here = killing.world(folder / "tampered", asked.url, 200, IN_FLIGHT)
+    here = killing.world(folder / "damaged", asked.url, 200, IN_FLIGHT)
     assert killing.judge(here).wait() == 0
     with closing(sqlite3.connect(here.store)) as store, store:
         keys = [key for (key,) in store.execute("SELECT key FROM verdicts ORDER BY key LIMIT 100")]
@@ -238,8 +238,8 @@ def tampered(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
     code, said = child.wait(), child.said
     listed = "100 verdicts no longer match" in said
     again = asked.count - before
-    yield Figure("tampered rows asked for again", again, "100", again == 100 and code == 0)
-    yield Figure("tampered rows listed", "yes" if listed else "no", "yes", listed)
+    yield Figure("damaged rows asked for again", again, "100", again == 100 and code == 0)
+    yield Figure("damaged rows listed", "yes" if listed else "no", "yes", listed)
 
 
 def mounted(folder: Path, asked: Provider, step: int) -> Iterator[Figure]:
@@ -269,7 +269,7 @@ def vanishing(folder: Path, asked: Provider, _: int) -> Iterator[Figure]:
 PARTS: Mapping[str, Callable[[Path, Provider, int], Iterator[Figure]]] = {
     "growth": no_growth,
     "vanishing": vanishing,
-    "tampered": tampered,
+    "damaged": damaged,
     "mounted": mounted,
     "synced": synced,
 }

@@ -2,21 +2,23 @@
 
     python -m tests.chaos.secrets
 
-Every server says the key that it was sent in its errors, and in its headers unless libraries are asked
-to log those: what a stranger puts there is theirs to tell. Looked through are the standard streams, the
+Every server says the key that it was sent in its errors, its replies and its headers, in every spelling.
+Looked through are the standard streams, the
 run's folder, the store with its WAL while it is written, the home and the temporary folder.
 """
 
 from __future__ import annotations
 
 import base64
+import html
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from urllib.parse import quote
@@ -65,8 +67,37 @@ def _error(status: int, code: str, **headers: str) -> Callable[[Asked], Reply]:
     return answer
 
 
+def _key(asked: Asked) -> str:
+    return asked.headers.get("Authorization", "").removeprefix("Bearer ")
+
+
 def _page(asked: Asked) -> Reply:
     return Reply(body=f"<html>{dict(asked.headers)}</html>")
+
+
+def _begins(asked: Asked) -> Reply:
+    return Reply(body=f"{_key(asked)} {'x' * 100}")
+
+
+def _repeats(asked: Asked) -> Reply:
+    """A reply of a model that was told its key by a gateway."""
+    key = _key(asked)
+    reason = " ".join(text.decode() for text in encodings(key))
+    return Reply(text=json.dumps({"reason": f"Authorization: {key} {reason}", "grade": 2}), model=key)
+
+
+def _refuses(asked: Asked) -> Reply:
+    key = _key(asked)
+    return Reply(
+        message={"role": "assistant", "content": None, "refusal": f"I must not tell {key}"}, model=key
+    )
+
+
+def _pages(encode: Callable[[str], str]) -> Callable[[Asked], Reply]:
+    """A gateway's page with the headers of the request, encoded."""
+    return lambda asked: Reply(
+        status=502, body=f"<html>{encode(f'Authorization: Bearer {_key(asked)}')}</html>"
+    )
 
 
 #: Failures are given up soon: what is said of them is what counts.
@@ -85,6 +116,14 @@ FAULTS: Mapping[str, Callable[[Asked], Reply]] = {
     "cut": lambda asked: Reply(text="{}", cut=True),
     "timeout": lambda asked: Reply(text="{}", delay=1.5),
     "unreadable": lambda asked: Reply(text="I would rather not."),
+    "begins with it": _begins,
+    "repeats it": _repeats,
+    "refuses with it": _refuses,
+    "as HTML": _pages(html.escape),
+    "as entities": _pages(lambda text: "".join(f"&#x{ord(char):X};" for char in text)),
+    "as an address": _pages(lambda text: quote(text, safe="")),
+    "as JSON": _pages(lambda text: json.dumps(text).replace("/", "\\/")),
+    "as Base64": _pages(lambda text: base64.b64encode(text.encode()).decode()),
     "no answer": lambda asked: Reply(text=None),
 }
 ACCOUNT: Mapping[str, Callable[[Asked], Reply]] = {
@@ -111,10 +150,19 @@ class Looked:
 
 
 def spellings(key: str) -> Iterator[bytes]:
-    """The key, its halves and what encoders make of it."""
+    """The key, its halves and its encodings."""
     yield key.encode()
     yield from (key[: len(key) // 2].encode(), key[len(key) // 2 :].encode())
+    yield from encodings(key)
+
+
+def encodings(key: str) -> Iterator[bytes]:
+    """What encoders make of the key."""
     yield quote(key, safe="").encode()
+    yield html.escape(key).encode()
+    yield "".join(f"&#x{ord(char):X};" for char in key).encode()
+    yield json.dumps(key)[1:-1].replace("/", "\\/").encode()
+    yield key.encode().hex().encode()
     # Wherever the key begins within a longer text, one of these is a part of its base64.
     for shift in range(3):
         yield base64.b64encode(b"x" * shift + key.encode())[4:-4]
@@ -136,8 +184,13 @@ def files(world: Path) -> Iterator[tuple[str, bytes]]:
             continue
 
 
-def judged(wire: str, answer: Callable[[Asked], Reply], *, python: bool, loud: bool) -> Looked:
-    """Runs judge over `wire`, from Python or by its command, and looks through all that is left of it."""
+def judged(
+    wire: str, answer: Callable[[Asked], Reply], *, python: bool, loud: bool, in_path: bool = False
+) -> Looked:
+    """Runs judge over `wire`, from Python or by its command, and looks through all that is left of it.
+
+    `in_path` puts the key into the path of the address as well, as some gateways have it.
+    """
     with tempfile.TemporaryDirectory() as name:
         world, seen, sent = Path(name), list[str](), list[bool]()
         for folder in ("home", "tmp"):
@@ -150,12 +203,12 @@ def judged(wire: str, answer: Callable[[Asked], Reply], *, python: bool, loud: b
             sent.append(CANARY in asked.headers.get("Authorization", ""))
             if asked.number % 5 == 0:
                 seen.extend(f"{path}, written" for path, content in files(world) for _ in look(path, content))
-            reply = answer(asked)
-            plain = {name: value for name, value in reply.headers.items() if CANARY not in value}
-            return replace(reply, headers=plain) if loud else reply
+            return answer(asked)
 
         with LoopbackServer(watched) as server:
             url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
+            if in_path:
+                url = url.replace("/v1", f"/{CANARY}/v1")
             asked = (str(data), f"{wire}:fake", url, str(world / "runs" / "x"), str(config))
             ran = subprocess.run(
                 [sys.executable, *(("-c", _CALL, *asked) if python else _command(*asked))],

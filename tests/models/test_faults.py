@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import AccountRefused, CallError, Declined, Transient
-from judge.models.faults import DETAIL_LENGTH, Fault, classify, mask, retry_after, shorten
+from judge.models.faults import DETAIL_LENGTH, Fault, classify, retry_after, shorten
+from judge.models.redaction import mask
 
 SAID = [
     (

@@ -19,7 +19,7 @@ let waiting = kept.read("waiting", null);
 let drafts = kept.read("drafts", {});
 let theme = kept.read("theme", "");
 let finished = null, shownAt = 0, retrying = null, isAsking = false, isStaying = false, after = null, seconds = [];
-const token = takeToken();
+let token = takeToken();
 
 function takeToken() {
   if (location.hash.length > 1) {
@@ -40,7 +40,7 @@ function mood(name, text) {
 
 // {status, content}; status 0 when nobody answered.
 async function ask(path, body) {
-  const headers = token ? { "X-Judge-Token": token } : {};
+  const headers = { "X-Judge-Token": token };
   const options = { headers, cache: "no-store", redirect: "error", signal: AbortSignal.timeout(path === "/finish" ? LONG_PATIENCE : PATIENCE) };
   if (body !== undefined) {
     Object.assign(options, { method: "POST", body: JSON.stringify(body) });
@@ -83,8 +83,8 @@ async function attempt() {
     if (stay === null) show(content, true);
     else await go(stay);
   } else {
-    const passing = status === 0 || status >= 500;
-    complain(status === 0 ? look.words.offline : look.words.refused(content.error), true);
+    const passing = status === 0 || status >= 500, isTaken = status === 409;
+    complain(isTaken ? look.words.elsewhere : status === 0 ? look.words.offline : look.words.refused(content.error), true, isTaken);
     if (passing) retrying = setTimeout(attempt, RETRY);
   }
 }
@@ -95,10 +95,12 @@ function settle() {
   $("alert").hidden = true;
 }
 
-function complain(text, unsaved) {
+function complain(text, unsaved, isTaken = false) {
   mood("unsaved", unsaved ? undefined : "");
   $("trouble").textContent = text;
   $("drop").hidden = !unsaved;
+  $("retry").hidden = isTaken;
+  $("drop").textContent = isTaken ? look.words.look : look.words.drop;
   $("alert").hidden = false;
 }
 
@@ -164,7 +166,7 @@ function label(grade, stay) {
   const took = performance.now() - shownAt;
   if (state.decision === null && took < PAUSE) seconds = [...seconds, took / 1000].slice(-15);
   const { query_id, snippet_id } = state.pair;
-  deed("/label", { who: state.who, id: newId(), query_id, snippet_id, grade, comment: $("comment").value.trim() }, stay);
+  deed("/label", { who: state.who, id: newId(), query_id, snippet_id, grade, comment: $("comment").value.trim(), replaces: state.decision?.id ?? null }, stay);
 }
 
 function takeBack() {
@@ -251,6 +253,8 @@ function listen() {
   $("comment").addEventListener("input", () => { if (state.pair) { drafts[draftOf(state.pair)] = $("comment").value; kept.write("drafts", drafts); } });
   $("comment").addEventListener("blur", leaveComment);
   document.addEventListener("keydown", onKey);
+  // The address of a server that was started again differs only behind the #, which loads nothing.
+  addEventListener("hashchange", () => { token = takeToken(); if (waiting === null) go(state?.at ?? undefined); else attempt(); });
   addEventListener("beforeunload", (event) => { if (waiting !== null) event.preventDefault(); });
 }
 

@@ -25,7 +25,8 @@ from yarl import URL
 from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.models.access import is_address
-from judge.models.faults import mask, shorten
+from judge.models.faults import shorten
+from judge.models.redaction import mask
 from judge.report.rundir import dump
 
 #: Seconds that one try may take, and how many tries there are.

@@ -1,0 +1,112 @@
+"""Functions that write files into folders that somebody else may have prepared.
+
+A run folder, a store or a folder of nights can come from another person, with symbolic links where judge is
+about to write. No function here follows a link in the last part of a path. Errors are OSError.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+# Windows has neither flag: symbolic links need a privilege there, and bytes have a mode of their own.
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NON_BLOCK = getattr(os, "O_NONBLOCK", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+#: Seconds after which a temporary file belongs to a process that was killed.
+_ABANDONED = 3600.0
+#: Characters that Windows does not allow in file names.
+_NOT_IN_NAMES = str.maketrans(dict.fromkeys('<>:"/\\|?*', "_"))
+
+
+def file_name(text: str) -> str:
+    """Return `text` with `_` for each character that Windows does not allow in a file name."""
+    return text.translate(_NOT_IN_NAMES)
+
+
+def write_file(path: Path, chunks: Iterable[str], mode: int = 0o666) -> None:
+    """Write `chunks` as UTF-8 to `path`, all of them or none.
+
+    The text goes to a new file with a random name in the same folder, is synced to the disk and renamed. A
+    link at `path` is replaced, not followed. `mode` is limited by the umask.
+    """
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)  # half a file must not keep a full disk full
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove temporary files in `folder` that killed processes left there."""
+    for part in folder.glob(f".{'[0-9a-f]' * 16}.part"):
+        with suppress(OSError):
+            if time.time() - part.lstat().st_mtime > _ABANDONED:
+                part.unlink()
+
+
+def open_for_append(path: Path, flags: int = os.O_CREAT, mode: int = 0o666) -> int:
+    """Return a descriptor that reads `path` and appends to it.
+
+    Raises OSError for a link, for anything but a regular file, and for a file of another user in a folder
+    that is not that user's.
+    """
+    # Opening a FIFO would wait for a reader.
+    opening = os.O_RDWR | os.O_APPEND | _NO_FOLLOW | _NON_BLOCK | _BINARY | flags
+    check_regular(path)  # for a message that says what is there
+    descriptor = os.open(path, opening, mode)
+    try:
+        _check_owned(path, os.fstat(descriptor))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def check_regular(*paths: Path) -> None:
+    """Raise OSError when there is a link or anything but a regular file at one of `paths`.
+
+    For libraries that open files themselves.
+    """
+    for path in paths:
+        try:
+            _check_kind(path, os.lstat(path).st_mode)
+        except FileNotFoundError:
+            continue
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make the folder `path` and its parents when absent; raise OSError when `path` is a link."""
+    path.mkdir(mode, parents=True, exist_ok=True)
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "is a symbolic link; remove it", str(path))
+
+
+def _check_kind(path: Path, mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        raise OSError(
+            errno.ELOOP, "is a symbolic link; remove it, or name the file that it leads to", str(path)
+        )
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "is no regular file; remove it", str(path))
+
+
+def _check_owned(path: Path, found: os.stat_result) -> None:
+    _check_kind(path, found.st_mode)
+    if os.name != "posix" or os.geteuid() == 0 or found.st_uid == os.geteuid():
+        return
+    # Who owns the folder can replace the file at any time, so that file is no trap.
+    if found.st_uid != path.parent.stat().st_uid:
+        raise OSError(errno.EPERM, "belongs to another user; remove it, or name another file", str(path))

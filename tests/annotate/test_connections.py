@@ -1,0 +1,100 @@
+"""A request that does not arrive is not waited for; one that arrived is answered, however long that takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+import uvicorn
+
+from judge.annotate.connections import TimedConnection
+
+ANSWER = b"HTTP/1.1 200 OK\r\n"
+
+
+class Impatient(TimedConnection):
+    request_timeout = 0.2
+
+
+async def application(
+    scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
+) -> None:
+    """Reads the body, waits for longer than a request may take, and answers."""
+    while (await receive()).get("more_body"):
+        pass
+    await asyncio.sleep(2 * Impatient.request_timeout)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def served(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]) -> bytes:
+    """What `talk` gives, which is told how to reach a server."""
+    loop = asyncio.get_running_loop()
+    config = uvicorn.Config(
+        application, http=Impatient, lifespan="off", log_config=None, timeout_keep_alive=60
+    )
+    config.load()
+    state = uvicorn.Server(config).server_state
+    server = await loop.create_server(lambda: Impatient(config, state, {}), "127.0.0.1", 0)
+    try:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        try:
+            return await asyncio.wait_for(talk(reader, writer), 60)
+        finally:
+            writer.close()
+    finally:
+        server.close()
+
+
+async def rest(reader: asyncio.StreamReader) -> bytes:
+    """All that comes until the connection ends, whichever way it does."""
+    try:
+        return await reader.read()
+    except ConnectionError:
+        return b""
+
+
+HALVES = {
+    "nothing": b"",
+    "half a line": b"GET / HT",
+    "no end of the headers": b"GET / HTTP/1.1\r\nHost: x\r\n",
+    "half a body": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+    "half a chunk": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{",
+}
+
+
+@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+def test_half_a_request_ends_the_connection(half: bytes) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(half)
+        return await rest(reader)
+
+    assert asyncio.run(served(talk)) == b""
+
+
+def test_a_byte_now_and_then_does_not_keep_a_connection() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        ended = asyncio.ensure_future(rest(reader))
+        writer.write(b"GET / HTTP/1.1\r\nX: ")
+        while not ended.done():
+            writer.write(b"x")
+            await asyncio.sleep(Impatient.request_timeout / 10)
+        return await ended
+
+    assert asyncio.run(served(talk)) == b""
+
+
+def test_a_request_that_arrived_is_answered_and_so_is_the_next() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        answers = b""
+        for _ in range(2):
+            writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+            answers += await reader.readuntil(b"ok")
+        # And then nothing: the connection that is kept for the next request ends, too.
+        return answers + await rest(reader)
+
+    answers = asyncio.run(served(talk))
+    assert answers.count(ANSWER) == 2
+    assert answers.endswith(b"ok")
