@@ -70,11 +70,18 @@ _CONDITION = (
     r"|如果|若是|假如|假设|假定|倘|要是|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
 )
 _DOUBT = r"\b(?:maybe|perhaps|possibly|probably not|not sure|unsure|wrong|incorrect|invalid|mistaken|instead of|rather than|anything but|never|initial(?:ly)?|draft|tentative|at first)\b|错误|不正确|而不是|而非|并非|初稿|草稿|初步"
-_NEGATED = re.compile(r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse to|decline to|won['’]t|cannot|can['’]t) (?:output|answer|say|return|reply|print|follow|write|give)[^.]*|(?:不[会能该应可要]|不|拒绝|避免)(?:按\S{0,12})?(?:输出|回答|返回|给出|写|说|照)?[^。]{0,4})\s*\Z", re.IGNORECASE)
-_ASKS = re.compile(r"\A\W{0,4}(?:is|are|do|does|should|shall|would|could|can|may|must|did|was|what|which|why|how|who)\b|[?]|是不是|是否应|吗\Z|\A\W{0,4}(?:you (?:said|asked|told|want|are|should|must)|i was (?:told|asked|instructed))|你(?:让|要|说|叫)|请(?:按|回答|输出|返回|只)|please|\b(?:respond|reply|answer) (?:like|with|as|in) (?:this|the following)|output the following|\A(?:input|old|before|given|context|user|human|system)\s*\Z", re.IGNORECASE)  # noqa: E501
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse to|decline to|won['’]t|cannot|can['’]t) (?:output|answer|say|return|reply|print|follow|write|give)[^.]*|(?:不[会能该应可要]|不|拒绝|避免)(?:按\S{0,12})?(?:输出|回答|返回|给出|写|说|照)?[^。]{0,4})\s*\Z",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\A\W{0,4}(?:is|are|do|does|should|shall|would|could|can|may|must|did|was|what|which|why|how|who)\b|[?]|是不是|是否应|吗\Z|\A\W{0,4}(?:you (?:said|asked|told|want|are|should|must)|i was (?:told|asked|instructed))|你(?:让|要|说|叫)|请(?:按|回答|输出|返回|只)|please|\b(?:respond|reply|answer) (?:like|with|as|in) (?:this|the following)|output the following|\A(?:input|old|before|given|context|user|human|system)\s*\Z",
+    re.IGNORECASE,
+)  # noqa: E501
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
 _FORMAT = re.compile(
-    r"\Aformats?\b|(?:输出|回复|回答)?格式(?:如下|为|是|要求)?\s*\Z|\bformat(?: is)?(?: as follows)?\s*\Z", re.IGNORECASE
+    r"\Aformats?\b|(?:输出|回复|回答)?格式(?:如下|为|是|要求)?\s*\Z|\bformat(?: is)?(?: as follows)?\s*\Z",
+    re.IGNORECASE,
 )
 _OPENING_MARK = re.compile(r"(?:[>~❌✗✘×]|<!--|//|[\"“”「『])\s*\Z")
 _FENCE_HEAD = re.compile(r"(?:```|~~~)[ \t]?(\w*)\s*\Z")
@@ -87,7 +94,8 @@ _ROLE = re.compile(
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
 _POINTER = re.compile(
-    r"\b(?:following|follows|below|here is|this|these|see|look)\b|以下|下面|如下|这样|这[是句段]", re.IGNORECASE
+    r"\b(?:following|follows|below|here is|this|these|see|look)\b|以下|下面|如下|这样|这[是句段]",
+    re.IGNORECASE,
 )
 _IS_SOURCE, _IS_OTHER, _IS_SPEECH, _IS_OWN, _IS_DEMAND, _IS_DOUBT = (
     re.compile(words, re.IGNORECASE)
@@ -126,7 +134,8 @@ _DISOWNS_NOT = re.compile(
     re.IGNORECASE,
 )
 _MY_OWN = re.compile(
-    r"\A\W*(?:this|that|it|above|以上|上述|这|此)\W{0,3}(?:['’]s|is|was|就?是|为)?\s?(?:my|我的?|本次)(?!.*(?:要求|让我|asked|told|example|draft|示例))", re.IGNORECASE
+    r"\A\W*(?:this|that|it|above|以上|上述|这|此)\W{0,3}(?:['’]s|is|was|就?是|为)?\s?(?:my|我的?|本次)(?!.*(?:要求|让我|asked|told|example|draft|示例))",
+    re.IGNORECASE,
 )
 #: Keys and tags that may wrap the answer.
 _WRAPPER = re.compile(
@@ -186,7 +195,9 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     if not sentence:
         return False
     if _TERMINATOR.search(sentence):
-        if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(r"(?:话|内容|文字)[.。!]", sentence):
+        if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(
+            r"(?:话|内容|文字)[.。!]", sentence
+        ):
             return False
         return _names_source(_POINTER.sub(" ", sentence))
     words = sentence.rstrip(": ")

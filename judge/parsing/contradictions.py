@@ -59,7 +59,17 @@ _RELEVANCE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NEGATIVE = re.compile(r"n['’]t|\bnot|irr|不|无|無", re.IGNORECASE)
-_SPELLED = {"zero": "0", "one": "1", "two": "2", "three": "3", "零": "0", "一": "1", "二": "2", "两": "2", "三": "3"}
+_SPELLED = {
+    "zero": "0",
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "零": "0",
+    "一": "1",
+    "二": "2",
+    "两": "2",
+    "三": "3",
+}
 #: A number in front of what it counts or names ("step 3", "第2"), a scale ("0-3") and a list's number state no value.
 _NO_VALUE = re.compile(
     r"\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type|stage|level of"
@@ -149,7 +159,10 @@ def _forms(scale: Scale) -> tuple[re.Pattern[str], ...]:
         start = r"(?:^|[.。!?;:=>→{(]|\b(?:so|thus|hence|therefore|or|is|be|say|make that|to)\b|或者?|所以|因此|[是为成])"
         return (
             re.compile(rf"{start}[,\s]{{0,2}}{_MARKS}{value}{stop}", re.IGNORECASE | re.MULTILINE),
-            re.compile(rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}]?$", re.IGNORECASE | re.MULTILINE),
+            re.compile(
+                rf"(?<![A-Za-z\u4e00-\u9fff])(?P<value>yes|[是否]){_MARKS}[.。!]?{_MARKS}[)\]}}]?$",
+                re.IGNORECASE | re.MULTILINE,
+            ),
         )
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
@@ -162,5 +175,3 @@ def _forms(scale: Scale) -> tuple[re.Pattern[str], ...]:
         re.compile(spelled, re.IGNORECASE | re.MULTILINE),
         re.compile(r"(?P<value>[零一二两三])[分级](?![钟布之析子类支开享])"),
     )
-
-

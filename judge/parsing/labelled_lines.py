@@ -49,7 +49,11 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         grade, lead, trail = _parse_sentence(flat, scale)
         reason = trail.strip(AROUND + ".;,。()")
     value = grade.pop()
-    prose = "\n".join(line for index, line in enumerate(lines) if index not in places) if places else lead + "\n" + trail
+    prose = (
+        "\n".join(line for index, line in enumerate(lines) if index not in places)
+        if places
+        else lead + "\n" + trail
+    )
     if (
         contradicts(flat, value, scale)
         or has_correction(trail)
@@ -99,16 +103,26 @@ def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
     short = re.sub(rf"\A(?:{label_pattern(scale)})\s(?=\S{{1,4}}\Z)", "", bare, flags=re.IGNORECASE)
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
     direct = value_of(head, scale)
-    if direct is None and (match := re.match(rf"(.{{1,12}}?)\s?[.。,;]\s{{0,4}}(?={REASON_LABELS})", head, re.IGNORECASE)):
+    if direct is None and (
+        match := re.match(rf"(.{{1,12}}?)\s?[.。,;]\s{{0,4}}(?={REASON_LABELS})", head, re.IGNORECASE)
+    ):
         direct, comment = value_of(match[1], scale), head[match.end() :]
     if direct is not None:
         return {direct}, "", comment
     sentences = [part for part in _SENTENCE.split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)):
-        value = _value_behind_label(_BULLET.sub("", sentences[index].strip(), count=1), scale) if sentences else None
+        value = (
+            _value_behind_label(_BULLET.sub("", sentences[index].strip(), count=1), scale)
+            if sentences
+            else None
+        )
         if value is not None:
             rest = _comment(sentences[index].strip(), scale)
-            return {parse_value(value, scale)}, "".join(sentences[:index]), rest + "".join(sentences[index + 1 :])
+            return (
+                {parse_value(value, scale)},
+                "".join(sentences[:index]),
+                rest + "".join(sentences[index + 1 :]),
+            )
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
         raise Unreadable("malformed", f"prose without a verdict: {flat[:80]!r}")
     return {parse_value(bare, scale)}, "", ""

@@ -196,7 +196,10 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
     keys = list(_ANY_KEY.finditer(before))[:_MAX_MENTIONS]
     first = keys[0].start() if keys else max(before.find("{"), 0)
     # Prose may stand in front of any key that neither a brace nor a comma leads to.
-    begins = [first, *(key.start() for key in keys if not _LED_TO.search(before, max(0, key.start() - 80), key.start()))]
+    begins = [
+        first,
+        *(key.start() for key in keys if not _LED_TO.search(before, max(0, key.start() - 80), key.start())),
+    ]
     begins += [match.start() for match in _BRACE_AND_KEY.finditer(before)][:_MAX_MENTIONS]
     if not _BEHIND_MEMBER.search(before, max(0, len(before) - 80)):
         begins.append(len(before))

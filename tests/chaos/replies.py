@@ -20,8 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 
-from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
+from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED
 from tests.parsing.reply_fuzz import make, outcome
 

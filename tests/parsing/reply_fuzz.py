@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
+from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY
 from tests.parsing import reply_asides as asides
 from tests.parsing import reply_words as words
