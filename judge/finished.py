@@ -28,7 +28,9 @@ def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
     if len(paths) == 1:
         held = RunFolder(paths[0]).read("summary.json")
         if "comparisons" not in held:
-            raise InputError(f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]}")
+            raise InputError(
+                f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]} --save"
+            )
         return held
     side_by_side = together(reload.load_all(paths))
     found = pipeline.measure(Path(), side_by_side.held, side_by_side.pairs).summary
@@ -82,7 +84,7 @@ def _rewrite_report(folder: RunFolder) -> Path:
     except (KeyError, TypeError) as error:
         raise InputError(
             f"{folder.path}: its files are not as this version of judge writes them ({error!r} is missing);"
-            f" make them anew: judge score {folder.path}"
+            f" make them anew: judge score {folder.path} --save"
         ) from error
 
 

@@ -113,20 +113,21 @@ def measure(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = N
     return Outcome(path, data, pooled, judgments, scores, asked.scale, totals, members=held.members)
 
 
-def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
-    """Scores the run in folder `path` again from its judgments and rewrites its files, without a call.
+def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> Outcome:
+    """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
 
-    `measures` None takes the run's own. Raises InputError when `path` is no finished run, or a
-    measure is unknown or deeper than the run was judged.
+    `measures` None takes the run's own. Raises InputError when `path` is no finished run, its files don't
+    fit together, or a measure is unknown or deeper than the run was judged.
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in what is no run's folder
-    with folder.locked():
+    with folder.locked() if save else nullcontext():
         held = reload.load(folder)
         chosen = setup.measures(measures, held.pool.depth) if measures else held.asked.measures
         tests = kept.look_up_again(folder, held.asked.selftest)
         outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
-        files.write(folder, outcome)
+        if save:
+            files.write(folder, outcome)
     return outcome
 
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from judge.records import ScaleName
 
 
-def score(run: options.RunFolder, measures: options.Measures = None) -> None:
-    """Score a run again from its judgments: free, and with any measures."""
+def score(run: options.RunFolder, measures: options.Measures = None, save: options.Save = False) -> None:
+    """Score a run again from its judgments: free, with any measures; --save rewrites the run's files."""
     from judge import pipeline
     from judge.report import table
 
-    table.outcome(pipeline.rescore(run, names(measures)), console())
+    table.outcome(pipeline.rescore(run, names(measures), save=save), console(), saved=save)
 
 
 def compare(

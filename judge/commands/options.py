@@ -63,6 +63,9 @@ Seed = Annotated[int | None, typer.Option(help="Sampling seed; not sent unless g
 MaxTokens = Annotated[int | None, typer.Option(help="Longest reply, in tokens (default 512).")]
 Thinking = Annotated[bool | None, typer.Option("--thinking", help="Let a reasoning model think.")]
 Measures = Annotated[str | None, typer.Option(help='Measures, e.g. "nDCG@10 AP@10 P@5".')]
+Save = Annotated[
+    bool, typer.Option("--save", help="Rewrite the run's files with these measures; the first one decides.")
+]
 MinCoverage = Annotated[float | None, typer.Option(help="Share of pairs that must be judged (0.99).")]
 Concurrency = Annotated[int | None, typer.Option(help="Most calls in flight (default 64).")]
 Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 60).")]

@@ -12,8 +12,8 @@ from judge.measure.measures import parse_all
 from judge.measure.panel import Members
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
 from judge.report.results import load as load_results
-from judge.report.rundir import RunFolder
-from judge.report.summary import Asked
+from judge.report.rundir import MENDED, RunFolder
+from judge.report.summary import Asked, fingerprint_grades
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,21 @@ def _held(folder: RunFolder, found: dict[str, Any]) -> Held:
     tests = totals.get("selftest", {})
     asked = Asked(totals["assessor"], scale, totals["repeats"], measures, totals["cost"], tests)
     judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
+    _check_grades(folder, judgments, totals, scale)
     return Held(data, pool, judgments, asked, _members(folder, totals))
+
+
+def _check_grades(
+    folder: RunFolder, judgments: Sequence[Judgment], totals: dict[str, Any], scale: Scale
+) -> None:
+    """Raise InputError when the judgments are not those that results.json was made from."""
+    expected, actual = totals.get("grades"), fingerprint_grades(judgments, scale)
+    if expected not in (None, actual):
+        raise InputError(
+            f"{folder.path / 'judgments.jsonl'}: holds {len(judgments):,} of {totals['judgments']:,} judgments,"
+            f" and their fingerprint is {actual!r}; results.json says 'grades' {expected!r}. The file was cut"
+            f" off or changed; {MENDED}"
+        )
 
 
 def _members(folder: RunFolder, totals: dict[str, Any]) -> dict[str, tuple[Judgment, ...]]:

@@ -92,13 +92,13 @@ def together(runs: Mapping[str, Held]) -> Together:
     common = _measures(runs)
     if not common:
         raise InputError(
-            f"{listed(runs)} have no measure in common; score them alike first: judge score RUN --measures …"
+            f"{listed(runs)} have no measure in common; score them alike first: judge score RUN --save --measures …"
         )
     measures = tuple(measure for measure in common if measure.pool_free or not unequal)
     if not measures:
         raise InputError(
             f"the runs were {unequal}, so only measures that no pool divides can be compared, and there is"
-            ' none; add some to each run: judge score RUN --measures "nDCG@10 AP@10 P@5 sDCG@10"'
+            ' none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"'
         )
     assessor = listed(sorted({held.asked.assessor for held in runs.values()}))
     # What a run paid is its own: runs share verdicts, so costs don't add up.
