@@ -34,11 +34,11 @@ class Config:
 
     `data` is a dataset file; TREC input is `topics` and `docs` (files) with `trec_runs` instead.
     `panel` names further models that judge the same pairs; `assessor` "deepeval" asks through DeepEval.
-    `depth` ranks are judged, in each of `repeats` rounds. `as_of` is the day that prompts call
-    today. `price` is US dollars per million tokens: input, output and, optionally, cached input;
-    `prices` is a file with a table of them, which goes before the table that comes with judge.
-    `timeout` is seconds per call, `patience` seconds before a throttled pair is given up, `grace`
-    seconds that calls in flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a
+    `depth` ranks are judged, in each of `repeats` rounds. `dates` shows prompts the dates of
+    snippets; `as_of` is the day that prompts call today, and implies `dates`. `price` is US dollars per
+    million tokens: input, output and, optionally, cached input; `prices` is a file with a
+    table of them, which goes before the table that comes with judge. `timeout` is seconds
+    per call, `patience` seconds before a throttled pair is given up, `grace` seconds that calls in flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a
     snippet, `max_tokens` what a reply may cost. `measures` None means the defaults at this depth.
     `written` is no option: it says which file decided which of them.
     """
@@ -56,6 +56,7 @@ class Config:
     repeats: int = 1
     depth: int = 10
     relevant_from: int | None = None
+    dates: bool = False
     as_of: str | None = None
     temperature: float = 0.0
     top_p: float | None = None
@@ -95,6 +96,11 @@ class Config:
         """The scale, with `relevant_from` where one was asked for."""
         scale = BINARY if self.scale == "binary" else GRADED
         return scale if self.relevant_from is None else replace(scale, relevant_from=self.relevant_from)
+
+    @property
+    def shows_dates(self) -> bool:
+        """Whether prompts show the dates of snippets."""
+        return self.dates or self.as_of is not None
 
     @property
     def sampling(self) -> Sampling:

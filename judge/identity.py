@@ -23,6 +23,7 @@ def identity(config: Config, data: Dataset, assessors: Sequence[Assessor]) -> di
     options = {name: value for name, value in config.options().items() if name not in FREE | _PLACES}
     return {
         **options,
+        "dates": config.shows_dates,
         "dataset": fingerprint(data),
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
         "prompts": assessors[0].prompt_versions,

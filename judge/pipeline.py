@@ -143,7 +143,12 @@ def estimate(config: Config) -> Mapping[str, Any]:
             assessor.name: asdict(estimating.estimate(pooled, assessor, store, config.repeats, desk.limits))
             for assessor, desk in setup.desks(config, assessors, Stop())
         }
-    size = {"results": pooled.results, "pairs": len(pooled.pairs), "repeats": config.repeats}
+    size = {
+        "results": pooled.results,
+        "pairs": len(pooled.pairs),
+        "repeats": config.repeats,
+        "remarks": [*data.warnings],
+    }
     return {**size, "assessors": found}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from judge.assess import price as pricing
 from judge.assess.allowance import Allowance
@@ -22,13 +22,14 @@ from judge.assess.stop import Stop
 from judge.config import Config, environment, quiet_deepeval
 from judge.dataset.absent import remark
 from judge.dataset.labels import Label
+from judge.dataset.pool import differing_dates
 from judge.dataset.read import read, read_trec
 from judge.errors import InputError, SetupError
 from judge.identity import identity, short_name, versions
 from judge.measure.measures import Measure, check_depth, defaults, parse_all
 from judge.models import Model, open_model
 from judge.models.access import public_part
-from judge.records import BINARY, GRADED, Dataset, Scale, ScaleName
+from judge.records import BINARY, GRADED, Dataset, LangChoice, Scale, ScaleName
 from judge.report.rundir import RunFolder, dump
 from judge.tomlfile import tables
 
@@ -40,18 +41,28 @@ def dataset(config: Config, rows: Rows | None = None) -> Dataset:
     """The dataset that was asked for; raises InputError when it is missing or bad."""
     data = _dataset(config, rows)
     source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
-    return replace(data, warnings=(*data.warnings, *remark(data.rankings, config.depth, source)))
+    missing, dated = remark(data.rankings, config.depth, source), differing_dates(data, config.depth)
+    return replace(data, warnings=(*data.warnings, *missing, *dated))
+
+
+class _Reading(TypedDict):
+    """The options of a run that say how its dataset is read."""
+
+    lang: LangChoice
+    max_chars: int
+    dates: bool
 
 
 def _dataset(config: Config, rows: Rows | None) -> Dataset:
+    how = _Reading(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
     if rows is not None:
-        return read(rows, lang=config.lang, max_chars=config.max_chars)
+        return read(rows, **how)
     _check_inputs(config)
     if config.trec_runs:
         (topics,), (docs,), runs = (_files(config, name) for name in ("topics", "docs", "trec_runs"))
-        return read_trec(topics, docs, runs, lang=config.lang, max_chars=config.max_chars)
+        return read_trec(topics, docs, runs, **how)
     (data,) = _files(config, "data")
-    return read(data, lang=config.lang, max_chars=config.max_chars)
+    return read(data, **how)
 
 
 def _check_inputs(config: Config) -> None:

@@ -55,7 +55,13 @@ Lang = Annotated[str | None, typer.Option(help="Language of the prompt: auto (by
 Repeats = Annotated[int | None, typer.Option(help="Judge everything N times, to see how stable it is.")]
 Depth = Annotated[int | None, typer.Option(help="How many ranks are judged (default 10).")]
 RelevantFrom = Annotated[int | None, typer.Option(help="Lowest grade that counts as relevant.")]
-AsOf = Annotated[str | None, typer.Option(help="A date that the prompt calls today, e.g. 2026-05-01.")]
+Dates = Annotated[
+    bool | None,
+    typer.Option("--dates", help="Show prompts the snippets' dates: another date is then another pair."),
+]
+AsOf = Annotated[
+    str | None, typer.Option(help="A day that prompts call today, e.g. 2026-05-01; implies --dates.")
+]
 Prompts = Annotated[Path | None, typer.Option(help="Folder with your own zh/ and en/ prompts.")]
 Temperature = Annotated[float | None, typer.Option(help="Sampling temperature (default 0).")]
 TopP = Annotated[float | None, typer.Option(help="Nucleus sampling; not sent unless given.")]

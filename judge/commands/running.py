@@ -43,6 +43,7 @@ def run(  # one parameter an option is how typer reads a command
     repeats: options.Repeats = None,
     depth: options.Depth = None,
     relevant_from: options.RelevantFrom = None,
+    dates: options.Dates = None,
     as_of: options.AsOf = None,
     prompts: options.Prompts = None,
     temperature: options.Temperature = None,

@@ -49,10 +49,12 @@ def snippet(
     docno: str = "",
     max_chars: int,
     query: str = "",
+    dates: bool = False,
 ) -> Snippet:
     """The snippet that shows `text` under `title`, cleaned, at most `max_chars` of it; raw texts kept.
 
-    `query` helps to notice text that is only the query's words piled up.
+    `dates` makes the date a part of its id. `query` helps to notice text that is only the query's words
+    piled up.
     """
     shown, flags = _clean(text, max_chars)
     heading, more = _clean(title, max_chars)
@@ -61,7 +63,7 @@ def snippet(
     if not shown:
         flags.add(TEXTLESS if heading else EMPTY)
     return Snippet(
-        id=short_hash([heading, shown, dated], 16),
+        id=short_hash([heading, shown, dated if dates else ""], 16),
         text=shown,
         title=heading.replace("\n", " "),
         date=dated,

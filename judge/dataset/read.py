@@ -27,6 +27,14 @@ _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile("[぀-ヿ]")
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What prompts show of a snippet: at most `max_chars`, and its date where `dates` is set."""
+
+    max_chars: int
+    dates: bool
+
+
 @dataclass(slots=True)
 class _Asked:
     """One query as the rows describe it so far; `cleaned` remembers snippets that engines share.
@@ -53,28 +61,41 @@ class _Answer:
     results: dict[int, tuple[str, Snippet]] = field(default_factory=dict)
 
 
-def read(source: Path | Iterable[Mapping[str, Any]], *, lang: LangChoice, max_chars: int) -> Dataset:
+def read(
+    source: Path | Iterable[Mapping[str, Any]], *, lang: LangChoice, max_chars: int, dates: bool = False
+) -> Dataset:
     """The dataset in a file, or in an iterable of rows.
 
     `lang` is the language of the prompts, `auto` by each query's script; `max_chars` bounds what a
-    prompt may show of one snippet. Raises InputError naming file, line, field and value.
+    prompt may show of one snippet, `dates` says that it shows dates. Raises
+    InputError naming file, line, field and value.
     """
     found = rows(source) if isinstance(source, Path) else from_mappings(source)
-    return _gather(found, str(source) if isinstance(source, Path) else "the dataset", lang, max_chars)
+    name = str(source) if isinstance(source, Path) else "the dataset"
+    return _gather(found, name, lang, _Shown(max_chars, dates))
 
 
-def read_trec(topics: Path, docs: Path, runs: Sequence[Path], *, lang: LangChoice, max_chars: int) -> Dataset:
+def read_trec(
+    topics: Path,
+    docs: Path,
+    runs: Sequence[Path],
+    *,
+    lang: LangChoice,
+    max_chars: int,
+    dates: bool = False,
+) -> Dataset:
     """The dataset in TREC files: a topics file, a documents file and a run file for each engine.
 
     Nobody knows what a result shows whose document is not in `docs`: it is `absent`.
     """
-    return _gather(trec.rows(topics, docs, runs), ", ".join(map(str, runs)), lang, max_chars)
+    found = trec.rows(topics, docs, runs)
+    return _gather(found, ", ".join(map(str, runs)), lang, _Shown(max_chars, dates))
 
 
-def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int) -> Dataset:
+def _gather(found: Iterable[Row], source: str, lang: LangChoice, shown: _Shown) -> Dataset:
     asked: dict[str, _Asked] = {}
     for row in found:
-        _add(row, asked, lang, max_chars)
+        _add(row, asked, lang, shown)
     if not asked:
         raise InputError(f"{source}: holds no rows")
     rankings = tuple(
@@ -84,10 +105,10 @@ def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int)
     )
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
     queries = {query_id: _with_extra(each) for query_id, each in asked.items()}
-    return Dataset(queries, rankings, engines, tuple(_warnings(asked, engines)))
+    return Dataset(queries, rankings, engines, tuple(_warnings(asked, engines)), shown.dates)
 
 
-def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -> None:
+def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, shown: _Shown) -> None:
     each = _query(row, asked, lang)
     each.is_cut |= any(clean.is_cut(_text(row, name)) for name in ("query", "reference"))
     engine = identifier(row.place, "engine", row.values.get("engine"), "engine")
@@ -114,7 +135,7 @@ def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -
             f"{row.place}: field 'rank': engine {engine!r} has rank {rank} for query {each.query.id!r} twice,"
             f" first at {answer.results[rank][0]}; every rank of a list is given once"
         )
-    answer.results[rank] = (row.place, _snippet(row, each, max_chars, f"{engine} {rank}"))
+    answer.results[rank] = (row.place, _snippet(row, each, shown, f"{engine} {rank}"))
 
 
 def _line(row: Row, engine: str) -> str:
@@ -212,13 +233,20 @@ def _whole(place: str, value: object) -> int:
     return rank
 
 
-def _snippet(row: Row, each: _Asked, max_chars: int, place: str) -> Snippet:
+def _snippet(row: Row, each: _Asked, how: _Shown, place: str) -> Snippet:
     value = fields.shown(row.place, "snippet", row.values["snippet"])
     given = (value or "", *(_text(row, name) for name in ("title", "url", "date", "docno")))
     if given not in each.cleaned:
         text, title, url, date, docno = given
         each.cleaned[given] = clean.snippet(
-            text, title=title, url=url, date=date, docno=docno, max_chars=max_chars, query=each.query.text
+            text,
+            title=title,
+            url=url,
+            date=date,
+            docno=docno,
+            max_chars=how.max_chars,
+            query=each.query.text,
+            dates=how.dates,
         )
     shown = each.cleaned[given]
     return absent(shown, place) if value is None and EMPTY in shown.flags else shown

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from judge.dataset.pool import pair
 from judge.errors import InputError
 from judge.measure.measures import parse_all
 from judge.measure.panel import Members
@@ -70,8 +71,8 @@ def _check_grades(
     expected, actual = totals.get("grades"), fingerprint_grades(judgments, scale)
     if expected not in (None, actual):
         raise InputError(
-            f"{folder.path / 'judgments.jsonl'}: holds {len(judgments):,} of {totals['judgments']:,} judgments,"
-            f" and their fingerprint is {actual!r}; results.json says 'grades' {expected!r}. The file was cut"
+            f"{folder.path / 'judgments.jsonl'}: holds {len(judgments):,} of {totals['judgments']:,}"
+            f" judgments, fingerprint {actual!r}; results.json says 'grades' {expected!r}. The file was cut"
             f" off or changed; {MENDED}"
         )
 
@@ -92,7 +93,7 @@ def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> 
     for ranking in data.rankings:
         judged = len(documents[ranking.engine, ranking.query_id])
         for snippet in ranking.snippets[:judged]:
-            pairs[ranking.query_id, snippet.id] = Pair(data.queries[ranking.query_id], snippet)
+            pairs[ranking.query_id, snippet.id] = pair(data, ranking.query_id, snippet)
     place = {query_id: number for number, query_id in enumerate(data.queries)}
     return tuple(pairs[key] for key in sorted(pairs, key=lambda key: (place[key[0]], key[1])))
 

@@ -158,7 +158,9 @@ def load(results: Mapping[str, Any]) -> tuple[Dataset, dict[tuple[str, str], tup
             documents[engine, query.id] = tuple(document for document in shown if document is not None)
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
     remarks = tuple(results["summary"].get("remarks", ()))
-    return Dataset(asked, tuple(rankings), engines, remarks), documents
+    # A run from before the option showed every date that it had.
+    dates = results["summary"].get("dates", True)
+    return Dataset(asked, tuple(rankings), engines, remarks, dates), documents
 
 
 def _load_query(entry: Mapping[str, Any]) -> Query:

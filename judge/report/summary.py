@@ -49,6 +49,7 @@ def summary(
         "assessor": asked.assessor,
         "scale": asked.scale.name,
         "relevant_from": asked.scale.relevant_from,
+        "dates": data.dates,
         "depth": pool.depth,
         "repeats": asked.repeats,
         "queries": len(data.queries),

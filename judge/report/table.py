@@ -57,7 +57,7 @@ def took(summary: Mapping[str, Any]) -> tuple[Column, ...]:
 
 
 def outcome(result: Outcome, console: Console, *, saved: bool = True) -> None:
-    """Prints the saving, the engines best first, what to mind, and where the files are if they were `saved`."""
+    """Prints the saving, the engines best first, what to mind, and, when `saved`, where the files are."""
     summary = result.summary
     for line in _before(result):
         console.print(one_line(line))

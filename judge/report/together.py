@@ -82,7 +82,8 @@ def together(runs: Mapping[str, Held]) -> Together:
         if ranking.query_id in queries
     ]
     first = next(iter(runs.values()))
-    data = Dataset(queries, tuple(rankings), tuple(sorted({ranking.engine for ranking in rankings})))
+    engines = tuple(sorted({ranking.engine for ranking in rankings}))
+    data = Dataset(queries, tuple(rankings), engines, dates=any(held.data.dates for held in runs.values()))
     pooled = pool(data, first.pool.depth)
     repeats = min(held.asked.repeats for held in runs.values())
     shift = _shift(runs, queries, repeats)
@@ -92,7 +93,8 @@ def together(runs: Mapping[str, Held]) -> Together:
     common = _measures(runs)
     if not common:
         raise InputError(
-            f"{listed(runs)} have no measure in common; score them alike first: judge score RUN --save --measures …"
+            f"{listed(runs)} have no measure in common; score them alike first:"
+            " judge score RUN --save --measures …"
         )
     measures = tuple(measure for measure in common if measure.pool_free or not unequal)
     if not measures:

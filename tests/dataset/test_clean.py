@@ -170,8 +170,13 @@ def test_the_id_depends_on_what_is_shown_and_on_nothing_else() -> None:
     others = [
         cleaned("text", title="u"),
         cleaned("texts", title="t"),
-        cleaned("text", title="t", date="2026-01-01"),
+        cleaned("text", title="t", date="2026-01-01", dates=True),
     ]
+    assert (
+        cleaned("text", title="t", date="2026-01-01").id
+        == one.id
+        == cleaned("text", title="t", dates=True).id
+    )
     assert len({one.id, *(other.id for other in others)}) == 4
     assert cleaned("b", title="a").id != cleaned("", title="ab").id
 
