@@ -14,7 +14,7 @@ from judge.config import FREE, Config
 from judge.records import Dataset
 
 # Named by the fingerprint of what they hold, so that a file may be moved between two runs.
-_PLACES = frozenset({"data", "topics", "docs", "trec_runs", "base_url"})
+_PLACES = frozenset({"data", "topics", "docs", "trec_runs", "columns", "base_url"})
 _LIBRARIES = ("openai", "dashscope", "langchain", "numpy")
 
 

@@ -41,7 +41,7 @@ from judge.report import files, reload
 from judge.report.findings import Findings
 from judge.report.outcome import Outcome
 from judge.report.reload import Held
-from judge.report.rundir import RunFolder
+from judge.report.rundir import RunFolder, reading_run
 from judge.report.summary import Asked, summary
 from judge.selftest import kept
 
@@ -124,8 +124,9 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
     with folder.locked() if save else nullcontext():
         held = reload.load(folder)
         chosen = setup.measures(measures, held.pool.depth) if measures else held.asked.measures
-        tests = kept.look_up_again(folder, held.asked.selftest)
-        outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
+        with reading_run(path):
+            tests = kept.look_up_again(folder, held.asked.selftest)
+            outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
         if save:
             files.write(folder, outcome)
     return outcome

@@ -19,8 +19,9 @@ from judge.assess.price import Price
 from judge.assess.prompt import default_directory, load
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
-from judge.config import Config, environment, quiet_deepeval
+from judge.config import Config, environment, meant, quiet_deepeval
 from judge.dataset.absent import remark
+from judge.dataset.forms import FIELDS
 from judge.dataset.labels import Label
 from judge.dataset.pool import differing_dates
 from judge.dataset.read import read, read_trec
@@ -55,14 +56,30 @@ class _Reading(TypedDict):
 
 def _dataset(config: Config, rows: Rows | None) -> Dataset:
     how = _Reading(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
+    columns = _columns(config)
     if rows is not None:
-        return read(rows, **how)
+        return read(rows, **how, columns=columns)
     _check_inputs(config)
     if config.trec_runs:
         (topics,), (docs,), runs = (_files(config, name) for name in ("topics", "docs", "trec_runs"))
         return read_trec(topics, docs, runs, **how)
     (data,) = _files(config, "data")
-    return read(data, **how)
+    return read(data, **how, columns=columns)
+
+
+def _columns(config: Config) -> Mapping[str, str]:
+    """The dataset's own names of fields; raises InputError for a field that there isn't."""
+    with config.written.about("columns"):
+        columns = config.column_names
+        for name, column in columns.items():
+            if name not in FIELDS or not column:
+                raise InputError(
+                    f"columns has {f'{name}={column}'!r}; it is FIELD=COLUMN, and a field is one of"
+                    f" {', '.join(FIELDS)}{meant(name, FIELDS)}"
+                )
+        if columns and config.trec_runs:
+            raise InputError("columns go with a dataset of rows; TREC files have none")
+    return columns
 
 
 def _check_inputs(config: Config) -> None:
@@ -71,7 +88,7 @@ def _check_inputs(config: Config) -> None:
             raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
         if not (config.trec_runs or config.data):
             raise InputError(
-                "no dataset was named; give a .jsonl, .csv or .parquet file (see judge run --help)"
+                "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"
             )
 
 

@@ -18,8 +18,11 @@ def score(run: options.RunFolder, measures: options.Measures = None, save: optio
     """Score a run again from its judgments: free, with any measures; --save rewrites the run's files."""
     from judge import pipeline
     from judge.report import table
+    from judge.report.rundir import reading_run
 
-    table.outcome(pipeline.rescore(run, names(measures), save=save), console(), saved=save)
+    outcome = pipeline.rescore(run, names(measures), save=save)
+    with reading_run(run):
+        table.outcome(outcome, console(), saved=save)
 
 
 def compare(
@@ -31,11 +34,13 @@ def compare(
     """Say which engines differ and how sure that is, within a run or across runs."""
     from judge import finished
     from judge.report import comparison
+    from judge.report.rundir import reading_run
 
     found = finished.compare_runs(runs)
     if json:
         print_json(found)
-    else:
+        return
+    with reading_run(runs[0]):
         comparison.comparison(found, console(), names(measures), pairs)
 
 
@@ -54,6 +59,7 @@ def agree(
     """Say whether the assessor judges as people do, and what its errors do to the engines."""
     from judge import finished
     from judge.report import agreement_table
+    from judge.report.rundir import reading_run
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
@@ -73,7 +79,8 @@ def agree(
             found = finished.agree(run, qrels, _scale_name(labels_scale))
         if json:
             print_json(found)
-        else:
+            return
+        with reading_run(run):
             agreement_table.agreement(found, console(), measure)
 
 
@@ -112,11 +119,13 @@ def measures() -> None:
 def show(run: options.RunFolder, query: options.QueryId, json: options.Json = False) -> None:
     """Print a query's snippets at every engine, with grades and reasons."""
     from judge.report import reading
+    from judge.report.rundir import reading_run
 
     entry = reading.find(run, query)
     if json:
         print_json(entry)
-    else:
+        return
+    with reading_run(run):
         reading.show(entry, console())
 
 

@@ -30,7 +30,14 @@ def those_of(other: Command, without: Collection[str] = (), **instead: Any) -> C
 
 Data = Annotated[
     list[Path] | None,
-    typer.Argument(help="Dataset: .jsonl, .json, .csv or .parquet (after --run: more run files)."),
+    typer.Argument(
+        help="Dataset: .jsonl, .json, .csv, .tsv, .xlsx or .parquet, or one of them as .gz"
+        " (after --run: more run files)."
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(help="What the dataset calls a field: FIELD=COLUMN, e.g. snippet=text,query=q; repeat it."),
 ]
 Topics = Annotated[Path | None, typer.Option(help="TREC input: topics (id, tab, text).")]
 Docs = Annotated[Path | None, typer.Option(help="TREC input: documents (.jsonl or .tsv, .gz too).")]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from judge.dataset.pool import pair
@@ -13,8 +14,17 @@ from judge.measure.measures import parse_all
 from judge.measure.panel import Members
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
 from judge.report.results import load as load_results
-from judge.report.rundir import MENDED, RunFolder
+from judge.report.rundir import MENDED, RunFolder, reading_run
 from judge.report.summary import Asked, fingerprint_grades
+
+#: The types of a judgment's fields, as far as something is computed from them.
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("query_id", "snippet_id", "reason", "assessor", "reply", "detail"), str),
+    "repeat": int,
+    "grade": (int, NoneType),
+    "error": (str, NoneType),
+    "served_model": (str, NoneType),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +41,8 @@ class Held:
 def load(folder: RunFolder) -> Held:
     """The run in `folder`; raises InputError when a file is missing or from another format."""
     found = folder.read("results.json")
-    try:
+    with reading_run(folder.path):
         return _held(folder, found)
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{folder.path}: was written by another version of judge ({error!r}); run it again"
-        ) from error
 
 
 def load_all(paths: Sequence[Path]) -> dict[str, Held]:
@@ -101,4 +107,9 @@ def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> 
 def _judgment(line: dict[str, Any]) -> Judgment:
     usage = line.pop("usage")
     flags = tuple(line.pop("flags"))
-    return Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
+    judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
+    for name, types in _TYPES.items():
+        value = getattr(judgment, name)
+        if not isinstance(value, types) or isinstance(value, bool):
+            raise TypeError(f"{name!r} of a judgment is {value!r:.60}")
+    return judgment
