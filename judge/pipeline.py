@@ -178,7 +178,10 @@ def _incomplete(totals: Mapping[str, Any], judging: Judging, least: float) -> In
 
 def _advice(judgments: Iterable[Judgment]) -> str:
     """What gets grades for the pairs that have none."""
-    if {judgment.error for judgment in judgments} <= {None, "no_text"}:
+    kinds = {judgment.error for judgment in judgments}
+    if kinds == {None, "text_cut"} or kinds == {"text_cut"}:
+        return "raise max_chars and name another --out: what was judged is not paid again"
+    if kinds <= {None, "no_text", "text_cut"}:
         return "add the texts that are missing and name another --out: what was judged is not paid again"
     return "the same command asks again for the rest"
 

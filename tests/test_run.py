@@ -334,6 +334,19 @@ def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
     assert said in command("score", out).stdout
 
 
+def test_a_text_that_the_limit_cuts_to_nothing_is_unjudged(tmp_path: Path) -> None:
+    rows = [{"query": "q", "snippet": "\u200b" * 100_000 + "tea"}, {"query": "q", "snippet": ""}]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "x"
+    done = command("run", data, "-m", "lexical", "--out", out)
+    assert done.returncode == 3
+    assert "raise max_chars" in done.stderr
+    cut, empty = (
+        each["judgments"][0] for each in results(out)["queries"][0]["engines"]["engine"]["snippets"]
+    )
+    assert (cut["grade"], cut["error"]) == (None, "text_cut")
+    assert (empty["grade"], empty["error"]) == (0, None)
+
+
 def test_no_measure_is_not_the_default_ones(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
     words = ("run", data, "-m", "lexical", "--out", out)
