@@ -42,9 +42,13 @@ def run(
     return _aside(asked, rows)
 
 
-def score(run: str | Path, measures: Iterable[str] | None = None) -> Outcome:
-    """Scores the run in folder `run` again from its judgments, with `measures` or the run's own."""
-    return pipeline.rescore(Path(run), list(measures) if measures is not None else None)
+def score(run: str | Path, measures: Iterable[str] | None = None, *, save: bool = False) -> Outcome:
+    """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
+
+    The run's files change only to `save`; then the first measure decides from now on. Raises InputError
+    when `run` is no finished run, or its files don't fit together.
+    """
+    return pipeline.rescore(Path(run), list(measures) if measures is not None else None, save=save)
 
 
 def compare(*runs: str | Path) -> Mapping[str, Any]:

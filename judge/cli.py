@@ -28,6 +28,8 @@ _REFUSED = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
     | {errno.EMFILE, errno.ENFILE}
 )
+#: What is wrong with the path of a file that an option or an argument names.
+_BAD_PATH = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP})
 
 
 class _Commands(TyperGroup):
@@ -98,6 +100,8 @@ def main(command: Callable[[], object] = app) -> None:
             _end(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:
             _end(StoreError(f"{error.filename or 'a file'}: {error.strerror}"))
+        if isinstance(error, OSError) and error.errno in _BAD_PATH:
+            _end(InputError(f"{error.filename or 'a file'}: {error.strerror}"))
         from judge.config import environment
         from judge.models.redaction import mask, secrets_in
 

@@ -33,13 +33,15 @@ class Config:
     """What a run was asked.
 
     `data` is a dataset file; TREC input is `topics` and `docs` (files) with `trec_runs` instead.
+    `columns` says what the dataset calls a field otherwise, as FIELD=COLUMN.
     `panel` names further models that judge the same pairs; `assessor` "deepeval" asks through DeepEval.
-    `depth` ranks are judged, in each of `repeats` rounds. `as_of` is the day that prompts call
-    today. `price` is US dollars per million tokens: input, output and, optionally, cached input;
-    `prices` is a file with a table of them, which goes before the table that comes with judge.
-    `timeout` is seconds per call, `patience` seconds before a throttled pair is given up, `grace`
-    seconds that calls in flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a
-    snippet, `max_tokens` what a reply may cost. `measures` None means the defaults at this depth.
+    `depth` ranks are judged, in each of `repeats` rounds. `dates` shows prompts the dates of
+    snippets; `as_of` is the day that prompts call today, and implies `dates`. `price` is US dollars per
+    million tokens: input, output and, optionally, cached input; `prices` is a file with a
+    table of them, which goes before the table that comes with judge. `timeout` is seconds
+    per call, `patience` seconds before a throttled pair is given up, `grace` seconds that calls in
+    flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a snippet, `max_tokens` what a
+    reply may cost. `measures` None means the defaults at this depth.
     `written` is no option: it says which file decided which of them.
     """
 
@@ -47,6 +49,7 @@ class Config:
     topics: str | None = None
     docs: str | None = None
     trec_runs: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     model: str = ""
     panel: tuple[str, ...] = ()
     assessor: str = "judge"
@@ -56,6 +59,7 @@ class Config:
     repeats: int = 1
     depth: int = 10
     relevant_from: int | None = None
+    dates: bool = False
     as_of: str | None = None
     temperature: float = 0.0
     top_p: float | None = None
@@ -95,6 +99,17 @@ class Config:
         """The scale, with `relevant_from` where one was asked for."""
         scale = BINARY if self.scale == "binary" else GRADED
         return scale if self.relevant_from is None else replace(scale, relevant_from=self.relevant_from)
+
+    @property
+    def column_names(self) -> dict[str, str]:
+        """The dataset's own names of fields, by field."""
+        parts = (each.partition("=") for each in self.columns)
+        return {name.strip(): column for name, _, column in parts}
+
+    @property
+    def shows_dates(self) -> bool:
+        """Whether prompts show the dates of snippets."""
+        return self.dates or self.as_of is not None
 
     @property
     def sampling(self) -> Sampling:
@@ -243,6 +258,8 @@ def typed(name: str, value: object, annotation: str) -> Any:  # noqa: ANN401 - a
         value = str(value)
     if name == "measures" and isinstance(value, str):
         value = (value,)
+    if name == "columns" and isinstance(value, Mapping):
+        value = tuple(f"{one}={column}" for one, column in value.items())
     if isinstance(value, list | tuple):
         value = tuple(value)
     kind = annotation.removesuffix(" | None")

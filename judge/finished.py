@@ -17,7 +17,7 @@ from judge.records import ScaleName
 from judge.report import files, plan, reload, results
 from judge.report.agreement import People, agreement_json, queries_without_value
 from judge.report.bare import Side, grades, held_of
-from judge.report.rundir import RunFolder, dump
+from judge.report.rundir import RunFolder, dump, reading_run
 from judge.report.together import together
 
 
@@ -30,10 +30,13 @@ def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
     if len(paths) == 1:
         held = RunFolder(paths[0]).read("summary.json")
         if "comparisons" not in held:
-            raise InputError(f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]}")
+            raise InputError(
+                f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]} --save"
+            )
         return held
-    side_by_side = together(reload.load_all(paths))
-    found = pipeline.measure(Path(), side_by_side.held, side_by_side.pairs).summary
+    with reading_run(paths[0]):
+        side_by_side = together(reload.load_all(paths))
+        found = pipeline.measure(Path(), side_by_side.held, side_by_side.pairs).summary
     return {
         "runs": [str(path) for path in paths],
         **found,
@@ -57,7 +60,8 @@ def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Ma
     people = People(matched.grades, scale, len(matched.unmatched), labels.name)
     # What tells whether a report that is made later is still about these grades.
     about = {"grades": folder.read("summary.json").get("grades")}
-    found = {**agreement_json(held, people), **about}
+    with reading_run(path):
+        found = {**agreement_json(held, people), **about}
     if folder.takes_files:
         with folder.locked(wait=60):
             folder.write("agreement.json", [dump(found, indent=2), "\n"])
@@ -77,15 +81,10 @@ def report(path: Path) -> Path:
 
 
 def _rewrite_report(folder: RunFolder) -> Path:
-    try:
+    with reading_run(folder.path):
         return files.write_report(
             folder, folder.read("summary.json"), lambda: results.entries(folder.path / "results.json")
         )
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{folder.path}: its files are not as this version of judge writes them ({error!r} is missing);"
-            f" make them anew: judge score {folder.path}"
-        ) from error
 
 
 def agree_without_run(

@@ -14,7 +14,7 @@ from judge.config import FREE, Config
 from judge.records import Dataset
 
 # Named by the fingerprint of what they hold, so that a file may be moved between two runs.
-_PLACES = frozenset({"data", "topics", "docs", "trec_runs", "base_url"})
+_PLACES = frozenset({"data", "topics", "docs", "trec_runs", "columns", "base_url"})
 #: The name on the Python package index, where `judge` is another project.
 _DISTRIBUTION = "search-judge"
 _LIBRARIES = ("openai", "dashscope", "langchain", "numpy")
@@ -25,6 +25,7 @@ def identity(config: Config, data: Dataset, assessors: Sequence[Assessor]) -> di
     options = {name: value for name, value in config.options().items() if name not in FREE | _PLACES}
     return {
         **options,
+        "dates": config.shows_dates,
         "dataset": fingerprint(data),
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
         "prompts": assessors[0].prompt_versions,

@@ -41,7 +41,7 @@ from judge.report import files, reload
 from judge.report.findings import Findings
 from judge.report.outcome import Outcome
 from judge.report.reload import Held
-from judge.report.rundir import RunFolder
+from judge.report.rundir import RunFolder, reading_run
 from judge.report.summary import Asked, summary
 from judge.selftest import kept
 
@@ -115,20 +115,22 @@ def measure(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = N
     return Outcome(path, data, pooled, judgments, scores, asked.scale, totals, members=held.members)
 
 
-def rescore(path: Path, measures: Iterable[str] | None = None) -> Outcome:
-    """Scores the run in folder `path` again from its judgments and rewrites its files, without a call.
+def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> Outcome:
+    """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
 
-    `measures` None takes the run's own. Raises InputError when `path` is no finished run, or a
-    measure is unknown or deeper than the run was judged.
+    `measures` None takes the run's own. Raises InputError when `path` is no finished run, its files don't
+    fit together, or a measure is unknown or deeper than the run was judged.
     """
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in what is no run's folder
-    with folder.locked():
+    with folder.locked() if save else nullcontext():
         held = reload.load(folder)
         chosen = setup.measures(measures, held.pool.depth) if measures else held.asked.measures
-        tests = kept.look_up_again(folder, held.asked.selftest)
-        outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
-        files.write(folder, outcome)
+        with reading_run(path):
+            tests = kept.look_up_again(folder, held.asked.selftest)
+            outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
+        if save:
+            files.write(folder, outcome)
     return outcome
 
 
@@ -144,7 +146,12 @@ def estimate(config: Config) -> Mapping[str, Any]:
             assessor.name: asdict(estimating.estimate(pooled, assessor, store, config.repeats, desk.limits))
             for assessor, desk in setup.desks(config, assessors, Stop())
         }
-    size = {"results": pooled.results, "pairs": len(pooled.pairs), "repeats": config.repeats}
+    size = {
+        "results": pooled.results,
+        "pairs": len(pooled.pairs),
+        "repeats": config.repeats,
+        "remarks": [*data.warnings],
+    }
     return {**size, "assessors": found}
 
 
@@ -173,7 +180,10 @@ def _incomplete(totals: Mapping[str, Any], judging: Judging, least: float) -> In
 
 def _advice(judgments: Iterable[Judgment]) -> str:
     """What gets grades for the pairs that have none."""
-    if {judgment.error for judgment in judgments} <= {None, "no_text"}:
+    kinds = {judgment.error for judgment in judgments}
+    if kinds == {None, "text_cut"} or kinds == {"text_cut"}:
+        return "raise max_chars and name another --out: what was judged is not paid again"
+    if kinds <= {None, "no_text", "text_cut"}:
         return "add the texts that are missing and name another --out: what was judged is not paid again"
     return "the same command asks again for the rest"
 

@@ -61,9 +61,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One result's text: `title`, `text` and `date` as the assessor sees them, `raw_*` as given.
+    """One result's text: `title`, `text` and `date` as the assessor may see them, `raw_*` as given.
 
-    `id` is a hash of exactly what a prompt may show (title, text, date). `docno` is the dataset's
+    `id` is a hash of what prompts show: title, text, and the date where the dataset's `dates` is set.
+    `docno` is the dataset's
     own name for the document (TREC), `""` when it has none. `flags` say what cleaning noticed.
     """
 
@@ -104,12 +105,16 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Everything that was read: queries by id in reading order, one ranking per (engine, query)."""
+    """Everything that was read: queries by id in reading order, one ranking per (engine, query).
+
+    `dates` says that prompts show dates, so that snippets with different dates are different pairs.
+    """
 
     queries: Mapping[str, Query]
     rankings: tuple[Ranking, ...]
     engines: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    dates: bool = False
 
     def __repr__(self) -> str:
         counts = f"queries={len(self.queries)}, rankings={len(self.rankings)}"
@@ -118,7 +123,11 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is judged: a query and a snippet. Engine and rank are forgotten here on purpose."""
+    """What is judged: a query and a snippet. Engine and rank are forgotten here on purpose.
+
+    The snippet has a `date` only where prompts show dates: results with different dates are one pair
+    otherwise, and each keeps its own date.
+    """
 
     query: Query
     snippet: Snippet

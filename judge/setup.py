@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from judge.assess import price as pricing
 from judge.assess.allowance import Allowance
@@ -19,9 +19,11 @@ from judge.assess.price import Price
 from judge.assess.prompt import default_directory, load
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
-from judge.config import Config, environment, quiet_deepeval
+from judge.config import Config, environment, meant, quiet_deepeval
 from judge.dataset.absent import remark
+from judge.dataset.forms import FIELDS
 from judge.dataset.labels import Label
+from judge.dataset.pool import differing_dates
 from judge.dataset.read import read, read_trec
 from judge.errors import InputError, SetupError
 from judge.identity import identity, short_name, versions
@@ -29,7 +31,7 @@ from judge.measure.measures import Measure, check_depth, defaults, parse_all
 from judge.models import Model, open_model
 from judge.models.access import public_part
 from judge.models.redaction import mask, secrets_in
-from judge.records import BINARY, GRADED, Dataset, Scale, ScaleName
+from judge.records import BINARY, GRADED, Dataset, LangChoice, Scale, ScaleName
 from judge.report.rundir import RunFolder, dump
 from judge.tomlfile import tables
 
@@ -41,18 +43,44 @@ def dataset(config: Config, rows: Rows | None = None) -> Dataset:
     """The dataset that was asked for; raises InputError when it is missing or bad."""
     data = _dataset(config, rows)
     source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
-    return replace(data, warnings=(*data.warnings, *remark(data.rankings, config.depth, source)))
+    missing, dated = remark(data.rankings, config.depth, source), differing_dates(data, config.depth)
+    return replace(data, warnings=(*data.warnings, *missing, *dated))
+
+
+class _Reading(TypedDict):
+    """The options of a run that say how its dataset is read."""
+
+    lang: LangChoice
+    max_chars: int
+    dates: bool
 
 
 def _dataset(config: Config, rows: Rows | None) -> Dataset:
+    how = _Reading(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
+    columns = _columns(config)
     if rows is not None:
-        return read(rows, lang=config.lang, max_chars=config.max_chars)
+        return read(rows, **how, columns=columns)
     _check_inputs(config)
     if config.trec_runs:
         (topics,), (docs,), runs = (_files(config, name) for name in ("topics", "docs", "trec_runs"))
-        return read_trec(topics, docs, runs, lang=config.lang, max_chars=config.max_chars)
+        return read_trec(topics, docs, runs, **how)
     (data,) = _files(config, "data")
-    return read(data, lang=config.lang, max_chars=config.max_chars)
+    return read(data, **how, columns=columns)
+
+
+def _columns(config: Config) -> Mapping[str, str]:
+    """The dataset's own names of fields; raises InputError for a field that there isn't."""
+    with config.written.about("columns"):
+        columns = config.column_names
+        for name, column in columns.items():
+            if name not in FIELDS or not column:
+                raise InputError(
+                    f"columns has {f'{name}={column}'!r}; it is FIELD=COLUMN, and a field is one of"
+                    f" {', '.join(FIELDS)}{meant(name, FIELDS)}"
+                )
+        if columns and config.trec_runs:
+            raise InputError("columns go with a dataset of rows; TREC files have none")
+    return columns
 
 
 def _check_inputs(config: Config) -> None:
@@ -61,7 +89,7 @@ def _check_inputs(config: Config) -> None:
             raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
         if not (config.trec_runs or config.data):
             raise InputError(
-                "no dataset was named; give a .jsonl, .csv or .parquet file (see judge run --help)"
+                "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"
             )
 
 

@@ -91,6 +91,16 @@ def test_scoring_again_takes_other_measures(tmp_path: Path) -> None:
     assert list(outcome.engines.columns[:2]) == ["P@1", "AP(own)@5"]
 
 
+def test_scoring_again_changes_the_run_only_to_save(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "x"
+    judge.run(ROWS, model="lexical", out=str(out))
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    judge.score(out, ["P@1"])
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    judge.score(out, ["P@1"], save=True)
+    assert judge.score(out).summary["measures"] == ["P@1"]
+
+
 def test_wrong_options_are_named(tmp_path: Path) -> None:
     with pytest.raises(judge.InputError, match="did you mean 'repeats'"):
         judge.run(ROWS, model="lexical", repeat=2)

@@ -51,7 +51,7 @@ def test_demo_again_prints_the_same_table(demo: Path) -> None:
 
 def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> None:
     before = results(demo)
-    done = command("score", demo, "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
+    done = command("score", demo, "--save", "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
     assert done.returncode == 0, done.stderr
     after = results(demo)
     assert after["summary"]["measures"] == ["nDCG@5", "AP(own)@5", "SetP", "Judged@10"]
@@ -63,6 +63,34 @@ def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> N
     assert (demo / "scores.csv").read_text("utf-8").startswith("engine,query_id,repeat,measure,value,")
 
 
+def test_score_prints_and_changes_no_file_unless_told_to(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "demo"
+    command("demo", "--out", out)
+    files = {path.name: path.read_bytes() for path in out.iterdir()}
+    done = command("score", out, "--measures", "P@1")
+    assert done.returncode == 0, done.stderr
+    assert "P@1" in done.stdout
+    assert f"the files in {out} are unchanged; --save writes this to them" in done.stdout
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == files
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5])
+def test_judgments_that_are_cut_off_are_not_scored(tmp_path: Path, part: float) -> None:
+    out = tmp_path / "runs" / "demo"
+    command("demo", "--out", out)
+    path = out / "judgments.jsonl"
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    rest = lines[: int(part * len(lines))]
+    path.write_text("".join(rest), "utf-8")
+    expected = results(out)["summary"]["grades"]
+    for words in (("score", out), ("score", out, "--save"), ("score", out, "--measures", "P@1")):
+        done = command(*words)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert f"{path}: holds {len(rest)} of {len(lines)} judgments" in done.stderr
+        assert f"results.json says 'grades' {expected!r}" in done.stderr
+
+
 def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
     """What `judge measures` prints has spaces and commas inside parentheses; both also separate."""
     asked = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
@@ -71,7 +99,7 @@ def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
     done = command("run", data, "-m", "lexical", "--out", out, "--measures", asked)
     assert done.returncode == 0, done.stderr
     assert results(out)["summary"]["measures"] == names
-    done = command("score", out, "--measures", asked.replace("AP@10", "AP@5"))
+    done = command("score", out, "--save", "--measures", asked.replace("AP@10", "AP@5"))
     assert done.returncode == 0, done.stderr
     assert results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
     done = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
@@ -83,7 +111,7 @@ def test_scoring_again_with_the_run_s_own_measures_changes_no_byte(tmp_path: Pat
     out = tmp_path / "runs" / "demo"
     command("demo", "--out", out)
     files = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
-    done = command("score", out)
+    done = command("score", out, "--save")
     assert done.returncode == 0, done.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == files
 

@@ -203,8 +203,8 @@ def test_a_run_that_was_scored_before_engines_were_compared_is_scored_again_firs
     for name in ("comparisons", "within_lists", "slices", "stability"):
         del found[name]
     (old / "summary.json").write_text(json.dumps(found))
-    assert f"score it again: judge score {old}" in refused(old)
-    assert command("score", old).returncode == 0
+    assert f"score it again: judge score {old} --save" in refused(old)
+    assert command("score", old, "--save").returncode == 0
     assert compared(old) == summary(runs / "night1")
 
 

@@ -66,7 +66,7 @@ def test_scoring_again_keeps_the_members(tmp_path: Path) -> None:
         words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url)
         assert command(*words, "--out", out).returncode == 0
     first = contents(out)
-    assert command("score", out).returncode == 0
+    assert command("score", out, "--save").returncode == 0
     assert contents(out) == first
     shown = command("show", out, "--query", "q0").stdout
     assert "openai:kind/graded: " in shown

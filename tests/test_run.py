@@ -282,6 +282,71 @@ def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) ->
     assert "1 document is not in d.tsv, first" in (out / "report.html").read_text()
 
 
+def two_engines_with_dates(folder: Path) -> Path:
+    """Two engines that return the same ten pages of three queries, only one of them with dates."""
+    return write_rows(
+        folder / "d.jsonl",
+        (
+            {"query_id": f"q{q}", "query": f"question {q}", "engine": engine, "rank": r}
+            | {"snippet": f"text {q}.{r} grade={r % 4}", "title": "page"}
+            | ({"date": f"2026-01-{r:02}"} if engine == "dated" else {})
+            for q in range(3)
+            for engine in ("dated", "plain")
+            for r in range(1, 11)
+        ),
+    )
+
+
+def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
+    data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(data, server), "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 30
+        assert not any("2026-01" in asked.prompt for asked in server.asked)
+    found = results(out)
+    assert found["summary"]["saved"] == 0.5
+    engines = found["queries"][0]["engines"]
+    assert engines["dated"]["snippets"][0]["date"] == "2026-01-01"
+    assert "date" not in engines["plain"]["snippets"][0]
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
+    assert command("score", out, "--save").returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == before
+
+
+@pytest.mark.parametrize("options", [("--dates",), ("--as-of", "2026-02-01")])
+def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
+    said = "30 pairs differ from another one in nothing but the date"
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(data, server)
+        assert said in command("estimate", *words[1:], *options, "--out", out).stdout
+        done = command(*words, *options, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
+        assert len(server.asked) == 60
+        assert sum("Date: 2026-01-0" in asked.prompt for asked in server.asked) == 27
+        other = command(*words, "--out", out)
+    assert other.returncode == 2
+    assert "dates was True, now False" in other.stderr
+    assert said in command("score", out).stdout
+
+
+def test_a_text_that_the_limit_cuts_to_nothing_is_unjudged(tmp_path: Path) -> None:
+    rows = [{"query": "q", "snippet": "\u200b" * 100_000 + "tea"}, {"query": "q", "snippet": ""}]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "x"
+    done = command("run", data, "-m", "lexical", "--out", out)
+    assert done.returncode == 3
+    assert "raise max_chars" in done.stderr
+    cut, empty = (
+        each["judgments"][0] for each in results(out)["queries"][0]["engines"]["engine"]["snippets"]
+    )
+    assert (cut["grade"], cut["error"]) == (None, "text_cut")
+    assert (empty["grade"], empty["error"]) == (0, None)
+
+
 def test_no_measure_is_not_the_default_ones(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
     words = ("run", data, "-m", "lexical", "--out", out)

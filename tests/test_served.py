@@ -64,7 +64,7 @@ def test_one_name_needs_no_word_and_a_run_from_before_has_none(tmp_path: Path) -
     for each in before:
         del each["served_model"]
     write_rows(out / "judgments.jsonl", before)
-    assert command("score", out).returncode == 0
+    assert command("score", out, "--save").returncode == 0
     assert summary(out)["served"] == {}
 
 

@@ -21,7 +21,7 @@ from judge.annotate.session import Session
 from judge.errors import InputError, SetupError
 from judge.filesystem import write_file
 from judge.report import reload
-from judge.report.rundir import RunFolder
+from judge.report.rundir import RunFolder, reading_run
 
 #: Tells the person at the terminal a text.
 Say = Callable[[str], object]
@@ -46,10 +46,11 @@ def annotate(run: Path, plan: Path | None, who: str, address: Address, opens: bo
     policy(address.host, address.port, address.token)
     held = reload.load(RunFolder(run))
     keys = tasks.planned(plan, held.pool) if plan else tasks.drawn(held.pool)
+    with reading_run(run):
+        today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
     with labels.opened(run, who) as kept, _listening(address) as listener:
-        options = RunFolder(run).read("config.json").get("options", {})
         ordered = tasks.in_order(held.pool, keys, kept.who)
-        session = Session(run, held, ordered, kept, options.get("as_of"))
+        session = Session(run, held, ordered, kept, today)
         port = listener.getsockname()[1]
         url = _url(address, port)
         say(_greeting(session, url))

@@ -22,6 +22,11 @@ from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdi
 
 #: So many letters of the instructions in a reason are no coincidence.
 _ECHO = 40
+#: Why a snippet with such a flag is unjudged.
+_UNREADABLE = {
+    "no_text": "the dataset does not say what the engine showed",
+    "text_cut": "nothing can be read in the part of the text that max_chars leaves; raise max_chars",
+}
 _NOTHING: Mapping[Lang, str] = {
     "zh": "摘要为空，没有可读的内容。",
     "en": "The snippet is empty: there is nothing to read.",
@@ -156,11 +161,13 @@ class Assessor:
     def without_asking(self, question: Question) -> Judgment | None:
         """The judgment of a snippet in which nothing is to be read, flagged; None where there is something.
 
-        One that the engine showed empty has grade 0. One whose text nobody has is unjudged.
+        One that the engine showed empty has grade 0. One whose text nobody has is unjudged, and so is one
+        of whose text judge's limit of length leaves nothing.
         """
-        if "no_text" in question.pair.snippet.flags:
-            answer = Answer(None, "no_text", "", "the dataset does not say what the engine showed")
-            return replace(self.judgment(question, answer), assessor="rule:no_text", params={})
+        for kind, why in _UNREADABLE.items():
+            if kind in question.pair.snippet.flags:
+                unjudged = self.judgment(question, Answer(None, kind, "", why))
+                return replace(unjudged, assessor=f"rule:{kind}", params={})
         if "empty_snippet" not in question.pair.snippet.flags:
             return None
         rule = Stored(

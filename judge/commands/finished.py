@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from judge.records import ScaleName
 
 
-def score(run: options.RunFolder, measures: options.Measures = None) -> None:
-    """Score a run again from its judgments: free, and with any measures."""
+def score(run: options.RunFolder, measures: options.Measures = None, save: options.Save = False) -> None:
+    """Score a run again from its judgments: free, with any measures; --save rewrites the run's files."""
     from judge import pipeline
     from judge.report import table
+    from judge.report.rundir import reading_run
 
-    table.outcome(pipeline.rescore(run, names(measures)), console())
+    outcome = pipeline.rescore(run, names(measures), save=save)
+    with reading_run(run):
+        table.outcome(outcome, console(), saved=save)
 
 
 def compare(
@@ -31,11 +34,13 @@ def compare(
     """Say which engines differ and how sure that is, within a run or across runs."""
     from judge import finished
     from judge.report import comparison
+    from judge.report.rundir import reading_run
 
     found = finished.compare_runs(runs)
     if json:
         print_json(found)
-    else:
+        return
+    with reading_run(runs[0]):
         comparison.comparison(found, console(), names(measures), pairs)
 
 
@@ -56,6 +61,7 @@ def agree(
     from judge.measure.calibrate import LEAST_LABELLED
     from judge.report import agreement_table
     from judge.report.words import counted
+    from judge.report.rundir import reading_run
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
@@ -93,7 +99,8 @@ def agree(
             found = finished.agree(run, qrels, _scale_name(labels_scale))
         if json:
             print_json(found)
-        else:
+            return
+        with reading_run(run):
             agreement_table.agreement(found, console(), measure)
 
 
@@ -132,11 +139,13 @@ def measures() -> None:
 def show(run: options.RunFolder, query: options.QueryId, json: options.Json = False) -> None:
     """Print a query's snippets at every engine, with grades and reasons."""
     from judge.report import reading
+    from judge.report.rundir import reading_run
 
     entry = reading.find(run, query)
     if json:
         print_json(entry)
-    else:
+        return
+    with reading_run(run):
         reading.show(entry, console())
 
 

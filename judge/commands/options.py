@@ -30,7 +30,14 @@ def those_of(other: Command, without: Collection[str] = (), **instead: Any) -> C
 
 Data = Annotated[
     list[Path] | None,
-    typer.Argument(help="Dataset: .jsonl, .json, .csv or .parquet (after --run: more run files)."),
+    typer.Argument(
+        help="Dataset: .jsonl, .json, .csv, .tsv, .xlsx or .parquet, or one of them as .gz"
+        " (after --run: more run files)."
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(help="What the dataset calls a field: FIELD=COLUMN, e.g. snippet=text,query=q; repeat it."),
 ]
 Topics = Annotated[Path | None, typer.Option(help="TREC input: topics (id, tab, text).")]
 Docs = Annotated[Path | None, typer.Option(help="TREC input: documents (.jsonl or .tsv, .gz too).")]
@@ -61,7 +68,13 @@ Lang = Annotated[
 Repeats = Annotated[int | None, typer.Option(help="Judge everything N times, to see how stable it is.")]
 Depth = Annotated[int | None, typer.Option(help="How many ranks are judged (default 10).")]
 RelevantFrom = Annotated[int | None, typer.Option(help="Lowest grade that counts as relevant.")]
-AsOf = Annotated[str | None, typer.Option(help="A date that the prompt calls today, e.g. 2026-05-01.")]
+Dates = Annotated[
+    bool | None,
+    typer.Option("--dates", help="Show prompts the snippets' dates: another date is then another pair."),
+]
+AsOf = Annotated[
+    str | None, typer.Option(help="A day that prompts call today, e.g. 2026-05-01; implies --dates.")
+]
 Prompts = Annotated[Path | None, typer.Option(help="Folder with your own zh/ and en/ prompts.")]
 Temperature = Annotated[float | None, typer.Option(help="Sampling temperature (default 0).")]
 TopP = Annotated[float | None, typer.Option(help="Nucleus sampling; not sent unless given.")]
@@ -69,6 +82,9 @@ Seed = Annotated[int | None, typer.Option(help="Sampling seed; not sent unless g
 MaxTokens = Annotated[int | None, typer.Option(help="Longest reply, in tokens (default 512).")]
 Thinking = Annotated[bool | None, typer.Option("--thinking", help="Let a reasoning model think.")]
 Measures = Annotated[str | None, typer.Option(help='Measures, e.g. "nDCG@10 AP@10 P@5".')]
+Save = Annotated[
+    bool, typer.Option("--save", help="Rewrite the run's files with these measures; the first one decides.")
+]
 MinCoverage = Annotated[float | None, typer.Option(help="Share of pairs that must be judged (0.99).")]
 Concurrency = Annotated[int | None, typer.Option(help="Most calls in flight (default 64).")]
 Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 60).")]

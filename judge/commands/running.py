@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,7 @@ def run(  # one parameter an option is how typer reads a command
     topics: options.Topics = None,
     docs: options.Docs = None,
     trec_runs: options.TrecRuns = None,
+    columns: options.Columns = None,
     assessor: options.Assessor = None,
     base_url: options.BaseUrl = None,
     scale: options.Scale = None,
@@ -43,6 +45,7 @@ def run(  # one parameter an option is how typer reads a command
     repeats: options.Repeats = None,
     depth: options.Depth = None,
     relevant_from: options.RelevantFrom = None,
+    dates: options.Dates = None,
     as_of: options.AsOf = None,
     prompts: options.Prompts = None,
     temperature: options.Temperature = None,
@@ -107,6 +110,10 @@ def to_config(typed: dict[str, Any], toml: Path | None) -> Config:
     }
     texts["model"], texts["panel"] = _assessors(texts.get("model"))
     texts |= _inputs(texts.pop("data", None) or [], texts.get("trec_runs") or [])
+    # A comma stands in a column's name, too: one that separates has a field and a '=' behind it.
+    texts["columns"] = [
+        one for each in texts.get("columns") or [] for one in re.split(r",(?=\w+=)", each)
+    ] or None
     texts["measures"] = names(texts.get("measures"))
     if texts.get("price"):
         texts["price"] = _prices(texts["price"])

@@ -21,7 +21,8 @@ Beside = Annotated[
 
 #: What there is to say of a dataset, a panel and measures; probes are always the same.
 _OF_RUNS = frozenset(
-    {"data", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from", "as_of", "measures"}
+    {"data", "columns", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from"}
+    | {"dates", "as_of", "measures"}
 )
 
 

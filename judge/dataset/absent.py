@@ -14,6 +14,8 @@ from judge.records import Ranking, Snippet
 
 #: What a snippet without a text is flagged with: it has a title alone, or nothing, or nobody knows what.
 TEXTLESS, EMPTY, ABSENT = "textless", "empty_snippet", "no_text"
+#: What a snippet is flagged with of whose text our own limit of length leaves nothing to read.
+CUT = "text_cut"
 
 
 def absent(shown: Snippet, place: str) -> Snippet:

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from judge.dataset.absent import EMPTY, TEXTLESS
+from judge.dataset.absent import CUT, EMPTY, TEXTLESS
 from judge.dataset.encoding import looks_misdecoded
 from judge.dataset.identifiers import short_hash
 from judge.dataset.markup import visible_text
@@ -21,17 +21,23 @@ from judge.records import Snippet
 
 #: So many characters of a query or a reference are shown.
 LONGEST_QUERY = 2000
-# Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, marks of
-# thinking and lines like those of our fence are broken: behind the first character, before a closing `>`.
+# Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
+# MiniMax, marks of thinking and lines like those of our fence are broken: behind the first character,
+# before a closing `>`.
 _TOKENS = re.compile(
-    r"<(?=\|)|(?<=\|)>|<(?=/?(?:s|bos|eos|unk|pad|think|thinking|tool_call|tool_response)>)"
+    r"<(?=\|)|(?<=\|)>|<(?=/?(?:s|bos|eos|unk|pad|sop|eop|think|thinking|tool_calls?|tool_responses?)>)"
+    r"|<(?=/?seed:[a-z_]+>)|<(?=unused\d+>)|\[(?=[gs]MASK\])|\](?=~b\]|~!b\[)|\[(?=e~\[)"
     r"|<(?=(?:start|end)_of_(?:turn|image)>)|<(?=<?/?SYS>>)|◁(?=/?think)"
     r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|THINK|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
     r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
     re.IGNORECASE,
 )
 # No token is without one of these; what follows the first of each is what NFKC makes the same of.
-_TOKEN_MARK = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁]|[|\uff5c>\ufe65\uff1e][>\ufe65\uff1e]")
+_TOKEN_MARK = re.compile(
+    "[<\ufe64\uff1c[\ufe47\uff3b◁]|[|\uff5c>\ufe65\uff1e][>\ufe65\uff1e]|[]\ufe48\uff3d][~\uff5e]"
+)
+# How the prompts of older models begin a turn.
+_TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # A sequence that isn't finished is no reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
@@ -49,19 +55,25 @@ def snippet(
     docno: str = "",
     max_chars: int,
     query: str = "",
+    dates: bool = False,
 ) -> Snippet:
     """The snippet that shows `text` under `title`, cleaned, at most `max_chars` of it; raw texts kept.
 
-    `query` helps to notice text that is only the query's words piled up.
+    `dates` makes the date a part of its id. `query` helps to notice text that is only the query's words
+    piled up.
     """
     shown, flags = _clean(text, max_chars)
     heading, more = _clean(title, max_chars)
     dated, _ = _clean(date, 100)
     flags |= more | set(suspicions(query, _joined(title, text), _joined(heading, shown)))
-    if not shown:
+    name = [heading, shown, dated if dates else ""]
+    if not (shown or heading) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
+        flags.add(CUT)
+        name = [CUT, *cut]
+    elif not shown:
         flags.add(TEXTLESS if heading else EMPTY)
     return Snippet(
-        id=short_hash([heading, shown, dated], 16),
+        id=short_hash(name, 16),
         text=shown,
         title=heading.replace("\n", " "),
         date=dated,
@@ -97,7 +109,7 @@ def _clean(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
     if not text:
         return "", flags
-    decoded = visible_text(_encodable(text, flags))
+    decoded = visible_text(_encodable(text, flags)).lstrip(" \t\r\n")
     shown, flags = _tidy(decoded[: 20 * max_chars], flags)
     if len(shown) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -129,8 +141,11 @@ def _tidy(text: str, flags: set[str]) -> tuple[str, set[str]]:
         flags.add("chat_tokens")
     if "\n" not in broken:
         return " ".join(broken.split()), flags
-    collapsed = _BLANKS.sub(" ", broken)
-    return _BLANK_LINES.sub(_line_breaks, collapsed).strip(), flags
+    collapsed = _BLANK_LINES.sub(_line_breaks, _BLANKS.sub(" ", broken))
+    shown, turns = _TURN.subn(r"\1 ", collapsed)
+    if turns:
+        flags.add("chat_tokens")
+    return shown.strip(), flags
 
 
 def _line_breaks(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.dataset.absent import ABSENT, EMPTY
+from judge.dataset.absent import ABSENT, CUT, EMPTY
 from judge.dataset.cells import column, readings
 from judge.dataset.sheet import column_name, read_text, records, separator_of
 from judge.errors import InputError
@@ -105,7 +105,7 @@ def match(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Matched:
 
 def to_label(pool: Pool) -> tuple[Pair, ...]:
     """The pairs that people can judge: those that show something to be read."""
-    return tuple(pair for pair in pool.pairs if {EMPTY, ABSENT}.isdisjoint(pair.snippet.flags))
+    return tuple(pair for pair in pool.pairs if {EMPTY, ABSENT, CUT}.isdisjoint(pair.snippet.flags))
 
 
 def _qrels(path: Path, text: str) -> Iterator[Label]:

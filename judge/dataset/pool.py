@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from judge.dataset.absent import ABSENT
 from judge.dataset.identifiers import short_hash
 from judge.records import Dataset, Pair, Pool, Ranking, Snippet
 
@@ -19,7 +21,9 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def pool(dataset: Dataset, depth: int) -> Pool:
-    """The union of all engines' snippets down to `depth`: one pair per query and shown text.
+    """The union of all engines' snippets down to `depth`: one pair per query, title and text.
+
+    Where the dataset's `dates` is set, another date makes another pair.
 
     Pairs come in the reading order of their queries, then by snippet id, so that neither engines nor
     their order leave a trace.
@@ -33,11 +37,32 @@ def pool(dataset: Dataset, depth: int) -> Pool:
         shown = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
         everything = sorted(chain.from_iterable(shown.values()), key=_order)
         distinct = {snippet.id: snippet for snippet in everything}
-        pairs += [Pair(dataset.queries[query_id], snippet) for snippet in distinct.values()]
+        pairs += [pair(dataset, query_id, snippet) for snippet in distinct.values()]
         names = _documents(everything)
         for engine, snippets in shown.items():
             documents[engine, query_id] = tuple(names[_place(snippet)] for snippet in snippets)
     return Pool(depth, sum(map(len, documents.values())), tuple(pairs), documents)
+
+
+def pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
+    """The pair of a query and a snippet; the snippet's date is left out unless prompts show dates."""
+    shown = snippet if dataset.dates or not snippet.date else replace(snippet, date="")
+    return Pair(dataset.queries[query_id], shown)
+
+
+def differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
+    """One line where prompts show dates and pairs down to `depth` differ in nothing else."""
+    if not dataset.dates:
+        return
+    ids: dict[tuple[str, str, str], set[str]] = {}
+    for ranking in dataset.rankings:
+        for snippet in ranking.snippets[:depth]:
+            if ABSENT not in snippet.flags:
+                ids.setdefault((ranking.query_id, snippet.title, snippet.text), set()).add(snippet.id)
+    more = sum(len(each) - 1 for each in ids.values())
+    if more:
+        differ = f"{more:,} pairs differ" if more > 1 else "1 pair differs"
+        yield f"{differ} from another one in nothing but the date, which prompts show (--dates): judged apart"
 
 
 def canonical_url(url: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,14 @@ from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
 #: A rank beyond this is a slip of the keyboard, not a result.
 DEEPEST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What prompts show of a snippet: at most `max_chars`, and its date where `dates` is set."""
+
+    max_chars: int
+    dates: bool
 
 
 @dataclass(slots=True)
@@ -53,29 +61,51 @@ class _Answer:
     results: dict[int, tuple[str, Snippet]] = field(default_factory=dict)
 
 
-def read(source: Path | Iterable[Mapping[str, Any]], *, lang: LangChoice, max_chars: int) -> Dataset:
+def read(
+    source: Path | Iterable[Mapping[str, Any]],
+    *,
+    lang: LangChoice,
+    max_chars: int,
+    dates: bool = False,
+    columns: Mapping[str, str] | None = None,
+) -> Dataset:
     """The dataset in a file, or in an iterable of rows.
 
     `lang` is the language of the prompts, `auto` by each query's script, and where it has none by the
-    snippets that all engines return for it; `max_chars` bounds what a prompt may show of one snippet.
-    Raises InputError naming file, line, field and value.
+    snippets that all engines return for it; `max_chars` bounds what a prompt may show of one snippet,
+    `dates` says that it shows dates. `columns` gives the source's own name of a field that it calls
+    otherwise. Raises InputError naming file, line, field and value.
     """
-    found = rows(source) if isinstance(source, Path) else from_mappings(source)
-    return _gather(found, str(source) if isinstance(source, Path) else "the dataset", lang, max_chars)
+    warnings: list[str] = []
+    shown = _Shown(max_chars, dates)
+    if isinstance(source, Path):
+        data = _gather(rows(source, columns or {}, warnings.append), str(source), lang, shown)
+    else:
+        data = _gather(from_mappings(source, columns or {}), "the dataset", lang, shown)
+    return replace(data, warnings=(*warnings, *data.warnings))
 
 
-def read_trec(topics: Path, docs: Path, runs: Sequence[Path], *, lang: LangChoice, max_chars: int) -> Dataset:
+def read_trec(
+    topics: Path,
+    docs: Path,
+    runs: Sequence[Path],
+    *,
+    lang: LangChoice,
+    max_chars: int,
+    dates: bool = False,
+) -> Dataset:
     """The dataset in TREC files: a topics file, a documents file and a run file for each engine.
 
     Nobody knows what a result shows whose document is not in `docs`: it is `absent`.
     """
-    return _gather(trec.rows(topics, docs, runs), ", ".join(map(str, runs)), lang, max_chars)
+    found = trec.rows(topics, docs, runs)
+    return _gather(found, ", ".join(map(str, runs)), lang, _Shown(max_chars, dates))
 
 
-def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int) -> Dataset:
+def _gather(found: Iterable[Row], source: str, lang: LangChoice, shown: _Shown) -> Dataset:
     asked: dict[str, _Asked] = {}
     for row in found:
-        _add(row, asked, lang, max_chars)
+        _add(row, asked, lang, shown)
     if not asked:
         raise InputError(f"{source}: holds no rows")
     rankings = tuple(
@@ -85,13 +115,13 @@ def _gather(found: Iterable[Row], source: str, lang: LangChoice, max_chars: int)
     )
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
     queries = {query_id: _with_extra(each) for query_id, each in asked.items()}
-    return Dataset(queries, rankings, engines, tuple(_warnings(asked, engines)))
+    return Dataset(queries, rankings, engines, tuple(_warnings(asked, engines)), shown.dates)
 
 
-def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -> None:
+def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, shown: _Shown) -> None:
     each = _query(row, asked, lang)
     each.is_cut |= any(clean.is_cut(_text(row, name)) for name in ("query", "reference"))
-    engine = identifier(row.place, "engine", row.values.get("engine"), "engine")
+    engine = identifier(row.place, row.column("engine"), row.values.get("engine"), "engine")
     known = each.answers.get(engine)
     answer = each.answers.setdefault(engine, _Answer(_line(row, engine)))
     if "snippet" not in row.values:
@@ -112,10 +142,10 @@ def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, max_chars: int) -
     rank = _rank(row, answer)
     if rank in answer.results:
         raise InputError(
-            f"{row.place}: field 'rank': engine {engine!r} has rank {rank} for query {each.query.id!r} twice,"
+            f"{row.at('rank')}: engine {engine!r} has rank {rank} for query {each.query.id!r} twice,"
             f" first at {answer.results[rank][0]}; every rank of a list is given once"
         )
-    answer.results[rank] = (row.place, _snippet(row, each, max_chars, f"{engine} {rank}"))
+    answer.results[rank] = (row.place, _snippet(row, each, shown, f"{engine} {rank}"))
 
 
 def _line(row: Row, engine: str) -> str:
@@ -127,8 +157,8 @@ def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
     raw = row.values.get("query")
     if not isinstance(raw, str):
         wrong = "is missing" if raw is None else f"is {raw!r:.80}, not text"
-        raise InputError(f"{row.place}: field 'query' {wrong}; every row needs the query's text")
-    query_id = identifier(row.place, "query_id", row.values.get("query_id"), query_id_of(raw))
+        raise InputError(f"{row.at('query')} {wrong}; every row needs the query's text")
+    query_id = identifier(row.place, row.column("query_id"), row.values.get("query_id"), query_id_of(raw))
     each = asked.get(query_id)
     if each is None:
         each = asked[query_id] = _new_query(row, query_id, raw, lang)
@@ -145,7 +175,7 @@ def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
 def _new_query(row: Row, query_id: str, raw: str, lang: LangChoice) -> _Asked:
     text = clean.query(raw)
     if not text:
-        raise InputError(f"{row.place}: field 'query' is {raw!r:.80}, in which nothing is to be read")
+        raise InputError(f"{row.at('query')} is {raw!r:.80}, in which nothing is to be read")
     language = query_language(text) if lang == "auto" else lang
     query = Query(query_id, text, raw, language or "en", _reference(row))
     return _Asked(query, row.place, _extra(row), is_scriptless=language is None)
@@ -169,12 +199,12 @@ def _same(row: Row, each: _Asked, raw: str, reference: str | None) -> None:
     known = each.query
     if raw is not known.raw_text and folded(raw) != folded(known.raw_text):
         raise InputError(
-            f"{row.place}: field 'query_id': {known.id!r} is {raw!r:.80} here and {known.raw_text!r:.80} at"
+            f"{row.at('query_id')}: {known.id!r} is {raw!r:.80} here and {known.raw_text!r:.80} at"
             f" {each.place}; give every query its own id"
         )
     if reference is not None and known.reference is not None and reference != known.reference:
         raise InputError(
-            f"{row.place}: field 'reference' of query {known.id!r} is {reference!r:.80} here and"
+            f"{row.at('reference')} of query {known.id!r} is {reference!r:.80} here and"
             f" {known.reference!r:.80} at {each.place}; a query has one reference"
         )
 
@@ -183,11 +213,9 @@ def _rank(row: Row, answer: _Answer) -> int:
     value = row.values.get("rank")
     ranked = value is not None
     if answer.ranked is not None and answer.ranked != ranked:
-        raise InputError(
-            f"{row.place}: field 'rank' is given for some results of a list only (see {answer.place})"
-        )
+        raise InputError(f"{row.at('rank')} is given for some results of a list only (see {answer.place})")
     answer.ranked = ranked
-    return _whole(row.place, value) if ranked else len(answer.results) + 1
+    return _whole(row, value) if ranked else len(answer.results) + 1
 
 
 def _latency(row: Row) -> float | None:
@@ -199,7 +227,7 @@ def _latency(row: Row) -> float | None:
     return float(value)
 
 
-def _whole(place: str, value: object) -> int:
+def _whole(row: Row, value: object) -> int:
     rank = value
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
         rank = int(float(value))
@@ -207,26 +235,31 @@ def _whole(place: str, value: object) -> int:
         rank = int(value)
     if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= DEEPEST:
         shown = f"{value!r:.40}"
-        raise InputError(
-            f"{place}: field 'rank' is {shown}, not a whole number from 1 to {DEEPEST:,}; 1 is best"
-        )
+        raise InputError(f"{row.at('rank')} is {shown}, not a whole number from 1 to {DEEPEST:,}; 1 is best")
     return rank
 
 
-def _snippet(row: Row, each: _Asked, max_chars: int, place: str) -> Snippet:
-    value = fields.shown(row.place, "snippet", row.values["snippet"])
+def _snippet(row: Row, each: _Asked, how: _Shown, place: str) -> Snippet:
+    value = fields.shown(row.place, row.column("snippet"), row.values["snippet"])
     given = (value or "", *(_text(row, name) for name in ("title", "url", "date", "docno")))
     if given not in each.cleaned:
         text, title, url, date, docno = given
         each.cleaned[given] = clean.snippet(
-            text, title=title, url=url, date=date, docno=docno, max_chars=max_chars, query=each.query.text
+            text,
+            title=title,
+            url=url,
+            date=date,
+            docno=docno,
+            max_chars=how.max_chars,
+            query=each.query.text,
+            dates=how.dates,
         )
     shown = each.cleaned[given]
     return absent(shown, place) if value is None and EMPTY in shown.flags else shown
 
 
 def _text(row: Row, name: str) -> str:
-    return fields.text(row.place, name, row.values.get(name))
+    return fields.text(row.place, row.column(name), row.values.get(name))
 
 
 def _in_order(answer: _Answer) -> tuple[Snippet, ...]:

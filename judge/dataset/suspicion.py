@@ -6,6 +6,7 @@ A flag never changes a grade: an article about prompt injection is flagged and s
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -102,8 +103,8 @@ _TRICKS: Mapping[str, _Trick] = {
         raw=True,
     ),
     "overthink": _trick(
-        "solve decoy prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
-        r"\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b|\bdecoy\b|\bsolve this\b",
+        "solve prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
+        r"\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b|\bsolve this\b",
         r"\bsimulate every\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
         r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
         r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
@@ -149,10 +150,9 @@ _TRICKS: Mapping[str, _Trick] = {
         r"\bignor(?:ez|a|e|ar)\b[^\n]{0,20}(?:consignes|instrucciones|istruzioni|instruções)|指示を無視|지시를 무시",
     ),
 }
-#: What `Snippet.flags` call text that tries to sway whoever grades it, here and in cleaning.
-SUSPICIOUS = frozenset(
-    {"chat_tokens", "invisible", "stuffing", *(name.partition(":")[0] for name in _TRICKS)}
-)
+#: What `Snippet.flags` call text that tries to sway whoever grades it, here and in cleaning. Invisible
+#: characters do not: most are left over from word processors and right-to-left text.
+SUSPICIOUS = frozenset({"chat_tokens", "stuffing", *(name.partition(":")[0] for name in _TRICKS)})
 # A sentence that speaks of grading, names a good grade, and urges: no wording in particular.
 _SENTENCE_END = re.compile(r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]")
 _GRADING_WORDS = "grad scor rubric relevan verdict label evaluat assessor 评 打分 判 相关 等级 得分 分数 三分 模型 答案".split()
@@ -173,6 +173,23 @@ _URGING = re.compile(
 )
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _LOOK_AT = 8000
+# Invisible characters that spell ASCII, which a reader never sees.
+_TAGS = re.compile("[\U000e0020-\U000e007e]+")
+# The patterns above know these; NFKC would make ASCII of them.
+_CHINESE_MARKS = re.compile("([，：；！？（）]+)")
+# Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
+_CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
+_LOOKALIKES = str.maketrans(
+    dict(zip("АВЕЅІЈКМНОРСТХУаеорсухѕіјһԁԛԝѵӏкмт", "ABESIJKMHOPCTXYaeopcyxsijhdqwvlkmt", strict=True))
+    | dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαονρυικτχεηωγ", "ABEZHIKMNOPTYXaovpuiktxenwy", strict=True))
+    | _CHEROKEE
+    | {
+        chr(ord(letter) - 0x13A0 + 0xAB70): plain.lower()
+        for letter, plain in _CHEROKEE.items()
+        if ord(letter) < 0x13F0
+    }
+    | {"ı": "i", "ɡ": "g", "ɑ": "a", "ǀ": "l"}
+)
 
 
 def suspects(rankings: Iterable[Ranking], depth: int) -> frozenset[tuple[str, str]]:
@@ -191,7 +208,9 @@ def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, hidden_text, encoded,
     persuasion, stuffing. Only the first 8,000 characters are looked at.
     """
-    shown, given = cleaned[:_LOOK_AT].lower(), raw[:_LOOK_AT].lower()
+    shown, given = _folded(cleaned[:_LOOK_AT]).lower(), _folded(raw[:_LOOK_AT]).lower()
+    if hidden := "".join(_TAGS.findall(raw[:_LOOK_AT])):
+        shown += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
     ascii_only = shown.isascii()
     found = {
         name.partition(":")[0]
@@ -200,9 +219,18 @@ def suspicions(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     }
     if _urges_a_grade(shown):
         found.add("instruction")
-    if query and _is_stuffed(query, shown):
+    if query and _is_stuffed(query, cleaned[:_LOOK_AT].lower()):
         found.add("stuffing")
     return tuple(sorted(found))
+
+
+def _folded(text: str) -> str:
+    """Return `text` with compatibility forms (NFKC) and letters that look like Latin ones as those."""
+    if text.isascii():
+        return text
+    parts = _CHINESE_MARKS.split(text)
+    parts[::2] = [unicodedata.normalize("NFKC", part) for part in parts[::2]]
+    return "".join(parts).translate(_LOOKALIKES)
 
 
 def _tries(trick: _Trick, text: str) -> bool:

@@ -26,7 +26,7 @@ from judge.nightly.night import finished, night
 from judge.nightly.notices.webhook import Webhook
 from judge.nightly.rules import FOLDER, SET, Rules
 from judge.nightly.tonight import Tonight
-from judge.report.rundir import RunFolder
+from judge.report.rundir import RunFolder, reading_run
 from judge.report.words import listed
 from judge.tomlfile import Written, section
 
@@ -108,7 +108,8 @@ def set_baseline(run: Path, nights: Path) -> Mapping[str, Any]:
     process is at work on the nights.
     """
     with alone(nights, f"judge baseline set {run}"):
-        said = baseline.freeze(run, nights)
+        with reading_run(run):
+            said = baseline.freeze(run, nights)
         stores.forget_drifted(nights, said["apart"])
         return said
 

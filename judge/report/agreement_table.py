@@ -54,7 +54,8 @@ def _deciding(found: Row, measure: str | None) -> str | None:
     if name not in measured:
         known = ", ".join(measured) or "none"
         raise InputError(
-            f"{name} compares no engines here; the measures that do: {known}; judge score RUN --measures"
+            f"{name} compares no engines here; the measures that do: {known};"
+            " judge score RUN --save --measures"
             " takes others"
         )
     return name

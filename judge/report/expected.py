@@ -17,6 +17,8 @@ def show(asked: Mapping[str, Any], console: Console) -> None:
     """Prints what a run would ask of each assessor, what it would cost and how long it would take."""
     size = f"{asked['results']:,} results, {asked['pairs']:,} pairs, {asked['repeats']} repeat(s)"
     console.print(Text(size))
+    for remark in asked["remarks"]:
+        console.print(one_line(remark))
     for name, found in asked["assessors"].items():
         if len(asked["assessors"]) > 1:
             console.print(one_line(f"{name}:"))

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from judge.dataset.clean import visible
 from judge.errors import InputError
-from judge.report.rundir import RunFolder
+from judge.report.rundir import RunFolder, reading_run
 
 _INDENT = 5
 _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
@@ -24,9 +24,13 @@ def find(run: Path, query_id: str) -> Mapping[str, Any]:
 
     Judgments that failed have the `detail` of judgments.jsonl, too.
     """
-    known: dict[str, Mapping[str, Any]] = {
-        query["query_id"]: query for query in RunFolder(run).read("results.json")["queries"]
-    }
+    found = RunFolder(run).read("results.json")
+    with reading_run(run):
+        return _entry(run, found["queries"], query_id)
+
+
+def _entry(run: Path, queries: Iterable[Mapping[str, Any]], query_id: str) -> Mapping[str, Any]:
+    known: dict[str, Mapping[str, Any]] = {query["query_id"]: query for query in queries}
     if query_id not in known:
         near = get_close_matches(query_id, known, n=3) or list(known)[:3]
         raise InputError(f"{run}: has no query {query_id!r}; it has {len(known)}, e.g. {', '.join(near)}")

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
+from judge.dataset.pool import pair
 from judge.errors import InputError
 from judge.measure.measures import parse_all
 from judge.measure.panel import Members
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
 from judge.report.results import load as load_results
-from judge.report.rundir import RunFolder
-from judge.report.summary import Asked
+from judge.report.rundir import MENDED, RunFolder, reading_run
+from judge.report.summary import Asked, fingerprint_grades
+
+#: The types of a judgment's fields, as far as something is computed from them.
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("query_id", "snippet_id", "reason", "assessor", "reply", "detail"), str),
+    "repeat": int,
+    "grade": (int, NoneType),
+    "error": (str, NoneType),
+    "served_model": (str, NoneType),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +41,8 @@ class Held:
 def load(folder: RunFolder) -> Held:
     """The run in `folder`; raises InputError when a file is missing or from another format."""
     found = folder.read("results.json")
-    try:
+    with reading_run(folder.path):
         return _held(folder, found)
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"{folder.path}: was written by another version of judge ({error!r}); run it again"
-        ) from error
 
 
 def load_all(paths: Sequence[Path]) -> dict[str, Held]:
@@ -59,7 +66,21 @@ def _held(folder: RunFolder, found: dict[str, Any]) -> Held:
     tests = totals.get("selftest", {})
     asked = Asked(totals["assessor"], scale, totals["repeats"], measures, totals["cost"], tests)
     judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
+    _check_grades(folder, judgments, totals, scale)
     return Held(data, pool, judgments, asked, _members(folder, totals))
+
+
+def _check_grades(
+    folder: RunFolder, judgments: Sequence[Judgment], totals: dict[str, Any], scale: Scale
+) -> None:
+    """Raise InputError when the judgments are not those that results.json was made from."""
+    expected, actual = totals.get("grades"), fingerprint_grades(judgments, scale)
+    if expected not in (None, actual):
+        raise InputError(
+            f"{folder.path / 'judgments.jsonl'}: holds {len(judgments):,} of {totals['judgments']:,}"
+            f" judgments, fingerprint {actual!r}; results.json says 'grades' {expected!r}. The file was cut"
+            f" off or changed; {MENDED}"
+        )
 
 
 def _members(folder: RunFolder, totals: dict[str, Any]) -> dict[str, tuple[Judgment, ...]]:
@@ -78,7 +99,7 @@ def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> 
     for ranking in data.rankings:
         judged = len(documents[ranking.engine, ranking.query_id])
         for snippet in ranking.snippets[:judged]:
-            pairs[ranking.query_id, snippet.id] = Pair(data.queries[ranking.query_id], snippet)
+            pairs[ranking.query_id, snippet.id] = pair(data, ranking.query_id, snippet)
     place = {query_id: number for number, query_id in enumerate(data.queries)}
     return tuple(pairs[key] for key in sorted(pairs, key=lambda key: (place[key[0]], key[1])))
 
@@ -86,4 +107,9 @@ def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> 
 def _judgment(line: dict[str, Any]) -> Judgment:
     usage = line.pop("usage")
     flags = tuple(line.pop("flags"))
-    return Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
+    judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
+    for name, types in _TYPES.items():
+        value = getattr(judgment, name)
+        if not isinstance(value, types) or isinstance(value, bool):
+            raise TypeError(f"{name!r} of a judgment is {value!r:.60}")
+    return judgment

@@ -6,7 +6,6 @@ be scored again wherever it is.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, takewhile
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from judge.errors import InputError
 from judge.measure.panel import Members
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale, Snippet
-from judge.report.rundir import MENDED, dump
+from judge.report.rundir import MENDED, dump, parse_json
 
 _QUERIES, _END = '"queries": [\n', "]}\n"
 #: Values per (engine, query_id): measure -> mean over repeats, None where undefined.
@@ -46,7 +45,10 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
             if next(lines, None) is None:
                 raise ValueError("no line begins the queries")
             for line in takewhile(lambda line: line != _END, lines):
-                yield json.loads(line.removesuffix("\n").removesuffix(","))
+                entry = parse_json(str(path), line.removesuffix("\n").removesuffix(","))
+                if not isinstance(entry, dict):
+                    raise ValueError(f"a query is {entry!r:.40}")
+                yield entry
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: is not as judge wrote it ({error}); {MENDED}") from error
 
@@ -158,7 +160,9 @@ def load(results: Mapping[str, Any]) -> tuple[Dataset, dict[tuple[str, str], tup
             documents[engine, query.id] = tuple(document for document in shown if document is not None)
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
     remarks = tuple(results["summary"].get("remarks", ()))
-    return Dataset(asked, tuple(rankings), engines, remarks), documents
+    # A run from before the option showed every date that it had.
+    dates = results["summary"].get("dates", True)
+    return Dataset(asked, tuple(rankings), engines, remarks, dates), documents
 
 
 def _load_query(entry: Mapping[str, Any]) -> Query:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from judge.dataset.textfile import lines_of
 from judge.errors import InputError, StoreError
 from judge.filesystem import remove_abandoned, write_file
 from judge.lock import locked
@@ -20,6 +21,43 @@ _FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud
 
 #: What helps when a file of a run is broken: all it takes is in the store.
 MENDED = "the judge run that made it writes it anew, without a call"
+
+
+#: What code raises that works with a value of another type or shape than judge writes.
+_MISSHAPEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+
+
+@contextmanager
+def reading_run(path: Path) -> Iterator[None]:
+    """Raise InputError when work with the files in folder `path` fails on a value that judge never writes.
+
+    A folder may come from somebody else or have been edited. Its summary has no types yet that could be
+    checked when it is read.
+    """
+    try:
+        yield
+    except _MISSHAPEN as error:
+        raise InputError(
+            f"{path}: holds a value that this version of judge does not write ({type(error).__name__}:"
+            f" {error!s:.120}); {MENDED}"
+        ) from error
+
+
+def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
+    """Return the JSON value in `text`; raise InputError, which names `place`, where it is none.
+
+    NaN and Infinity are no JSON.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise InputError(f"{place}: is not JSON that can be read: it nests too deep; {MENDED}") from None
+    except ValueError as error:
+        raise InputError(f"{place}: is not JSON: {error}; {MENDED}") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def dump(value: object, *, indent: int | None = None) -> str:
@@ -66,17 +104,7 @@ class RunFolder:
 
     def read(self, name: str) -> dict[str, Any]:
         """The JSON object in file `name`; raises InputError when there is none."""
-        path = self.path / name
-        try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise self._no_run(path, error) from error
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            mended = f"; {MENDED}" if name in ("results.json", "summary.json") else ""
-            raise InputError(f"{path}: is not JSON: {error}{mended}") from error
-        if not isinstance(value, dict):
-            raise InputError(f"{path}: holds {type(value).__name__}, not an object")
-        return value
+        return self._object(str(self.path / name), "".join(line for _, line in self._lines(name)))
 
     @property
     def takes_files(self) -> bool:
@@ -89,14 +117,24 @@ class RunFolder:
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """The JSON objects of file `name`, one a line."""
+        for number, line in self._lines(name):
+            yield self._object(f"{self.path / name}:{number}", line)
+
+    def _object(self, place: str, text: str) -> dict[str, Any]:
+        value = parse_json(place, text)
+        if not isinstance(value, dict):
+            raise InputError(f"{place}: is {type(value).__name__} {value!r:.40}, not an object; {MENDED}")
+        return value
+
+    def _lines(self, name: str) -> Iterator[tuple[int, str]]:
         path = self.path / name
         try:
             with path.open(encoding="utf-8", newline="\n") as file:
-                yield from map(json.loads, file)
+                yield from lines_of(file, path)
         except OSError as error:
             raise self._no_run(path, error) from error
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}: is not JSON lines: {error}; {MENDED}") from error
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: is not JSON: it is not UTF-8 ({error.reason}); {MENDED}") from error
 
     def write(self, name: str, chunks: Iterable[str], mode: int = 0o666) -> Path:
         """Writes file `name` from `chunks` of text, whole or not at all, and gives its path.

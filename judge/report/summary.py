@@ -49,6 +49,7 @@ def summary(
         "assessor": asked.assessor,
         "scale": asked.scale.name,
         "relevant_from": asked.scale.relevant_from,
+        "dates": data.dates,
         "depth": pool.depth,
         "repeats": asked.repeats,
         "queries": len(data.queries),
@@ -57,7 +58,7 @@ def summary(
         "saved": 1 - len(pool.pairs) / pool.results if pool.results else 0.0,
         "judgments": wanted,
         "judged": judged,
-        "grades": _fingerprint(judgments, asked.scale),
+        "grades": fingerprint_grades(judgments, asked.scale),
         "coverage": judged / wanted if wanted else 1.0,
         "served": {
             each.model: _served(each)
@@ -79,7 +80,7 @@ def summary(
     }
 
 
-def _fingerprint(judgments: Iterable[Judgment], scale: Scale) -> str:
+def fingerprint_grades(judgments: Iterable[Judgment], scale: Scale) -> str:
     """A hash of every grade and of what counts as relevant: what other files can be about."""
     given = sorted(
         (j.query_id, j.snippet_id, j.repeat, -1 if j.grade is None else j.grade) for j in judgments

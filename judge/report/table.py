@@ -56,14 +56,17 @@ def took(summary: Mapping[str, Any]) -> tuple[Column, ...]:
     return _TOOK if tells(summary, "latency_ms") else ()
 
 
-def outcome(result: Outcome, console: Console) -> None:
-    """Prints the saving, the engines best first, what to mind, and where the files are."""
+def outcome(result: Outcome, console: Console, *, saved: bool = True) -> None:
+    """Prints the saving, the engines best first, what to mind, and, when `saved`, where the files are."""
     summary = result.summary
     for line in _before(result):
         console.print(one_line(line))
     whole(_engines(summary), console)
     for line in (*_answer(summary), *_after(summary)):
         console.print(one_line(line))
+    if not saved:
+        console.print(Text(f"the files in {result.folder} are unchanged; --save writes this to them"))
+        return
     console.print(Text(f"results: {result.folder / 'results.json'}"))
     console.print(Text(f"to look at: {result.folder / 'report.html'}"))
 

@@ -84,7 +84,8 @@ def together(runs: Mapping[str, Held]) -> Together:
         if ranking.query_id in queries
     ]
     first = next(iter(runs.values()))
-    data = Dataset(queries, tuple(rankings), tuple(sorted({ranking.engine for ranking in rankings})))
+    engines = tuple(sorted({ranking.engine for ranking in rankings}))
+    data = Dataset(queries, tuple(rankings), engines, dates=any(held.data.dates for held in runs.values()))
     pooled = pool(data, first.pool.depth)
     repeats = min(held.asked.repeats for held in runs.values())
     shift = _shift(runs, queries, repeats)
@@ -94,13 +95,14 @@ def together(runs: Mapping[str, Held]) -> Together:
     common = _measures(runs)
     if not common:
         raise InputError(
-            f"{listed(runs)} have no measure in common; score them alike first: judge score RUN --measures …"
+            f"{listed(runs)} have no measure in common; score them alike first:"
+            " judge score RUN --save --measures …"
         )
     measures = tuple(measure for measure in common if measure.pool_free or not unequal)
     if not measures:
         raise InputError(
             f"the runs were {unequal}, so only measures that no pool divides can be compared, and there is"
-            ' none; add some to each run: judge score RUN --measures "nDCG@10 AP@10 P@5 sDCG@10"'
+            ' none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"'
         )
     assessor = listed(sorted({held.asked.assessor for held in runs.values()}))
     # What a run paid is its own: runs share verdicts, so costs don't add up.

@@ -53,7 +53,7 @@ def flagged(row: Row) -> Said:
 
 def again(failures: Mapping[str, int]) -> Said:
     """What gets grades for the failed pairs, by the kinds of their failures."""
-    if set(failures) == {"no_text"}:
+    if set(failures) <= {"no_text", "text_cut"}:
         return Said(
             "No model was asked about these: their texts are missing.", "这些缺少文字，没有问过评测员。"
         )

@@ -98,7 +98,7 @@ def _too_few(judging: Judging, config: Config) -> Incomplete | None:
 def _prepared(config: Config) -> _Test:
     if config.assessor != "judge" or config.panel:
         raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
-    config = replace(config, as_of=None)
+    config = replace(config, dates=False, as_of=None)
     model = setup.model(config)
     pool = probes.pool(probes.shipped(), config.lang, config.max_chars)
     shipped = setup.assessor(config, model)

@@ -80,7 +80,7 @@ def warm_up(folder: Path) -> None:
     here = world(folder, "", 10)
     config = Config.load(None, data=str(here.data), model="lexical", out=str(here.out))
     pipeline.run(config)
-    pipeline.rescore(here.out)
+    pipeline.rescore(here.out, save=True)
 
 
 class Acknowledged:

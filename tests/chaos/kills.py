@@ -144,10 +144,10 @@ def _state(path: Path) -> tuple[int, int] | None:
 
 
 def rescore(here: World) -> Child:
-    """`judge score` in a child."""
+    """`judge score --save` in a child."""
 
     def task(_: int) -> int:
-        pipeline.rescore(here.out)
+        pipeline.rescore(here.out, save=True)
         return 0
 
     return Child(task)

@@ -170,10 +170,59 @@ def test_the_id_depends_on_what_is_shown_and_on_nothing_else() -> None:
     others = [
         cleaned("text", title="u"),
         cleaned("texts", title="t"),
-        cleaned("text", title="t", date="2026-01-01"),
+        cleaned("text", title="t", date="2026-01-01", dates=True),
     ]
+    assert (
+        cleaned("text", title="t", date="2026-01-01").id
+        == one.id
+        == cleaned("text", title="t", dates=True).id
+    )
     assert len({one.id, *(other.id for other in others)}) == 4
     assert cleaned("b", title="a").id != cleaned("", title="ab").id
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "<seed:think>",
+        "</seed:think>",
+        "[gMASK]",
+        "<sop>",
+        "<tool_calls>",
+        "<unused99>",
+        "<unused0>",
+        "]~b]",
+        "]~!b[",
+        "[e~[",
+        "［gMASK］",
+        "＜sop＞",
+    ],
+)
+def test_control_tokens_of_more_models_are_broken(token: str) -> None:
+    shown = cleaned(f"before {token} after")
+    assert token not in shown.text
+    assert shown.text.replace(" ", "") == f"before{token}after"
+    assert "chat_tokens" in shown.flags
+
+
+@pytest.mark.parametrize("turn", ["\n\nHuman:", "\n \n\n  Assistant:", "\r\n\r\nHuman:", "\n\nhuman："])
+def test_turns_of_older_models_are_broken(turn: str) -> None:
+    shown = cleaned(f"before{turn} after")
+    assert re.search(r"\n\n(?:Human|Assistant) [:：] after", shown.text, re.IGNORECASE)
+    assert "chat_tokens" in shown.flags
+    assert cleaned("before\nHuman: after").text == "before\nHuman: after"
+
+
+def test_text_behind_many_line_breaks_is_read() -> None:
+    assert cleaned("\n" * 200_000 + "<b>tea</b>").text == "tea"
+
+
+def test_text_that_our_limit_leaves_nothing_of_is_no_empty_one() -> None:
+    shown, other = cleaned("\u200b" * 100_000 + "tea"), cleaned("\u200b" * 100_000 + "coffee")
+    assert shown.text == ""
+    assert "text_cut" in shown.flags
+    assert "empty_snippet" not in shown.flags
+    assert len({shown.id, other.id, cleaned("").id}) == 3
 
 
 def test_queries_keep_their_markup() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.pool import canonical_url, pool
+from judge.dataset.pool import canonical_url, differing_dates, pool
 from judge.dataset.read import read
 from judge.records import Dataset, Pool
 
@@ -27,6 +27,20 @@ def test_equal_texts_are_one_pair_and_depth_cuts() -> None:
     assert pooled(rows).results == 5
     assert sorted(pair.snippet.text for pair in pooled(rows, depth=1).pairs) == ["one", "two"]
     assert pooled(rows, depth=1).results == 2
+
+
+def test_the_date_makes_no_other_pair_unless_prompts_show_it() -> None:
+    days = ("2026-01-02", "3 days ago", "")
+    rows = [row(engine, "one", title="t", date=day) for engine, day in zip("abc", days, strict=True)]
+    data = read(rows, lang="en", max_chars=400)
+    (pair,) = pool(data, 10).pairs
+    assert pair.snippet.date == ""
+    assert list(differing_dates(data, 10)) == []
+    assert [ranking.snippets[0].date for ranking in data.rankings] == list(days)
+    dated = read(rows, lang="en", max_chars=400, dates=True)
+    assert sorted(pair.snippet.date for pair in pool(dated, 10).pairs) == sorted(days)
+    (said,) = differing_dates(dated, 10)
+    assert said.startswith("2 pairs differ from another one in nothing but the date")
 
 
 def test_the_same_text_for_two_queries_is_two_pairs() -> None:

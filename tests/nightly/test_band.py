@@ -35,7 +35,7 @@ def test_the_band_stays_however_the_report_is_written_again(here: World) -> None
     assert reasons[0]["en"].encode() in before
     for again in (
         lambda: flow.nightly(here.toml, worse),
-        lambda: pipeline.rescore(folder),
+        lambda: pipeline.rescore(folder, save=True),
         lambda: finished.report(folder),
     ):
         again()

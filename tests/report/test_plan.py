@@ -49,6 +49,7 @@ def world(given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 40
         ],
         lang="en",
         max_chars=max_chars,
+        dates=True,
     )
     return data, pool(data, depth)
 

@@ -211,7 +211,7 @@ def test_without_a_measure_that_no_pool_divides_it_says_how_to_get_one() -> None
     options = {"measures": "nDCG@5 AP@5"}
     said = refusal(one=run(one("A", [3]), **options), two=run(one("A", [3]), assessor="other", **options))  # type: ignore[arg-type]
     assert "different assessors" in said
-    assert "judge score RUN --measures" in said
+    assert "judge score RUN --save --measures" in said
 
 
 # --- what must be alike

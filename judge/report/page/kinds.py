@@ -22,6 +22,7 @@ ERRORS = {
     "bad_request": Said("the server took the request for malformed", "服务端认为请求有误"),
     "no_quorum": Said("too few of the panel judged it", "合议人数不足"),
     "no_text": Said("nobody has the text", "没有拿到文字"),
+    "text_cut": Said("nothing to read before the length limit", "长度上限之内没有可读的文字"),
     "no_attempt": Said("no attempt was allowed", "未获准尝试"),
 }
 
@@ -45,6 +46,9 @@ FLAGS = {
     "truncated": Said("cut for the assessor", "太长，评测员只看到前面一部分"),
     "textless": Said("no text but its title", "除标题外没有文字"),
     "no_text": Said("nobody has the text: unjudged", "没有拿到文字：不判定"),
+    "text_cut": Said(
+        "nothing to read before the length limit: unjudged", "长度上限之内没有可读的文字：不判定"
+    ),
     "empty_snippet": Said("no text: grade 0 without a call", "没有文字：不经评测员，直接记 0"),
     "repaired": Said("reply not strictly as asked", "答复格式不规范"),
     "reason_capped": Said("reason cut short", "理由过长，已截断"),
