@@ -42,7 +42,7 @@ def judged(folder: Path) -> Path:
     judge.run(data, "lexical", out=str(out))
     finished.report(out)
     plan = finished.plan_labels(out, 2, 0, None)
-    text = plan.read_text(encoding="utf-8-sig").splitlines()
+    text = plan.path.read_text(encoding="utf-8-sig").splitlines()
     (folder / "graded.csv").write_text(
         "\n".join([text[0], *(line[: -len(",,")] + ",1," for line in text[1:])]), encoding="utf-8"
     )
