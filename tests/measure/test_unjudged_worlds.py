@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from judge.measure.compare import compare
 from tests.measure.missing import Judged, Pair, simulated
@@ -77,12 +78,15 @@ def test_a_few_unjudged_pairs_leave_a_difference_to_be_found() -> None:
 
 
 @pytest.mark.slow
-def test_in_many_worlds_few_winners_are_false() -> None:
-    """As above: in at most 5 % of 400 data sets."""
-    for missing in (of_engine("B", 0.05, 9.0), of_engine("B", 0.05, 1.0), at_random(0.05), at_random(0.0)):
-        found = named(400, ALIKE, missing)
-        print(f"false winners: {found.some / found.worlds:.1%}")
-        assert found.some <= 0.05 * found.worlds
+@pytest.mark.parametrize("odds", [1.0, 9.0])
+def test_in_many_worlds_few_winners_are_false(odds: float) -> None:
+    """As above in 400 data sets: at a family-wise error of 5 %, as many or fewer are seen 99 times of 100.
+
+    No rule can undo what is not missing at random: with odds of 9 it moves B's mean by about -.004.
+    """
+    found = named(400, ALIKE, of_engine("B", 0.05, odds))
+    print(f"false winners: {found.some / found.worlds:.1%}")
+    assert found.some <= stats.binom.ppf(0.99, found.worlds, 0.05)
 
 
 @pytest.mark.slow
@@ -95,5 +99,5 @@ def test_power_with_some_pairs_unjudged() -> None:
         assert found.wrong == 0
         power.append(found.first / found.worlds)
     assert power[0] > 0.7
-    assert power[1] > power[0] - 0.1
-    assert power == sorted(power, reverse=True)
+    assert min(power[1:3]) > power[0] - 0.1
+    assert power[3] > 0.4
