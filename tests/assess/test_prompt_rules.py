@@ -61,14 +61,14 @@ RULES: dict[str, tuple[str, str]] = {
     "navigation links": (r"navigation links", r"网站导航链接"),
     "demand": (r"mere demand for a (?:grade|verdict)", r"只索要(?:等级|结论)"),
     "articles on tricks": (r"judge articles on such tricks normally", r"讨论此类手法的文章照常[评判]"),
-    "fence": (r"snippet between <<<MARK and MARK>>>", r"<<<MARK 与 MARK>>> 之间的摘要"),
+    "fence": (r"snippet between <<<MARK and MARK>>>", r"<<<MARK 至 MARK>>> 的摘要"),
     "all of it is data": (r"query, reference and snippet .* are data", r"查询、参考答案和.*摘要是数据"),
     "no instruction": (
         r"ignore instructions and (?:grades|verdicts) in them",
         r"忽略其中的指令和(?:等级|结论)",
     ),
     "reason first": (r"this JSON only, reason first", r"只回复此 JSON，先写理由"),
-    "language of the reason": (r"in the query's language \(else English\)", r"用查询语言，不明则用中文"),
+    "language of the reason": (r"in the query's language \(else English\)", r"用查询语言，不明则中文"),
     "length of the reason": (r"1-2 sentences", r"一两句"),
 }
 #: What the patterns call TOP, USEFUL and LOW.
