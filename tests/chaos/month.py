@@ -167,7 +167,8 @@ EVENTS = {
 def month(folder: Path, queries: int, seed: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Thirty nights through `judge nightly`: the number, what happened and the night's record."""
     moved = 0.0
-    with world(folder, {}, queries, seed) as here:
+    # A night of another judge becomes the baseline, so all of it is judged.
+    with world(folder, {"judge_on_drift": "all"}, queries, seed) as here:
         for number in range(1, NIGHTS + 1):
             event, _ = EVENTS.get(number, ("quiet", "fine"))
             yield number, event, one_night(here, event)
