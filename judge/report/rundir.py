@@ -38,7 +38,7 @@ def reading_run(path: Path) -> Iterator[None]:
         yield
     except _MISSHAPEN as error:
         raise InputError(
-            f"{path}: holds a value that this version of judge does not write ({type(error).__name__}:"
+            f"{path}: a file in it is damaged or from another version of judge ({type(error).__name__}:"
             f" {error!s:.120}); {MENDED}"
         ) from error
 
