@@ -15,9 +15,9 @@ from functools import lru_cache
 from judge.assess.desk import Seat
 from judge.assess.prompt import Prompts
 from judge.assess.store import Source, Stored, plain
-from judge.parsing.verdict import parse_verdict
 from judge.errors import AccountRefused, CallError, Unreadable
 from judge.models import Model
+from judge.parsing.verdict import parse_verdict
 from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
 
 #: So many letters of the instructions in a reason are no coincidence.

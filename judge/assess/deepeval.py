@@ -21,9 +21,9 @@ from deepeval.test_case import LLMTestCase
 
 from judge.assess.assessor import Assessor
 from judge.assess.prompt import load
-from judge.parsing.final_answer import extract_final_answer
 from judge.errors import JudgeError, Unreadable
 from judge.models import Model
+from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt, Verdict
 
 _PROMPTS = Path(__file__).parent / "deepeval_prompts"

@@ -18,12 +18,12 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 from pydantic import BaseModel, ValidationError
 
-from judge.parsing.final_answer import extract_final_answer
 from judge.config import Config
 from judge.errors import InputError, JudgeError, Unreadable
 from judge.integrations.office import Judged, Office, Room
 from judge.measure.measures import parse_all
 from judge.measure.score import score
+from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt
 
 _Schema = TypeVar("_Schema", bound=BaseModel)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from judge.errors import Unreadable
 from judge.parsing.tolerant_json import Scan, flatten, is_strict, scan
 from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES
-from judge.errors import Unreadable
 
 _TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
 _OPENER = re.compile(
@@ -35,7 +35,7 @@ _JSON_FIRST = re.compile(
 )
 _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}:")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
-_MAX_CHARS, MAX_SOUND_CHARS = 60_000, 200_000
+_MAX_CHARS, MAX_SOUND_CHARS = 40_000, 200_000
 
 
 def extract_final_answer(text: str, *, cut: bool) -> str:
@@ -98,7 +98,9 @@ def _thinking_end(text: str, objects: Scan) -> int:
     thought = text[: last.start()]
     in_block = any(opener.start() < last.start() for opener in openers)
     # Thinking whose opening mark was in the prompt holds no answer of its own, nor begins with one.
-    if not in_block and (_JSON_FIRST.match(text) or _marks(QUOTED_KEY, text, objects, min(end, last.start()))):
+    if not in_block and (
+        _JSON_FIRST.match(text) or _marks(QUOTED_KEY, text, objects, min(end, last.start()))
+    ):
         raise Unreadable("malformed", "a closing mark of thinking follows an object")
     if in_block and _ANY_QUOTED_KEY.search(flatten(text[: openers[0].start()])):
         raise Unreadable("malformed", "thinking stands inside a damaged object")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
+from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY
 from tests.parsing import reply_asides as asides
 from tests.parsing import reply_words as words
@@ -140,6 +140,8 @@ def conflicting(reply: Reply) -> None:
 
 
 def correction(reply: Reply) -> None:
+    if reply.exotic and reply.truth is None:
+        return  # nothing is stated before, so a labelled last line would be the answer
     label = "verdict" if reply.scale is BINARY else "grade"
     word = reply.spelled(reply.other).replace('"', "")
     reply.text += reply.rng.choice((*asides.CORRECTIONS, *asides.DISOWNED)).format(word, label=label)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
+from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 from tests.parsing.reply_asides import BORROWED, DISOWNED, FOREIGN_KEYS, LEADS, OPPOSED
 
@@ -66,7 +66,9 @@ def test_a_quoted_object_is_no_answer(form: str) -> None:
 @pytest.mark.parametrize("form", BORROWED)
 def test_the_answer_behind_a_quoted_object_counts_when_both_agree(form: str) -> None:
     try:
-        found: int | None = parse_verdict(form.replace("%s", GRADE) + f"\n\nMy answer:\n{GRADE}", GRADED).grade
+        found: int | None = parse_verdict(
+            form.replace("%s", GRADE) + f"\n\nMy answer:\n{GRADE}", GRADED
+        ).grade
     except Unreadable:
         found = None
     assert found in (2, None)

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
+from judge.parsing.verdict import parse_verdict
 from judge.records import GRADED, Scale
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from judge.parsing.verdict import MAX_REASON, parse_verdict
 from judge.errors import Unreadable
+from judge.parsing.verdict import MAX_REASON, parse_verdict
 from judge.records import BINARY, GRADED, Scale
 
 CASES = Path(__file__).parents[1] / "cases" / "replies.jsonl"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judge.parsing.verdict import parse_verdict
 from judge.errors import Unreadable
+from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 
 
