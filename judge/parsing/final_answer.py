@@ -35,7 +35,7 @@ _JSON_FIRST = re.compile(
 )
 _ANY_QUOTED_KEY = re.compile(rf"[{QUOTES}][^{QUOTES}]{{1,30}}[{QUOTES}]\s{{0,4}}:")
 #: Far above what any token limit lets through; reading must stay fast on garbage. Sound JSON is fast.
-_MAX_CHARS, MAX_SOUND_CHARS = 60_000, 200_000
+_MAX_CHARS, MAX_SOUND_CHARS = 40_000, 200_000
 
 
 def extract_final_answer(text: str, *, cut: bool) -> str:

@@ -7,7 +7,7 @@ from functools import cache
 
 from judge.errors import Unreadable
 from judge.parsing.attribution import is_attributed, is_disowned
-from judge.parsing.contradictions import contradicts, has_correction, relevance_of
+from judge.parsing.contradictions import contradicts, has_correction, relevance_of, stated_values
 from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import AROUND, REASON_LABELS, label_pattern, parse_value, value_of
 from judge.records import Scale
@@ -20,10 +20,18 @@ _REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(
     r"\s?[(;]|\s[-–—]+\s|\.\s(?![0-9])|。|\s(?=because|since|as\b)"
-    r"|,\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not|yes|no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))",
+    r"|,\s?(?=[^\s0-9])(?!(?:but|or|and|though|although|however|maybe|perhaps|not|yes|"
+    r"no|only if|但|不过|可|或|是|否|也)(?![A-Za-z]))",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[。!?])|(?<=[.;])(?=\s)")
+_ROW = re.compile(r"^\|\s{0,8}([^|\n]{1,40}?)\s{0,8}\|\s{0,8}([^|\n]{1,400}?)\s{0,8}\|\s*$", re.MULTILINE)
+#: A sentence in which the assessor grades.
+_I_GRADE = re.compile(
+    r"(?:(?:so|therefore|thus|hence|overall|因此|所以|综上|故)[, ]{0,2})?(?:(?:i|we)(?:['’]d|"
+    r" would| will)? (?:give|assign|rate|grade|score|award)\b"
+    r"|我?(?:给出|给|评为|判为|评定为|打|判定为)(?!予))",
+    re.IGNORECASE,
+)
 
 
 def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
@@ -34,7 +42,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     """
     text = _TAG.sub(r"\n\1: \2\n", _unfence(answer)).strip()
     flat = flatten(text)
-    lines = _lines(text)
+    lines = _join_headings(_lines(text), scale)
     statements = [_value_behind_label(flatten(line), scale) for line in lines]
     places = [index for index, value in enumerate(statements) if value is not None]
     lead = trail = reason = ""
@@ -55,9 +63,9 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         else lead + "\n" + trail
     )
     if (
-        contradicts(flat, value, scale)
+        is_disowned(trail)
         or has_correction(trail)
-        or is_disowned(trail)
+        or contradicts(flat, value, scale)
         or (not _is_reason(lead) and is_attributed(lead))
         or (scale.name == "binary" and relevance_of(flatten(prose)) - {value})
     ):
@@ -72,8 +80,25 @@ def _unfence(text: str) -> str:
 
 def _lines(text: str) -> list[str]:
     """Return the lines that hold text, without bullets and emphasis around labels."""
+    text = _ROW.sub(r"\1: \2", text)
     lines = (_BULLET.sub("", line.replace("**", "").replace("__", ""), count=1) for line in text.splitlines())
     return [line.strip() for line in lines if line.strip(AROUND + "-=#")]
+
+
+def _join_headings(lines: list[str], scale: Scale) -> list[str]:
+    """Return the lines with each label that stands alone joined with the line behind it."""
+    joined: list[str] = []
+    for line in lines:
+        if joined and _heading(scale).fullmatch(flatten(joined[-1])):
+            joined[-1] = joined[-1].rstrip(" :：") + ": " + line
+        else:
+            joined.append(line)
+    return joined
+
+
+@cache
+def _heading(scale: Scale) -> re.Pattern[str]:
+    return re.compile(rf"[\[【]?(?:{label_pattern(scale)})[\]】]?\s{{0,4}}:?", re.IGNORECASE)
 
 
 def _value_behind_label(line: str, scale: Scale) -> str | None:
@@ -89,10 +114,18 @@ def _comment(line: str, scale: Scale) -> str:
 
 
 @cache
+def _sentence(scale: Scale) -> re.Pattern[str]:
+    """Return the pattern of the places between sentences, or in front of a label within one."""
+    return re.compile(
+        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=,)\s{{0,2}}(?=(?:{label_pattern(scale)})\s?[:=])", re.IGNORECASE
+    )
+
+
+@cache
 def _label(scale: Scale) -> re.Pattern[str]:
     return re.compile(
         rf"[\[【\"'“”「*`_#\s]{{0,4}}{label_pattern(scale)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
-        r"(?:[:=→]|\s[-–—]{1,2}\s|(?:is|为|是)(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
+        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|\s[-–—]{1,2}\s|(?:is|为|是)(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
         re.IGNORECASE,
     )
 
@@ -109,13 +142,16 @@ def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
         direct, comment = value_of(match[1], scale), head[match.end() :]
     if direct is not None:
         return {direct}, "", comment
-    sentences = [part for part in _SENTENCE.split(flat) if part.strip(AROUND)]
+    sentences = [part for part in _sentence(scale).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)):
         value = (
             _value_behind_label(_BULLET.sub("", sentences[index].strip(), count=1), scale)
             if sentences
             else None
         )
+        if value is None and sentences and _I_GRADE.match(sentences[index].strip()):
+            values = stated_values(sentences[index], scale)
+            value = str(values.pop()) if len(values) == 1 and None not in values else None
         if value is not None:
             rest = _comment(sentences[index].strip(), scale)
             return (

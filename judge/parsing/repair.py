@@ -56,6 +56,7 @@ _REASON = re.compile(
 _SAME_QUESTION = re.compile(
     rf"(?<!\\)[{QUOTES}](?:{SAME_QUESTION})[{QUOTES}]\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE})", re.IGNORECASE
 )
+_BEGINS_LINE = re.compile(r"(?:\A|[\n:>`(\[])\s*\Z")
 _LIST = re.compile(r"\}\s{0,64},\s{0,64}\{")
 #: Where an object begins: at its brace, or at the first key where the brace is missing.
 _BRACE_AND_KEY = re.compile(rf"\{{\s{{0,64}}[{QUOTES}]")
@@ -167,7 +168,7 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
     if not brace:
         lead, inner = before, ""
     head = _WRAPPER.sub("{", before)
-    if not brace and any(quote in before for quote in '"“”„＂'):
+    if not brace and not _BEGINS_LINE.search(before):
         return None
     if any(map(str.isalnum, inner)) or _KEY.search(head) or not _may_contain(before):
         return None
@@ -186,7 +187,12 @@ def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], 
     before = flat[: mention.start]
     end = _END_OF_OBJECT.match(flat, mention.end)
     inner = before.rpartition("{")[2]
-    if cut or end is None or not _may_contain(before) or not any(quote in inner for quote in QUOTES):
+    if (
+        cut
+        or end is None
+        or not _may_contain(before)
+        or not (set(inner) & set(QUOTES) and any(map(str.isalnum, inner)))
+    ):
         return None
     if not (mention.quoted or _BARE_REASON.match(inner)):
         return None
@@ -214,8 +220,8 @@ def _may_contain(before: str) -> bool:
 def _stands_alone(leads: Sequence[str], behind: str, grade: int, scale: Scale) -> bool:
     """Return True when the prose around the object makes it the answer and states nothing else."""
     return not (
-        any(map(is_attributed, leads))
-        or is_disowned(behind)
+        is_disowned(behind)
+        or any(map(is_attributed, leads))
         or is_embedded(leads[0], behind)
         or is_refusal(leads[0])
         or contradicts(leads[0], grade, scale)

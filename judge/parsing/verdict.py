@@ -152,8 +152,8 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     ):
         raise Unreadable("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.gaps(len(answer))]
-    if any(map(has_correction, gaps[1:])):
-        raise Unreadable("ambiguous", "the text behind an object corrects it")
+    if is_disowned(gaps[-1]) or any(map(has_correction, gaps[1:])):
+        raise Unreadable("ambiguous", "the text behind an object corrects it, or attributes it to another")
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
     reason, flags = _reason_of(claims)
     strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)
@@ -272,7 +272,7 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
     nearest = next(
         (gap for gap in reversed(gaps[:-1]) if any(map(str.isalnum, _FENCE.sub("", gap)))), gaps[-2]
     )
-    if is_attributed(nearest) or is_embedded(nearest, trail) or is_disowned(trail):
+    if is_attributed(nearest) or is_embedded(nearest, trail):
         raise Unreadable("ambiguous", "the object may be an example, or the answer of another")
     if cut and any(map(str.isalnum, trail)):
         raise Unreadable("truncated", "the reply was cut off behind the object")

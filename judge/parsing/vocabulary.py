@@ -134,7 +134,8 @@ def label_pattern(scale: Scale | None) -> str:
     labels = LABELS[scale.name] if scale else "|".join(LABELS.values())
     return (
         r"(?:(?:so|thus|therefore|hence|and|my|the|your|final|overall|relevance|snippet's|assigned"
-        r"|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
+        r"|因此|所以|综上|故|最终的?|最后的?|我的|我给出的|综合|该摘要的?|此摘要的?|"
+        r"这条摘要的?|摘要的?|相关性?的?)[ ,]{0,3}){0,4}"
         rf"(?:{labels})(?: (?:score|grade|rating|level|label|verdict)|等级|评分|分数|得分|级别|结果)?"
         r"\s{0,2}(?:\((?:0\s?[-~–到至]\s?3|yes\s?/\s?no|是\s?/\s?否)\))?"
     )

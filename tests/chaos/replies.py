@@ -29,7 +29,7 @@ from tests.parsing.reply_fuzz import make, outcome
 LEAST_READ, SLOWEST = 0.75, 0.1
 _BLOCK = 5_000
 #: Just below the length from which on no answer is read.
-_LONG = 59_000
+_LONG = 39_000
 _AROUND = (
     *(("", ""), ('{"reason": "', '", "grade": 1}'), ('{"grade": 1}', ""), ("", '{"grade": 1}')),
     *(('{"grade": 1, "reason": "', ""), ("Grade: 1\nReason: ", ""), ('```json\n{"grade": 1}', "```")),

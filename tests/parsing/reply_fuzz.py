@@ -140,6 +140,8 @@ def conflicting(reply: Reply) -> None:
 
 
 def correction(reply: Reply) -> None:
+    if reply.exotic and reply.truth is None:
+        return  # nothing is stated before, so a labelled last line would be the answer
     label = "verdict" if reply.scale is BINARY else "grade"
     word = reply.spelled(reply.other).replace('"', "")
     reply.text += reply.rng.choice((*asides.CORRECTIONS, *asides.DISOWNED)).format(word, label=label)

@@ -1,0 +1,140 @@
+"""The fast path gives the same verdict as the full reader, and cost grows in proportion to length."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.errors import Unreadable
+from judge.parsing import verdict as module
+from judge.parsing.verdict import parse_any, parse_verdict
+from judge.records import BINARY, GRADED, Scale, Verdict
+from tests.parsing.edits import edit_reply
+from tests.parsing.reply_fuzz import make
+
+CASES = Path(__file__).parents[1] / "cases" / "replies.jsonl"
+
+
+def outcome(
+    parse: Callable[[str, Scale, str | None], Verdict], text: str, scale: Scale, end: str
+) -> Verdict | str:
+    """Return the verdict, or the kind of the refusal."""
+    try:
+        return parse(text, scale, end)
+    except Unreadable as error:
+        return error.kind
+
+
+def assert_same(text: str, scale: Scale, end: str = "stop") -> None:
+    assert outcome(parse_verdict, text, scale, end) == outcome(parse_any, text, scale, end), text
+
+
+def test_both_paths_agree_on_the_samples() -> None:
+    for line in CASES.read_text("utf-8").splitlines():
+        record = json.loads(line)
+        for scale in (GRADED, BINARY):
+            assert_same(str(record.get("text", "")), scale, record.get("finish_reason") or "stop")
+
+
+def test_both_paths_agree_on_damaged_replies() -> None:
+    for number in range(3_000):
+        case = make(f"paths:{number}")
+        assert_same(case.text, case.scale, case.finish_reason)
+        reply = edit_reply(f"paths:{number}")
+        assert_same(reply.text, reply.scale)
+
+
+@given(st.text(), st.integers(-1, 4), st.sampled_from(("yes", "no", "Yes", "")), st.booleans(), st.booleans())
+def test_both_paths_agree_on_sound_json(
+    reason: str, grade: int, word: str, ascii_only: bool, cut: bool
+) -> None:
+    end = "length" if cut else "stop"
+    for scale, key, value in ((GRADED, "grade", grade), (BINARY, "verdict", word)):
+        for members in ({"reason": reason, key: value}, {key: value, "reason": reason}, {key: value}):
+            assert_same(json.dumps(members, ensure_ascii=ascii_only), scale, end)
+            assert_same(json.dumps(members, indent=2), scale, end)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"grade": 2, "grade": 2}',
+        '{"grade": true, "reason": "a"}',
+        '{"grade": 2.0, "reason": "a"}',
+        '{"grade": 2, "reason": null}',
+        '{"grade": 4, "reason": "a"}',
+        '[["grade", 2], ["reason", "a"]]',
+        '{"reason": "' + "a" * 5_000 + '", "grade": 2}',
+        '{"reason": "' + "a" * 200_000 + '", "grade": 2}',
+        '{"reason": "<think>3</think>", "grade": 2}',
+        "2",
+        "",
+    ],
+)
+def test_both_paths_agree_at_the_edges(text: str) -> None:
+    assert_same(text, GRADED)
+
+
+def test_a_plain_reply_takes_the_fast_path() -> None:
+    """The full reader is never entered: its functions are not called."""
+    called: list[str] = []
+
+    def trace(frame: object, event: str, _argument: object) -> None:
+        if event == "call":
+            called.append(frame.f_code.co_name)  # type: ignore[attr-defined]
+
+    sys.setprofile(trace)
+    try:
+        parse_verdict('{"reason": "Names two signs.", "grade": 2}', GRADED)
+    finally:
+        sys.setprofile(None)
+    assert module.parse_any.__name__ not in called
+    assert "parse_verdict" in called
+
+
+UNITS = (
+    "{",
+    '"',
+    "so ",
+    "3 ",
+    "that was ",
+    "(",
+    '{"grade": 1} ',
+    '"grade": 1, ',
+    "相关",
+    "\n",
+    "<think>",
+    "a: ",
+)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    "around", [("", '{"grade": 1}'), ('{"grade": 1}', ""), ('{"grade": 1, "reason": "', "")]
+)
+def test_cost_grows_in_proportion_to_the_length(unit: str, around: tuple[str, str]) -> None:
+    """Count the calls of functions: four times the text takes about four times as many at most."""
+
+    def count(length: int) -> int:
+        calls = 0
+
+        def trace(_frame: object, event: str, _argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        text = around[0] + unit * (length // len(unit)) + around[1]
+        outcome(parse_any, text, GRADED, "stop")
+        sys.setprofile(trace)
+        try:
+            outcome(parse_any, text, GRADED, "stop")
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert count(36_000) <= 5 * count(9_000) + 500
