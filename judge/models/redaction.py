@@ -77,9 +77,10 @@ def _character(char: str) -> str:
     spellings = [
         re.escape(char),
         f"(?i:{percent})",
-        rf"\\u(?i:{code:04x})",
+        # JSON inside JSON doubles each backslash.
+        rf"\\{{1,8}}u(?i:{code:04x})",
         f"&#(?:0{{0,6}}{code}|[xX]0{{0,6}}(?i:{code:x}));",
         *([f"&(?:{names});"] if names else []),
-        *([rf"\\{re.escape(char)}"] if char in "\"\\/'" else []),
+        *([rf"\\{{1,8}}{re.escape(char)}"] if char in "\"\\/'" else []),
     ]
     return f"(?:{'|'.join(spellings)})"

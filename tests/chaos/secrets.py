@@ -82,7 +82,8 @@ def _begins(asked: Asked) -> Reply:
 def _repeats(asked: Asked) -> Reply:
     """A reply of a model that was told its key by a gateway."""
     key = _key(asked)
-    reason = " ".join(text.decode() for text in encodings(key))
+    encoded = [base64.b64encode(b"x" * shift + key.encode()) for shift in range(3)]
+    reason = " ".join(text.decode() for text in (*encodings(key), *encoded))
     return Reply(text=json.dumps({"reason": f"Authorization: {key} {reason}", "grade": 2}), model=key)
 
 
@@ -154,6 +155,9 @@ def spellings(key: str) -> Iterator[bytes]:
     yield key.encode()
     yield from (key[: len(key) // 2].encode(), key[len(key) // 2 :].encode())
     yield from encodings(key)
+    # Wherever the key begins within a longer text, one of these is a part of its base64.
+    for shift in range(3):
+        yield base64.b64encode(b"x" * shift + key.encode())[4:-4]
 
 
 def encodings(key: str) -> Iterator[bytes]:
@@ -163,9 +167,6 @@ def encodings(key: str) -> Iterator[bytes]:
     yield "".join(f"&#x{ord(char):X};" for char in key).encode()
     yield json.dumps(key)[1:-1].replace("/", "\\/").encode()
     yield key.encode().hex().encode()
-    # Wherever the key begins within a longer text, one of these is a part of its base64.
-    for shift in range(3):
-        yield base64.b64encode(b"x" * shift + key.encode())[4:-4]
 
 
 def look(name: str, content: bytes) -> Iterator[str]:

@@ -32,6 +32,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "named entities": lambda key: key.replace("&", "&amp;").replace("<", "&lt;").replace("/", "&sol;"),
     "JSON": lambda key: json.dumps(key)[1:-1],
     "JSON beyond ASCII": lambda key: json.dumps(key, ensure_ascii=False)[1:-1],
+    "JSON in JSON": lambda key: json.dumps(json.dumps(json.dumps(key)[1:-1].replace("/", "\\/"))[1:-1])[1:-1],
     "JSON of PHP": lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
     "every character as an escape": lambda key: "".join(f"\\u{ord(char):04x}" for char in key),
     "hexadecimal": lambda key: key.encode().hex(),

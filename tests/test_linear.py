@@ -1,0 +1,309 @@
+"""Texts that are made to cost time: every step that reads an untrusted text takes linear time.
+
+Each text is one piece again and again. What counts is the CPU time of four times as many pieces by that of
+one: 4 for a linear step and 16 for a quadratic one, on any machine.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from judge.dataset import clean
+from judge.dataset.encoding import looks_misdecoded
+from judge.dataset.markup import visible_text
+from judge.dataset.suspicion import _TRICKS, suspicions
+from judge.dataset.unseen import drop_invisible
+from judge.models.faults import Fault, classify
+from judge.models.redaction import mask
+
+#: Between 4 and 16; what is faster than this many seconds is not compared.
+MOST, NOISE = 9.0, 0.05
+KEY = "sk-aaaaaaaaaaaaaaaaaaaa"
+
+# Beginnings of what the patterns look for: tags, comments, entities, tokens, sequences, words of errors. The
+# first line is of those that took quadratic time, or could; the quick test has no others.
+PIECES = [
+    *(
+        "<b ",
+        "<a x ",
+        '<a x="',
+        "<b/",
+        "<!--",
+        "<script ",
+        "</script ",
+        "<svg ",
+        "<",
+        "===",
+        "--- ",
+        "\x1b[",
+        "\n \n",
+    ),
+    *(
+        "<b =",
+        "<a '",
+        "<b>",
+        "<a",
+        "<!-- x",
+        "<script",
+        "<script>",
+        "</script",
+        "<style>x",
+        "</b ",
+        "<svg></svg ",
+    ),
+    *(
+        "<template><p>",
+        "</",
+        "<>",
+        ">",
+        "<!",
+        "<?",
+        "<![CDATA[",
+        "&",
+        "&#",
+        "&#x",
+        "&amp;",
+        "&lt;",
+        "<<‹",
+        "‹",
+    ),
+    *(
+        "<<<",
+        ">>>",
+        "<<<deadbeef",
+        "deadbeef>",
+        "<|",
+        "|>",
+        "<｜",
+        "｜>",
+        "|",
+        "[",
+        "[/",
+        "[INST]",
+        "[/INST",
+        "<<SYS",
+    ),
+    *(
+        "◁",
+        "◁think",
+        "◁/",
+        "x<b ",
+        "List<Object ",
+        '<p title="<"',
+        "<div><p",
+        "<table><tr",
+        "<head ",
+        "<h1",
+        "<br ",
+    ),
+    *(
+        "<!--><!--",
+        "é",
+        "à©",
+        "Ã",
+        "Â",
+        "â€",
+        "ï»",
+        "ð",
+        "ðŸ",
+        "à",
+        "àƒ",
+        "Ð",
+        "Ñ€",
+        "ÎÎ",
+        "锟",
+        "锟斤",
+        "縺x",
+        "占",
+    ),
+    *(
+        "占쏙",
+        "¡",
+        "¡a",
+        "中",
+        "涓枃",
+        "---",
+        "###",
+        "***",
+        "===x",
+        '"""',
+        "'''",
+        "~~~",
+        "```",
+        "system",
+        "system:",
+    ),
+    *(
+        "user：",
+        "# ",
+        "## ",
+        "< ",
+        "[ ",
+        "[ /",
+        "\x1b",
+        "\x1b[0",
+        "\x1b]",
+        "\x1b]0;",
+        "\x1b[?",
+        "\ud83d",
+        "\udc00",
+    ),
+    *(
+        "\ud83d\ud83d",
+        "\r",
+        "\r\n",
+        "\n",
+        " \n",
+        "\t",
+        " ",
+        "\u3000",
+        "\u2028",
+        "\x85",
+        "\u200b",
+        "\u200d",
+        "\ufe0f",
+    ),
+    *(
+        "\u0915\u200d",
+        "\U0001f468\u200d",
+        "\U000e0041",
+        "\x00",
+        "\ufffd",
+        "a\u200c",
+        "\u0628\u200d",
+        "\u202e",
+    ),
+    *(
+        "sk-",
+        "sk-a",
+        "sk_",
+        "bearer ",
+        "Bearer\t",
+        "api_key",
+        "api-key = ",
+        'api_key="',
+        "AIza",
+        "LTAI",
+        "ak-ak-",
+    ),
+    *(
+        "per",
+        "per day ",
+        "account ",
+        "prompt ",
+        "input ",
+        "model ",
+        "free ",
+        "insufficient ",
+        "today ",
+        "今日",
+    ),
+    *(
+        "账户",
+        "每日",
+        "invalid ",
+        "temperature ",
+        "must be ",
+        '"quotaId": "',
+        '{"code":',
+        "data inspection",
+        "%41",
+    ),
+    *("%", "&#115;", "\\u0073", "\\", "a", "aaaaaaaa", "c2stYW", "736b2d"),
+]
+QUICK = PIECES[:13]
+TRIGGERS = [trigger for trick in _TRICKS.values() for trigger in trick.triggers]
+
+
+def seconds(step: Callable[[str], object], text: str) -> float:
+    """The CPU seconds that `step` takes for `text`."""
+    began = time.process_time()
+    step(text)
+    return time.process_time() - began
+
+
+def growth(step: Callable[[str], object], piece: str, head: str, tail: str, most: int) -> float:
+    """How many times as long `step` takes for `most` characters as for a quarter; 1 where that is no time."""
+
+    def text(length: int) -> str:
+        return head + piece * (length // len(piece)) + tail
+
+    long = seconds(step, text(most))
+    if long < NOISE:
+        return 1.0
+    # The longest of few short ones and the shortest of few long ones: a pause of the machine is no growth.
+    for _ in range(3):
+        short = max(seconds(step, text(most // 4)) for _ in range(2))
+        if long / short <= MOST:
+            break
+        long = min(long, seconds(step, text(most)))
+    return long / short
+
+
+def cleaned(text: str) -> object:
+    return clean.snippet(text, title=text[:300], max_chars=4000, query="a query of words")
+
+
+def shown_query(text: str) -> object:
+    return clean.query(text, max_chars=len(text))
+
+
+def suspected(text: str) -> object:
+    return suspicions("a query of words", text, text)
+
+
+def error_page(text: str) -> object:
+    return classify(Fault.of(500, text, {}), KEY)
+
+
+def error_message(text: str) -> object:
+    return classify(Fault.of(429, {"error": {"message": text, "code": text, "details": [text]}}, {}), KEY)
+
+
+def encodable(step: Callable[[str], object]) -> Callable[[str], object]:
+    return lambda text: step(text.encode("utf-8", "replace").decode())
+
+
+STEPS: dict[str, Callable[[str], object]] = {
+    "snippet": cleaned,
+    "query": shown_query,
+    "markup": encodable(visible_text),
+    "hidden characters": drop_invisible,
+    "encoding": encodable(looks_misdecoded),
+    "suspicion": suspected,
+    "terminal": clean.visible,
+    "error page": error_page,
+    "error message": error_message,
+    "mask": lambda text: mask(text, KEY),
+}
+
+
+def slow(step: Callable[[str], object], pieces: Iterable[str], most: int) -> dict[str, float]:
+    """The texts for which `step` takes more than linear time."""
+    found = {}
+    for piece in pieces:
+        for head, tail in (("", ">"), ("<html>", "</script>-->"), ("", "")):
+            factor = growth(step, piece, head, tail, most)
+            if factor > MOST:
+                found[f"{head}{piece}…{tail}"] = round(factor, 1)
+    return found
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_no_text_takes_more_than_linear_time(step: Callable[[str], object]) -> None:
+    assert slow(step, QUICK, 60_000) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_no_long_text_of_any_piece_takes_more_than_linear_time(step: Callable[[str], object]) -> None:
+    assert slow(step, (*PIECES, *TRIGGERS), 300_000) == {}
+
+
+def test_a_step_that_takes_quadratic_time_would_be_seen() -> None:
+    tags = re.compile("<[^>]*>")
+    assert growth(lambda text: tags.sub("", text), "<b ", "", "", 60_000) > MOST
