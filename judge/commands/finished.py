@@ -60,8 +60,8 @@ def agree(
     from judge import finished
     from judge.measure.calibrate import LEAST_LABELLED
     from judge.report import agreement_table
-    from judge.report.words import counted
     from judge.report.rundir import reading_run
+    from judge.report.words import counted
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
