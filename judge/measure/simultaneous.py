@@ -54,11 +54,15 @@ class Simultaneous:
     critical: float
 
 
-def compare_means(differences: Floats, *, families: int = 1, seed: int = SEED) -> list[Simultaneous]:
+def compare_means(
+    differences: Floats, widening: Floats | None = None, *, families: int = 1, seed: int = SEED
+) -> list[Simultaneous]:
     """Test the means of (queries, measures, columns) differences, one family of columns per measure.
 
     NaN marks a query that a column lacks. The error of each family is 5 % divided by `families`
     (Bonferroni), for callers that test more families than they pass. All measures share the draws.
+    `widening`, (2, measures, columns), is how much lower and higher the ends of the intervals are, for an
+    uncertainty that queries do not show; the test of 0 allows for it too.
     """
     queries, measures, columns = differences.shape
     sample = _Sample.of(differences.reshape(queries, measures * columns))
@@ -69,11 +73,12 @@ def compare_means(differences: Floats, *, families: int = 1, seed: int = SEED) -
         squared = np.where(tested, _squared_t(mean, variance, sample.largest), 0.0)
         maxima.append(squared.reshape(len(draws), measures, columns).max(2, initial=0.0))
     largest = np.sqrt(np.concatenate(maxima)).T
-    shape = measures, columns
-    rows = zip(
-        sample.mean.reshape(shape), sample.se.reshape(shape), tested.reshape(shape), largest, strict=True
-    )
-    return [_decide(*row, families) for row in rows]
+    mean, se = (array.reshape(measures, columns) for array in (sample.mean, sample.se))
+    testable: Bools = tested.reshape(measures, columns)
+    wider = np.zeros((2, measures, columns)) if widening is None else widening
+    return [
+        _decide(mean[at], se[at], testable[at], largest[at], families, wider[:, at]) for at in range(measures)
+    ]
 
 
 def compare_groups(
@@ -178,18 +183,22 @@ def _squared_t(mean: Floats, variance: Floats, scale: Floats) -> Floats:
     return quotient(np.square(mean), variance, none)
 
 
-def _decide(mean: Floats, se: Floats, tested: Bools, maxima: Floats, families: int) -> Simultaneous:
+def _decide(
+    mean: Floats, se: Floats, tested: Bools, maxima: Floats, families: int, widening: Floats | float = 0.0
+) -> Simultaneous:
     """Return the decision on one family of columns; `maxima` are the largest |t| of each resample."""
+    below, above = np.broadcast_to(widening, (2, *mean.shape))
     ascending = np.sort(maxima)
     # With this rank, p is at most 0.05 / families exactly when |t| is above the critical value.
     rank = int((1 - LEVEL) / families * (len(ascending) + 1) + 1e-9)
     critical = float(ascending[-rank]) if rank and tested.any() else np.inf
-    statistic = np.where(tested, quotient(np.abs(mean), se, 0.0), 0.0)
+    distance = np.maximum(mean - below, -(mean + above))
+    statistic = np.where(tested, quotient(np.maximum(distance, 0.0), se, 0.0), 0.0)
     as_large = len(ascending) - np.searchsorted(ascending, statistic, side="left")
     p = np.where(tested, np.minimum(1.0, families * (1 + as_large) / (1 + len(ascending))), 1.0)
     reach = np.full(mean.shape, np.inf)
     if np.isfinite(critical):
         reach[tested] = critical * se[tested]
     without: Bools = np.isnan(mean)
-    low, high = (np.where(without, np.nan, end) for end in (mean - reach, mean + reach))
+    low, high = (np.where(without, np.nan, end) for end in (mean - reach - below, mean + reach + above))
     return Simultaneous(mean, se, low, high, np.where(without, np.nan, p), tested, critical)

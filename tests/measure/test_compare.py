@@ -239,11 +239,11 @@ def test_a_difference_that_may_be_chance_is_not_separated_whatever_is_unjudged()
 
 
 def nothing_relevant_known(unknown: int | None) -> World:
-    """Twelve queries that a wins; thirty where all is worth nothing but b's second result, `unknown`.
+    """Twenty queries that a wins; thirty where all is worth nothing but b's second result, `unknown`.
 
-    On five of the twelve b has a relevant result too, so that the differences vary.
+    On five of the twenty b has a relevant result too, so that the differences vary.
     """
-    won, lost = [f"q{number:02}" for number in range(12)], [f"z{number:02}" for number in range(30)]
+    won, lost = [f"q{number:02}" for number in range(20)], [f"z{number:02}" for number in range(30)]
     return World(
         {"a": {query: ["a1"] for query in won + lost}, "b": {query: ["b1", "b2"] for query in won + lost}},
         [
@@ -263,11 +263,11 @@ def nothing_relevant_known(unknown: int | None) -> World:
 def test_queries_that_only_unjudged_snippets_could_make_count_can_take_a_difference_away() -> None:
     (pair,) = compare(nothing_relevant_known(None).scores())
     (truth,) = compare(nothing_relevant_known(1).scores())
-    assert (pair.a, pair.n, pair.most, pair.outcome) == ("a", 12, pair.difference, "undetermined")
-    assert (truth.a, truth.n) == ("b", 42)
+    assert (pair.a, pair.n, pair.most, pair.outcome) == ("a", 20, pair.difference, "undetermined")
+    assert (truth.a, truth.n) == ("b", 50)
     assert pair.least == pytest.approx(-(truth.difference or 0))
     (pair,) = compare(nothing_relevant_known(0).scores())
-    assert (pair.a, pair.n, pair.least, pair.most) == ("a", 12, pair.difference, pair.difference)
+    assert (pair.a, pair.n, pair.least, pair.most) == ("a", 20, pair.difference, pair.difference)
     assert pair.outcome == "better"
 
 

@@ -32,8 +32,8 @@ def skewed_differences(seed: int = 0, queries: int = 20, columns: int = 3) -> Fl
     return values
 
 
-def one_family(differences: Floats, **options: int) -> Simultaneous:
-    (test,) = compare_means(differences[:, None, :], **options)
+def one_family(differences: Floats, families: int = 1) -> Simultaneous:
+    (test,) = compare_means(differences[:, None, :], families=families)
     return test
 
 
@@ -96,6 +96,21 @@ def test_measures_are_families_of_their_own() -> None:
     both = compare_means(np.stack([first, second], axis=1))
     assert [each.critical for each in both] == [one_family(first).critical, one_family(second).critical]
     assert both[1].p.tolist() == one_family(second).p.tolist()
+
+
+def test_a_wider_interval_excludes_0_exactly_when_its_p_is_below_5_percent() -> None:
+    """The second column is significant as it is, and no longer when each end is .02 farther out."""
+    differences = skewed_differences(queries=40)
+    differences[:, 1] += 0.075 - differences[:, 1].mean()
+    widening = np.zeros((2, 1, 3))
+    widening[0, 0, 1], widening[1, 0, 1] = 0.02, 0.03
+    (plain,), (wider,) = compare_means(differences[:, None]), compare_means(differences[:, None], widening)
+    assert wider.critical == plain.critical
+    assert plain.low - wider.low == pytest.approx([0, 0.02, 0])
+    assert wider.high - plain.high == pytest.approx([0, 0.03, 0])
+    assert plain.p[1] <= 0.05 < wider.p[1]
+    assert plain.low[1] > 0 > wider.low[1]
+    assert wider.p[[0, 2]].tolist() == plain.p[[0, 2]].tolist()
 
 
 def test_families_divide_the_error() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from judge.measure.compare import compare
 from tests.measure.missing import Judged, Pair, simulated
@@ -80,13 +79,10 @@ def test_a_few_unjudged_pairs_leave_a_difference_to_be_found() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("odds", [1.0, 9.0])
 def test_in_many_worlds_few_winners_are_false(odds: float) -> None:
-    """As above in 400 data sets: at a family-wise error of 5 %, as many or fewer are seen 99 times of 100.
-
-    No rule can undo what is not missing at random: with odds of 9 it moves B's mean by about -.004.
-    """
+    """As above in 400 data sets; with odds of 9 imputation leaves B's mean about .004 too low."""
     found = named(400, ALIKE, of_engine("B", 0.05, odds))
     print(f"false winners: {found.some / found.worlds:.1%}")
-    assert found.some <= stats.binom.ppf(0.99, found.worlds, 0.05)
+    assert found.some <= 0.05 * found.worlds
 
 
 @pytest.mark.slow
