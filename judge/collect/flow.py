@@ -102,7 +102,7 @@ def _locked(data: Path) -> Iterator[None]:
 async def _ask(task: _Task, watch: Watch, stop: Stop) -> int:
     """Asks all that is missing, and gives the number of calls; a stop ends it in good order."""
     asked = task.asked
-    limits = Limits(AT_ONCE, asked.attempts, asked.patience, _GRACE)
+    limits = Limits(AT_ONCE, asked.attempts, asked.max_wait, _GRACE)
     seats = [Seat(source, asked.rate, stop) for source in task.sources]
     timeout = aiohttp.ClientTimeout(total=asked.timeout)
     async with aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session:

@@ -131,9 +131,9 @@ class Http:
                     shorten(mask(why, *self.secrets)),
                 )
         except TimeoutError:
-            raise transport("no answer in time", billed=True) from None
+            raise transport("no answer in time") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise transport(f"{type(error).__name__}: {error}", *self.secrets, billed=True) from None
+            raise transport(f"{type(error).__name__}: {error}", *self.secrets) from None
 
 
 def decoded(raw: bytes, declared: str | None) -> tuple[str, str]:

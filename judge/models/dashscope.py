@@ -10,7 +10,7 @@ from typing import Any
 
 from judge.errors import Declined, SetupError
 from judge.models.access import DASHSCOPE_URL, Access, public_part
-from judge.models.faults import Fault, classify, transport
+from judge.models.faults import Fault, classify, timed_out
 from judge.models.logs import keep_out
 from judge.models.reach import no_answer, proxy
 from judge.models.replies import complete, messages, parse
@@ -94,7 +94,7 @@ class DashScope:
                     sdk_module="aigc",
                 )
         except TimeoutError:
-            raise transport(f"no answer within {self._timeout:g} s", billed=True) from None
+            raise timed_out(self._timeout) from None
         except APIConnectionError as error:
             cause = error.__cause__ or error
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
@@ -117,4 +117,5 @@ class DashScope:
             params=sent,
             usage=answer.get("usage"),
             request_id=answer.get("request_id"),
+            secrets=(self._key,),
         )

@@ -20,7 +20,7 @@ from judge.models.access import (
     public_part,
     thinking_switch,
 )
-from judge.models.faults import Fault, classify, transport
+from judge.models.faults import Fault, classify, timed_out
 from judge.models.logs import keep_out
 from judge.models.reach import no_answer, proxy
 from judge.models.replies import complete, messages
@@ -97,12 +97,14 @@ class LangChain:
             raise outcome
         said = outcome.response_metadata
         message = {"content": outcome.content, "refusal": outcome.additional_kwargs.get("refusal")}
+        message["reasoning_content"] = outcome.additional_kwargs.get("reasoning_content")
         return complete(
             [{"message": message, "finish_reason": _finish_reason(said)}],
             model=said.get("model_name") or said.get("model"),
             params=sent,
             usage=outcome.usage_metadata or said.get("token_usage"),
             request_id=said.get("request_id") or said.get("id"),
+            secrets=self._secrets,
         )
 
     async def aclose(self) -> None:
@@ -142,7 +144,7 @@ class LangChain:
         if isinstance(error, UnicodeEncodeError):
             return Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
         if isinstance(error, TimeoutError):
-            return transport(f"no answer within {self._timeout:g} s", billed=True)
+            return timed_out(self._timeout)
         # Neither an answer nor a refusal: the connection broke, or the reply was none that the package reads.
         return no_answer(error, self.endpoint, *self._secrets)
 

@@ -13,7 +13,7 @@ import openai
 
 from judge.errors import Declined, Transient
 from judge.models.access import NO_KEY, OPENAI_URL, Access, public_part, thinking_switch
-from judge.models.faults import Fault, classify, transport
+from judge.models.faults import Fault, classify, timed_out
 from judge.models.reach import no_answer, proxy
 from judge.models.replies import complete, messages, parse
 from judge.models.terms import Negotiation, sampling_params
@@ -59,6 +59,7 @@ class OpenAI:
             params=sent,
             usage=answer.get("usage"),
             request_id=answer.get("id"),
+            secrets=(self._key,),
         )
 
     async def aclose(self) -> None:
@@ -74,7 +75,7 @@ class OpenAI:
         except openai.APIStatusError as error:
             response = error.response
         except TimeoutError:
-            raise transport(f"no answer within {self._timeout:g} s", billed=True) from None
+            raise timed_out(self._timeout) from None
         except (openai.APIConnectionError, aiohttp.ClientError) as error:
             raise self._unconnected(error) from None
         except UnicodeEncodeError as error:

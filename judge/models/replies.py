@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import unescape
 from typing import Any
 
-from judge.errors import Declined
-from judge.models.faults import Fault, shorten, transport
+from judge.errors import Declined, NoResponse
+from judge.models.faults import Fault, mask, shorten, transport
 from judge.records import Completion, Prompt, Usage
 
 #: Types of content parts that are not the final answer.
@@ -34,6 +35,13 @@ _ENDED = frozenset(
         *("tool_calls", "tool_call", "tool_use", "function_call"),
     )
 )
+#: A key of fewer characters may be a word of an answer.
+_LONG_SECRET = 16
+#: What an HTML page begins with, and its title.
+_PAGE = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+#: Characters in which the beginning of a page and its title are looked for, and characters of a title shown.
+_PAGE_START, _PAGE_HEAD, _TITLE_SHOWN = 1_000, 64_000, 80
 #: How providers say that a filter ended the answer; what did arrive is not the model's verdict.
 _FILTERED = re.compile(
     r"filter|sensitiv|refus|safety|prohibit|block|spii|recitation|guardrail|moderat|inspection|toxic|policy|unsafe"
@@ -58,19 +66,36 @@ def parse(status: int, body: bytes, headers: Mapping[str, str]) -> Mapping[str, 
     if status >= 300:
         return Fault.of(status, answer or body, headers)
     if not isinstance(answer, dict):
-        begin = shorten(body[:80].decode(errors="replace")) or "nothing"
-        raise transport(f"HTTP {status}, but the body is no whole JSON object: {begin!r}", billed=True)
+        raise _no_api_response(status, body)
     unanswered = not (answer.get("choices") or answer.get("output"))
     if answer.get("error") or (unanswered and (answer.get("code") or answer.get("error_code"))):
         return Fault.of(status, answer, headers)
     return answer
 
 
+def _no_api_response(status: int, body: bytes) -> NoResponse:
+    """Return the error for a success whose body is no whole JSON object, with what the body is."""
+    text = body[:_PAGE_HEAD].decode(errors="replace")
+    if not _PAGE.search(text[:_PAGE_START]):
+        begin = shorten(mask(text[:80])) or "nothing"
+        return transport(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
+    title = _TITLE.search(text)
+    titled = f" titled {shorten(mask(unescape(title[1])))[:_TITLE_SHOWN]!r}" if title else ""
+    return NoResponse("transport", f"HTTP {status}, but an HTML page{titled}", is_page=True)
+
+
 def complete(
-    choices: object, *, model: object, params: Mapping[str, Any], usage: object, request_id: object
+    choices: object,
+    *,
+    model: object,
+    params: Mapping[str, Any],
+    usage: object,
+    request_id: object,
+    secrets: Sequence[str] = (),
 ) -> Completion:
     """The completion that `choices` hold; no choice, or one without content, is the empty text.
 
+    The text is stored and shown, so it holds none of `secrets`, which a server may repeat.
     Raises `Declined` when the model refused or a filter cut its answer.
     """
     choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
@@ -80,12 +105,30 @@ def complete(
     billed = read_usage(usage)
     refuse(finish_reason, message.get("refusal"), billed)
     return Completion(
-        text=flatten(message.get("content")),
+        text=_without(secrets, flatten(message.get("content"))),
         model=str(model or ""),
         finish_reason=finish_reason if is_whole(finish_reason) else "length",
         params=params,
         usage=billed,
         request_id=str(request_id) if request_id else None,
+        reasoning=_has_reasoning(message) or bool(billed and billed.reasoning_tokens),
+    )
+
+
+def _without(secrets: Sequence[str], text: str) -> str:
+    """Return `text` without those of `secrets` that are too long to be in a reply by chance."""
+    for secret in secrets:
+        if len(secret) >= _LONG_SECRET:
+            text = text.replace(secret, "***")
+    return text
+
+
+def _has_reasoning(message: Mapping[str, Any]) -> bool:
+    """Return whether `message` holds reasoning beside its content, by the names that servers use."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking")) or any(
+        isinstance(part, Mapping) and part.get("type") in REASONING for part in parts
     )
 
 

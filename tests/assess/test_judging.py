@@ -48,10 +48,10 @@ class Counting(Unwatched):
             self.rest.set()
 
 
-async def judged(store: Store, watch: Counting, patience: float = 600, name: str = "lexical") -> Judging:
+async def judged(store: Store, watch: Counting, max_wait: float = 600, name: str = "lexical") -> Judging:
     asked = assessor(name)
     return await judge_pool(
-        POOL, asked, store, Desk(asked.model, Limits(4, 3, patience, 1), Stop()), 1, watch
+        POOL, asked, store, Desk(asked.model, Limits(4, 3, max_wait, 1), Stop()), 1, watch
     )
 
 
@@ -82,7 +82,7 @@ def test_what_another_process_pays_for_keeps_nobody_from_the_rest(tmp_path: Path
 def test_a_process_that_never_comes_to_an_end_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     async def scene(store: Store, other: Store) -> Judging:
         await hold(other)
-        return await judged(store, Counting(), patience=0.5)
+        return await judged(store, Counting(), max_wait=0.5)
 
     with Store(tmp_path / "v.sqlite") as store, Store(tmp_path / "v.sqlite") as other:
         judging = asyncio.run(asyncio.wait_for(scene(store, other), 30))

@@ -69,7 +69,7 @@ def test_errors_are_told_apart_by_what_each_engine_says(
     write_queries(tmp_path, "tea", "coffee")
     text = body if isinstance(body, str) else json.dumps(body)
     with EngineServer(lambda _: Page(status=status, body=text)) as server:
-        found = collected(tmp_path, server, engine, attempts=1, patience=0)
+        found = collected(tmp_path, server, engine, attempts=1, max_wait=0)
     assert answered(found) == {engine: 0}
     assert answers(tmp_path, engine)[0]["error"].startswith(f"{kind}: "), answers(tmp_path, engine)[0]
 
@@ -108,7 +108,7 @@ def test_an_engine_that_turns_everybody_away_has_one_hint(
 ) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=status, body=f"{status}: no")) as server:
-        collected(tmp_path, server, "searxng", "exa", patience=0)
+        collected(tmp_path, server, "searxng", "exa", max_wait=0)
     [own], [other] = answers(tmp_path, "searxng"), answers(tmp_path, "exa")
     assert own["error"].startswith(f"{said} (its settings.yml must have json")
     assert own["error"].count("(") == 1

@@ -13,7 +13,7 @@ from typing import Any
 
 from judge.report.charts.texts import fixed
 from judge.report.page.legible import END, ISOLATE, isolated, short
-from judge.report.words import counted
+from judge.report.words import counted, dollars
 
 Row = Mapping[str, Any]
 
@@ -137,8 +137,9 @@ def _failures(failures: Mapping[str, int]) -> str:
 
 def _paid(paid: Row) -> str:
     """What the night itself paid: verdicts of nights before cost nothing again."""
-    money = "price unknown" if paid["usd"] is None else f"${paid['usd']:.4f}"
-    return f"this night paid for {counted(paid['calls'], 'call')}, canaries included: {money}"
+    amount = dollars(paid)
+    money = ": price unknown" if amount is None else f": {amount}" if amount else ""
+    return f"this night paid for {counted(paid['calls'], 'call')}, canaries included{money}"
 
 
 def _sentence(text: str) -> str:
