@@ -10,6 +10,7 @@ from typing import Any
 
 from judge.errors import Declined, SetupError
 from judge.models.access import DASHSCOPE_URL, Access, public_part
+from judge.models.bodies import ACCEPTED, BodyRefused, LimitedBody, refused_body
 from judge.models.faults import Fault, classify, timed_out
 from judge.models.logs import keep_out
 from judge.models.reach import no_answer, proxy
@@ -26,6 +27,14 @@ except ImportError as error:
         "dashscope: models need an extra: pip install 'judge[dashscope]'"
         " (in a checkout: uv sync --extra dashscope)"
     ) from error
+
+
+class _LimitedStream(LimitedBody, httpx.AsyncByteStream):
+    pass
+
+
+async def _limit_body(response: httpx.Response) -> None:
+    response.stream = _LimitedStream(response)
 
 
 class DashScope:
@@ -53,7 +62,13 @@ class DashScope:
         )
         # With a transport of its own a client asks the environment for no proxy.
         way = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy(url))
-        self._http = httpx.AsyncClient(base_url=url, timeout=access.timeout, transport=way)
+        self._http = httpx.AsyncClient(
+            base_url=url,
+            timeout=access.timeout,
+            transport=way,
+            headers={"Accept-Encoding": ACCEPTED},
+            event_hooks={"response": [_limit_body]},
+        )
         self._client = dashscope.AsyncClient(
             api_key=self._key,
             base_url=url,
@@ -95,7 +110,10 @@ class DashScope:
                 )
         except TimeoutError:
             raise timed_out(self._timeout) from None
-        except APIConnectionError as error:
+        except (APIConnectionError, BodyRefused) as error:
+            refused = refused_body(error, self.endpoint)
+            if refused is not None:
+                raise refused from None
             cause = error.__cause__ or error
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
             raise no_answer(cause, self.endpoint, self._key, never_sent=never_sent) from None

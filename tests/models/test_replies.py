@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.errors import Declined, NoResponse, Transient
+from judge.errors import CallError, Declined, NoResponse, Transient
 from judge.models.faults import Fault, classify
 from judge.models.replies import complete, flatten, parse, read_usage
 from judge.records import Usage
