@@ -121,7 +121,12 @@ class Http:
         headers = {**self._headers, **({"Content-Type": "application/json"} if body else {})}
         try:
             async with session.request(
-                request.method, url, data=body, headers=headers, allow_redirects=False
+                request.method,
+                url,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                middlewares=(_sent_once(),),
             ) as response:
                 raw = b"".join(
                     [
@@ -144,6 +149,25 @@ class Http:
             raise transport("no answer in time") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise transport(f"{type(error).__name__}: {error}", *self.secrets) from None
+
+
+def _sent_once() -> aiohttp.ClientMiddlewareType:
+    """Return a middleware for one request that keeps aiohttp from sending it again on its own.
+
+    aiohttp does so when a connection that was kept open breaks; an engine bills such a request, too.
+    """
+    sent = False
+
+    async def send(
+        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        nonlocal sent
+        if sent:
+            raise aiohttp.ClientConnectionError("the connection broke")
+        sent = True
+        return await handler(request)
+
+    return send
 
 
 def decoded(raw: bytes, declared: str | None) -> tuple[str, str]:
