@@ -21,11 +21,15 @@ from judge.tomlfile import load as load_toml
 
 #: Options that change neither what is asked nor how it is measured: free to differ on a resume.
 FREE = frozenset(
-    {"concurrency", "timeout", "attempts", "patience", "grace", "budget", "max_calls", "price", "prices"}
+    {"concurrency", "timeout", "attempts", "max_wait", "grace", "budget", "max_calls", "price", "prices"}
     | {"out", "store", "measures", "min_coverage", "prompts"}
 )
 #: Tables of a TOML file that hold no options of a run, but what `judge collect` and others ask for.
 SECTIONS = frozenset({"collect", "nightly"})
+#: Tokens of a reply, and of a reply with the thinking before it, where `max_tokens` is not given.
+MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
+#: Earlier names of options in TOML files.
+ALIASES: Mapping[str, str] = {"patience": "max_wait"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +42,11 @@ class Config:
     `depth` ranks are judged, in each of `repeats` rounds. `dates` shows prompts the dates of
     snippets; `as_of` is the day that prompts call today, and implies `dates`. `price` is US dollars per
     million tokens: input, output and, optionally, cached input; `prices` is a file with a
-    table of them, which goes before the table that comes with judge. `timeout` is seconds
-    per call, `patience` seconds before a throttled pair is given up, `grace` seconds that calls in
-    flight get after Ctrl-C. `max_chars` bounds what a prompt shows of a snippet, `max_tokens` what a
-    reply may cost. `measures` None means the defaults at this depth.
+    table of them, which goes before the table that comes with judge.
+    `timeout` is seconds per call, `max_wait` the seconds that a throttling or silent server is waited
+    for, `grace` seconds that calls in flight get after Ctrl-C. `max_chars` bounds what a prompt shows
+    of a snippet, `max_tokens` what a reply may cost: 512, or 8,192 with `thinking`, unless it is given.
+    `measures` None means the defaults at this depth.
     `written` is no option: it says which file decided which of them.
     """
 
@@ -64,7 +69,7 @@ class Config:
     temperature: float = 0.0
     top_p: float | None = None
     seed: int | None = None
-    max_tokens: int = 512
+    max_tokens: int | None = None
     thinking: bool = False
     max_chars: int = 4000
     prompts: str | None = None
@@ -73,7 +78,7 @@ class Config:
     concurrency: int = 64
     timeout: float = 60.0
     attempts: int = 5
-    patience: float = 600.0
+    max_wait: float = 600.0
     grace: float = 5.0
     budget: float | None = None
     max_calls: int | None = None
@@ -84,6 +89,8 @@ class Config:
     written: Written = field(default=Written(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.max_tokens is None:
+            object.__setattr__(self, "max_tokens", MAX_TOKENS_THINKING if self.thinking else MAX_TOKENS)
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and not value >= least:
@@ -114,7 +121,8 @@ class Config:
     @property
     def sampling(self) -> Sampling:
         """How the model is asked to answer."""
-        return Sampling(self.temperature, self.max_tokens, self.top_p, self.seed, self.thinking)
+        max_tokens = self.max_tokens or MAX_TOKENS
+        return Sampling(self.temperature, max_tokens, self.top_p, self.seed, self.thinking)
 
     def options(self) -> dict[str, Any]:
         """Every option as a JSON value."""
@@ -137,8 +145,9 @@ class Config:
             told["prices"] = toml  # the table is in this very file
         given = {name: value for name, value in given.items() if value is not None}
         written = Written(toml, keys={name: name for name in cls.known() if name not in given})
-        told = {name: value for name, value in told.items() if name not in SECTIONS | given.keys()}
         with written.about():
+            told = rename_options(told)
+            told = {name: value for name, value in told.items() if name not in SECTIONS | given.keys()}
             cls(**cls._fitting(told))  # what a file says must hold by itself, so that the file can be named
         return cls(**cls._fitting({**told, **given}), written=written)
 
@@ -189,6 +198,14 @@ def _check_money(asked: Config) -> None:
         raise InputError(f"price is {list(asked.price)!r}; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD")
 
 
+def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `options` by their present names; raises InputError where an option has both its names."""
+    for earlier, name in ALIASES.items():
+        if earlier in options and name in options:
+            raise InputError(f"{name} is given twice, as {earlier!r} too; keep {name!r}")
+    return {ALIASES.get(name, name): value for name, value in options.items()}
+
+
 def is_day(text: str) -> bool:
     """Whether `text` is a day as it is written here: 2026-05-01."""
     try:
@@ -205,7 +222,7 @@ _LEAST: Mapping[str, float] = {
     "concurrency": 1,
     "timeout": 0.1,
     "attempts": 1,
-    "patience": 0,
+    "max_wait": 0,
     "grace": 0,
     "temperature": 0,
     "top_p": 0,

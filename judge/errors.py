@@ -9,7 +9,9 @@
     ├── Unreadable          a reply holds no verdict          -> one re-ask, then a failed judgment
     └── CallError           one call to a model failed
         ├── Transient       try the same request again        -> retried, then a failed judgment
-        │   └── Unconnected nobody heard of the call          -> the run stops soon if nobody ever did
+        │   ├── Unconnected no connection came about          -> the run stops soon if none ever did
+        │   ├── TimedOut    no response within the timeout    -> the run stops after a few if none ever came
+        │   └── NoResponse  no response of the provider's API -> the run stops after a few if none ever came
         ├── Conceded        ask again at once, with less      -> the adapter has given something up
         ├── Declined        final for this pair               -> a failed judgment
         └── AccountRefused  no call can succeed               -> the run stops, exit 3
@@ -108,6 +110,21 @@ class Unconnected(Transient):
     def __init__(self, kind: str, detail: str, *, lasting: bool) -> None:
         super().__init__(kind, detail)
         self.lasting = lasting
+
+
+class TimedOut(Transient):
+    """No response came within the timeout, so the call may be billed: kind transport."""
+
+
+class NoResponse(Transient):
+    """What came back is no response of the provider's API: a broken connection, a page: kind transport.
+
+    `is_page` is True for an HTML page, which a network or a web server sends instead of the provider.
+    """
+
+    def __init__(self, kind: str, detail: str, *, is_page: bool = False) -> None:
+        super().__init__(kind, detail, billed=True)
+        self.is_page = is_page
 
 
 class Conceded(CallError):

@@ -214,7 +214,7 @@ class Completion:
 
     `finish_reason` is the server's word in lower case, `length` when the answer was cut or broken off.
     `model` is the name the server says it served, `params` the parameters as sent on the wire,
-    `usage` is None when the server did not say.
+    `usage` is None when the server did not say, `reasoning` whether the model put out reasoning as well.
     """
 
     text: str
@@ -223,6 +223,7 @@ class Completion:
     params: Mapping[str, Any]
     usage: Usage | None = None
     request_id: str | None = None
+    reasoning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,7 +232,7 @@ def limits(config: Config, model: Model) -> Limits:
     return Limits(
         concurrency=config.concurrency,
         attempts=config.attempts,
-        patience=config.patience,
+        max_wait=config.max_wait,
         grace=config.grace,
         max_calls=config.max_calls,
         budget=config.budget,

@@ -22,10 +22,10 @@ def test_a_limited_server_is_used_and_obeyed_and_the_ledger_is_the_servers(tmp_p
 @pytest.mark.parametrize(
     ("name", "wire"), [("401", "openai"), ("Arrearage", "dashscope"), ("unknown model", "dashscope")]
 )
-def test_a_dead_account_costs_one_request(name: str, wire: str, tmp_path: Path) -> None:
+def test_a_dead_account_costs_no_more_than_the_first_requests(name: str, wire: str, tmp_path: Path) -> None:
     assert set(REFUSALS) >= {name}
     requests, _, advised = refused(name, wire, tmp_path)
-    assert requests.value == 1
+    assert requests.ok
     assert advised.ok
 
 

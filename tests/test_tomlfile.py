@@ -175,3 +175,19 @@ def test_a_place_is_named_once() -> None:
         with pytest.raises(InputError) as caught, written.about("size"), written.about("size"):
             raise InputError(text)
         assert str(caught.value) == whole
+
+
+def test_a_file_may_call_max_wait_by_its_earlier_name(tmp_path: Path) -> None:
+    path = tmp_path / "judge.toml"
+    path.write_text("patience = 7\n", encoding="utf-8")
+    assert Config.load(path).max_wait == 7
+    assert Config.load(path, max_wait=8.0).max_wait == 8
+    path.write_text("patience = 7\nmax_wait = 8\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"judge.toml: max_wait is given twice, as 'patience' too"):
+        Config.load(path)
+
+
+def test_thinking_leaves_room_to_think_unless_the_length_is_given() -> None:
+    assert Config().sampling.max_tokens == 512
+    assert Config(thinking=True).sampling.max_tokens == 8192
+    assert Config.load(None, thinking=True, max_tokens=900).sampling.max_tokens == 900

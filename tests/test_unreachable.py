@@ -69,6 +69,15 @@ def test_who_is_not_let_through_is_told_after_one_request(status: int, advice: s
         assert len(server.asked) == 1
 
 
+def test_a_wrong_key_is_one_line_without_empty_tables(tmp_path: Path) -> None:
+    body = json.dumps({"error": {"code": "invalid_api_key", "message": "Incorrect API key"}})
+    with LoopbackServer(lambda _: Reply(status=401, body=body)) as server:
+        done = run(tmp_path, server.openai_url, "--max-wait", 3)
+    assert done.stdout == ""
+    assert "10 of 10 unjudged: auth: HTTP 401 invalid_api_key: Incorrect API key (check" in last_line(done)
+    assert done.stderr.splitlines()[:-1] == ["judging 10 pairs"]
+
+
 def test_what_most_pairs_failed_of_is_said_and_kept(tmp_path: Path) -> None:
     body = json.dumps({"error": {"message": "no, sk-canary-5b1d9f: messages[1] is odd"}})
     with LoopbackServer(lambda _: Reply(status=400, body=body)) as server:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,6 +21,15 @@ from judge.models import Model
 from judge.parsing.verdict import parse_verdict
 from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
 
+#: Thinking that does not end.
+_UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
+#: From this `max_tokens` on a model is taken to be allowed to think.
+_ENOUGH_TO_THINK = 2048
+#: Kinds of unreadable replies that may hold yes or no where a grade is asked for.
+_NO_GRADE = frozenset({"malformed", "missing_key", "not_a_grade", "not_integer"})
+_YES_OR_NO = re.compile(
+    r"\W{0,20}(?:yes|no|是|否|不?相关)\b|.{0,400}[\"'](?:yes|no|是|否)[\"']", re.I | re.DOTALL
+)
 #: So many letters of the instructions in a reason are no coincidence.
 _ECHO = 40
 #: Why a snippet with such a flag is unjudged.
@@ -45,12 +55,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a question: a verdict to store, or an error, its words and the last reply."""
+    """What became of a question: a verdict to store, or an error, its words and the last reply.
+
+    `advice` names what helps against an unreadable reply, `thinking` is True where the model put out
+    thinking and no answer.
+    """
 
     stored: Stored | None
     error: str | None
     reply: str
     detail: str = ""
+    advice: str = ""
+    thinking: bool = False
 
 
 class Assessor:
@@ -118,10 +134,37 @@ class Assessor:
                 error = fault
                 break
             else:
+                seat.confirm()
                 noticed = (*verdict.flags, *flags, *self._oddities(verdict, heard[-1], prompt))
                 return Answer(_stored(verdict, heard[-1], noticed), None, heard[-1].text)
         reply = heard[-1].text if heard else ""
-        return Answer(None, error.kind if error else None, reply, error.detail if error else "")
+        if not isinstance(error, Unreadable):
+            return Answer(None, error.kind if error else None, reply, error.detail if error else "")
+        thinking = _is_only_thinking(heard[-1])
+        advice = self._advice(error.kind, heard[-1], thinking=thinking)
+        is_cut = thinking or "--max-tokens" in advice
+        detail = f"{error.detail} ({advice})" if is_cut else error.detail
+        return Answer(None, error.kind, reply, detail, advice, thinking)
+
+    def _advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
+        """Return what helps against a reply that is unreadable in the way `kind`."""
+        sent = completion.params or self.model.params
+        most = sent.get("max_tokens") or sent.get("max_completion_tokens")
+        tokens = f"the {most:,} of --max-tokens" if isinstance(most, int) else "the limit of tokens"
+        if thinking and isinstance(most, int) and most >= _ENOUGH_TO_THINK:
+            return f"the model used {tokens} for thinking and gave no answer: raise --max-tokens"
+        if thinking:
+            return (
+                "the model gave no answer beside its thinking: add --thinking, which raises --max-tokens to"
+                " 8192, or use another model"
+            )
+        if completion.finish_reason == "length":
+            return f"the reply was cut off: raise --max-tokens{f' (now {most})' if most else ''}"
+        if self.scale.name == "graded" and kind in _NO_GRADE and _YES_OR_NO.match(completion.text.strip()):
+            return "the model answers yes or no instead of a grade: add --scale binary, or use another model"
+        if kind in ("refusal", "empty"):
+            return "use another model"
+        return "use another model; this one does not keep to the answer's format"
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """What the model says when it is asked; raises Unreadable, and what `complete` raises."""
@@ -181,6 +224,12 @@ class Assessor:
             request_id=None,
         )
         return replace(self.judgment(question, rule), assessor="rule:empty_snippet", served_model=None)
+
+
+def _is_only_thinking(completion: Completion) -> bool:
+    """Return whether the model put out thinking and no answer."""
+    text = completion.text.strip()
+    return (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
 
 
 def _stretches(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from judge.assess.desk import Desk, Seat
 from judge.assess.store import Source, Store, Stored
 
 #: Seconds before another process that is paying for a key is asked again.
-PATIENCE = 0.2
+LEASE_POLL_INTERVAL = 0.2
 
 
 class Claim:
@@ -77,4 +77,4 @@ async def awaited(store: Store, key: str, desk: Desk) -> AsyncIterator[Claim | S
             if held is not None:
                 yield held
                 return
-        await desk.stop.sleep(PATIENCE)
+        await desk.stop.sleep(LEASE_POLL_INTERVAL)

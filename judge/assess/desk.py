@@ -1,9 +1,10 @@
-"""Owns where requests leave from: one desk a run, a seat for every pair that is being asked about."""
+"""Where requests leave from: one desk for each model of a run, one seat for each pair that is asked about."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Self
+from urllib.parse import urlsplit
 
 from judge.assess.allowance import Allowance
 from judge.assess.gate import Gate
@@ -11,15 +12,30 @@ from judge.assess.pace import Turn
 from judge.assess.schedule import Limits, Reserve, retrying
 from judge.assess.stop import Stop
 from judge.assess.store import ANSWERED, LOST, Call
-from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient, Unconnected
+from judge.errors import (
+    AccountRefused,
+    CallError,
+    Conceded,
+    Declined,
+    Incomplete,
+    NoResponse,
+    TimedOut,
+    Transient,
+    Unconnected,
+)
 from judge.models import Model
 from judge.records import Completion, Prompt
 
-#: Seconds that a server gets which nobody has reached in this run: it may just be starting, unless waiting
-#: will not help.
+#: Seconds for which connections to a server are tried that has not answered in this run: it may just be
+#: starting; fewer where waiting does not help.
 _STARTING, _LASTING = 20.0, 0.5
+#: Timeouts, HTML pages and broken connections, the last over so many seconds, after which a run stops at a
+#: server that has not answered.
+_MAX_TIMEOUTS, _MAX_PAGES, _MAX_BROKEN, _BREAKING = 3, 3, 5, 10.0
 #: Waits of so many seconds are worth a word.
 _LONG = 60.0
+#: Seconds without an answer after which the progress says what is waited for.
+_SLOW = 5.0
 #: Where calls are written down.
 Ledger = Callable[[Sequence[Call]], None]
 
@@ -33,8 +49,9 @@ class Desk:
         self.stop = stop
         self.gate = Gate(limits.concurrency)
         self.reserve = Reserve(limits.concurrency)
-        #: Whether the server was heard of in this run, whatever it said.
+        #: Whether a response of the server's API arrived in this run, whatever it said.
         self.reached = False
+        self.first_requests = _FirstRequests(model.endpoint, limits)
         #: The longest wait that the server asked for and got, in seconds.
         self.waited_for = 0.0
         #: The members of a panel spend from one.
@@ -45,6 +62,20 @@ class Desk:
         """What there is to say of the server when the work is done."""
         asked = f"{self.model.endpoint} asked to wait for up to {waiting(self.waited_for)} (Retry-After)"
         return (asked,) if self.waited_for > _LONG else ()
+
+    def wait_status(self) -> str:
+        """Return what the run waits for, `""` while answers come or the model is in this process."""
+        host = urlsplit(self.model.endpoint).netloc
+        since, pause = self.gate.seconds_without_answer(), self.gate.seconds_until_open()
+        if not host:
+            return ""
+        if self.gate.scouting and not self.gate.in_flight and pause > _SLOW:
+            return f"waiting before the next request to {host}, {pause:.0f} s left"
+        if self.gate.is_answered and self.gate.silence() > _SLOW:
+            return f"no answer of {host} for {self.gate.silence():.0f} s, trying on"
+        if since <= _SLOW:
+            return ""
+        return f"waiting for {'an' if self.gate.is_answered else 'the first'} answer of {host}, {since:.0f} s"
 
     def seat(self, ledger: Ledger | None = None) -> Seat:
         """A place for one pair, taken by `async with`; calls from there are written down in `ledger`."""
@@ -113,6 +144,10 @@ class Seat:
         used, self._turn = self._turn, None
         self._turn, self._used = await self._desk.gate.enter(after=used), False
 
+    def confirm(self) -> None:
+        """Tell the gate that a reply of this server held a verdict."""
+        self._desk.gate.confirm()
+
     def leave(self) -> None:
         """Gives the place up, if it is not given up yet."""
         if self._turn is not None:
@@ -150,7 +185,7 @@ class Seat:
 
     def _meet(self, fault: CallError) -> None:
         """Tells those whom `fault` concerns besides this pair."""
-        if not isinstance(fault, Unconnected):
+        if not isinstance(fault, Unconnected | TimedOut | NoResponse):
             self._desk.reached = True
         if isinstance(fault, AccountRefused):
             self._desk.stop.request(fault)  # at once, before anybody takes the slot that this leaves
@@ -171,25 +206,63 @@ class Seat:
         # Who retries nothing waits for no server to come back either.
         if turned_away or limits.attempts > 1:
             gate.failed(self._turn, fault.retry_after, turned_away=turned_away)
-        self._despair(fault)
+        self._raise_if_unavailable(fault)
 
-    def _despair(self, fault: Transient) -> None:
-        """Raises Incomplete when the server is silent for too long, or says that it will be.
+    def _raise_if_unavailable(self, fault: Transient) -> None:
+        """Raise Incomplete when the server is silent for too long, or says that it will be.
 
-        That is soon where it never was heard of.
+        That is soon where it never answered.
         """
-        desk, patience = self._desk, self._desk.limits.patience
+        desk, max_wait = self._desk, self._desk.limits.max_wait
         silence = desk.gate.silence()
         asked = fault.retry_after or 0.0
-        if asked > patience:
-            silence = asked
-            said = f"{desk.model.endpoint} asks to come again in {waiting(asked)} ({fault}); wait for so long"
-        elif isinstance(fault, Unconnected) and not desk.reached:
-            patience = min(patience, _LASTING if fault.lasting else _STARTING)
-            said = f"no connection to {fault.detail}; check --base-url, the network and that the server runs"
-        else:
-            said = f"no answer from {desk.model.endpoint} for {silence:.0f} s, at last: {fault}"
-            said += "; check the server"
-        if silence > patience:
-            raise Incomplete(f"{said}, then run the same command again: what was judged is kept") from fault
+        reason = None if desk.reached else desk.first_requests.reason_to_stop(fault, silence)
+        if reason is None and asked > max_wait:
+            reason = (
+                f"{desk.model.endpoint} asks to come again in {waiting(asked)} ({fault}); wait for so long"
+            )
+        elif reason is None and silence > max_wait:
+            reason = f"no answer from {desk.model.endpoint} for {silence:.0f} s, at last: {fault}"
+            reason += "; check the server"
+        if reason is not None:
+            raise Incomplete(f"{reason}, then run the same command again: what was judged is kept") from fault
         desk.waited_for = max(desk.waited_for, asked)
+
+
+class _FirstRequests:
+    """The faults of a server that has not answered yet, and whether they are reason enough to stop."""
+
+    def __init__(self, endpoint: str, limits: Limits) -> None:
+        self._endpoint = endpoint
+        self._limits = limits
+        self._timeouts = self._pages = self._others = 0
+
+    def reason_to_stop(self, fault: Transient, silence: float) -> str | None:
+        """Count `fault` and return why the run should stop, None where it should try on.
+
+        `silence` is the number of seconds since the first fault.
+        """
+        if isinstance(fault, Unconnected):
+            most = min(self._limits.max_wait, _LASTING if fault.lasting else _STARTING)
+            why = f"no connection to {fault.detail}; check --base-url, the network and that the server runs"
+            return why if silence > most else None
+        if isinstance(fault, TimedOut):
+            self._timeouts += 1
+            why = (
+                f"{self._endpoint} accepts requests and does not answer ({fault.detail},"
+                f" {self._timeouts} times); check the server, or raise --timeout"
+            )
+            return why if self._timeouts >= _MAX_TIMEOUTS else None
+        if not isinstance(fault, NoResponse):
+            return None
+        self._pages += fault.is_page
+        self._others += not fault.is_page
+        enough = silence >= min(self._limits.max_wait, _BREAKING) or self._limits.attempts == 1
+        if self._pages < _MAX_PAGES and not (self._others >= _MAX_BROKEN and enough):
+            return None
+        tls = " (a port that speaks TLS needs https://)" if self._endpoint.startswith("http:") else ""
+        login = "; does this network ask to log in first?" if self._pages else ""
+        return (
+            f"{self._endpoint} does not answer as a model's server: {fault.detail}{login};"
+            f" check --base-url{tls} and the network"
+        )

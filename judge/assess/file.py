@@ -123,11 +123,19 @@ def _keeps_a_log(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal")
 
 
+def is_locked(error: Exception) -> bool:
+    """Return whether `error` says that another connection keeps the file locked."""
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
 def advice(error: Exception) -> str:
     """What to do about `error`, where SQLite's own words don't say."""
     name = getattr(error, "sqlite_errorname", "")
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "; another program keeps it locked, end that one or name another file with --store"
+    if is_locked(error):
+        return (
+            "; another program keeps it locked: end that program (a database browser, a copy, a backup) or"
+            " name another file with --store, then run the same command again"
+        )
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or isinstance(error, ValueError | TypeError):
         return "; restore a copy of it, or name another file with --store"
     return ""

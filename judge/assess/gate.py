@@ -1,7 +1,8 @@
-"""Owns when a call may leave: scouts first, then as many and as fast as the server takes.
+"""When a request may be sent: a few at first, then as many and as fast as the server takes.
 
-Until the first call has come back only one is out, and so again when nobody gets an answer: what is
-wrong with an account, a name or a server then costs one call at a time.
+Until a verdict was read, 8 requests are in flight at most, and one after the other once a request failed:
+what is wrong with an account, a name, a server or a model costs few requests. When a server that did answer
+fails again and again, single requests probe it until one is answered.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from judge.assess.schedule import LONGEST_WAIT
 _OUTAGE = 5
 #: Seconds between two scouts: at first, and at most.
 _SCOUT_AGAIN, _SCOUT_LATEST = 0.5, 5.0
-#: Seconds after which the very first scout is no longer waited for: what is refused is refused at once.
-_FIRST_SCOUT = 3.0
+#: Requests in flight until a verdict was read, and the seconds between two until the first one is answered.
+FIRST_IN_FLIGHT, _FIRST_INTERVAL = 8, 0.125
 
 
 class Gate:
@@ -35,7 +36,9 @@ class Gate:
         self._scouted_at = self._opens_at = -inf
         self._again = _SCOUT_AGAIN
         self._failures = 0
-        self._answered = self._abandoned = False
+        self._answered = self._confirmed = self._abandoned = False
+        self._first_sent_at: float | None = None
+        self._answered_at = self._failed_at = -inf
         self._silent_since: float | None = None
         self._waiting: deque[asyncio.Future[Turn]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -66,11 +69,14 @@ class Gate:
             self._scouts -= 1
         if unused:
             self.pace.unsent(turn)
+            if turn.at == self._scouted_at:
+                self._scouted_at = -inf
         self._admit()
 
     def answered(self, turn: Turn) -> None:
         """The server answered, whatever it said."""
         self._silent_since, self._answered = None, True
+        self._answered_at = _now()
         if not self.scouting:
             self._failures = 0
             self.pace.answered()
@@ -86,7 +92,9 @@ class Gate:
         if self._silent_since is None:
             self._silent_since = now
         if self.scouting and turn.number >= self._first:
-            self._again = min(2 * self._again, _SCOUT_LATEST)
+            if turn.at >= self._failed_at:  # requests that were in flight together make one step
+                self._again = min(2 * self._again, _SCOUT_LATEST)
+            self._failed_at = now
             self._opens_at = max(self._opens_at, now + max(asked, self._again))
         elif self.scouting:
             self._opens_at = max(self._opens_at, now + asked)
@@ -100,6 +108,27 @@ class Gate:
     def silence(self) -> float:
         """Seconds since nobody gets an answer, 0 while somebody may."""
         return _now() - self._silent_since if self.scouting and self._silent_since is not None else 0.0
+
+    def confirm(self) -> None:
+        """Lift the limit on the first requests: a reply held a verdict."""
+        if not self._confirmed:
+            self._confirmed = True
+            self._admit()
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a request was ever answered."""
+        return self._answered
+
+    def seconds_without_answer(self) -> float:
+        """Return the seconds since the last answer while requests are in flight, 0 with none in flight."""
+        if not self.in_flight or self._first_sent_at is None:
+            return 0.0
+        return _now() - max(self._first_sent_at, self._answered_at)
+
+    def seconds_until_open(self) -> float:
+        """Return the seconds until the pause that the server asked for ends, 0 without one."""
+        return max(0.0, self._opens_at - _now())
 
     def abandon(self) -> None:
         """Lets everybody in who waits: a stop was requested, and they are to find out."""
@@ -124,7 +153,7 @@ class Gate:
         now = _now()
         self._change_terms(now)
         self.scouting = False
-        self.pace.begin(now, now - self._scouted_at, self._first)
+        self.pace.begin(now, self._first)
 
     def _change_terms(self, opens_at: float) -> None:
         self._first = self._count + 1
@@ -146,12 +175,16 @@ class Gate:
     def _wait(self) -> float:
         """Seconds until the next may leave, as far as is known now."""
         now = _now()
-        late = self._scouted_at + (_SCOUT_LATEST if self._answered else _FIRST_SCOUT)
-        if self.scouting and self._scouts and not self._answered and now >= late:
-            self._open()
+        if not self._answered and self.in_flight >= min(self.pace.limit, FIRST_IN_FLIGHT):
+            return inf
+        if not self._answered and self._silent_since is None:
+            return self._scouted_at + _FIRST_INTERVAL - now
         if self.scouting:
+            late = self._scouted_at + _SCOUT_LATEST
             return max(self._opens_at, late if self._scouts else -inf) - now
-        if self.in_flight + 1 > self.pace.limit:
+        if self.in_flight + 1 > (
+            self.pace.limit if self._confirmed else min(self.pace.limit, FIRST_IN_FLIGHT)
+        ):
             return inf
         return max(self._opens_at, self.pace.next_at) - now
 
@@ -159,6 +192,7 @@ class Gate:
         self.in_flight += 1
         self._count += 1
         turn = Turn(self._count, _now(), self.in_flight)
+        self._first_sent_at = turn.at if self._first_sent_at is None else self._first_sent_at
         if self.scouting:
             self._scouts += 1
             self._scouted_at = turn.at

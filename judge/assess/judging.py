@@ -8,17 +8,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from judge.assess.assessor import Answer, Assessor, Question
-from judge.assess.claiming import PATIENCE, Claim, claimed
+from judge.assess.claiming import LEASE_POLL_INTERVAL, Claim, claimed
 from judge.assess.desk import Desk
 from judge.assess.price import Price, summed
 from judge.assess.stop import Stopped
 from judge.assess.store import ANSWERED, Call, Store
 from judge.assess.watch import Rounds, Watch
-from judge.errors import AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
+from judge.errors import UNREADABLE, AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
+from judge.models.faults import mask, shorten
 from judge.records import Judgment, Pool
 
-#: Judgments that fail one after the other, none succeeding between, before the server is given up.
-HOPELESS = 30
+#: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
+MAX_CONSECUTIVE_FAILURES = 30
+#: The same for pairs at which the model did nothing but think.
+_MAX_ONLY_THINKING = 5
+#: Characters of a reply that a message shows.
+_SHOWN = 160
 _SERVER_TROUBLE = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
 #: Pairs that are being asked about at the same time, at least.
 _CREW = 16
@@ -63,6 +68,8 @@ class _Session:
     rounds: Rounds
     judgments: list[Judgment] = field(default_factory=list)
     failures_in_a_row: int = 0
+    unreadable_in_a_row: int = 0
+    only_thinking_in_a_row: int = 0
     todo: deque[Sequence[Question]] = field(default_factory=deque)
     #: What other processes are paying for, and when something last came of any pair.
     elsewhere: deque[Sequence[Question]] = field(default_factory=deque)
@@ -134,8 +141,17 @@ async def _ask_all(session: _Session) -> None:
     async with asyncio.TaskGroup() as group:
         crew = [group.create_task(_work(session)) for _ in range(size)]
         closing = group.create_task(_close_down(session.desk, crew, limits.grace))
+        reporting = group.create_task(_report_waits(session))
         await asyncio.wait(crew)
         closing.cancel()
+        reporting.cancel()
+
+
+async def _report_waits(session: _Session) -> None:
+    """Tell the watch every second what is waited for."""
+    while True:
+        await asyncio.sleep(1)
+        session.watch.waiting(session.desk.wait_status())
 
 
 async def _close_down(desk: Desk, crew: Sequence[asyncio.Task[None]], grace: float) -> None:
@@ -168,14 +184,14 @@ async def _next(session: _Session) -> Sequence[Question] | None:
     if not session.elsewhere:
         return None
     questions = session.elsewhere.popleft()
-    patience = session.desk.limits.patience
-    if asyncio.get_running_loop().time() - session.moved_at > patience:
+    max_wait = session.desk.limits.max_wait
+    if asyncio.get_running_loop().time() - session.moved_at > max_wait:
         raise Incomplete(
-            f"another process is paying for the pairs that are left, and none came in {patience:g} s; let it"
+            f"another process is paying for the pairs that are left, and none came in {max_wait:g} s; let it"
             f" finish, or end whatever else uses {session.store.path}, then run the same command again: what"
             " was judged is kept"
         )
-    await session.desk.stop.sleep(PATIENCE)
+    await session.desk.stop.sleep(LEASE_POLL_INTERVAL)
     return questions
 
 
@@ -190,7 +206,7 @@ async def _settle(session: _Session, questions: Sequence[Question]) -> None:
     session.moved_at = asyncio.get_running_loop().time()
     _note(session, [session.assessor.judgment(question, answer) for question in questions])
     if isinstance(answer, Answer):
-        _despair(session, answer)
+        _raise_after_consecutive_failures(session, answer)
 
 
 async def _pay(session: _Session, question: Question, claim: Claim) -> Answer:
@@ -215,15 +231,35 @@ def _tell(session: _Session, judgments: Iterable[Judgment]) -> None:
             session.watch.finished(finished)
 
 
-def _despair(session: _Session, answer: Answer) -> None:
-    """Gives the server up when it fails pair after pair."""
+def _raise_after_consecutive_failures(session: _Session, answer: Answer) -> None:
+    """Raise Incomplete when pair after pair fails at the server, or no reply of the model can be read."""
+    unreadable = answer.error in UNREADABLE
     session.failures_in_a_row = session.failures_in_a_row + 1 if answer.error in _SERVER_TROUBLE else 0
-    if session.failures_in_a_row >= HOPELESS:
+    session.unreadable_in_a_row = session.unreadable_in_a_row + 1 if unreadable else 0
+    session.only_thinking_in_a_row = session.only_thinking_in_a_row + 1 if answer.thinking else 0
+    model = session.assessor.model
+    if session.failures_in_a_row >= MAX_CONSECUTIVE_FAILURES:
         raise Incomplete(
-            f"{HOPELESS} pairs in a row failed with {answer.error!r} at {session.assessor.model.endpoint},"
-            f" at last: {answer.detail}; check the server, then run the same command again: what was judged"
-            " is kept"
+            f"{MAX_CONSECUTIVE_FAILURES} pairs in a row failed with {answer.error!r} at {model.endpoint}, at"
+            f" last: {answer.detail}; check the server, then run the same command again: what was judged is"
+            " kept"
         )
+    if session.only_thinking_in_a_row >= _MAX_ONLY_THINKING:
+        raise Incomplete(
+            f"{_MAX_ONLY_THINKING} pairs in a row have no grade by {model.name}: {answer.advice}"
+        )
+    if session.unreadable_in_a_row >= MAX_CONSECUTIVE_FAILURES:
+        shown = f"the last reply ({answer.error}): {_shown(answer.reply)!r}" if answer.reply else "all empty"
+        raise Incomplete(
+            f"the replies of {model.name} to {MAX_CONSECUTIVE_FAILURES} pairs in a row hold no grade that can"
+            f" be read, {shown}; {answer.advice}"
+        )
+
+
+def _shown(reply: str) -> str:
+    """Return the beginning of `reply` in one line, without anything shaped like a key."""
+    line = shorten(mask(reply[: 4 * _SHOWN]))
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
 def together(judgings: Collection[Judging]) -> Judging:
@@ -245,15 +281,17 @@ def together(judgings: Collection[Judging]) -> Judging:
 
 
 def total(calls: Sequence[Call], price: Price | None) -> Cost:
-    """The sum of `calls`."""
+    """The sum of `calls`; `usd` is None without a price, or where no answer came with a token count."""
     usages = [call.usage for call in calls if call.usage is not None]
     tokens = summed(usages)
+    uncounted = sum(call.outcome == ANSWERED and call.usage is None for call in calls)
+    is_known = price is not None and (usages or not uncounted)
     return Cost(
         calls=len(calls),
         prompt_tokens=tokens.prompt_tokens,
         cached_tokens=tokens.cached_tokens,
         completion_tokens=tokens.completion_tokens,
-        usd=None if price is None else round(sum(map(price.usd, usages)), 6),
-        uncounted=sum(call.outcome == ANSWERED and call.usage is None for call in calls),
+        usd=round(sum(map(price.usd, usages)), 6) if price is not None and is_known else None,
+        uncounted=uncounted,
         maybe_billed=sum(call.maybe_billed for call in calls),
     )

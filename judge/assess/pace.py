@@ -1,8 +1,9 @@
-"""Owns how fast a server may be asked: a rate and a number of calls at once, learned from what it refuses.
+"""How fast a server may be asked: a rate and a number of calls at once, learned from what it refuses.
 
-Nobody says what a server takes; it shows. While it has turned nobody away the rate grows with every
-answer. Once it turns away too many of the latest calls, the rate falls to what it did take, and from
-there grows slowly at first, then faster the longer all goes well.
+Slow start: the rate grows with every answer until the first refusal, and then falls to what the server did
+take. From there it grows ever faster, until two refusals follow at about the same rate: this is taken for
+the server's limit. Near the limit the rate grows slowly, and more slowly each time the limit is confirmed.
+Refusals far below the limit refute it.
 """
 
 from __future__ import annotations
@@ -15,26 +16,31 @@ from operator import itemgetter
 
 #: The latest calls are those of so many seconds, but at least so many.
 _SECONDS, _AT_LEAST = 1.0, 20
-#: Calls turned away are too many from this number and this share of the latest on; fewer may be chance.
-_TOO_MANY, _SHARE = 4, 0.15
-#: The same of the very latest, however many there were in that time.
-_TOO_MANY_AT_ONCE = 8
+#: Calls turned away are too many from this number and this share of the latest on, and from this number of
+#: the very latest on; fewer may be chance.
+_TOO_MANY, _SHARE, _TOO_MANY_AT_ONCE = 2, 0.1, 4
+#: The same where only calls with more others in flight are turned away: the number of calls at once is
+#: learned from them.
+_TOO_MANY_CROWDED, _SHARE_CROWDED, _TOO_MANY_AT_ONCE_CROWDED = 4, 0.15, 8
 #: Most calls are turned away from this share of the latest on.
 _MOST = 0.75
 #: So many calls at once are too many when most of so many that left beside as many were turned away.
 _CROWD = 3
 #: The share of what a server took that it is asked for next.
 _KEPT = 0.97
-#: Growth of the rate with an answer before anything was turned away.
-_UNTRIED = 0.02
-#: The same below this share of a rate that was too much, and then a second at most.
-_BELOW, _FAR, _FAR_A_SECOND = 0.75, 0.15, 0.8
-#: The same above it, times the answers since, of which so many a second count.
+#: The rate of a slow start, in calls a second, and its growth with an answer.
+_SLOW_START_RATE, _SLOW_START_GROWTH = 20.0, 0.15
+#: Growth of the rate with an answer below this share of the limit, at most; in a second at first, more with
+#: each answer since, and at most.
+_BELOW, _FAR = 0.75, 0.15
+_FAR_A_SECOND, _FAR_MORE, _FAR_A_SECOND_MOST = 0.15, 0.02, 0.8
+#: Growth with an answer near the limit, times the answers since, of which so many a second count.
 _NEAR, _COUNTED = 6e-5, 5.0
-#: Seconds over which the first calls are spread, at least and at most.
-_SPREAD = (0.25, 1.0)
-#: Calls a second that are no burst: few calls in flight are spread by waiting for their answers.
-_CALM = 20.0
+#: Each confirmation of the limit halves the growth near it, so many times at most.
+_MOST_CONFIRMATIONS = 2
+#: Two rates with refusals confirm a limit where their ratio is in this range; one that has refusals below
+#: this share of the limit refutes it.
+_SAME_RATE, _REFUTES = (0.6, 1.5), 0.85
 #: Seconds of the first pause, at least and at most, and the calls that every other one leaves out.
 _PAUSE, _BREATH = (1.0, 2.0), 5.0
 #: Seconds of unused rate that may be caught up with: timers are late.
@@ -62,8 +68,12 @@ class Pace:
         #: Whether the rate was never too much.
         self.untried = True
         self._ceiling = ceiling
+        #: The limit of the server, inf where it is not known, and the last rate that had too many refusals.
         self._too_fast = inf
+        self._last_too_fast: float | None = None
+        self._confirmations = 0
         self._answers = 0.0
+        self._answers_since = 0
         self._sent: deque[Turn] = deque()
         self._first = self._begun = 0
         #: Whether nothing was taken at this rate.
@@ -71,14 +81,14 @@ class Pace:
         #: When calls last began, and the answers since.
         self._begun_at, self._taken = -inf, 0
 
-    def begin(self, now: float, latency: float, first: int) -> None:
-        """Calls begin, or begin again, with number `first`; the server took `latency` seconds to answer.
+    def begin(self, now: float, first: int) -> None:
+        """Calls begin, or begin again, with number `first`.
 
         Where nothing but scouts was taken at last, no more may be asked than was taken since they began.
         """
         self._taken += 1
         if self.untried:
-            self.rate = max(_CALM, self._ceiling / min(max(latency, _SPREAD[0]), _SPREAD[1]))
+            self.rate = _SLOW_START_RATE
         elif self._stuck:
             self.rate = min(self.rate, self._taken / max(now - self._begun_at, _SECONDS))
         self.next_at = now + 1 / self.rate
@@ -104,12 +114,14 @@ class Pace:
         self._taken += 1
         counted = min(1.0, _COUNTED / self.rate)
         self._answers += counted
-        near = _NEAR * self._answers
+        self._answers_since += 1
+        near = _NEAR * self._answers / 2**self._confirmations
         self.limit = min(self._ceiling, self.limit * (1 + near))
         if self.untried:
-            growth = _UNTRIED
+            growth = _SLOW_START_GROWTH
         elif self.rate < _BELOW * self._too_fast:
-            growth = min(_FAR, _FAR_A_SECOND / self.rate)
+            a_second = min(_FAR_A_SECOND_MOST, _FAR_A_SECOND + _FAR_MORE * self._answers_since)
+            growth = min(_FAR, a_second / self.rate)
         else:
             growth = near * counted
         self.rate *= 1 + growth
@@ -117,9 +129,20 @@ class Pace:
     def too_many(self) -> bool:
         """Whether too many of the latest calls were turned away, as far as they left at this rate."""
         refused = self._refused_since(self._first)
-        at_once = sum(refused[-_AT_LEAST:]) >= (_TOO_MANY if self.untried else _TOO_MANY_AT_ONCE)
-        stuck = not self.untried and len(refused) > 1 and all(refused)
-        return at_once or stuck or sum(refused) >= max(_TOO_MANY, _SHARE * len(refused))
+        if self.untried:
+            return any(refused)
+        most, share, at_once = _TOO_MANY, _SHARE, _TOO_MANY_AT_ONCE
+        if self._refuses_crowds():
+            most, share, at_once = _TOO_MANY_CROWDED, _SHARE_CROWDED, _TOO_MANY_AT_ONCE_CROWDED
+        stuck = len(refused) > 1 and all(refused)
+        too_many = sum(refused) >= max(most, share * len(refused))
+        return too_many or stuck or sum(refused[-_AT_LEAST:]) >= at_once
+
+    def _refuses_crowds(self) -> bool:
+        """Whether each call turned away at this rate had more in flight beside it than any taken one."""
+        calls = [turn for turn in self._sent if turn.number >= self._first]
+        taken = max((turn.in_flight for turn in calls if not turn.refused), default=0)
+        return all(turn.in_flight > taken for turn in calls if turn.refused)
 
     def turns_most_away(self, now: float) -> bool:
         """Whether the server has turned most calls away for some time, at whatever rate they left."""
@@ -139,13 +162,25 @@ class Pace:
         if not self._stuck:
             since = self._sent[0].at
             taken = sum(not turn.refused for turn in self._sent)
-            self._too_fast = min(self.rate, len(self._sent) / max(now - since, 1e-3))
+            self._learn_limit(min(self.rate, len(self._sent) / max(now - since, 1e-3)))
             self.rate = _KEPT * min(self.rate, max(taken, 1) / max(now + pause - since, _SECONDS))
         self.untried = False
         self._answers = 0.0
+        self._answers_since = 0
         self._first = first
         self.next_at = now + max(pause, breath)
         return self.next_at
+
+    def _learn_limit(self, rate: float) -> None:
+        """Note that `rate` was too much: it confirms a limit, refutes one, or is the first hint of one."""
+        low, high = _SAME_RATE
+        if self._too_fast < inf:
+            is_limit = rate >= _REFUTES * self._too_fast
+        else:
+            is_limit = self._last_too_fast is not None and low < rate / self._last_too_fast < high
+        self._confirmations = min(_MOST_CONFIRMATIONS, self._confirmations + 1) if is_limit else 0
+        self._too_fast = rate if is_limit else inf
+        self._last_too_fast = rate
 
     def _refused_since(self, first: int) -> list[bool]:
         return [turn.refused for turn in self._sent if turn.number >= first]

@@ -20,7 +20,7 @@ from tenacity import (
 from judge.assess.price import Price
 from judge.errors import CallError, Transient
 
-#: Longest wait that a server may ask for, in seconds; an absurd Retry-After is cut to it where patience
+#: Longest wait that a server may ask for, in seconds; an absurd Retry-After is cut to it where `max_wait`
 #: (`Limits`) doesn't end the run.
 LONGEST_WAIT = 600.0
 #: Retries that a run can afford before any answer (and four per call in flight), and per answer.
@@ -31,14 +31,14 @@ _RESERVE, _PER_ANSWER = 200.0, 0.1
 class Limits:
     """How hard and how long a run may try.
 
-    `attempts` is for one request, `patience` the seconds after which a throttled pair or a silent server
+    `attempts` is for one request, `max_wait` the seconds after which a throttled pair or a silent server
     is given up, and the longest that a server may ask to wait; `grace` the seconds that calls in flight
     get when the run is stopped.
     """
 
     concurrency: int
     attempts: int
-    patience: float
+    max_wait: float
     grace: float
     max_calls: int | None = None
     budget: float | None = None
@@ -70,7 +70,7 @@ def retrying(
 ) -> AsyncRetrying:
     """The retry policy of one request: only `Transient` faults, as often as `limits` and `afford` allow.
 
-    Being turned away costs neither attempts nor reserve, but patience.
+    Being turned away costs neither attempts nor reserve; it lasts `max_wait` seconds at most.
     """
     backoff = wait_exponential_jitter(multiplier=0.5, max=60, jitter=0.5)
     # Pairs that were told the same second must not all come back in it.
@@ -85,7 +85,7 @@ def retrying(
     def hopeless(state: RetryCallState) -> bool:
         nonlocal failed
         if _fault(state).kind == "rate_limit":
-            return (state.seconds_since_start or 0.0) > limits.patience
+            return (state.seconds_since_start or 0.0) > limits.max_wait
         failed += 1
         return failed >= limits.attempts or not afford()
 

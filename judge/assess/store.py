@@ -83,11 +83,11 @@ class Past:
 class Store:
     """The verdict store at `path`, created when absent; use it as a context manager.
 
-    `wait` is how many seconds another process may keep the file busy. Raises StoreError when the file
+    `wait` is how many seconds another process may keep the file locked. Raises StoreError when the file
     is not ours, is damaged or can't be written.
     """
 
-    def __init__(self, path: Path, wait: float = 60.0) -> None:
+    def __init__(self, path: Path, wait: float = 30.0) -> None:
         self.path = path
         #: Keys whose rows no longer match their checksum; they count as absent and are judged again. The
         #: checksum detects damage, not intent: a person who changes a grade can compute it again.
@@ -173,6 +173,8 @@ class Store:
         try:
             yield
         except (sqlite3.Error, TypeError, ValueError) as error:
+            if isinstance(error, sqlite3.Error) and file.is_locked(error):
+                self._reader.execute("PRAGMA busy_timeout=0")  # waited for once, not at each further read
             raise StoreError(f"{self.path}: cannot be read: {error}{file.advice(error)}") from error
 
     async def claim(self, key: str) -> Stored | Literal["mine", "taken"]:

@@ -1,4 +1,4 @@
-"""Owns what judging tells a bystander: a progress bar, a log, nothing."""
+"""What judging reports while it goes on: to a progress bar, to a log, to nothing."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ class Watch(Protocol):
         """One more judgment is there; `usd` was spent so far, None when the price is unknown."""
         ...
 
+    def waiting(self, status: str) -> None:
+        """Say every second what is waited for; `""` where answers come."""
+        ...
+
     def finished(self, repeat: Round) -> None:
         """The last pair of a repeat is there; asked only when there are several."""
         ...
@@ -60,6 +64,9 @@ class Unwatched:
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """Ignores the judgment."""
+
+    def waiting(self, status: str) -> None:
+        """Ignores the status."""
 
     def finished(self, repeat: Round) -> None:
         """Ignores the repeat."""

@@ -1,4 +1,4 @@
-"""Owns the one thread that writes to a store: many small writes become few durable commits."""
+"""The one thread that writes to a store: many small writes become few durable commits."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from judge.assess import file
 from judge.errors import StoreError
 
 T = TypeVar("T")
@@ -22,6 +23,8 @@ _Job = tuple[_Write, _Teller]
 class Writer:
     """Runs writes in the order given, each group of waiting ones in one `BEGIN IMMEDIATE` transaction.
 
+    Another process that keeps the file locked is waited for once, as long as `connection` waits; then no
+    further write is tried, because each of them would wait as long again.
     `connection` leads to the file at `path`, and is closed with the writer.
     """
 
@@ -32,6 +35,8 @@ class Writer:
         self._connection = connection
         #: What went wrong with a write that nobody waits for, or with this writer.
         self._failure: StoreError | None = None
+        #: Why no further write is tried.
+        self._locked: StoreError | None = None
         self._thread = threading.Thread(target=self._work, name=f"writer of {path.name}", daemon=True)
         self._thread.start()
 
@@ -86,13 +91,16 @@ class Writer:
     def _settle(self, group: list[_Job]) -> None:
         """Commits `group` and tells everybody in it what came of it."""
         results: list[Any] = [None] * len(group)
-        failure: StoreError | None = self._fault("its writer broke down")
+        failure: StoreError | None = self._locked or self._fault("its writer broke down")
         try:
-            if group:
+            if group and self._locked is None:
                 results = self._commit([write for write, _ in group])
-            failure = None
+            failure = self._locked
         except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
-            failure = self._fault(str(error))
+            failure = self._fault(f"{error}{file.advice(error)}")
+            if file.is_locked(error):
+                self._locked = self._failure = failure
+                self._connection.execute("PRAGMA busy_timeout=0")  # closing must not wait again
         finally:
             for (_, tell), result in zip(group, results, strict=True):
                 tell(result, failure)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from judge.config import meant, shown, typed
+from judge.config import meant, rename_options, shown, typed
 from judge.errors import InputError
 from judge.tomlfile import Written, section
 
@@ -15,7 +15,7 @@ from judge.tomlfile import Written, section
 _KEYS = {"engines": "engine", "described": "engines"}
 #: What can't be done without, and how the command line takes it.
 _NEEDED = {"queries": "QUERIES", "engines": "--engine NAME", "out": "--out DATA"}
-_LEAST = {"depth": 1, "attempts": 1, "timeout": 0.1, "patience": 0, "rate": 0.001}
+_LEAST = {"depth": 1, "attempts": 1, "timeout": 0.1, "max_wait": 0, "rate": 0.001}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,8 @@ class Asked:
 
     `queries` is a file, `engines` who is asked, `out` the dataset to write. `depth` results are taken
     of each answer; `lang`, a tag such as zh-CN, and `country` are passed on to engines that know them, in
-    their own codes. `rate` is
-    in queries a second at each engine. `timeout` is in seconds for one call, `patience` for how long
+    their own codes. `rate` is in queries a second at each engine. `timeout` is in seconds for one call,
+    `max_wait` for how long
     an engine that wants to be left alone is waited for. `base_urls` say where engines are instead of
     their own address, `described` holds the tables of engines that this file describes. `written` is no
     option: it says which file decided which of them.
@@ -40,7 +40,7 @@ class Asked:
     rate: float = 1.0
     attempts: int = 3
     timeout: float = 20.0
-    patience: float = 120.0
+    max_wait: float = 120.0
     base_urls: Mapping[str, str] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     written: Written = field(default=Written(), compare=False, repr=False)
@@ -65,7 +65,7 @@ class Asked:
         written = Written(toml, "collect", keys)
         table = section(toml, "collect") if toml else {}
         with written.about():
-            told = _fitting(table, {_KEYS.get(name, name): name for name in names}, given)
+            told = _fitting(rename_options(table), {_KEYS.get(name, name): name for name in names}, given)
             cls(**{"queries": "-", "engines": ("-",), "out": "-", **told})  # so that the file can be named
             options = told | given
             for name, flag in _NEEDED.items():

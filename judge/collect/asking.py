@@ -191,7 +191,7 @@ class Asking:
             if error.kind == "rate_limit":
                 seat.pace.pause(_BREATH)
             return error
-        if wait > self.limits.patience:
+        if wait > self.limits.max_wait:
             return AccountRefused(error.kind, f"{error.detail}; it wants to be left alone for {wait:,.0f} s")
         seat.pace.pause(wait)
         return error

@@ -102,10 +102,14 @@ def _locked(data: Path) -> Iterator[None]:
 async def _ask(task: _Task, watch: Watch, stop: Stop) -> int:
     """Asks all that is missing, and gives the number of calls; a stop ends it in good order."""
     asked = task.asked
-    limits = Limits(AT_ONCE, asked.attempts, asked.patience, _GRACE)
+    limits = Limits(AT_ONCE, asked.attempts, asked.max_wait, _GRACE)
     seats = [Seat(source, asked.rate, stop) for source in task.sources]
     timeout = aiohttp.ClientTimeout(total=asked.timeout)
-    async with aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session:
+    # Bodies are unpacked with a limit on their size (`judge.models.bodies`).
+    connections = aiohttp.ClientSession(
+        timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+    )
+    async with connections as session:
         asking = Asking(task.journal, task.held, limits, asked.depth, stop, session, watch)
         with listening(stop):
             working = asyncio.ensure_future(asking.ask(task.queries, seats))

@@ -133,7 +133,7 @@ class LangChain:
         call = partial(_ask, self._wrapped, asked["query"], asked["count"])
         outcome = await aside(call, self._timeout)
         if isinstance(outcome, BaseException):
-            raise transport(f"{type(outcome).__name__}: {outcome}", *self.secrets, billed=True)
+            raise transport(f"{type(outcome).__name__}: {outcome}", *self.secrets)
         if self._instead and not json.loads(outcome)["results"]:
             raise Declined(
                 "no_results",

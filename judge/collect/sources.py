@@ -15,6 +15,7 @@ from judge.collect.engines import Engine, Request, requests
 from judge.collect.shape import Shape
 from judge.errors import Declined, SetupError
 from judge.models.access import Access
+from judge.models.bodies import ACCEPTED, BodyRefused, read_limited
 from judge.models.faults import shorten, transport
 from judge.models.redaction import mask, redact
 
@@ -22,8 +23,6 @@ from judge.models.redaction import mask, redact
 MASKED_FROM = 16
 #: Queries that are under way at most, and so calls to one engine.
 AT_ONCE = 8
-#: An answer is a page of results; what is larger than this is none.
-_LARGEST = 16 * 2**20
 #: Charsets by which servers mean one that has more characters, and the same where both have any.
 _MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030"}
 
@@ -101,6 +100,7 @@ class Http:
         self.secrets = tuple(dict.fromkeys(filter(None, (key, quote(key, safe="")))))
         self._headers = {
             "Accept": "application/json",
+            "Accept-Encoding": ACCEPTED,
             "User-Agent": "judge",
             **_with_key(engine.headers, key),
         }
@@ -122,19 +122,53 @@ class Http:
         headers = {**self._headers, **({"Content-Type": "application/json"} if body else {})}
         try:
             async with session.request(
-                request.method, url, data=body, headers=headers, allow_redirects=False
+                request.method,
+                url,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                middlewares=(_sent_once(),),
             ) as response:
-                text, why = decoded(await _limited(response), response.charset)
+                raw = b"".join(
+                    [
+                        part
+                        async for part in read_limited(
+                            response.content.iter_any(), response.headers.get("Content-Encoding")
+                        )
+                    ]
+                )
+                text, why = decoded(raw, response.charset)
                 return Response(
                     response.status,
                     without(self.secrets, text),
                     dict(response.headers),
                     shorten(mask(why, *self.secrets)),
                 )
+        except BodyRefused as refused:
+            raise Declined("too_long", str(refused)) from None
         except TimeoutError:
-            raise transport("no answer in time", billed=True) from None
+            raise transport("no answer in time") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise transport(f"{type(error).__name__}: {error}", *self.secrets, billed=True) from None
+            raise transport(f"{type(error).__name__}: {error}", *self.secrets) from None
+
+
+def _sent_once() -> aiohttp.ClientMiddlewareType:
+    """Return a middleware for one request that keeps aiohttp from sending it again on its own.
+
+    aiohttp does so when a connection that was kept open breaks; an engine bills such a request, too.
+    """
+    sent = False
+
+    async def send(
+        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        nonlocal sent
+        if sent:
+            raise aiohttp.ClientConnectionError("the connection broke")
+        sent = True
+        return await handler(request)
+
+    return send
 
 
 def decoded(raw: bytes, declared: str | None) -> tuple[str, str]:
@@ -167,12 +201,3 @@ def _with_key(templates: Mapping[str, str], key: str) -> dict[str, str]:
     return {
         name: text.replace("{key}", key) for name, text in templates.items() if key or "{key}" not in text
     }
-
-
-async def _limited(response: aiohttp.ClientResponse) -> bytes:
-    parts = bytearray()
-    async for part in response.content.iter_any():
-        parts += part
-        if len(parts) > _LARGEST:
-            raise Declined("too_long", f"the answer is larger than {_LARGEST >> 20} MB")
-    return bytes(parts)

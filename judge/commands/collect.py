@@ -42,11 +42,12 @@ _Lang = Annotated[
 _Country = Annotated[str | None, typer.Option(help="Country, e.g. cn, sent to engines that know it.")]
 _Rate = Annotated[float | None, typer.Option(help="Queries a second at each engine (default 1).")]
 _Attempts = Annotated[int | None, typer.Option(help="Requests per call when an engine fails (default 3).")]
-_Patience = Annotated[
+_MaxWait = Annotated[
     float | None,
     typer.Option(
-        help="Seconds that an engine is waited for which is asked too often (429); that costs no attempts"
-        " (default 120)."
+        "--max-wait",
+        "--patience",
+        help="Seconds to wait for an engine that limits the rate (429); this uses no attempts (default 120).",
     ),
 ]
 _Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 20).")]
@@ -66,7 +67,7 @@ def collect(  # one parameter an option is how typer reads a command
     country: _Country = None,
     rate: _Rate = None,
     attempts: _Attempts = None,
-    patience: _Patience = None,
+    max_wait: _MaxWait = None,
     timeout: _Timeout = None,
     base_url: _BaseUrl = None,
 ) -> None:

@@ -79,7 +79,9 @@ Prompts = Annotated[Path | None, typer.Option(help="Folder with your own zh/ and
 Temperature = Annotated[float | None, typer.Option(help="Sampling temperature (default 0).")]
 TopP = Annotated[float | None, typer.Option(help="Nucleus sampling; not sent unless given.")]
 Seed = Annotated[int | None, typer.Option(help="Sampling seed; not sent unless given.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Longest reply, in tokens (default 512).")]
+MaxTokens = Annotated[
+    int | None, typer.Option(help="Longest reply, in tokens (default 512, with --thinking 8192).")
+]
 Thinking = Annotated[bool | None, typer.Option("--thinking", help="Let a reasoning model think.")]
 Measures = Annotated[str | None, typer.Option(help='Measures, e.g. "nDCG@10 AP@10 P@5".')]
 Save = Annotated[
@@ -88,6 +90,12 @@ Save = Annotated[
 MinCoverage = Annotated[float | None, typer.Option(help="Share of pairs that must be judged (0.99).")]
 Concurrency = Annotated[int | None, typer.Option(help="Most calls in flight (default 64).")]
 Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 60).")]
+MaxWait = Annotated[
+    float | None,
+    typer.Option(
+        "--max-wait", help="Seconds to wait for a server that limits the rate or is down (default 600)."
+    ),
+]
 Attempts = Annotated[int | None, typer.Option(help="Requests per call when the server fails (default 5).")]
 Budget = Annotated[float | None, typer.Option(help="Stop when this many USD are spent; needs a known price.")]
 MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls.")]

@@ -58,6 +58,7 @@ def run(  # one parameter an option is how typer reads a command
     concurrency: options.Concurrency = None,
     timeout: options.Timeout = None,
     attempts: options.Attempts = None,
+    max_wait: options.MaxWait = None,
     budget: options.Budget = None,
     max_calls: options.MaxCalls = None,
     price: options.Price = None,
@@ -93,7 +94,9 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     config = to_config(typed, toml)
     with raising():
         outcome = pipeline.run(config, watch=watch())
-    table.outcome(outcome, console())
+    # Tables of a run that stopped before its first grade are empty.
+    if outcome.incomplete is None or table.has_grades(outcome):
+        table.outcome(outcome, console())
     if hint:
         typer.echo(hint)
     if outcome.incomplete is not None:

@@ -1,4 +1,4 @@
-"""Owns how a server is reached (address, key, patience) and what is known about particular servers."""
+"""Owns how a server is reached (address, key, timeout) and what is known about particular servers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from judge.errors import Declined, SetupError
 from judge.models.access import DASHSCOPE_URL, Access, public_part
-from judge.models.faults import Fault, classify, transport
+from judge.models.bodies import ACCEPTED, BodyRefused, LimitedBody, refused_body
+from judge.models.faults import Fault, classify, timed_out
 from judge.models.logs import keep_out
 from judge.models.reach import no_answer, proxy, proxy_secrets
 from judge.models.replies import complete, messages, parse
@@ -26,6 +27,14 @@ except ImportError as error:
         "dashscope: models need an extra: pip install 'search-judge[dashscope]'"
         " (in a checkout: uv sync --extra dashscope)"
     ) from error
+
+
+class _LimitedStream(LimitedBody, httpx.AsyncByteStream):
+    pass
+
+
+async def _limit_body(response: httpx.Response) -> None:
+    response.stream = _LimitedStream(response)
 
 
 class DashScope:
@@ -54,7 +63,13 @@ class DashScope:
         )
         # With a transport of its own a client asks the environment for no proxy.
         way = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy(url))
-        self._http = httpx.AsyncClient(base_url=url, timeout=access.timeout, transport=way)
+        self._http = httpx.AsyncClient(
+            base_url=url,
+            timeout=access.timeout,
+            transport=way,
+            headers={"Accept-Encoding": ACCEPTED},
+            event_hooks={"response": [_limit_body]},
+        )
         self._client = dashscope.AsyncClient(
             api_key=self._key,
             base_url=url,
@@ -95,8 +110,11 @@ class DashScope:
                     sdk_module="aigc",
                 )
         except TimeoutError:
-            raise transport(f"no answer within {self._timeout:g} s", billed=True) from None
-        except APIConnectionError as error:
+            raise timed_out(self._timeout) from None
+        except (APIConnectionError, BodyRefused) as error:
+            refused = refused_body(error, self.endpoint)
+            if refused is not None:
+                raise refused from None
             cause = error.__cause__ or error
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
             raise no_answer(cause, self.endpoint, self._key, never_sent=never_sent) from None
@@ -118,4 +136,5 @@ class DashScope:
             params=sent,
             usage=answer.get("usage"),
             request_id=answer.get("request_id"),
+            secrets=(self._key,),
         )

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
-from judge.errors import AccountRefused, CallError, Declined, Transient
+from judge.errors import AccountRefused, CallError, Declined, NoResponse, TimedOut, Transient
 from judge.models.access import is_dashscope
 from judge.models.redaction import mask
 
@@ -172,6 +172,19 @@ RULES = (
         statuses=frozenset({407}),
         hint="the proxy asks for a user and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST; check it",
     ),
+    Rule(
+        "auth",
+        AccountRefused,
+        statuses=frozenset({511}),
+        hint="this network asks to log in first: open any page in a browser, then run again",
+    ),
+    Rule(
+        "bad_parameter",
+        AccountRefused,
+        among=frozenset({400, 497}),
+        says=r"plain HTTP.{0,20} HTTPS|HTTP request to an HTTPS server|plain HTTP to an SSL",
+        hint="this port speaks TLS: write https:// in --base-url",
+    ),
     # With a code it is a provider who speaks of one pair; without, whoever stands before the server.
     Rule(
         "auth",
@@ -232,9 +245,14 @@ def classify(fault: Fault, *secrets: str, endpoint: str = "") -> CallError:
     return rule.error(rule.kind, f"HTTP {fault.status}{code}: {said}{hint}", retry_after=wait)
 
 
-def transport(detail: str, *secrets: str, billed: bool) -> Transient:
-    """The error for an answer that did not arrive whole; `billed` when the request may have."""
-    return Transient("transport", shorten(mask(detail, *secrets)), billed=billed)
+def transport(detail: str, *secrets: str) -> NoResponse:
+    """Return the error for a response that did not arrive whole; the call may be billed."""
+    return NoResponse("transport", shorten(mask(detail, *secrets)))
+
+
+def timed_out(seconds: float) -> TimedOut:
+    """Return the error for a call without a response within `seconds`; it may be billed."""
+    return TimedOut("transport", f"no answer within {seconds:g} s", billed=True)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -20,7 +20,7 @@ from judge.models.access import (
     public_part,
     thinking_switch,
 )
-from judge.models.faults import Fault, classify, transport
+from judge.models.faults import Fault, classify, timed_out
 from judge.models.logs import keep_out
 from judge.models.reach import no_answer, proxy, proxy_secrets
 from judge.models.replies import complete, messages
@@ -99,6 +99,7 @@ class LangChain:
             raise outcome
         said = outcome.response_metadata
         message = {"content": outcome.content, "refusal": outcome.additional_kwargs.get("refusal")}
+        message["reasoning_content"] = outcome.additional_kwargs.get("reasoning_content")
         return complete(
             [{"message": message, "finish_reason": _finish_reason(said)}],
             model=said.get("model_name") or said.get("model"),
@@ -145,7 +146,7 @@ class LangChain:
         if isinstance(error, UnicodeEncodeError):
             return Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
         if isinstance(error, TimeoutError):
-            return transport(f"no answer within {self._timeout:g} s", billed=True)
+            return timed_out(self._timeout)
         # Neither an answer nor a refusal: the connection broke, or the reply was none that the package reads.
         return no_answer(error, self.endpoint, *self._secrets)
 

@@ -11,9 +11,10 @@ import aiohttp
 import httpx2
 import openai
 
-from judge.errors import Declined, Transient
+from judge.errors import CallError, Declined
 from judge.models.access import NO_KEY, OPENAI_URL, Access, public_part, thinking_switch
-from judge.models.faults import Fault, classify, transport
+from judge.models.bodies import ACCEPTED, BodyRefused, LimitedBody, refused_body
+from judge.models.faults import Fault, classify, timed_out
 from judge.models.logs import keep_out
 from judge.models.reach import no_answer, proxy, proxy_secrets
 from judge.models.replies import complete, messages, parse
@@ -62,6 +63,7 @@ class OpenAI:
             params=sent,
             usage=answer.get("usage"),
             request_id=answer.get("id"),
+            secrets=(self._key,),
         )
 
     async def aclose(self) -> None:
@@ -77,14 +79,17 @@ class OpenAI:
         except openai.APIStatusError as error:
             response = error.response
         except TimeoutError:
-            raise transport(f"no answer within {self._timeout:g} s", billed=True) from None
-        except (openai.APIConnectionError, aiohttp.ClientError) as error:
+            raise timed_out(self._timeout) from None
+        except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
             raise self._unconnected(error) from None
         except UnicodeEncodeError as error:
             raise Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}") from None
         return parse(response.status_code, response.content, response.headers, *self._secrets)
 
-    def _unconnected(self, error: Exception) -> Transient:
+    def _unconnected(self, error: Exception) -> CallError:
+        refused = refused_body(error, self.endpoint)
+        if refused is not None:
+            return refused
         # The SDK and its transport each wrap the error of aiohttp, which alone says what happened.
         cause: BaseException = error
         while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
@@ -122,6 +127,14 @@ def _client(url: str, key: str, access: Access) -> openai.AsyncOpenAI:
     )
 
 
+class _LimitedStream(LimitedBody, httpx2.AsyncByteStream):
+    pass
+
+
+async def _limit_body(response: httpx2.Response) -> None:
+    response.stream = _LimitedStream(response)
+
+
 def connections(url: str, access: Access) -> httpx2.AsyncClient:
     """The connections to `url`, kept open between calls; raises SetupError for a proxy that can't be used."""
     limits = httpx2.Limits(
@@ -131,6 +144,8 @@ def connections(url: str, access: Access) -> httpx2.AsyncClient:
     return openai.DefaultAioHttpClient(
         limits=limits,
         timeout=access.timeout,
+        headers={"Accept-Encoding": ACCEPTED},
+        event_hooks={"response": [_limit_body]},
         # A redirect would take the prompt to an address that nobody configured.
         follow_redirects=False,
         proxy=via,

@@ -7,7 +7,7 @@ import ssl
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from judge.errors import SetupError, Transient, Unconnected, causes
+from judge.errors import SetupError, TimedOut, Transient, Unconnected, causes
 from judge.models.access import is_private, public_part
 from judge.models.faults import shorten, transport
 from judge.models.redaction import mask
@@ -57,8 +57,10 @@ def no_answer(error: BaseException, url: str, *secrets: str, never_sent: bool = 
     via = proxy(url)
     secrets = (*secrets, *proxy_secrets(url))
     where = public_part(url) + (f" through the proxy {public_part(via)}" if via else "")
+    if not (refused or never_sent) and isinstance(cause, TimeoutError):
+        return TimedOut("transport", shorten(mask(f"{where}: the request timed out", *secrets)), billed=True)
     if not (refused or never_sent):
-        return transport(f"{where}: {type(error).__name__}: {error}", *secrets, billed=True)
+        return transport(f"{where}: {type(error).__name__}: {error}", *secrets)
     detail = shorten(mask(f"{where}: {_words(cause)}", *secrets))
     return Unconnected("transport", detail, lasting=_lasting(cause))
 

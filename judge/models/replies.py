@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from html import unescape
 from typing import Any
 
-from judge.errors import Declined
+from judge.errors import Declined, NoResponse
 from judge.models.faults import Fault, shorten, transport
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_whole
@@ -16,6 +17,11 @@ from judge.records import Completion, Prompt, Usage, is_whole
 REASONING = frozenset({"reasoning", "thinking"})
 #: A count beyond this is a slip of the server, and more than a database's integers hold.
 MOST_TOKENS = 2**53
+#: What an HTML page begins with, and its title.
+_PAGE = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+#: Characters in which the beginning of a page and its title are looked for, and characters of a title shown.
+_PAGE_START, _PAGE_HEAD, _TITLE_SHOWN = 1_000, 64_000, 80
 #: How providers say that a filter ended the answer; what did arrive is not the model's verdict.
 _FILTERED = re.compile(
     r"filter|sensitiv|refus|safety|prohibit|block|spii|recitation|guardrail|moderat|inspection|toxic|policy|unsafe"
@@ -41,8 +47,7 @@ def parse(status: int, body: bytes, headers: Mapping[str, str], *secrets: str) -
     if status >= 300:
         return Fault.of(status, answer or text, headers)
     if not isinstance(answer, dict):
-        begin = shorten(mask(text[:1000])[:80]) or "nothing"
-        raise transport(f"HTTP {status}, but the body is no whole JSON object: {begin!r}", billed=True)
+        raise _no_api_response(status, text)
     unanswered = not (answer.get("choices") or answer.get("output"))
     if answer.get("error") or (unanswered and (answer.get("code") or answer.get("error_code"))):
         return Fault.of(status, answer, headers)
@@ -55,6 +60,16 @@ def _decoded(body: bytes) -> str:
         return body.decode(json.detect_encoding(body), "surrogatepass")
     except UnicodeDecodeError:
         return body.decode(errors="replace")
+
+
+def _no_api_response(status: int, text: str) -> NoResponse:
+    """Return the error for a success whose body is no whole JSON object, with what the body is."""
+    if not _PAGE.search(text[:_PAGE_START]):
+        begin = shorten(mask(text[:1000])[:80]) or "nothing"
+        return transport(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
+    title = _TITLE.search(text[:_PAGE_HEAD])
+    titled = f" titled {shorten(mask(unescape(title[1])))[:_TITLE_SHOWN]!r}" if title else ""
+    return NoResponse("transport", f"HTTP {status}, but an HTML page{titled}", is_page=True)
 
 
 def complete(
@@ -85,6 +100,16 @@ def complete(
         params=params,
         usage=billed,
         request_id=redact(str(request_id), *secrets) if request_id else None,
+        reasoning=_has_reasoning(message) or bool(billed and billed.reasoning_tokens),
+    )
+
+
+def _has_reasoning(message: Mapping[str, Any]) -> bool:
+    """Return whether `message` holds reasoning beside its content, by the names that servers use."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking")) or any(
+        isinstance(part, Mapping) and part.get("type") in REASONING for part in parts
     )
 
 

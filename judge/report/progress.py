@@ -47,6 +47,7 @@ class Bar:
             _Rate(),
             TextColumn("{task.fields[cost]}"),
             TextColumn("{task.fields[failed]}", style="red"),
+            TextColumn("{task.fields[status]}", style="yellow", markup=False),
             TimeRemainingColumn(),
             console=console,
             refresh_per_second=5,
@@ -57,13 +58,17 @@ class Bar:
     def begin(self, asked: int, known: int) -> None:
         """Draws the bar, with what is known already filled in."""
         self._task = self._progress.add_task(
-            "", total=asked, completed=known, known=known, cost="", failed=""
+            "", total=asked, completed=known, known=known, cost="", failed="", status=""
         )
         self._progress.start()
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """Moves the bar on by one."""
-        self._advance("" if usd is None else f"${usd:.4f}", judgment.error is not None)
+        self._advance(f"${usd:.4f}" if usd else "", judgment.error is not None)
+
+    def waiting(self, status: str) -> None:
+        """Shows what is waited for in place of the rate."""
+        self._progress.update(self._task, status=status)
 
     def answered(self, *, failed: bool) -> None:
         """Moves the bar on by one."""
@@ -118,7 +123,14 @@ class Lines:
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         """Says where things stand when ten seconds have passed since the last time."""
-        self._advance("" if usd is None else f", ${usd:.4f} so far", judgment.error is not None)
+        self._advance(f", ${usd:.4f} so far" if usd else "", judgment.error is not None)
+
+    def waiting(self, status: str) -> None:
+        """Says what is waited for when ten seconds have passed since the last line."""
+        now = self._clock()
+        if status and now - self._said >= self._every:
+            self._said = now
+            self._say(status)
 
     def answered(self, *, failed: bool) -> None:
         """Says where things stand when ten seconds have passed since the last time."""

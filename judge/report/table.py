@@ -71,6 +71,12 @@ def outcome(result: Outcome, console: Console, *, saved: bool = True) -> None:
     console.print(Text(f"to look at: {result.folder / 'report.html'}"))
 
 
+def has_grades(result: Outcome) -> bool:
+    """Return whether there is anything to show: a grade, or a dataset without a result."""
+    members = (result.summary["panel"] or {}).get("members", ())
+    return not result.summary["judgments"] or any(each["judged"] for each in (result.summary, *members))
+
+
 def _before(result: Outcome) -> Iterator[str]:
     """What has to be read before the means."""
     summary = result.summary
@@ -111,10 +117,12 @@ def _judged(result: Outcome) -> Iterator[str]:
 
 def _money(cost: Mapping[str, Any]) -> str:
     """What a run cost, and how old the price is that says so."""
-    if cost["usd"] is None:
-        return "; price unknown: --price or --prices gives one" if cost["calls"] else ""
-    price = cost.get("price") or {}
-    return f", ${cost['usd']:.4f}" + (f" at prices of {price['as_of']}" if price.get("as_of") else "")
+    price, amount = cost.get("price"), words.dollars(cost)
+    if amount is None and price is None:
+        return "; price unknown: --price or --prices gives one"
+    if not amount:
+        return "" if amount is not None else "; cost unknown"
+    return f", {amount}" + (f" at prices of {price['as_of']}" if price and price.get("as_of") else "")
 
 
 def _engines(summary: Mapping[str, Any]) -> Table:

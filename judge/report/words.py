@@ -387,6 +387,22 @@ def counted(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
+def dollars(cost: Mapping[str, Any]) -> str | None:
+    """Return what calls cost, such as `$0.0123` or `at least $0.0123`; None where that is unknown.
+
+    `""` where nothing was billed: no server was called, or no call was answered.
+    """
+    usd = cost["usd"]
+    if usd is None:
+        return None if cost["calls"] else ""
+    if not cost["prompt_tokens"] and not cost["completion_tokens"]:
+        return None if cost.get("uncounted") or cost.get("maybe_billed") else ""
+    least = "at least " if cost.get("uncounted") or cost.get("maybe_billed") else ""
+    if 0 < usd < 0.0001 and not least:
+        return "less than $0.0001"
+    return f"{least}${usd:.4f}"
+
+
 def chance(p: float | None) -> str:
     """A p value; the smallest are said to be small rather than 0."""
     return "-" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"

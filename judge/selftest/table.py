@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.report import words
 from judge.report.table import one_line, whole
 from judge.selftest.flow import PROMPTS, SelfTest
 
@@ -106,5 +107,8 @@ def _cost(prompts: list[Row]) -> str:
         sum(cost[key] for cost in costs) for key in ("calls", "prompt_tokens", "completion_tokens")
     )
     usd = [cost["usd"] for cost in costs]
-    price = "price unknown" if None in usd else f"${sum(usd):.4f}"
-    return f"in all {calls:,} calls, {tokens[0]:,} tokens in, {tokens[1]:,} out; {price}"
+    open_calls = {key: sum(cost[key] for cost in costs) for key in ("uncounted", "maybe_billed")}
+    counts = {"calls": calls, "prompt_tokens": tokens[0], "completion_tokens": tokens[1], **open_calls}
+    amount = words.dollars({**counts, "usd": None if None in usd else sum(usd)})
+    price = "; price unknown" if amount is None else f"; {amount}" if amount else ""
+    return f"in all {calls:,} calls, {tokens[0]:,} tokens in, {tokens[1]:,} out{price}"

@@ -86,6 +86,7 @@ def simulate(server: Limited, pairs: int, limits: Limits) -> Story:
                 try:
                     async with desk.seat() as seat:
                         await seat.complete(prompt(str(number)))
+                        seat.confirm()
                 except CallError as fault:
                     lost[fault.kind] += 1
                 except Incomplete as reason:

@@ -15,7 +15,17 @@ from judge.assess.price import Price
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.assess.store import Call
-from judge.errors import AccountRefused, CallError, Conceded, Declined, Incomplete, Transient, Unconnected
+from judge.errors import (
+    AccountRefused,
+    CallError,
+    Conceded,
+    Declined,
+    Incomplete,
+    NoResponse,
+    TimedOut,
+    Transient,
+    Unconnected,
+)
 from judge.records import Completion, Prompt, Usage
 from tests.assess import virtual
 from tests.assess.simulated import prompt
@@ -143,6 +153,77 @@ def test_a_server_that_nobody_ever_reached_is_soon_given_up(
     after, made = virtual.run(asked())
     assert seconds[0] <= after <= seconds[1]
     assert made <= calls
+
+
+class Slow(Scripted):
+    """A model whose calls end with `fault` after so many seconds."""
+
+    def __init__(self, fault: CallError, seconds: float) -> None:
+        super().__init__()
+        self._fault, self._seconds = fault, seconds
+
+    async def complete(self, _: Prompt) -> Completion:
+        await asyncio.sleep(self._seconds)
+        raise self._fault
+
+
+@pytest.mark.parametrize(
+    ("fault", "latency", "most_calls", "most_seconds", "words"),
+    [
+        (TimedOut("transport", "no answer within 60 s"), 60, 24, 65, "accepts requests and does not answer"),
+        (
+            NoResponse("transport", "HTTP 200, but an HTML page titled 'Login'", is_page=True),
+            0.05, 16, 20, "an HTML page titled 'Login'; does this network ask to log in first",
+        ),
+        (NoResponse("transport", "Server disconnected"), 0.05, 16, 20, "disconnected; check --base-url"),
+        (AccountRefused("auth", "who are you"), 0.5, 8, 1, "who are you"),
+    ],
+    ids=["timeout", "page", "disconnect", "account"],
+)  # fmt: skip
+def test_a_server_that_never_answered_costs_few_requests(
+    fault: CallError, latency: float, most_calls: int, most_seconds: float, words: str
+) -> None:
+    async def asked() -> tuple[float, int, str]:
+        here = Desk(Slow(fault, latency), Limits(64, 5, 600, 1), Stop())
+
+        async def work(number: int) -> None:
+            async with here.seat() as seat:
+                try:
+                    await seat.complete(prompt(str(number)))
+                except (CallError, Incomplete) as error:
+                    here.stop.request(error)
+
+        working = [asyncio.create_task(work(number)) for number in range(256)]
+        await here.stop.wait()
+        assert here.gate.in_flight <= 8
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+        return asyncio.get_running_loop().time(), here.allowance.calls, str(here.stop.reason)
+
+    seconds, calls, said = virtual.run(asked())
+    assert words in said
+    assert calls <= most_calls
+    assert seconds <= most_seconds
+
+
+def test_the_status_says_for_how_long_what_is_waited_for() -> None:
+    async def watched() -> list[str]:
+        here = Desk(Slow(DOWN, 100), Limits(4, 5, 600, 1), Stop())
+        here.model.endpoint = "http://127.0.0.1:9/v1"  # type: ignore[misc]
+        async with here.seat() as seat:
+            asking = asyncio.create_task(seat.complete(prompt("tea")))
+            said = []
+            for wait in (3, 37, 80):
+                await asyncio.sleep(wait)
+                said.append(here.wait_status())
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        return said
+
+    said = virtual.run(watched())
+    assert said[:2] == ["", "waiting for the first answer of 127.0.0.1:9, 40 s"]
+    assert said[2]
 
 
 @pytest.mark.parametrize("first", [DOWN, LESS, Declined("too_long", "x"), None])

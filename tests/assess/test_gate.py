@@ -21,8 +21,9 @@ def play(scene: Coroutine[Any, Any, None]) -> None:
 
 
 async def opened(ceiling: int) -> Gate:
-    """A gate whose first scout was answered."""
+    """A gate whose first scout was answered, with a verdict."""
     gate = Gate(ceiling)
+    gate.confirm()
     turn = await gate.enter()
     gate.answered(turn)
     gate.leave(turn)
@@ -50,26 +51,38 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def test_one_scout_leaves_and_its_answer_opens_the_gate() -> None:
+def test_eight_requests_leave_spread_over_a_second_and_a_verdict_lets_more_follow() -> None:
     async def scene() -> None:
         gate = Gate(64)
         turns = [asyncio.create_task(gate.enter()) for _ in range(100)]
-        await asyncio.sleep(2)
-        assert gate.in_flight == 1
+        await asyncio.sleep(60)
+        assert gate.in_flight == 8
+        left = [turn.result().at for turn in turns[:8]]
+        assert left == pytest.approx([number / 8 for number in range(8)], abs=0.02)
         gate.answered(turns[0].result())
         gate.leave(turns[0].result())
         await asyncio.sleep(2)
+        assert gate.in_flight == 8
+        gate.confirm()
+        await asyncio.sleep(4)
         assert gate.in_flight == 64
 
     play(scene())
 
 
-def test_a_slow_first_scout_is_not_waited_for() -> None:
+def test_no_more_than_eight_leave_until_the_first_answer_and_one_at_a_time_after_a_failure() -> None:
     async def scene() -> None:
-        gate = Gate(8)
-        turns = [asyncio.create_task(gate.enter()) for _ in range(8)]
-        await asyncio.wait(turns)
-        assert 3 < now() < 5
+        gate = Gate(64)
+        waiting = [asyncio.create_task(gate.enter()) for _ in range(100)]
+        await asyncio.sleep(10)
+        first = [turn.result() for turn in waiting if turn.done()]
+        for turn in first:
+            gate.failed(turn)
+            gate.leave(turn)
+        await asyncio.sleep(1.1)
+        assert sum(turn.done() for turn in waiting) == 9
+        await asyncio.sleep(3)
+        assert gate.in_flight == 1
 
     play(scene())
 
@@ -141,7 +154,7 @@ def test_nobody_scouts_before_the_moment_that_a_scout_was_told(asked: float, wai
 def test_a_scout_that_asks_nothing_makes_way() -> None:
     async def scene() -> None:
         gate = Gate(8)
-        gate.leave(await gate.enter())
+        gate.leave(await gate.enter(), unused=True)
         await gate.enter()
         assert now() == 0
 
@@ -154,7 +167,7 @@ def test_those_who_wait_leave_in_order_but_for_who_comes_first() -> None:
         scout = await gate.enter()
         waiting = [asyncio.create_task(gate.enter()) for _ in range(2)]
         waiting.append(asyncio.create_task(gate.enter(after=scout)))
-        await asyncio.sleep(0)
+        await asyncio.wait([waiting[2]])
         waiting[0].cancel()
         gate.answered(waiting[2].result())
         await asyncio.wait(waiting)

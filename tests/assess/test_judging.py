@@ -5,8 +5,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import tracemalloc
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
@@ -19,7 +24,7 @@ from judge.assess.watch import Unwatched
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.models.lexical import Lexical
-from judge.records import GRADED, Judgment
+from judge.records import GRADED, Completion, Judgment, Prompt
 from tests.worlds import numbered
 
 POOL = pool(read(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)
@@ -48,10 +53,10 @@ class Counting(Unwatched):
             self.rest.set()
 
 
-async def judged(store: Store, watch: Counting, patience: float = 600, name: str = "lexical") -> Judging:
+async def judged(store: Store, watch: Counting, max_wait: float = 600, name: str = "lexical") -> Judging:
     asked = assessor(name)
     return await judge_pool(
-        POOL, asked, store, Desk(asked.model, Limits(4, 3, patience, 1), Stop()), 1, watch
+        POOL, asked, store, Desk(asked.model, Limits(4, 3, max_wait, 1), Stop()), 1, watch
     )
 
 
@@ -82,7 +87,7 @@ def test_what_another_process_pays_for_keeps_nobody_from_the_rest(tmp_path: Path
 def test_a_process_that_never_comes_to_an_end_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     async def scene(store: Store, other: Store) -> Judging:
         await hold(other)
-        return await judged(store, Counting(), patience=0.5)
+        return await judged(store, Counting(), max_wait=0.5)
 
     with Store(tmp_path / "v.sqlite") as store, Store(tmp_path / "v.sqlite") as other:
         judging = asyncio.run(asyncio.wait_for(scene(store, other), 30))
@@ -90,6 +95,63 @@ def test_a_process_that_never_comes_to_an_end_is_not_waited_for_for_ever(tmp_pat
         judging.stopped
     )
     assert len(judging.judgments) == len(KEYS) - HELD
+
+
+class Replying:
+    """A model that gives the same completion to every prompt, and counts the calls."""
+
+    name, endpoint = "openai:m", ""
+    params: Mapping[str, Any] = MappingProxyType({"max_tokens": 512})
+
+    def __init__(self, text: str, **more: Any) -> None:
+        self.calls = 0
+        self._completion = Completion(text, "m", more.pop("finish_reason", "stop"), self.params, **more)
+
+    async def complete(self, _: Prompt) -> Completion:
+        self.calls += 1
+        await asyncio.sleep(0.001)
+        return self._completion
+
+    async def aclose(self) -> None:
+        pass
+
+
+MANY = pool(read(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
+
+
+@pytest.mark.parametrize(
+    ("model", "most_calls", "words"),
+    [
+        (
+            Replying("helpful, \x1b[1m sk-canary-5b1d9f"),
+            80,
+            r"'helpful, \x1b[1m ***'; use another",
+        ),
+        (Replying('{"reason": "it', finish_reason="length"), 80, "raise --max-tokens (now 512)"),
+        (Replying("yes"), 80, "instead of a grade: add --scale binary"),
+        (Replying("", reasoning=True), 24, "5 pairs in a row have no grade by openai:m"),
+        (Replying("<think>let me", finish_reason="length"), 24, "add --thinking, which raises --max-tokens"),
+    ],
+    ids=["prose", "cut", "yes", "reasoning", "thinking"],
+)
+def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
+    model: Replying, most_calls: int, words: str, tmp_path: Path
+) -> None:
+    asked = Assessor(model, load(default_directory(), GRADED), GRADED)
+    desk = Desk(model, Limits(64, 3, 600, 1), Stop())
+    with Store(tmp_path / "v.sqlite") as store:
+        judging = asyncio.run(judge_pool(MANY, asked, store, desk, 1, Unwatched()))
+    assert words in str(judging.stopped)
+    assert model.calls == judging.calls_made <= most_calls
+
+
+def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
+    model = Replying('{"reason": "it', finish_reason="length")
+    asked = Assessor(model, load(default_directory(), GRADED), GRADED)
+    desk = Desk(model, Limits(4, 3, 600, 1), Stop())
+    with Store(tmp_path / "v.sqlite") as store:
+        judging = asyncio.run(judge_pool(POOL, asked, store, desk, 1, Unwatched()))
+    assert all("raise --max-tokens (now 512)" in each.detail for each in judging.judgments)
 
 
 def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -> None:

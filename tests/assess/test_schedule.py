@@ -11,7 +11,7 @@ from judge.assess.schedule import LONGEST_WAIT, Limits, Reserve, retrying
 from judge.assess.stop import Stop, Stopped
 from judge.errors import CallError, Declined, Interrupted, Transient
 
-LIMITS = Limits(concurrency=4, attempts=3, patience=10, grace=1)
+LIMITS = Limits(concurrency=4, attempts=3, max_wait=10, grace=1)
 
 
 def slept(

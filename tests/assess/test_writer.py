@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -46,6 +48,37 @@ def test_a_writer_that_breaks_down_leaves_nobody_waiting(writer: Writer) -> None
     outcomes = asyncio.run(scene())
     assert isinstance(outcomes[-1], StoreError)
     assert any("its writer broke down" in str(outcome) for outcome in outcomes)
+
+
+def test_a_file_that_another_process_keeps_locked_is_waited_for_once(tmp_path: Path) -> None:
+    path, begun = tmp_path / "v.sqlite", []
+    locking = (
+        "import sqlite3, sys; held = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "held.execute('BEGIN EXCLUSIVE'); print('held', flush=True); sys.stdin.read()"
+    )
+    with closing(file.open_store(path, 1)):
+        other = subprocess.Popen(
+            [sys.executable, "-c", locking, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        connection = file.connect(path, 0.2)
+        connection.set_trace_callback(lambda words: begun.append(words) if "BEGIN" in words else None)
+
+        async def scene(writer: Writer) -> list[object]:
+            tasks = [asyncio.create_task(writer.submit(claims)) for _ in range(20)]
+            writer.post(claims)
+            first = await asyncio.gather(*tasks, return_exceptions=True)
+            later = await asyncio.gather(*(writer.submit(count) for _ in range(20)), return_exceptions=True)
+            return [*first, *later]
+
+        with closing(Writer(path, connection)) as writer:
+            outcomes = asyncio.run(scene(writer))
+            writer.post(claims)
+        other.communicate("")
+    assert len(outcomes) == 40
+    assert all("another program keeps it locked: end that program" in str(each) for each in outcomes)
+    assert len(begun) == 1
 
 
 def test_a_write_that_nobody_waits_for_is_committed_in_its_turn(writer: Writer) -> None:

@@ -145,6 +145,9 @@ class Stopwatch:
     def judged(self, judgment: Judgment, usd: float | None) -> None:
         pass
 
+    def waiting(self, status: str) -> None:
+        pass
+
     def finished(self, repeat: Round) -> None:
         pass
 

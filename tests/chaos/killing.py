@@ -96,6 +96,9 @@ class Acknowledged:
         if judgment.grade is not None:
             os.write(self._descriptor, f"{judgment.reason}\n".encode())
 
+    def waiting(self, status: str) -> None:
+        pass
+
     def finished(self, repeat: Round) -> None:
         pass
 

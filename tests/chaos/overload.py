@@ -152,7 +152,7 @@ def refused(name: str, wire: str, folder: Path) -> list[Figure]:
         seconds, requests = time.monotonic() - began, len(server.asked)
     advised = done.returncode == 3 and "check" in done.stderr
     return [
-        Figure(f"{wire} {name}: requests", requests, "<= 64, the calls in flight", requests <= 64),
+        Figure(f"{wire} {name}: requests", requests, "<= 8, the calls in flight", requests <= 8),
         Figure(f"{wire} {name}: seconds", round(seconds, 1), "< 5, start included", seconds < 5),
         Figure(f"{wire} {name}: says what to do", advised, "True", advised),
     ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from aiohttp import web
 
-from tests.collect.asking import KEYS, answered, answers, collected, write_queries
+from tests.collect.asking import KEYS, answered, answers, collected, three, write_queries
 from tests.loopback.engines import EngineServer, Page
 
 #: Errors as each engine words them: status, body, and the kind they are.
@@ -69,7 +72,7 @@ def test_errors_are_told_apart_by_what_each_engine_says(
     write_queries(tmp_path, "tea", "coffee")
     text = body if isinstance(body, str) else json.dumps(body)
     with EngineServer(lambda _: Page(status=status, body=text)) as server:
-        found = collected(tmp_path, server, engine, attempts=1, patience=0)
+        found = collected(tmp_path, server, engine, attempts=1, max_wait=0)
     assert answered(found) == {engine: 0}
     assert answers(tmp_path, engine)[0]["error"].startswith(f"{kind}: "), answers(tmp_path, engine)[0]
 
@@ -108,8 +111,28 @@ def test_an_engine_that_turns_everybody_away_has_one_hint(
 ) -> None:
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=status, body=f"{status}: no")) as server:
-        collected(tmp_path, server, "searxng", "exa", patience=0)
+        collected(tmp_path, server, "searxng", "exa", max_wait=0)
     [own], [other] = answers(tmp_path, "searxng"), answers(tmp_path, "exa")
     assert own["error"].startswith(f"{said} (its settings.yml must have json")
     assert own["error"].count("(") == 1
     assert other["error"] == said + common
+
+
+def test_a_request_that_breaks_on_a_kept_connection_is_counted_each_time(tmp_path: Path) -> None:
+    class Breaking(EngineServer):
+        """Answers the first request of each connection and breaks the connection at the second."""
+
+        seen: ClassVar[Counter[object]] = Counter()
+
+        async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+            self.seen[request.transport] += 1
+            if self.seen[request.transport] > 1 and request.transport is not None:
+                request.transport.abort()
+                return web.Response()
+            return await super()._serve(request)
+
+    write_queries(tmp_path, *(f"query {number}" for number in range(6)))
+    with Breaking(three) as server:
+        found = collected(tmp_path, server, "searxng", attempts=9, rate=20.0)
+        assert found.calls_made == server.seen.total() > 6
+    assert answered(found) == {"searxng": 6}

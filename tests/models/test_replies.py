@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.errors import CallError, Declined, Transient
+from judge.errors import CallError, Declined, NoResponse, Transient
 from judge.models.faults import Fault, classify
 from judge.models.replies import complete, flatten, parse, read_usage
 from judge.records import Usage
@@ -61,12 +61,18 @@ def test_any_bytes_are_an_answer_or_a_failed_call(body: bytes) -> None:
         assert isinstance(parse(200, body, {}), dict | Fault)
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"<html>502</html>", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"]
-)
+@pytest.mark.parametrize("body", [b"", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
 def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> None:
     with pytest.raises(Transient, match="no whole JSON object"):
         parse(200, body, {})
+
+
+def test_an_html_page_is_named_by_its_title_which_shows_no_key() -> None:
+    page = b"<!DOCTYPE html><html><head><title>Log in &amp; sk-canary-5b1d9f</title></head></html>"
+    with pytest.raises(NoResponse, match=r"HTTP 200, but an HTML page titled 'Log in & \*\*\*'$") as caught:
+        parse(200, page, {})
+    assert caught.value.is_page
+    assert caught.value.billed
 
 
 @pytest.mark.parametrize("adapter", ["openai", "dashscope"])

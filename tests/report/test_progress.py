@@ -15,3 +15,12 @@ def test_what_failed_is_not_counted_as_done() -> None:
     lines.answered(failed=True)
     lines.answered(failed=False)
     assert log.getvalue().splitlines()[1].startswith("2 of 4 collected, 1 failed, ")
+
+
+def test_a_log_says_every_ten_seconds_what_is_waited_for() -> None:
+    log, seconds = io.StringIO(), count(step=4)
+    lines = Lines(log, clock=lambda: float(next(seconds)))
+    lines.begin(4, 0)
+    for status in ("", "waiting, 8 s", "waiting, 12 s", "waiting, 16 s", ""):
+        lines.waiting(status)
+    assert log.getvalue().splitlines()[1:] == ["waiting, 12 s"]

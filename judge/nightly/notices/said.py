@@ -13,7 +13,7 @@ from typing import Any
 
 from judge.report.charts.texts import fixed
 from judge.report.page.legible import END, ISOLATE, isolated, short
-from judge.report.words import counted
+from judge.report.words import counted, dollars
 
 Row = Mapping[str, Any]
 
@@ -163,12 +163,13 @@ def _failures(failures: Mapping[str, int]) -> str:
 
 def _paid(paid: Row) -> str:
     """What the night itself paid: verdicts of nights before cost nothing again."""
-    money = "price unknown" if paid["usd"] is None else f"${paid['usd']:.4f}"
     calls, lost = counted(paid["calls"], "call"), paid.get("lost", 0)
     if lost:
         started = f"{lost:,} of them were under way when a start was killed and may not have been sent"
         calls = f"{paid['calls'] - lost:,} to {calls} ({started})"
-    return f"this night paid for {calls}, canaries included: {money}"
+    amount = dollars(paid)
+    money = ": price unknown" if amount is None else f": {amount}" if amount else ""
+    return f"this night paid for {calls}, canaries included{money}"
 
 
 def _sentence(text: str) -> str:

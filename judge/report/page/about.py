@@ -104,12 +104,13 @@ def _cost(cost: Row) -> Said:
         f"{cost['calls']:,} 次调用，输入 {cost['prompt_tokens']:,} 个 token"
         f"（缓存 {cost['cached_tokens']:,}），输出 {cost['completion_tokens']:,} 个"
     )
-    money = "" if cost["usd"] is None else f"{cost['usd']:.4f}"
-    said = (
-        Said(f"{en}, ${money}", f"{zh}，{money} 美元")
-        if money
-        else Said(f"{en}; price unknown", f"{zh}；价格未知")
-    )
+    amount = words.dollars(cost)
+    if amount is None:
+        said = Said(f"{en}; price unknown", f"{zh}；价格未知")
+    else:
+        least = amount.removeprefix("at least ")
+        zh_amount = f"，{'至少 ' if least != amount else ''}{least.removeprefix('$')} 美元" if amount else ""
+        said = Said(f"{en}, {amount}" if amount else en, f"{zh}{zh_amount}")
     for key, more_en, more_zh in _OPEN:
         if cost.get(key):
             said = Said(f"{said.en}; {cost[key]:,} {more_en}", f"{said.zh}；{cost[key]:,} {more_zh}")
