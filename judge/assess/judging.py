@@ -15,7 +15,8 @@ from judge.assess.stop import Stopped
 from judge.assess.store import ANSWERED, Call, Store
 from judge.assess.watch import Rounds, Watch
 from judge.errors import UNREADABLE, AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
-from judge.models.redaction import mask, shorten
+from judge.models.faults import shorten
+from judge.models.redaction import mask
 from judge.records import Judgment, Pool
 
 #: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
