@@ -87,6 +87,7 @@ class Room:
                 return held.reply
             completion = await held.seat.complete(prompt)
             accept(completion)
+            held.seat.confirm()
             await held.save(Source(self.desk.model.name, REPLY, 1), _kept(completion))
             return completion.text
 
