@@ -37,6 +37,7 @@ PIECES = [
         "</script ",
         "<svg ",
         "<",
+        "<svg></svg ",
         "===",
         "--- ",
         "\x1b[",
@@ -53,7 +54,6 @@ PIECES = [
         "</script",
         "<style>x",
         "</b ",
-        "<svg></svg ",
     ),
     *(
         "<template><p>",
@@ -215,7 +215,7 @@ PIECES = [
     ),
     *("%", "&#115;", "\\u0073", "\\", "a", "aaaaaaaa", "c2stYW", "736b2d"),
 ]
-QUICK = PIECES[:13]
+QUICK = PIECES[:14]
 TRIGGERS = [trigger for trick in _TRICKS.values() for trigger in trick.triggers]
 
 

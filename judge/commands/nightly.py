@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from judge.commands import options
+from judge.commands.streams import print_command
 from judge.commands.terminal import print_json, watch
+from judge.dataset.clean import visible
 from judge.nightly.rules import FOLDER
 
 Toml = Annotated[
@@ -54,7 +57,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
         today = date.today().isoformat()
         told = flow.nightly(toml, today if day is None else day, watch(), watch(CANARIES))
     for line in told.lines:
-        typer.echo(line)
+        print_command(line)
     sys.exit(told.record["exit"])
 
 
@@ -65,7 +68,8 @@ def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
 
     folder = folder or flow.nights_of(run)
     said = flow.set_baseline(run, folder)
-    typer.echo(f"baseline of {folder}: {run} ({said['queries']:,} queries, {said['assessor']})")
+    about = visible(f"{run} ({said['queries']:,} queries, {said['assessor']})")
+    typer.echo(f"baseline of {folder}: {about}")
     if not said["canaries"]:
         typer.echo(
             "it has no canaries, so a judge that drifts is known by its name alone; better set a night"
@@ -81,4 +85,8 @@ def show(folder: Nights = Path(FOLDER), json: options.Json = False) -> None:
     if json:
         print_json(said)
     else:
-        typer.echo(f"{said['name']} ({said['queries']:,} queries, {said['assessor']}), kept as {said['id']}")
+        typer.echo(visible(f"{_described(said)}, kept as {said['id']}"))
+
+
+def _described(said: Mapping[str, Any]) -> str:
+    return f"{said['name']} ({said['queries']:,} queries, {said['assessor']})"

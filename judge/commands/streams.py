@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+_HASHES = re.compile(r"##(?=\w{0,20}\[)")
+# Colours may stand before it, which a runner takes out.
+_COLONS = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
 
 
 def guard() -> None:
@@ -55,6 +61,44 @@ class _Outlet(io.RawIOBase):
         return self._raw.isatty()
 
 
+class _Printed(io.TextIOWrapper):
+    """A stream in which a runner of a build takes no printed text for a command.
+
+    GitHub Actions obeys `::` at the beginning of a line and `##[` anywhere in it, Azure Pipelines `##vso[`,
+    TeamCity `##teamcity[`: a run from another person may hold such names.
+    """
+
+    _is_blank = True
+
+    def write(self, text: str, /) -> int:
+        """Write `text` with a space inside each such mark; return the length of `text`."""
+        quiet = _HASHES.sub("# #", text)
+        if "::" in quiet:
+            lines = quiet.split("\n")
+            begins = [self._is_blank, *[True] * (len(lines) - 1)]
+            quiet = "\n".join(
+                _COLONS.sub(r"\1: ", line) if begin else line
+                for line, begin in zip(lines, begins, strict=True)
+            )
+        last = text.rpartition("\n")
+        self._is_blank = not last[2].strip() and (bool(last[1]) or self._is_blank)
+        super().write(quiet)
+        return len(text)
+
+    def write_command(self, line: str) -> None:
+        """Write a line that may be a command of ours."""
+        super().write(f"{line}\n")
+        self._is_blank = True
+
+
+def print_command(line: str) -> None:
+    """Print a line that a runner may take for a command; the line's writer has made names in it harmless."""
+    if isinstance(sys.stdout, _Printed):
+        sys.stdout.write_command(line)
+    else:
+        sys.stdout.write(f"{line}\n")
+
+
 def _guarded(stream: TextIO | None, name: str | None) -> TextIO:
     if stream is None:  # closed before judge began
         return Path(os.devnull).open("w", encoding="utf-8")
@@ -65,7 +109,7 @@ def _guarded(stream: TextIO | None, name: str | None) -> TextIO:
     loose = stream.errors not in ("strict", "surrogateescape")
     buffer: Any = stream.buffer
     raw = getattr(buffer, "raw", buffer)  # python -u has no buffer between
-    return io.TextIOWrapper(
+    return _Printed(
         io.BufferedWriter(_Outlet(raw, name)),
         encoding=stream.encoding,
         errors=stream.errors if loose else "backslashreplace",

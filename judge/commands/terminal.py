@@ -28,18 +28,19 @@ def watch(words: Words | None = None) -> Watch:
 
 def console(*, stderr: bool = False) -> Console:
     """Where words go: a terminal as it is, a pipe without folding."""
-    from rich.console import Console
+    from judge.commands.screen import Screen
 
-    screen = Console(stderr=stderr, highlight=False)
+    screen = Screen(stderr=stderr, highlight=False)
     # A pipe has no width; a table that is folded at 80 columns can't be read or searched.
-    return screen if screen.is_terminal else Console(stderr=stderr, highlight=False, width=1000)
+    return screen if screen.is_terminal else Screen(stderr=stderr, highlight=False, width=1000)
 
 
 def print_json(value: Mapping[str, Any]) -> None:
     """Prints `value` as indented JSON."""
     from judge.report.rundir import dump
 
-    typer.echo(dump(value, indent=2))
+    # The same text to a reader of JSON, and no command to the runner of a build.
+    typer.echo(dump(value, indent=2).replace("##", "#\\u0023"))
 
 
 def text(value: Path | None) -> str | None:

@@ -88,7 +88,7 @@ def snippet(
 def query(text: str, *, max_chars: int = LONGEST_QUERY) -> str:
     """A query as prompts show it, on one line. Markup stays: people do ask about `<b>`."""
     shown, _ = _tidy(text, set())
-    return shown.replace("\n", " ")[:max_chars].strip()
+    return " ".join(shown.split())[:max_chars].strip()
 
 
 def is_cut(text: str) -> bool:

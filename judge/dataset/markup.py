@@ -53,7 +53,8 @@ def visible_text(source: str) -> str:
         return html.unescape(kept)
     broken = _BLOCK.sub(r"\n\g<0>", kept)
     if tags > _MOST_TAGS or len(kept) > _LONGEST:
-        return html.unescape(_TAG.sub("", broken))
+        end = broken.rfind(">") + 1  # behind it each bracket would look for its own in vain, to the end
+        return html.unescape(_TAG.sub("", broken[:end]) + broken[end:])
     root = LexborHTMLParser(broken).root
     return "" if root is None else root.text()
 

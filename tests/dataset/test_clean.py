@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judge.dataset import clean
@@ -306,6 +306,7 @@ def test_the_terminal_is_never_obeyed() -> None:
     | st.text("<＜﹤|｜>＞﹥[［]］/／INSTＩＮsthinkｔ_ﬆ\u200b\u0338", max_size=60)
     | st.from_regex(r"(<[|/a-z]{0,6}>?|&[a-z#0-9]{1,6};?|\[/?INST\]|\u200d|👩| |x){0,40}")
 )
+@example("0\x85\x850")
 def test_cleaning_never_fails_and_leaves_nothing_hidden(text: str) -> None:
     shown = cleaned(text)
     assert not FORBIDDEN.search(shown.text)
