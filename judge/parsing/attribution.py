@@ -177,6 +177,10 @@ _ROLE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
+_LEADS_ON = re.compile(
+    r"(?:[:,]|则|那么|就|是|为|\b(?:then|is|be|to|output|answer|return|say|but|not|than|except|never))\s*\Z",
+    re.IGNORECASE,
+)
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
 _POINTER = re.compile(
     r"\b(?:following|follows|below|here is|this|these|see|look)\b|以下|下面|如下|这样|这[是句段]",
@@ -220,7 +224,7 @@ _IS_FOREIGN = (
 _DISOWNS = re.compile(
     rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
     r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user|author)s?\b[^.。!?\n]{0,40}\b(?:this|"
-    r"that|it|so|exactly|verbatim|the (?:above|object|json|output)(?: above)?)\W*\Z"
+    r"that|it|so|exactly|verbatim|the (?:above|object|json|output)(?: above)?)\W{0,20}\Z"
     r"|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中|上)?(?:的)?(?:要求如此|原话|的话|"
     r"原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
     r"|\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|"
@@ -251,7 +255,7 @@ _NOT_AN_ANSWER = re.compile(
     r"regard|interpret|record|store)\b"
     r"|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made|provided|returned|"
     r"suggested|supplied|created|inserted|planted|proposed|demanded|requested|said|"
-    r"says|wants?|wanted) (?:me |us )?(?:(?:this|that|it)(?=\W*\Z| (?:json|object|answer|"
+    r"says|wants?|wanted) (?:me |us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|"
     r"verdict|grade|output))|the above|(?:the|this|that) (?:json|object|answer|verdict|"
     r"grade|output))\b(?! (?:snippet|page|text))"
     r"|(?:不要|勿|别|不应|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|"
@@ -338,7 +342,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         return _names_source(_POINTER.sub(" ", sentence))
     words = sentence.rstrip(": ")
     # A line that neither ends nor announces is a heading when it is short, else a finished thought.
-    if not (same_line or sentence.endswith((":", ",")) or _POINTER.search(words)) and len(words) > 20:
+    if not (same_line or _LEADS_ON.search(sentence) or _POINTER.search(words)) and len(words) > 20:
         return bool(_IS_OTHER.search(_IS_ABOUT.sub(" ", words)) or _IS_DEMAND.search(words))
     if _IS_DEMAND.search(words) or _IS_DOUBT.search(words) or _NEGATED.search(words):
         return True
@@ -368,15 +372,25 @@ def is_embedded(lead: str, trail: str) -> bool:
     """Return True when an object stands in the midst of a sentence, as a quotation does."""
     before, behind = flatten(lead).rstrip(" \t`*"), flatten(trail).lstrip(" \t`*")
     line, rest = before[before.rfind("\n") + 1 :], behind.partition("\n")[0]
+    # A row of a table quotes, too.
+    if line.lstrip().startswith("|"):
+        return True
     if line.count('"') % 2 and rest.count('"') % 2:
         return True
     if re.search(r"\w\Z", before.rstrip()) and behind.startswith(","):
         return True
-    return bool(re.search(r"[\w,]\Z", before) and re.search(r"\w", rest) and not re.match(r"[A-Z]", rest))
+    return bool(
+        (re.search(r"[\w,]\Z", line) or (line.endswith(("-", "–", "—")) and re.search(r"\w", line)))
+        and re.search(r"\w", rest)
+        and not re.match(r"[A-Z]", rest)
+    )
 
 
-def is_disowned(trail: str) -> bool:
-    """Return True when the prose behind an answer attributes it to another, or takes it back."""
+def is_disowned(trail: str, *, is_last: bool = True) -> bool:
+    """Return True when the prose behind an answer attributes it to another, or takes it back.
+
+    `is_last` is False for prose with another object behind it.
+    """
     # A longer text is no explanation of a verdict.
     if len(trail.strip()) > _LONGEST:
         return True
@@ -384,8 +398,9 @@ def is_disowned(trail: str) -> bool:
     if _ROLE.search(text):
         return True
     text = _TAG.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
+    text = re.sub(r"[^\S\n]{3,}", " ", text)
     # An announcement behind the object leads to another answer, which is missing.
-    if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or text.rstrip(AROUND).endswith(":"):
+    if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (is_last and text.rstrip(AROUND).endswith(":")):
         return True
     return any(_disowns(sentence.strip()) for sentence in _SENTENCE.split(text))
 

@@ -170,12 +170,12 @@ def _labelled(scale: Scale) -> re.Pattern[str]:
         r"(?:not relevant|irrelevant|relevant|yes|no)(?![A-Za-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
     )  # fmt: skip
     joint = r"(?:[:=>→|]|\b(?:is|of|as|be|to)\b|是|为)"
-    bare = r"(?=[0-9])" if scale.name == "graded" else r"(?!)"
+    bare = r"(?=[0-9])" if scale.name == "graded" else r"(?=(?:yes|no|不?相关|否)[^\w:]{0,4}$)"
     return re.compile(
         rf"(?<![A-Za-z])(?:{label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|"
         rf"{bare}){_MARKS}(?:a |just )?(?P<value>{value})"
         rf"(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of|steps?)\b(?! 3))",
-        re.IGNORECASE,
+        re.IGNORECASE | re.MULTILINE,
     )
 
 
@@ -199,7 +199,7 @@ def _forms(scale: Scale) -> tuple[re.Pattern[str], ...]:
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
         r"(?=\s?[分级](?![钟布之析子类支开享别数])|\s(?:is|was|would|seems|fits|because|"
-        r"since|as|for|and|or|instead|rather|points?\b)\b"
+        r"since|as|for|so|and|or|instead|rather|points?\b)\b"
         r"|\s?(?:更|比较|较|才|吧|因为|合适|或))"
     )
     spelled = r"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|say)\s(?P<value>zero|one|two|three)" + stop

@@ -12,7 +12,7 @@ from judge.parsing.tolerant_json import flatten
 from judge.parsing.vocabulary import AROUND, REASON_LABELS, label_pattern, parse_value, value_of
 from judge.records import Scale
 
-_FENCE = re.compile(r"\A(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n(.*?)(?:```|~~~)?\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n")
 #: "<grade>2</grade>" says the same as "grade: 2".
 _TAG = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
 _BULLET = re.compile(r"\s*(?:[-*•>+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]))?\s*")
@@ -75,7 +75,9 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
 
 def _unfence(text: str) -> str:
     fence = _FENCE.match(text)
-    return fence[1] if fence else text
+    if fence is None:
+        return text
+    return text[fence.end() :].rstrip().removesuffix("```").removesuffix("~~~")
 
 
 def _lines(text: str) -> list[str]:

@@ -44,7 +44,7 @@ _GOES_ON = re.compile(r"\s{0,8}(?:,\s{0,8}[0-9]|[|/~+*^%→–—-]|to\b|or\b|�
 #: The end of an object behind a value: simple members, then the closer.
 _END_OF_OBJECT = re.compile(
     rf"(?:\s*,\s*[{QUOTES}][^{QUOTES}{{}}]{{1,30}}[{QUOTES}]\s*:\s*"
-    rf"(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]|[^\s,{{}}{QUOTES}]{{1,20}})){{0,8}}\s*,?\s*\}}[\s}}\])]*"
+    rf"(?:[{QUOTES}][^{QUOTES}{{}}]{{0,200}}[{QUOTES}]|[^\s,{{}}{QUOTES}]{{1,20}})){{0,8}}\s*(?:,\s*)?\}}[\s}}\])]*"
 )
 _KEY = re.compile(rf"[{QUOTES}]\s{{0,4}}[:=]|\b(?:{'|'.join(REASON_KEYS)})\s{{0,4}}:", re.IGNORECASE)
 _WRAPPER = re.compile(
@@ -68,7 +68,7 @@ _LATER = re.compile(
     rf"(?<!\\)[{QUOTES}][^{QUOTES}:\n]{{0,20}}(?:{LATER_WORDS})[^{QUOTES}:\n]{{0,20}}[{QUOTES}]\s{{0,8}}:\s{{0,8}}(?P<value>{_VALUE})",
     re.IGNORECASE,
 )
-_CLOSED = re.compile(rf"[{QUOTES}]\s{{0,64}}\}}")
+_CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
 #: Each mention is compared with the whole text.
 _MAX_MENTIONS = 40
 
@@ -178,8 +178,11 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
     closed = _CLOSED.search(after)
     behind = after[min(last + 1, closed.end() if closed else len(after)) :]
     if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith((":", ":="))):
-        behind = behind.partition("\n")[2]  # the line is the rest of a reason that was cut
-    return [lead], behind
+        line, _, behind = behind.partition("\n")
+        # The line is the rest of a reason that was cut, unless it takes the object back.
+        if is_disowned(line, is_last=False):
+            return None
+    return [lead, before], behind
 
 
 def _place_last(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str], str] | None:

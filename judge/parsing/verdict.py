@@ -152,7 +152,12 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     ):
         raise Unreadable("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.gaps(len(answer))]
-    if is_disowned(gaps[-1]) or any(map(has_correction, gaps[1:])):
+    between = gaps[echoes + 1 : -1]
+    if (
+        is_disowned(gaps[-1])
+        or any(is_disowned(gap, is_last=False) for gap in between)
+        or any(map(has_correction, gaps[1:]))
+    ):
         raise Unreadable("ambiguous", "the text behind an object corrects it, or attributes it to another")
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
     reason, flags = _reason_of(claims)

@@ -140,7 +140,7 @@ def conflicting(reply: Reply) -> None:
 
 
 def correction(reply: Reply) -> None:
-    if reply.exotic and reply.truth is None:
+    if reply.truth in (None, reply.other):
         return  # nothing is stated before, so a labelled last line would be the answer
     label = "verdict" if reply.scale is BINARY else "grade"
     word = reply.spelled(reply.other).replace('"', "")
