@@ -10,7 +10,6 @@ from typing import Any
 from judge import pipeline, setup
 from judge.dataset import trec
 from judge.dataset.labels import match, read_labels, to_label
-from judge.errors import InputError
 from judge.measure.calibrate import plan as draw
 from judge.measure.calibrate import reserve
 from judge.records import ScaleName
@@ -28,12 +27,7 @@ def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
     InputError when a path is no finished run, or the runs can't be compared.
     """
     if len(paths) == 1:
-        held = RunFolder(paths[0]).read("summary.json")
-        if "comparisons" not in held:
-            raise InputError(
-                f"{paths[0]}: holds no comparisons yet; score it again: judge score {paths[0]} --save"
-            )
-        return held
+        return _summary(RunFolder(paths[0]))
     with reading_run(paths[0]):
         side_by_side = together(reload.load_all(paths))
         found = pipeline.measure(Path(), side_by_side.held, side_by_side.pairs).summary
@@ -42,6 +36,15 @@ def compare_runs(paths: Sequence[Path]) -> Mapping[str, Any]:
         **found,
         "remarks": [*side_by_side.notes, *side_by_side.terms],
     }
+
+
+def _summary(folder: RunFolder) -> Mapping[str, Any]:
+    """Return the run's summary; that of an earlier version of judge is made anew from the judgments."""
+    summary = folder.read("summary.json")
+    if "deciding_queries" in summary:
+        return summary
+    with reading_run(folder.path):
+        return pipeline.measure(folder.path, reload.load(folder)).summary
 
 
 def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
@@ -83,7 +86,7 @@ def report(path: Path) -> Path:
 def _rewrite_report(folder: RunFolder) -> Path:
     with reading_run(folder.path):
         return files.write_report(
-            folder, folder.read("summary.json"), lambda: results.entries(folder.path / "results.json")
+            folder, _summary(folder), lambda: results.entries(folder.path / "results.json")
         )
 
 
