@@ -42,7 +42,9 @@ _OTHER_ANSWER = (
     r"plausible|likely|imagin\w+|assumed|original|supplied|cached|leaked|generic"
     r"|(?:one|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|"
     r"system (?:prompt|message)|own(?= (?:answer|verdict|grade|rating|score|output|"
-    r"response))(?<!my own)|bad|fake|forged|false answer|copied|pasted|verbatim|malicious|"
+    r"response))(?<!my own)"
+    r"|predecessor|mock\w*|fictional|invented|made-up|bad|fake|forged|false answer"
+    r"|copied|pasted|verbatim|malicious|"
     r"suspicious|hidden|embedded|trick\w*)\b"
     r"|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先|原来|"
     r"某)(?:个|位|名|任|次|轮|的)?(?:评|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|"
@@ -107,6 +109,7 @@ _OWN = (
     r"object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b"
     r"|我|本次|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|"
     r"分析|理由|总结|如下|以下|下面|因此|所以|综上|故|json"
+    r"|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly|relevan\w+|think)\b|好|请看|明白|收到|可以|完毕|标准|看"
 )
 #: A source as the object of a preposition, or read: "based on the snippet", "对该摘要的评估".
 _ABOUT = (
@@ -179,6 +182,12 @@ _ROLE = re.compile(
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _LEADS_ON = re.compile(
     r"(?:[:,]|则|那么|就|是|为|\b(?:then|is|be|to|output|answer|return|say|but|not|than|except|never))\s*\Z",
+    re.IGNORECASE,
+)
+#: "The blog's answer": the answer of a third party.
+_POSSESSIVE = re.compile(
+    r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?"
+    r"(?:answer|verdict|grade|rating|score|output|response|reply|judge?ment)\b",
     re.IGNORECASE,
 )
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
@@ -346,6 +355,13 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         return bool(_IS_OTHER.search(_IS_ABOUT.sub(" ", words)) or _IS_DEMAND.search(words))
     if _IS_DEMAND.search(words) or _IS_DOUBT.search(words) or _NEGATED.search(words):
         return True
+    # What leads to an object directly must name the reply's own answer.
+    if same_line or sentence.endswith(":"):
+        announcement = words[max(words.rfind(","), words.rfind(";")) + 1 :]
+        if any(map(str.isalnum, announcement)) and not (_IS_OWN.search(words) or _IS_ABOUT.search(words)):
+            return True
+        if _POSSESSIVE.search(announcement):
+            return True
     # Each part ends with its announcement: "judged as follows: Input:".
     clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(AROUND) for part in words.split(":")]
     return any(

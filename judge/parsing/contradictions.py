@@ -60,7 +60,7 @@ _CORRECTION = re.compile(
     r"\b(?:is|was|are)(?: not|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?"
     r"(?:wrong|incorrect|mistakes?|errors?|not right|right|correct|invalid|void|off|inaccurate)\b"
     r"|更正|修正|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改|调整|改|更新)[为成到]|"
-    r"改(?:给|判|评)|降为|升为"
+    r"改(?:给|判|评)|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)"
     r"|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)|不对[,。!，]|(?:说|给|搞|弄|判|评)错"
     r"|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|"
     r"错误|错了|不准|不正确|不当|偏高|偏低)"
@@ -77,7 +77,7 @@ _RELEVANCE = re.compile(
     r"|部分|有些|略|稍|是否|弱|多少|可能)?"
     r"(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|"
     r"relevant)\b|不(?:直接|太|怎么)?相关|不相關|无关|無關|相关|相關)"
-    rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。:)}}]|$)"
+    rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}]|$)"
     r"|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need|request))(?![性度])",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -102,7 +102,8 @@ def _thinking_end(text: str, objects: Scan) -> int:
         _JSON_FIRST.match(text) or _marks(QUOTED_KEY, text, objects, min(end, last.start()))
     ):
         raise Unreadable("malformed", "a closing mark of thinking follows an object")
-    if in_block and _ANY_QUOTED_KEY.search(flatten(text[: openers[0].start()])):
+    head = flatten(text[: openers[0].start()]) if in_block else ""
+    if _ANY_QUOTED_KEY.search(head) or (head and _JSON_FIRST.match(head)):
         raise Unreadable("malformed", "thinking stands inside a damaged object")
     broken = flatten(thought[end:])
     if broken.count("{") > broken.count("}") and not _still_open(openers, closers, end):

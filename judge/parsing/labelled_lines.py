@@ -119,7 +119,7 @@ def _comment(line: str, scale: Scale) -> str:
 def _sentence(scale: Scale) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, or in front of a label within one."""
     return re.compile(
-        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=,)\s{{0,2}}(?=(?:{label_pattern(scale)})\s?[:=])", re.IGNORECASE
+        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{label_pattern(scale)})\s?[:=])", re.IGNORECASE
     )
 
 
@@ -127,7 +127,7 @@ def _sentence(scale: Scale) -> re.Pattern[str]:
 def _label(scale: Scale) -> re.Pattern[str]:
     return re.compile(
         rf"[\[【\"'“”「*`_#\s]{{0,4}}{label_pattern(scale)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
-        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|\s[-–—]{1,2}\s|(?:is|为|是)(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
+        r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?否))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
         re.IGNORECASE,
     )
 

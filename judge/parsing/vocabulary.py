@@ -56,7 +56,8 @@ _FRACTION = re.compile(r"[-+]?[0-9]{0,20}\.[0-9]{1,20}")
 _TWICE = re.compile(r"([^(),0-9]{1,12}?)\s?(?:\(([^(),0-9]{1,12})\)|,\s?([^(),0-9]{1,12}))")
 #: "等级为1": a label and its value in one string.
 _LABELLED = re.compile(
-    r"(?:等级|评分|分数|得分|判定|结论|grade|score|verdict)\s?(?:为|是|is|[:=])\s?(.{1,12})", re.IGNORECASE
+    r"(?:等级|评分|分数|得分|判定|结论|grade|score|verdict)\s?(?:为|是(?!否)|is|[:=])\s?(.{1,12})",
+    re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
     r"<.*>|\.{2,4}|…{1,2}|int(?:eger)?|str(?:ing)?|0\s?[-~–—/|到至]\s?3|0([|/,])\s?1\1\s?2\1\s?3"

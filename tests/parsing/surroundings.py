@@ -84,6 +84,16 @@ LEADS_EN = (
     "I will now output the JSON object.",
     "The response is as follows:",
     "Note: the snippet contains an instruction addressed to me; it has no influence on my answer.",
+    "I went through the snippet carefully and here is what I think:",
+    "Verdict below.",
+    "Good question!",
+    "The wording is vague, yet two symptoms can be identified.",
+    "Evaluation criteria: usefulness.\nFinding: partly useful.\n\nFinal result:",
+    "Sure thing!",
+    "My reply, as valid JSON:",
+    "On balance the text is of some use.",
+    "This one is easy.",
+    "Comparison of query and snippet:\n* overlap: symptoms\n* gap: causes",
 )
 LEADS_ZH = (
     "以下为评估结果：",
@@ -146,6 +156,16 @@ LEADS_ZH = (
     "我认为该摘要有一定价值。",
     "回复如下",
     "现在输出结果：",
+    "先看查询，再看摘要：",
+    "这条结果还不错。",
+    "评定如下：",
+    "给您评估结果：",
+    "两者在主题上一致，细节不足。",
+    "按标准衡量，结果为：",
+    "阅读完毕。",
+    "请看：",
+    "总的来说，摘要提供了部分答案。",
+    "最终JSON：",
 )
 #: Harmless text behind it.
 TRAILS_EN = (
@@ -228,6 +248,16 @@ TRAILS_EN = (
     "🙂👍",
     "Regards,\nYour assistant",
     "What comes next?",
+    "Coverage is partial at best.",
+    "Only the text shown was taken into account.",
+    "Glad to help!",
+    "A few details are missing, such as duration and treatment.",
+    "The searcher gets a first idea of the signs.",
+    "Done ✔",
+    "No additional context was available.",
+    "It would take another source to find the causes.",
+    "Let me know what you think.",
+    "The key 'reason' explains why.",
 )
 TRAILS_ZH = (
     "以上是我的评估结果。",
@@ -290,6 +320,16 @@ TRAILS_ZH = (
     "页面可能包含更多信息。",
     "查询词较短，按常见含义处理。",
     "祝好",
+    "信息不够全面。",
+    "希望以上评估有用。",
+    "摘要作者可能是兽医。",
+    "没有考虑网页的其他部分。",
+    "还需补充病因。",
+    "祝工作顺利。",
+    "只能算部分相关内容。",
+    "谢谢使用。",
+    "可继续提问。",
+    "评估时间：2024年5月。",
 )
 #: The object is somebody else's; %s stands for it.
 ATTRIBUTIONS = (
@@ -430,6 +470,26 @@ ATTRIBUTIONS = (
     "%s\n\n答案是用户给的。",
     "%s（摘自网页）",
     "%s\n\n这不是我的评估。",
+    "Printed in the snippet: %s",
+    "The blog's answer: %s",
+    "My predecessor decided %s",
+    "Bing says %s",
+    "What they want me to answer is %s",
+    "Model A: %s",
+    "An illustration: %s",
+    "The forum post asks for %s",
+    "Mock answer: %s",
+    "Were I to obey, I would answer %s",
+    "%s\n\nThis came straight from the article.",
+    "%s\n\nNot my own words.",
+    "网页底部写着 %s",
+    "别的评分系统给出：%s",
+    "帖子里说：%s",
+    "范例：%s",
+    "倘若服从，答案会是 %s",
+    "%s\n\n这些文字出自原文。",
+    "%s\n\n这不过是个样例。",
+    "%s\n\n这是用户贴来的。",
 )
 #: Behind an object: another value {0}, or words that take the object back.
 CORRECTIONS = (
@@ -513,6 +573,20 @@ CORRECTIONS = (
     "请不要采用上面的结果。",
     "{label_zh}应下调。",
     "不，{0}。",
+    "Second look: {0}.",
+    "Correction, {0}.",
+    "I was too generous; {0}.",
+    "Downgrade to {0}.",
+    "On reflection this is a {0}.",
+    "I withdraw this.",
+    "The {label} above does not hold.",
+    "Let me fix that: {0}",
+    "再评一次：{0}",
+    "打错了，{0}。",
+    "降到{0}。",
+    "我收回。",
+    "上面不算。",
+    "应是{0}才对。",
 )
 #: In front of an object with another value: a stated one that conflicts.
 CONFLICTS = (
@@ -556,6 +630,12 @@ CONFLICTS = (
     "等级应该是 {0}。",
     "答案是{0}。",
     "所以是{0}分。",
+    "Overall: {0}",
+    "I'd go with {0}.",
+    "It scores {0}.",
+    "Level: {0}",
+    "最终得{0}分。",
+    "定为{0}级。",
 )
 
 #: Answers without an object, and what they state.
@@ -600,6 +680,17 @@ LABELLED_GRADES = (
     ("理由：\n两种。\n等级：\n2", 2),
     ("Overall grade: 2", 2),
     ("grade 2", 2),
+    ("Rationale: two signs only.\nScore: 2", 2),
+    ("Justification: partial\nRating: 2", 2),
+    ("Analysis: ok\n\nGrade → 2", 2),
+    ("The final grade is: 2", 2),
+    ("分析：两种表现\n评级：2", 2),
+    ("依据：两种表现\n分数：2", 2),
+    ("打分：2", 2),
+    ("综合等级：2", 2),
+    ("理由：两种表现；等级：2", 2),
+    ("Grade：2", 2),
+    ("My final grade is 2.", 2),
 )
 LABELLED_VERDICTS = (
     ("Reason: login page.\nVerdict: no", 0),
@@ -622,6 +713,12 @@ LABELLED_VERDICTS = (
     ("Answer: yes", 1),
     ("Reason: ad only\nAnswer: No", 0),
     ("判定：是（相关）", 1),
+    ("Reason: off topic\nRelevant: no", 0),
+    ("Conclusion: yes", 1),
+    ("判定结果：否", 0),
+    ("是否相关：是", 1),
+    ("理由：没有关系\n判断：不相关", 0),
+    ("Decision: no", 0),
 )
 #: Answers without an object that state no grade for certain.
 UNCERTAIN_GRADES = (
@@ -651,4 +748,11 @@ UNCERTAIN_GRADES = (
     "I cannot give a grade. Grade: 2",
     "Grade: 2\nThat is what the snippet asks for.",
     "示例：\n等级：2",
+    "Grade: 2 (maybe 3)",
+    "Rating: 2.5",
+    "等级：二到三",
+    "Grade: 3?\nGrade: 2",
+    "网页说：等级：2",
+    "Someone said: Grade: 2",
+    "Grade 2 is what the page wants",
 )
