@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 from judge.collect.catalogue import KNOWN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+
+# No test depends on the speed of the machine.
+settings.register_profile("any speed", deadline=None)
+settings.load_profile("any speed")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -152,7 +152,7 @@ def test_the_demo_installs_nothing_that_only_tests_need() -> None:
     assert "dependency-groups" not in project
     assert "dev-dependencies" not in project["tool"].get("uv", {})
     assert {"pytest", "mypy", "ruff"} <= {name.split(">")[0] for name in extras(project)["dev"]}
-    assert extras(project)["all"] == ["search-judge[dashscope,langchain,deepeval,parquet,web]"]
+    assert extras(project)["all"] == ["search-judge[dashscope,langchain,deepeval,parquet,xlsx,web]"]
 
 
 def extras(project: dict[str, Any]) -> dict[str, list[str]]:

@@ -133,7 +133,7 @@ def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> No
     )
     for name in ("prompt_tokens", "completion_tokens", "usd"):
         assert learned[name] == pytest.approx(spent[name], rel=0.10)
-    assert spent["prompt_tokens"] + fresh["prompt_tokens"] > 100_000  # not close for want of tokens
+    assert spent["prompt_tokens"] + fresh["prompt_tokens"] > 70_000  # not close for want of tokens
 
 
 # --- ceilings -----------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> 
 
     tested = selftest(Config.load(model="lexical", out=str(out)))
     assert tested.path == tmp_path / "runs" / "selftests" / f"lexical_graded-{row['id']}.json"
-    after = judge.score(out)
+    after = judge.score(out, save=True)
     figures = after.summary["selftest"]["lexical/graded"]["figures"]
     # Shared terms are all that the floor looks at: what repeats the query's words fools it.
     assert counts(figures["too_high"]) == counts(of(tested)["hostile"])

@@ -40,7 +40,8 @@ def told(*found: dict[str, Any]) -> list[str]:
     text = io.StringIO()
     assessors = {f"openai:m{number}/graded": each for number, each in enumerate(found)}
     show(
-        {"results": 3000, "pairs": 2000, "repeats": 1, "assessors": assessors}, Console(file=text, width=1000)
+        {"results": 3000, "pairs": 2000, "repeats": 1, "remarks": [], "assessors": assessors},
+        Console(file=text, width=1000),
     )
     return text.getvalue().splitlines()
 

@@ -36,7 +36,7 @@ _COLUMNS = 12
 # As JSON these mean the same; in a page the first three could end the script, the others a line.
 _FRAGILE = {mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 # What cleaning removes is worth seeing where it was noticed.
-_HIDING = SUSPICIOUS | {"control", "surrogate", "encoding"}
+_HIDING = SUSPICIOUS | {"control", "surrogate", "encoding", "invisible"}
 
 
 def as_json(value: object) -> str:
