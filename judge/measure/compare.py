@@ -22,7 +22,6 @@ from typing import Literal
 import numpy as np
 
 from judge.measure.formulas import Floats
-from judge.measure.measures import Measure
 from judge.measure.score import Scores, bounded_mean, mean_known
 from judge.measure.simultaneous import TIE, Simultaneous, compare_means, detectable, least_queries
 
@@ -47,9 +46,10 @@ class Comparison:
     queries a is ahead, on `losses` b.
 
     `detectable` is the true difference that `n` queries find with 80 % power, `detectable_doubled` the
-    same for 2·n. `at_least` is a number of queries that a pair that is not separated needs at the least,
-    None when `n` may be enough. `outcome` is "better" (a is), "not separated", or "undetermined" when the
-    interval excludes 0 and the worst-case range does not. Every number is None where it is unknown.
+    same for 2·n, None where none is large enough. `at_least` is a number of queries that a pair that is not
+    separated needs at the least, None when `n` may be enough. `outcome` is "better" (a is), "not separated",
+    or "undetermined" when the interval excludes 0 and the worst-case range does not. Every number is None
+    where it is unknown.
     """
 
     measure: str
@@ -144,7 +144,14 @@ def _compare_measures(
     for column, (index, test) in enumerate(zip(indexes, tests, strict=True)):
         rows = [
             _comparison(
-                _Pair(scores.measures[index], scores.engines[one[at]], scores.engines[two[at]], test, at),
+                _Pair(
+                    str(scores.measures[index]),
+                    scores.largest[index],
+                    scores.engines[one[at]],
+                    scores.engines[two[at]],
+                    test,
+                    at,
+                ),
                 differences[:, column, at],
                 (ranges[1, column, at], ranges[2, column, at]),
                 (bounds[column][0][at], bounds[column][1][at]),
@@ -156,9 +163,10 @@ def _compare_measures(
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two engines by a measure, and the column of a test that is about their difference."""
+    """Two engines by a measure with its largest value, and the column of a test of their difference."""
 
-    measure: Measure
+    measure: str
+    largest: float
     one: str
     two: str
     test: Simultaneous
@@ -185,18 +193,19 @@ def _comparison(
     outcome = _decide(low, high, least, most)
     sd = float(test.se[column]) * sqrt(n) if n > 1 else None
     plan = sd if sd and test.tested[column] and np.isfinite(test.critical) else None
+    low, high = max(low, -pair.largest), min(high, pair.largest)
     farthest = max(abs(low), abs(high))
     at_least = least_queries(plan, farthest, test.critical) if plan and outcome == "not separated" else 0
-    limit = pair.measure.largest_value
+    finds = [detectable(plan, queries, test.critical) if plan else np.inf for queries in (n, 2 * n)]
     lowest = -bounds[1] if swap else bounds[0]
     return Comparison(
-        measure=str(pair.measure),
+        measure=pair.measure,
         a=pair.two if swap else pair.one,
         b=pair.one if swap else pair.two,
         n=n,
         difference=mean,
-        low=_number(max(low, -limit)),
-        high=_number(min(high, limit)),
+        low=_number(low),
+        high=_number(high),
         least=least,
         most=most,
         robust=_is_robust(lowest, test.critical) if outcome == "better" else None,
@@ -206,8 +215,8 @@ def _comparison(
         ties=int((np.abs(known) <= TIE).sum()),
         losses=int((known < -TIE).sum()),
         p_adjusted=_number(test.p[column]),
-        detectable=detectable(plan, n, test.critical) if plan else None,
-        detectable_doubled=detectable(plan, 2 * n, test.critical) if plan else None,
+        detectable=finds[0] if finds[0] <= pair.largest else None,
+        detectable_doubled=finds[1] if finds[1] <= pair.largest else None,
         at_least=at_least if at_least > n else None,
         outcome=outcome,
     )

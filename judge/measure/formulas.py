@@ -35,6 +35,13 @@ def gains(measure: Measure, scale: Scale) -> Floats:
     return (grade >= relevant_from).astype(np.float64)
 
 
+def largest_value(measure: Measure, scale: Scale, depth: int) -> float:
+    """Return the largest value of `measure` on a query whose lists are judged down to `depth`."""
+    if measure.name != "DCG":
+        return 1.0
+    return float(dcg(np.full(measure.looks_at(depth), gains(measure, scale)[-1])))
+
+
 def earned(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
     """What lists of `gain` earn under `measure`, before anything of the pool divides it.
 

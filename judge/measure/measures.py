@@ -107,11 +107,6 @@ class Measure:
         """Whether engines can be compared by it."""
         return not self.note and self.name != "Judged"
 
-    @property
-    def largest_value(self) -> float:
-        """The largest value on a query: infinity where the number of results is its only limit."""
-        return float("inf") if self.name == "DCG" else 1.0
-
     def looks_at(self, depth: int) -> int:
         """How many ranks of lists that were judged down to `depth` the measure looks at."""
         return depth if self.cutoff is None else self.cutoff

@@ -15,7 +15,7 @@ import numpy as np
 
 from judge.measure.arrays import Arrays, Coverage, build
 from judge.measure.difference_bounds import Incomplete
-from judge.measure.formulas import Bools, Floats, Ints, quotient
+from judge.measure.formulas import Bools, Floats, Ints, largest_value, quotient
 from judge.measure.imputation import DRAWS, impute
 from judge.measure.lists import Lists
 from judge.measure.measures import Measure, check_depth
@@ -37,7 +37,8 @@ class Scores:
     was returned and not one of its snippets has a grade, and for nDCG, AP and R where nothing judged in
     the pool is relevant and something is unjudged. There `low` and `high` are over the grades that make
     the measure defined. They equal `value` exactly where all is judged. `judged` is the share of the
-    snippets down to the cutoff that have a grade, NaN for empty lists. `incomplete` holds the lists of
+    snippets down to the cutoff that have a grade, NaN for empty lists. `largest` is the largest value that
+    each measure can have on a query. `incomplete` holds the lists of
     the queries with an unjudged snippet, of all engines and queries that were scored; None if there is
     none.
     """
@@ -51,6 +52,7 @@ class Scores:
     high: Floats
     judged: Floats
     coverage: Coverage
+    largest: tuple[float, ...]
     incomplete: Incomplete | None = None
 
     def __repr__(self) -> str:
@@ -101,7 +103,8 @@ class Scores:
         """The same for some of the measures, in their order."""
         places = [self.measures.index(measure) for measure in chosen]
         arrays = {name: getattr(self, name)[..., places] for name in _ARRAYS}
-        return replace(self, measures=tuple(chosen), **arrays)
+        largest = tuple(self.largest[place] for place in places)
+        return replace(self, measures=tuple(chosen), largest=largest, **arrays)
 
     def by_query(self) -> tuple[Floats, Floats, Floats]:
         """(engines, queries, measures) value, low and high over the repeats, as `bounded_mean` has them."""
@@ -178,6 +181,7 @@ def score(
         high,
         judged,
         arrays.coverage,
+        tuple(largest_value(measure, scale, depth) for measure in measures),
         Incomplete.of(arrays, unsure, scale) if np.any(unsure) else None,
     )
 

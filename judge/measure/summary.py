@@ -66,7 +66,7 @@ def summarise(scores: Scores) -> tuple[EngineSummary, ...]:
     """One summary per engine, in the order of `scores.engines`."""
     value, low, high = scores.by_query()
     shared: Bools = np.all(~np.isnan(value), axis=0)
-    intervals = _intervals(value, np.array([measure.largest_value for measure in scores.measures]))
+    intervals = _intervals(value, np.array(scores.largest))
     summaries = []
     for at, engine in enumerate(scores.engines):
         present = ~scores.coverage.missing[at]

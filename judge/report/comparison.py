@@ -25,11 +25,12 @@ _LEGEND = (
     " where unjudged snippets could turn the difference. 'detectable' is the true difference that so many"
     " queries find 4 times out of 5, 'twice' the same for twice as many queries, 'needed' a number of"
     " queries that a pair needs at the least, 'worst case' the range over all grades of unjudged snippets."
-    " The first measure decides, the others are descriptive. 'broke': the engine failed; 'absent': it has"
-    " no answer for the query; 'repeated': its results that show a page again; 'only here': pages of the"
-    " pool that no other engine has; 'ms': how long an answer took, 95 of 100 no longer than p95;"
-    " 'tokens': what the results of an answer come to, roughly; '-': nothing to average, such as no"
-    " relevant result at any engine."
+    " Where snippets are unjudged, an interval is wider by a tenth of that range on either side. The first"
+    " measure decides, the others are descriptive. 'broke': the engine failed; 'absent': it has no answer"
+    " for the query; 'repeated': its results that show a page again; 'only here': pages of the pool that"
+    " no other engine has; 'ms': how long an answer took, 95 of 100 no longer than p95; 'tokens': what the"
+    " results of an answer come to, roughly; '-': nothing to average, such as no relevant result at any"
+    " engine."
 )
 
 
@@ -88,8 +89,10 @@ def _head(summary: Row, measure: str | None) -> Iterator[str]:
     headline = words.headline(summary, measure)
     if headline:
         yield headline
-    yield from words.by_segment(summary)
-    yield from filter(None, (words.few(summary), words.planning(summary)))
+    # The tests of segments are by the measure that decides.
+    if measure == words.deciding(summary):
+        yield from words.by_segment(summary)
+    yield from filter(None, (words.few(summary), words.planning(summary, measure)))
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
 

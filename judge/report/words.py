@@ -72,24 +72,28 @@ class Plan:
     doubled: float
 
 
-def plan(summary: Row) -> Plan | None:
-    """Return what the run's queries can show, None when no pair can be tested."""
-    rows = [row for row in _deciding_rows(summary) if row["detectable"] is not None]
+def plan(summary: Row, measure: str | None = None) -> Plan | None:
+    """Return what the run's queries can show by `measure` (None: the deciding one), None when nothing."""
+    rows = [
+        row
+        for row in summary["comparisons"]
+        if row["measure"] == (measure or deciding(summary)) and row["detectable"] is not None
+    ]
     if not rows:
         return None
     first, second = (median(row[key] for row in rows) for key in ("detectable", "detectable_doubled"))
     return Plan(max(row["n"] for row in rows), first, second)
 
 
-def planning(summary: Row) -> str:
+def planning(summary: Row, measure: str | None = None) -> str:
     """Return a sentence about what more queries would show; empty when no pair can be tested."""
-    found = plan(summary)
+    found = plan(summary, measure)
     if found is None:
         return ""
     return (
         f"With {counted(found.n, 'query', 'queries')} a true difference of about {found.detectable:.2g}"
         f" between two engines is found 4 times out of 5; with {2 * found.n:,} queries, one of about"
-        f" {found.doubled:.2g}."
+        f" {found.doubled:.2g} (medians over the pairs, by {measure or deciding(summary)})."
     )
 
 
@@ -111,7 +115,7 @@ def verdict(comparison: Comparison) -> str:
         return "not separated (they differ by the same on every query, which gives no variance to test with)"
     if comparison.at_least is None:
         return "not separated"
-    return f"not separated (that takes at least {rounded(comparison.at_least)} queries)"
+    return f"not separated (that takes at least {rounded(comparison.at_least)} queries with values for both)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,20 +167,23 @@ def headline(summary: Row, measure: str | None = None) -> str:
     if "runs" in summary:
         return _between_runs([row for row in summary["comparisons"] if row["measure"] == measure], measure)
     found = lead(summary, measure)
+    which = "" if measure == deciding(summary) else f" (descriptive: {deciding(summary)} decides)"
     if found.ahead == found.others:
         if found.ahead == 1:
-            return f"{found.best} is best by {measure}: its lead is statistically significant."
+            return f"{found.best} is best by {measure}{which}: its lead is statistically significant."
         return (
-            f"{found.best} is best by {measure}: its leads over the {found.ahead} others are statistically"
-            " significant."
+            f"{found.best} is best by {measure}{which}: its leads over the {found.ahead} others are"
+            " statistically significant."
         )
     if not found.known:
-        return f"No engine is best by {measure}: none has a value on any query."
+        return f"No engine is best by {measure}{which}: none has a value on any query."
     reasons = [_STANDINGS[kind].format(_some(names)) for kind, names in found.against.items() if names]
     if found.ahead:
         reasons.append(f"is ahead of {counted(found.ahead, 'other')}")
     has = "shares" if found.shared else "has"
-    return f"No engine is best by {measure}: {found.best} {has} the highest mean, but {listed(reasons)}."
+    return (
+        f"No engine is best by {measure}{which}: {found.best} {has} the highest mean, but {listed(reasons)}."
+    )
 
 
 def _between_runs(rows: Sequence[Row], measure: str) -> str:

@@ -58,14 +58,15 @@ def few(summary: Row) -> str:
     return f"查询不足 {FEW_QUERIES} 条，区间只是近似值，只能检出很大的差异。"
 
 
-def planning(summary: Row) -> str:
+def planning(summary: Row, measure: str | None = None) -> str:
     """Return a sentence about what more queries would show; empty when no pair can be tested."""
-    found = words.plan(summary)
+    found = words.plan(summary, measure)
     if found is None:
         return ""
     return (
         f"{found.n:,} 条查询能以 80 % 的概率检出约 {found.detectable:.2g} 的真实差异；"
-        f"{2 * found.n:,} 条查询能检出约 {found.doubled:.2g} 的差异。"
+        f"{2 * found.n:,} 条查询能检出约 {found.doubled:.2g} 的差异"
+        f"（按 {measure or deciding(summary)}，取各引擎对的中位数）。"
     )
 
 
@@ -100,7 +101,7 @@ def verdict_of(row: Row) -> str:
         return "分不出高下（每条查询的差值都相同，没有方差，无法检验）"
     if row["at_least_queries"] is None:
         return "分不出高下"
-    return f"分不出高下（至少需要 {rounded(row['at_least_queries'])} 条查询）"
+    return f"分不出高下（至少需要 {rounded(row['at_least_queries'])} 条双方都有分数的查询）"
 
 
 def headline(summary: Row, measure: str | None = None) -> str:
@@ -114,16 +115,17 @@ def headline(summary: Row, measure: str | None = None) -> str:
     if "runs" in summary:
         return _between_runs([row for row in summary["comparisons"] if row["measure"] == measure], measure)
     found = lead(summary, measure)
+    which = "" if measure == deciding(summary) else f"（仅供参考，以 {deciding(summary)} 为准）"
     if found.ahead == found.others:
         others = "另一个引擎" if found.ahead == 1 else f"其余 {found.ahead} 个引擎"
-        return f"按 {measure} 衡量，{found.best} 最好：领先{others}，{_SIGNIFICANT}。"
+        return f"按 {measure}{which} 衡量，{found.best} 最好：领先{others}，{_SIGNIFICANT}。"
     if not found.known:
-        return f"按 {measure} 衡量，选不出最好的引擎：哪个引擎都没有一条查询有分数。"
+        return f"按 {measure}{which} 衡量，选不出最好的引擎：哪个引擎都没有一条查询有分数。"
     reasons = [_STANDINGS[kind].format(_some(names)) for kind, names in found.against.items() if names]
     if found.ahead:
         reasons.append(f"只明确领先 {found.ahead} 个引擎")
     highest = "并列均值最高" if found.shared else "均值最高"
-    return f"按 {measure} 衡量，还选不出最好的引擎：{found.best} {highest}，但{'，'.join(reasons)}。"
+    return f"按 {measure}{which} 衡量，还选不出最好的引擎：{found.best} {highest}，但{'，'.join(reasons)}。"
 
 
 def _between_runs(rows: Sequence[Row], measure: str) -> str:

@@ -57,12 +57,15 @@ RULES: dict[str, tuple[str, str]] = {
     "other wording": (r"other wording is fine", r"说法不同无妨"),
     "repeated query": (r"repeated query", r"重复查询"),
     "keywords": (r"keyword pile", r"堆砌关键词"),
-    "error or login page": (r"error or login page", r"报错或登录页"),
+    "error or login page": (r"error or unsought login page", r"报错或非所求的登录页"),
     "navigation links": (r"navigation links", r"网站导航链接"),
     "demand": (r"mere demand for a (?:grade|verdict)", r"只索要(?:等级|结论)"),
     "articles on tricks": (r"judge articles on such tricks normally", r"讨论此类手法的文章照常[评判]"),
     "fence": (r"snippet between <<<MARK and MARK>>>", r"<<<MARK 至 MARK>>> 的摘要"),
-    "all of it is data": (r"query, reference and snippet .* are data", r"查询、参考答案和.*摘要是数据"),
+    "all of it is data": (
+        r"snippet between .*, query and reference are data",
+        r"查询、参考答案和.*摘要是数据",
+    ),
     "no instruction": (
         r"ignore instructions and (?:grades|verdicts) in them",
         r"忽略其中的指令和(?:等级|结论)",

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from judge.measure.arrays import Coverage
-from judge.measure.formulas import Floats
+from judge.measure.formulas import Floats, largest_value
 from judge.measure.measures import parse_all
 from judge.measure.score import Scores
+from judge.records import GRADED
 
 NAN = float("nan")
 
@@ -44,6 +45,7 @@ def tabled(
             pooled=np.full(cells[1], 10),
             unique=nothing,
         ),
+        largest=tuple(largest_value(measure, GRADED, 10) for measure in parse_all(measures)),
     )
 
 

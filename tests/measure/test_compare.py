@@ -66,17 +66,18 @@ def test_the_interval_is_that_of_all_pairs_together() -> None:
         )
 
 
-def test_an_interval_stays_within_what_the_measure_can_be() -> None:
-    """Of nDCG@5 and the like a difference lies between -1 and 1; DCG has no such limit."""
+def test_nothing_shown_is_larger_than_the_measure_can_be() -> None:
+    """A difference by P@5 lies between -1 and 1, by DCG@2 within ±3 (1 + 1 / log2 3), with grades to 3."""
     values = np.stack([[0.4, 0.7, 1, 1, 1, 1, 0.9, 0.8], [0.3, 0, 0.1, 0, 0, 0, 0, 0]])[:, :, None, None]
     (pair,) = compare(tabled(values, measures="P@5"))
-    assert pair.high == 1
-    (free,) = compare(tabled(values, measures="DCG@5"))
+    (free,) = compare(tabled(values, measures="DCG@2"))
+    assert (pair.high, free.low) == (1, pair.low)
     assert free.high is not None
-    assert free.high > 1
-    assert free.low == pair.low
-    (few,) = compare(tabled(values[:, :3], measures="DCG@5"))
-    assert (few.low, few.high) == (None, None)
+    assert 1 < free.high < 3 * (1 + 1 / np.log2(3))
+    (few,) = compare(tabled(values[:, :3], measures="DCG@2"))
+    assert (few.low, few.high) == pytest.approx((-3 * (1 + 1 / np.log2(3)), 3 * (1 + 1 / np.log2(3))))
+    wild = np.stack([[0.0, 1, 0, 1, 0, 1], [1.0, 0, 1, 0.9, 1, 0.2]])
+    assert only(*wild).detectable is None
 
 
 def test_an_engine_that_broke_leaves_only_its_pairs() -> None:

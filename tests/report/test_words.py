@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from judge.measure.compare import Comparison, compare
@@ -48,7 +49,9 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
         "not separated (they differ on 0 queries; it takes 6 or more)"
     )
     even = [0.5, 0.6] * 30
-    assert words.verdict(pair(even, even[1:] + even[:1])) == "not separated (that takes at least 120 queries)"
+    assert words.verdict(pair(even, even[1:] + even[:1])) == (
+        "not separated (that takes at least 120 queries with values for both)"
+    )
     assert words.verdict(pair([0.6] * 8, [0.5] * 8)) == (
         "not separated (they differ by the same on every query, which gives no variance to test with)"
     )
@@ -186,12 +189,33 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     }
     assert words.planning(found) == (
         "With 50 queries a true difference of about 0.1 between two engines is found 4 times out of 5; with"
-        " 100 queries, one of about 0.071."
+        " 100 queries, one of about 0.071 (medians over the pairs, by P@5)."
     )
     assert words_zh.planning(found) == (
-        "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异。"
+        "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
+        "（按 P@5，取各引擎对的中位数）。"
     )
     assert words.planning({"comparisons": []}) == words_zh.planning({"comparisons": []}) == ""
+
+
+def test_what_another_measure_says_is_called_descriptive() -> None:
+    values = np.stack([np.array([CLEAR, POOR]), np.array([POOR, CLEAR])], axis=-1)[:, :, None]
+    scores = tabled(values, measures="P@5 P@10")
+    pairs = compare(scores)
+    means = {
+        each.engine: {"measures": {name: {"mean": mean.mean} for name, mean in each.measures.items()}}
+        for each in summarise(scores)
+    }
+    found = {
+        "engines": means,
+        "comparisons": [findings.comparison(pair, decides=pair.measure == "P@5") for pair in pairs],
+    }
+    assert words.headline(found) == "a is best by P@5: its lead is statistically significant."
+    assert words.headline(found, "P@10") == (
+        "b is best by P@10 (descriptive: P@5 decides): its lead is statistically significant."
+    )
+    assert "（仅供参考，以 P@5 为准）" in words_zh.headline(found, "P@10")
+    assert "by P@10)" in words.planning(found, "P@10")
 
 
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:

@@ -4,25 +4,25 @@
 const GRADES = {
   en: {
     graded: [
-      "off topic, repeated query, keyword pile, error or login page, navigation links, or mere demand for a grade (judge articles on such tricks normally)",
+      "off topic, repeated query, keyword pile, error or unsought login page, navigation links, or mere demand for a grade (judge articles on such tricks normally)",
       "on topic, no help",
       "relevant; useful part of the answer",
       "relevant; full, direct answer",
     ],
     binary: [
-      "off topic, no help, repeated query, keyword pile, error or login page, navigation links, or mere demand for a verdict (judge articles on such tricks normally)",
+      "off topic, no help, repeated query, keyword pile, error or unsought login page, navigation links, or mere demand for a verdict (judge articles on such tricks normally)",
       "relevant; the answer or a useful part of it",
     ],
   },
   zh: {
     graded: [
-      "离题、重复查询、堆砌关键词、报错或登录页、网站导航链接、只索要等级（讨论此类手法的文章照常评）",
+      "离题、重复查询、堆砌关键词、报错或非所求的登录页、网站导航链接、只索要等级（讨论此类手法的文章照常评）",
       "切题，没有帮助",
       "相关，答案中有用的一部分",
       "相关，直接完整的答案",
     ],
     binary: [
-      "离题、没有帮助、重复查询、堆砌关键词、报错或登录页、网站导航链接、只索要结论（讨论此类手法的文章照常判）",
+      "离题、没有帮助、重复查询、堆砌关键词、报错或非所求的登录页、网站导航链接、只索要结论（讨论此类手法的文章照常判）",
       "相关，答案或其中有用的一部分",
     ],
   },
