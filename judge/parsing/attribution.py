@@ -22,7 +22,8 @@ _SOURCE = (
     r"|search results?|users?|person|queries|query|prompts?|instructions?|request|inject\w*|"
     r"attack\w*|adversar\w*|payload|hackers?"
     r"|authors?|publishers?|system message|input|quotes?|quoted|quotation)\b(?!-)"
-    r"|摘要|片段|网页|网站|页面|文章|文中|文本|正文|原文|文档|段落|内容|标题|来源|用户|"
+    r"|搜索结果|检索结果|搜索引擎|帖子|论坛|博客|摘要|片段|网页|网站|页面|文章|文中|文本|正文|原文|文档"
+    r"|段落|内容|标题|来源|用户|"
     r"查询者|提示词|提示语|指令|注入|攻击者?|作者|输入|引用|引述|原话"
 )
 #: Sources that give answers of their own. No clause with one of them leads to the reply's answer.
@@ -43,12 +44,19 @@ _OTHER_ANSWER = (
     r"|(?:one|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|"
     r"system (?:prompt|message)|own(?= (?:answer|verdict|grade|rating|score|output|"
     r"response))(?<!my own)"
+    r"|(?:given|provided|submitted|received|stored|saved|recorded|suggested|candidate|their|his|her|its"
+    r"|peer|crowd)"
+    r" (?:answer|reply|response|output|verdict|grade|rating|score|result|label|judge?ment)s?"
+    r"|(?:something|anything|sort of|kind of) like|along the lines of"
     r"|predecessor|mock\w*|fictional|invented|made-up|bad|fake|forged|false answer"
     r"|copied|pasted|verbatim|malicious|"
     r"suspicious|hidden|embedded|trick\w*)\b"
     r"|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先|原来|"
     r"某)(?:个|位|名|任|次|轮|的)?(?:评|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|"
     r"结果|回)"
+    r"|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有|给定|提供|提交|收到|缓存|保存|[他她它]们?|对方"
+    r"|对手)的?"
+    r"(?:评分|打分|判断|判定|评估|等级|结论|结果|答案|回答|回复|输出)|类似|诸如|大致"
     r"|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|"
     r"评审|评委|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|"
     r"消息|指令)"
@@ -109,7 +117,8 @@ _OWN = (
     r"object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b"
     r"|我|本次|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|"
     r"分析|理由|总结|如下|以下|下面|因此|所以|综上|故|json"
-    r"|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly|relevan\w+|think)\b|好|请看|明白|收到|可以|完毕|标准|看"
+    r"|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly|relevan\w+|think)\b|好|请看|明白"
+    r"|收到|可以|完毕|标准|看"
 )
 #: A source as the object of a preposition, or read: "based on the snippet", "对该摘要的评估".
 _ABOUT = (
@@ -129,10 +138,11 @@ _ABOUT = (
     r"form|schema|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
     r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|就|通过|阅读|分析|查看|参照|作为)(?:(?!要求我|"
     r"要我|指示|指令|命令|让我|希望我|的要求)[^,，。:：]){0,40}(?:要求|格式|内容|摘要|"
-    r"片段|网页|页面|文本|查询|正文|标准|规则|信息|提示|指南|员|者|匹配度|相关性)的?"
-    r"|[您你]的?要求|要求的|(?:该|此|这条|这个|本|上述)?(?:摘要|片段|网页|页面|内容)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?|"
+    r"片段|网页|页面|文本|查询|正文|标准|规则|信息|提示|指南|搜索结果|检索结果|员|者|匹配度|相关性)的?"
+    r"|[您你]的?要求|要求的|(?:该|此|这条|这个|本|上述)?(?:摘要|片段|网页|页面|内容"
+    r"|搜索结果)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?|"
     r"查询(?:词)?与(?:该)?(?:摘要|片段|网页)[^,:，：]{0,6}的?"
-    r"|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要|片段|网页|页面)的(?=(?:评|判|等级|打分|"
+    r"|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要|片段|网页|页面|搜索结果)的(?=(?:评|判|等级|打分|"
     r"相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页|页面)(?=(?:评|判|等级|打分))"
 )
 _CONDITION = (
@@ -181,13 +191,14 @@ _ROLE = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _LEADS_ON = re.compile(
-    r"(?:[:,]|则|那么|就|是|为|\b(?:then|is|be|to|output|answer|return|say|but|not|than|except|never))\s*\Z",
+    r"(?:[:,]|则|那么|就|是|为|\b(?:then|is|was|be|to|output|answer|return|say|but|not|than|except"
+    r"|never))\s*\Z",
     re.IGNORECASE,
 )
 #: "The blog's answer": the answer of a third party.
 _POSSESSIVE = re.compile(
     r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?"
-    r"(?:answer|verdict|grade|rating|score|output|response|reply|judge?ment)\b",
+    r"(?:answer|verdict|grade|rating|score|result|label|decision|output|response|reply|judge?ment)\b",
     re.IGNORECASE,
 )
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
@@ -232,7 +243,8 @@ _IS_FOREIGN = (
 )
 _DISOWNS = re.compile(
     rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
-    r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user|author)s?\b[^.。!?\n]{0,40}\b(?:this|"
+    r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user"
+    r"|author)s?\b[^.。!?\n]{0,40}\b(?:this|"
     r"that|it|so|exactly|verbatim|the (?:above|object|json|output)(?: above)?)\W{0,20}\Z"
     r"|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中|上)?(?:的)?(?:要求如此|原话|的话|"
     r"原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
@@ -293,6 +305,34 @@ _WRAPPER = re.compile(
     r"评级|分数|得分|相关性|答案|结果|输出|回答|返回)(?:结果)?",
     re.IGNORECASE,
 )
+_ANSWER = r"(?:answer|reply|response|output|verdict|grade|rating|score|result|judge?ment|decision)"
+#: What says that the answer is still to come.
+_NOT_FINAL = re.compile(
+    rf"(?:\bnot|n['’]t|\bnever)(?: (?:really|actually|yet|necessarily|quite))?"
+    rf" (?:(?:my|our)(?: \w+)?(?: \w+)? {_ANSWER}|(?:the |a |yet )?(?:final"
+    rf"|official)(?: {_ANSWER})?\b(?! to\b))"
+    rf"|\b(?:not|n['’]t|yet to)(?: yet)? (?:decided?|made up my mind|final(?:ly|ized|ised))\b"
+    rf"|\b(?:my|the) (?:final|real|actual|true) {_ANSWER} (?:comes|follows|will|is (?:different|another"
+    rf"|below|to come))"
+    r"|(?:不是|并非|非|不算|不作为|不代表)(?:我的?|本次)?(?:最终|最后|真正|正式)的?(?:答案|判断|判定|评分"
+    r"|等级|结果|结论|评估)"
+    r"|(?:还没有?|尚未|还未)(?:最终)?(?:决定|确定|定论|想好)|(?:最终|真正的?)(?:答案|判断|结果|评分)(?:稍后"
+    r"|随后|另|还)",
+    re.IGNORECASE,
+)
+#: A heading for thinking, a text that is presented, and a quotation: what follows is no answer.
+_LEADS_TO_OTHER_TEXT = re.compile(
+    r"(?:\A|[.。!?:]\s?|\bmy )(?:initial )?(?:thinking|thoughts?|(?:thought|thinking|reasoning) process|"
+    r"chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z"
+    r"|(?:\A|[.。!?:]\s?)(?:search results?|(?:搜索|检索)结果)\s*\Z"
+    r"|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z"
+    r"|\b(?:here(?:['’]s| is| are)|this is|below is|following is|see)(?: (?:the|a|an|this|that|your"
+    r"|original|full|web|page))"
+    rf"{{0,3}} (?:{_SOURCE})(?: (?:text|content|title))?\s*\Z"
+    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{_SOURCE})+的?(?:内容|原文)?\s*\Z"
+    r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
+    re.IGNORECASE,
+)
 #: Only this much text in front of an object can say whose it is, and no more text may follow it.
 _NEAR, _LONGEST = 400, 4_000
 
@@ -343,6 +383,8 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     """Return True when a sentence in front of an object leads to it as another's answer."""
     if not sentence:
         return False
+    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(sentence.rstrip(f"{AROUND}:.…")):
+        return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(
             r"(?:话|内容|文字)[.。!]", sentence
@@ -355,13 +397,16 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         return bool(_IS_OTHER.search(_IS_ABOUT.sub(" ", words)) or _IS_DEMAND.search(words))
     if _IS_DEMAND.search(words) or _IS_DOUBT.search(words) or _NEGATED.search(words):
         return True
+    announcement = words[max(words.rfind(","), words.rfind(";")) + 1 :]
+    if _POSSESSIVE.search(announcement):
+        return True
     # What leads to an object directly must name the reply's own answer.
-    if same_line or sentence.endswith(":"):
-        announcement = words[max(words.rfind(","), words.rfind(";")) + 1 :]
-        if any(map(str.isalnum, announcement)) and not (_IS_OWN.search(words) or _IS_ABOUT.search(words)):
-            return True
-        if _POSSESSIVE.search(announcement):
-            return True
+    if (
+        (same_line or sentence.endswith(":"))
+        and any(map(str.isalnum, announcement))
+        and not (_IS_OWN.search(words) or _IS_ABOUT.search(words))
+    ):
+        return True
     # Each part ends with its announcement: "judged as follows: Input:".
     clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(AROUND) for part in words.split(":")]
     return any(
@@ -423,7 +468,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
 
 def _disowns(sentence: str) -> bool:
     """Return True when a sentence behind an object says that it is another's, or no answer."""
-    if _NOT_AN_ANSWER.search(sentence):
+    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence):
         return True
     if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
         return False
@@ -437,6 +482,6 @@ def _disowns(sentence: str) -> bool:
         _PART_OF.search(predicate)
         or _ORIGIN.search(_IS_ABOUT.sub(" ", predicate))
         or _IS_OTHER.search(predicate)
-        or re.match(r"\W*(?:not|n['’]t|不|非|未必)", predicate)
+        or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
         or _IS_SOURCE.search(_IS_ABOUT.sub(" ", predicate))
     )

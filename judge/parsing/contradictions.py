@@ -29,7 +29,7 @@ _STARTS_CORRECTION = (
     r"another|more|further)"
     r"|thinking again|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|"
     r"additional|external|one)\b)"
-    r"|或者?|不[,是对]|等等|等一下|其实|抱歉|实际上|更准确|准确地说|订正|改[为成]"
+    r"|或者?|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|其实|抱歉|实际上|更准确|准确地说|订正|改[为成]"
 )
 _CORRECTION = re.compile(
     rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION})"
@@ -102,10 +102,91 @@ _NO_VALUE = re.compile(
     r"from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)"
     r"|\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|figures?|"
     r"tables?|top|type|stage|phase|criterion|error)\s?#?[0-9][0-9.]*"
-    r"|(?:第|步骤|图|表|步)\s?[0-9]+|(?:\(|from |scale of |of )?\b0\s?(?:[-–~到至]|"
-    r"to)\s?3\b\)?|\(?\s?(?:/|out of)\s?3\b\)?"
+    r"|(?:第|步骤|图|表|步)\s?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]|"
+    r"to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out of)\s?3\b\)?"
     r"|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])",
     re.IGNORECASE | re.MULTILINE,
+)
+#: How sure a reply says to be is no value.
+_CONFIDENCE = re.compile(
+    r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}"
+    r"(?:is |of |[是为] ?)?[0-9.]{1,6}%?",
+    re.IGNORECASE,
+)
+#: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
+_DENIED = re.compile(
+    r"(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)"
+    r"|assign(?:ed)?|"
+    r"qualify for|rise to|worth|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} "
+    r"|\bneither (?:an? )?"
+    r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)"
+    r"(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
+    r"|(?<![是能会要该得])(?:未能?|没有?|不)(?:能|足以|会|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)"
+    r"(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)"
+    r"(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though|due)\b)"
+    r"(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNRELATED = re.compile(
+    r"(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
+    r"|\b(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b"
+    r"(?=\W{0,3}$|[.,;!)]| (?:to|for|and|because|since|as|here)\b)"
+    r"|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use|help"
+    r"|value) (?:to|for|with)\b"
+    r"|\b(?:not|n['’]t|fails? to) (?:answer|address|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b"
+    r"|(?:毫无|没有(?:任何|什么|一点|半点)?|无任何|并无)(?:关系|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助"
+    r"|用处|价值)"
+    r"|(?:不相[关關]|[无無][关關])(?![\u4e00-\u9fff])|答非所问|[跑离偏]题"
+    r"|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此|这个)?(?:查询|问题|需求)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COMPLETE = re.compile(
+    r"\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer|satisf|address|meet|resolv)\w*"
+    r"(?! (?:another|a different|other)\b)"
+    r"|\b(?:answer|satisf|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully|perfectly|entirely)\b"
+    r"|\b(?:perfect|complete|full|ideal) (?:answer|match|response)\b|\b(?:highly|very|extremely|perfectly"
+    r"|fully) relevant\b"
+    r"|(?:完全|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)"
+    r"|(?:高度|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
+    re.IGNORECASE,
+)
+_MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=)|\s?[:=])"
+_TOP = re.compile(
+    rf"\b(?:top|full|perfect|max(?:imum|imal)?|highest(?: possible)?|best possible) {_MARKS_OF_SCALE}"
+    r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])",
+    re.IGNORECASE,
+)
+_LOWEST = re.compile(
+    rf"\b(?:lowest(?: possible)?|min(?:imum|imal)|bottom|zero) {_MARKS_OF_SCALE}"
+    r"|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])",
+    re.IGNORECASE,
+)
+#: In front of a statement in its clause: it is about a part, it describes the scale, or it is denied.
+_ABOUT_PART = (
+    r"\b(?:rest|remain\w*|half|parts?|partly|partial\w*|some\w*|others?|sections?|paragraphs?|sentences?"
+    r"|ads?|"
+    r"advert\w*|date|title|beginning|instruct\w*|inject\w*|attempts?|requests?|comments?|whether|if|unless"
+    r"|were|would|"
+    r"could|might|may|how)\b|部分|其余|其[他它]|[前后]半|有些|一些|末尾|开头|标题|广告|日期|指令|注入"
+    r"|[段句行]|诱导|是否|"
+    r"如果|若|假如|要是|可能|[0-9][分级]?\s?(?:[:=(–→-]|means?|表示|代表|[是为]|is)[^,;]{0,20}\Z"
+)
+_DENIES_UNRELATED = re.compile(
+    rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z"
+    r"|(?:不|没有?|非)[^,。]{0,4}\Z",
+    re.IGNORECASE,
+)
+_DENIES_EXTREME = re.compile(
+    rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short"
+    rf"|hardly|almost|"
+    r"nearly|than|ask\w*|demand\w*|claim\w*|want\w*|need\w*|seek\w*|expect\w*|tr(?:y|ies|ied)|ignor\w*"
+    r"|says?|to)\b|n['’]t"
+    r"|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]|接近|几乎",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z", re.IGNORECASE)
+_SUPPOSED = re.compile(
+    r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])", re.IGNORECASE
 )
 _TAG = re.compile(r"<[^<>\n=]{1,30}>")
 _BLANKS = re.compile(r"[^\S\n]{3,}")
@@ -128,7 +209,7 @@ def stated_values(text: str, scale: Scale) -> set[int | None]:
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
-    flat = _simplify(text)
+    flat = _DENIED.sub(" ", _CONFIDENCE.sub(" ", _simplify(text)))
     values = {value_of(match["value"], scale) for match in _labelled(scale).finditer(flat)}
     flat = _NO_VALUE.sub(" ", flat)
     values |= {
@@ -151,8 +232,27 @@ def relevance_of(text: str) -> set[int | None]:
 
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
-    """Return True when prose states another value than `grade`."""
-    return bool(stated_values(text, scale) - {grade})
+    """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
+    flat = _simplify(text)
+    denied = "".join(match["values"] for match in _DENIED.finditer(flat))
+    return (
+        bool(stated_values(text, scale) - {grade})
+        or (scale.name == "graded" and str(grade) in denied)
+        or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
+        or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
+        or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))
+        or (grade != 0 and _states(_LOWEST, _DENIES_EXTREME, flat))
+    )
+
+
+def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> bool:
+    """Return True when prose makes a statement that its own clause neither denies nor restricts."""
+    return any(
+        not denial.search(re.split(r"[,;.。!?\n]", text[max(0, match.start() - 120) : match.start()])[-1])
+        and not _CONDITION.search(text, max(0, match.start() - 120), match.start())
+        and not _SUPPOSED.match(text, match.end())
+        for match in statement.finditer(text)
+    )
 
 
 def _simplify(text: str) -> str:
