@@ -168,7 +168,9 @@ _LEADS_ON = re.compile(
 #: "The blog's answer": the answer of a third party.
 _POSSESSIVE = re.compile(
     r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?"
-    r"(?:answer|verdict|grade|rating|score|result|label|decision|output|response|reply|judge?ment)\b",
+    r"(?:answer|verdict|grade|rating|score|result|label|decision|output|response|reply|judge?ment)\b"
+    r"|\b(?:answer|verdict|grade|rating|score) (?:of|by|from) (?:an?|the|my) "
+    r"(?!(?:snippet|page|text|passage|pair|result|search|above|given)\b)\w+",
     re.IGNORECASE,
 )
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
@@ -266,6 +268,7 @@ _NOT_FINAL = re.compile(
     rf"|\b(?:not|n['’]t|yet to)(?: yet)? (?:decided?|made up my mind|final(?:ly|ized|ised))\b|\b(?:my"
     rf"|the) (?:final|real|actual|true) {_ANSWER} (?:comes|follows|will|is (?:different|another|below"
     rf"|to come))"
+    rf"|\b{_ANSWER} (?:above |below )?(?:is|was)(?: not|n['’]t) mine\b"
     r"|(?:不是|并非|非|不算|不作为|不代表)(?:我的?|本次)?(?:最终|最后|真正|正式)的?(?:答案|判断|判定|评分"
     r"|等级|结果|结论|评估)|(?:还没有?|尚未|还未)(?:最终)?(?:决定|确定|定论|想好)|(?:最终|真正的?)(?:答案"
     r"|判断|结果|评分)(?:稍后|随后|另|还)",

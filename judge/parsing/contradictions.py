@@ -113,11 +113,13 @@ _DENIED = re.compile(
 )
 _UNRELATED = re.compile(
     r"(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
+    r"|(?:\bnot|n['’]t) (?:at all )?related to\b"
     r"|\b(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b(?=\W{0,3}$|[.,;!)]| (?:to|for|and|because"
     r"|since|as|here)\b)|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use"
     r"|help|value) (?:to|for|with)\b|\b(?:not|n['’]t|fails? to) (?:answer|address"
-    r"|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b|(?:毫无|没有(?:任何|什么|一点|半点)?|无任何|并无)(?:关系"
-    r"|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)|(?:不相[关關]|[无無][关關])(?![\u4e00-\u9fff])"
+    r"|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系"
+    r"|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)"
+    r"|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])"
     r"|答非所问|[跑离偏]题|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此"
     r"|这个)?(?:查询|问题|需求)",
     re.IGNORECASE | re.MULTILINE,

@@ -14,7 +14,12 @@ OBJECT, VERDICT = OBJECTS["graded", "en"], OBJECTS["binary", "en"]
 #: Sentences that say that an answer beside them is not the reply's own.
 NOT_MINE = (
     *("This is not my final answer.", "That isn't my real verdict.", "It is not the final grade yet."),
-    *("This is not yet final.", "I have not decided yet.", "My final answer comes later."),
+    *(
+        "This is not yet final.",
+        "The answer is not mine.",
+        "I have not decided yet.",
+        "My final answer comes later.",
+    ),
     *("这不是我的最终答案。", "以上并非最终判断。", "我还没有决定。", "最终答案稍后给出。"),
 )
 #: Text in front of an object that names another source or no more than an approximation; %s is the object.
@@ -22,7 +27,13 @@ OTHERS = (
     *("Yesterday's verdict was %s", "Student's answer: %s", "Given result: %s", "Submitted grade: %s"),
     *("The teacher’s rating:\n%s", "Their verdict:\n%s", "Last week's result:\n%s", "Stored answer:\n%s"),
     *("Here is the snippet:\n%s", "This is the search result:\n%s", "Below is the page text:\n%s"),
-    *("Something like %s", "Something like this:\n%s", "Along the lines of:\n%s", "Received output:\n%s"),
+    *(
+        "Something like %s",
+        "Something like this:\n%s",
+        "Along the lines of:\n%s",
+        "Answer of the student: %s",
+        "Received output:\n%s",
+    ),
     *("搜索结果里写着 %s", "搜索结果显示：%s", "上面写着：\n%s", "检索结果：\n%s", "以下是摘要：\n%s"),
     *("昨天的判断：%s", "学生的答案：\n%s", "已有结果：%s", "给定的答案：\n%s", "他的评分：%s"),
     *("类似这样：\n%s", "大致如下：\n%s"),
@@ -41,7 +52,13 @@ OPPOSITES = {
         *("It isn't even remotely relevant to the query.", "It has no relevance to the query."),
         *("The snippet does not answer the query at all.", "It is of no use for the query."),
         *("摘要与查询毫无关系。", "与查询无关。", "两者不相关。", "摘要和查询没有任何关系。", "答非所问。"),
-        *("内容完全跑题。", "摘要完全没有回答查询。", "与查询毫不相干。"),
+        *(
+            "内容完全跑题。",
+            "摘要和查询没关系。",
+            "It isn't related to the query.",
+            "摘要完全没有回答查询。",
+            "与查询毫不相干。",
+        ),
     ),
     (0, 1): (
         *("The snippet fully answers the query.", "It completely answers the question."),
