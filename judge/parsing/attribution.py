@@ -17,73 +17,61 @@ from judge.parsing.vocabulary import AROUND
 
 #: Texts and people that may be the source of an object.
 _SOURCE = (
-    r"\b(?:snippets?|pages?|web ?(?:page|site)s?|sites?|passages?|texts?|documents?|"
-    r"articles?|sources?|contents?|html|titles?"
-    r"|search results?|users?|person|queries|query|prompts?|instructions?|request|inject\w*|"
-    r"attack\w*|adversar\w*|payload|hackers?"
-    r"|authors?|publishers?|system message|input|quotes?|quoted|quotation)\b(?!-)"
-    r"|摘要|片段|网页|网站|页面|文章|文中|文本|正文|原文|文档|段落|内容|标题|来源|用户|"
-    r"查询者|提示词|提示语|指令|注入|攻击者?|作者|输入|引用|引述|原话"
+    r"\b(?:snippets?|pages?|web ?(?:page|site)s?|sites?|passages?|texts?|documents?|articles?|sources?"
+    r"|contents?|html|titles?|search results?|users?|person|queries|query|prompts?|instructions?|request"
+    r"|inject\w*|attack\w*|adversar\w*|payload|hackers?|authors?|publishers?|system message|input|quotes?"
+    r"|quoted|quotation)\b(?!-)|搜索结果|检索结果|搜索引擎|帖子|论坛|博客|摘要|片段|网页|网站|页面|文章|文中"
+    r"|文本|正文|原文|文档|段落|内容|标题|来源|用户|查询者|提示词|提示语|指令|注入|攻击者?|作者|输入|引用"
+    r"|引述|原话"
 )
 #: Sources that give answers of their own. No clause with one of them leads to the reply's answer.
 _OTHER_ANSWER = (
-    r"\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my|gpt|"
-    r"expert|several|many|most)[ -]"
-    r"(?:\w+ )?(?:grader|rater|annotator|assessor|evaluator|reviewer|judge|labell?er|"
-    r"expert|colleague|teammate|friend|model|llm|assistant|system|ai)s?"
-    r"|(?:annotator|grader|rater|assessor|evaluator|reviewer|labell?er)s?(?! for)|another|"
-    r"others?|someone|somebody|colleagues?|previous(?:ly)?|prior|earlier|formerly|old|"
-    r"gpt\S*|claude|gemini|llama|qwen|deepseek|chatgpt"
-    r"|ground truth|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline|"
-    r"human (?:label|answer|grade|verdict)s?"
-    r"|examples?|e\.g|samples?|templates?|placeholders?|dummy|demo|for instance|illustrat\w+|"
-    r"hypothetical\w*|schema"
-    r"|official|possible|typical|usual|standard|ideal|perfect|potential|alternative|"
-    r"plausible|likely|imagin\w+|assumed|original|supplied|cached|leaked|generic"
-    r"|(?:one|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|"
-    r"system (?:prompt|message)|own(?= (?:answer|verdict|grade|rating|score|output|"
-    r"response))(?<!my own)"
-    r"|predecessor|mock\w*|fictional|invented|made-up|bad|fake|forged|false answer"
-    r"|copied|pasted|verbatim|malicious|"
-    r"suspicious|hidden|embedded|trick\w*)\b"
-    r"|(?:另外?一|另|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先|原来|"
-    r"某)(?:个|位|名|任|次|轮|的)?(?:评|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|"
-    r"结果|回)"
-    r"|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望|预期|人工标注|"
-    r"评审|评委|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|"
-    r"消息|指令)"
-    r"|示例|例子|例如|比如|譬如|样例|样本|范例|举例|模板|官方|典型|理想|备选|原始(?:答案|"
-    r"判断|输出)|一个(?:可能的?|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|演示|"
-    r"伪造|诱导|恶意|隐藏|照抄|抄自"
+    r"\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my|gpt|expert|several|many"
+    r"|most)[ -](?:\w+ )?(?:grader|rater|annotator|assessor|evaluator|reviewer|judge|labell?er|expert"
+    r"|colleague|teammate|friend|model|llm|assistant|system|ai)s?|(?:annotator|grader|rater|assessor"
+    r"|evaluator|reviewer|labell?er)s?(?! for)|another|others?|someone|somebody|colleagues?|previous(?:ly)?"
+    r"|prior|earlier|formerly|old|gpt\S*|claude|gemini|llama|qwen|deepseek|chatgpt|ground truth"
+    r"|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline|human (?:label|answer|grade"
+    r"|verdict)s?|examples?|e\.g|samples?|templates?|placeholders?|dummy|demo|for instance|illustrat\w+"
+    r"|hypothetical\w*|schema|official|possible|typical|usual|standard|ideal|perfect|potential|alternative"
+    r"|plausible|likely|imagin\w+|assumed|original|supplied|cached|leaked|generic|(?:one"
+    r"|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|system (?:prompt|message)"
+    r"|own(?= (?:answer|verdict|grade|rating|score|output|response))(?<!my own)|(?:given|provided|submitted"
+    r"|received|stored|saved|recorded|suggested|candidate|their|his|her|its|peer|crowd) (?:answer|reply"
+    r"|response|output|verdict|grade|rating|score|result|label|judge?ment)s?|(?:something|anything|sort of"
+    r"|kind of) like|along the lines of|predecessor|mock\w*|fictional|invented|made-up|bad|fake|forged"
+    r"|false answer|copied|pasted|verbatim|malicious|suspicious|hidden|embedded|trick\w*)\b|(?:另外?一|另"
+    r"|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先|原来|某)(?:个|位|名|任|次|轮|的)?(?:评"
+    r"|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|回)|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有"
+    r"|给定|提供|提交|收到|缓存|保存|[他她它]们?|对方|对手)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案"
+    r"|回答|回复|输出)|类似|诸如|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望"
+    r"|预期|人工标注|评审|评委|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息"
+    r"|指令)|示例|例子|例如|比如|譬如|样例|样本|范例|举例|模板|官方|典型|理想|备选|原始(?:答案|判断|输出)"
+    r"|一个(?:可能的?|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|演示|伪造|诱导|恶意|隐藏|照抄|抄自"
 )
 #: What a source does to an answer. "The snippet lists two signs" has none of it.
 _SPEECH = (
-    r"\b(?:say|says|said|saying|state[sd]?|read|reads|claim(?:s|ed)?|contain(?:s|ed)?|"
-    r"include[sd]?|end(?:s|ed)? with|start(?:s|ed)? with|has|had"
-    r"|tell(?:s|ing)?|told|ask(?:s|ed|ing)?|want(?:s|ed)?|demand(?:s|ed)?|instruct\w*|"
-    r"expect(?:s|ed)?|requir(?:es?|ed)|order(?:s|ed)?|command(?:s|ed)?"
-    r"|suggest(?:s|ed)?|recommend(?:s|ed)?|wr(?:ites?|ote|itten)|quot\w+|embed\w*|inject\w*|"
-    r"return(?:s|ed)?|respond(?:s|ed)?|repl(?:y|ies|ied)|answer(?:s|ed)"
-    r"|g[ai]ves?|given|provide[sd]?|output(?:s|ted)?|print(?:s|ed)?|show(?:s|ed|n)|"
-    r"found|comes?|came|taken|copied|appears?|stands?|tr(?:y|ies|ied)|attempt\w*|mak(?:es?|"
-    r"ing)|made|force[sd]?|urge[sd]?|beg\w*|propose[sd]?|request(?:s|ed))\b"
-    r"|说|称|写|来自|取自|摘自|引自|出自|含|有|包括|要求|让|要我|想|希望|指示|命令|"
-    r"建议|提示|声称|给出|提供|输出|显示|返回|回答|试图|企图|诱使|引导|请求|是[:\s]*$|"
-    r"为[:\s]*$"
+    r"\b(?:say|says|said|saying|state[sd]?|read|reads|claim(?:s|ed)?|contain(?:s|ed)?|include[sd]?|end(?:s"
+    r"|ed)? with|start(?:s|ed)? with|has|had|tell(?:s|ing)?|told|ask(?:s|ed|ing)?|want(?:s|ed)?|demand(?:s"
+    r"|ed)?|instruct\w*|expect(?:s|ed)?|requir(?:es?|ed)|order(?:s|ed)?|command(?:s|ed)?|suggest(?:s|ed)?"
+    r"|recommend(?:s|ed)?|wr(?:ites?|ote|itten)|quot\w+|embed\w*|inject\w*|return(?:s|ed)?|respond(?:s|ed)?"
+    r"|repl(?:y|ies|ied)|answer(?:s|ed)|g[ai]ves?|given|provide[sd]?|output(?:s|ted)?|print(?:s|ed)?|show(?:s"
+    r"|ed|n)|found|comes?|came|taken|copied|appears?|stands?|tr(?:y|ies|ied)|attempt\w*|mak(?:es?|ing)|made"
+    r"|force[sd]?|urge[sd]?|beg\w*|propose[sd]?|request(?:s|ed))\b|说|称|写|来自|取自|摘自|引自|出自|含|有"
+    r"|包括|要求|让|要我|想|希望|指示|命令|建议|提示|声称|给出|提供|输出|显示|返回|回答|试图|企图|诱使|引导"
+    r"|请求|是[:\s]*$|为[:\s]*$"
 )
 #: What demands an answer: it leads to no answer of the reply's own, in whatever clause.
 _DEMAND = (
-    r"\b(?:instruct(?:s|ed|ions?)|demand(?:s|ed)?|order(?:s|ed)|command(?:s|ed)?|told|"
-    r"tells? (?:me|us|the)|asks? (?:me|us|for|that)|asked me|forces? me|(?:asks?|asked|"
-    r"wants?|wanted|tells?|expects?|demands?|requires?|orders?|urges?|begs?|makes?|"
-    r"gets?) (?:me|us|you|graders?|raters?|(?:the|any|every|all) (?:model|assistant|"
-    r"grader|rater|assessor|judge|ai)s?)|inject\w*|attacker\w*)\b"
-    r"|\baccording to (?:the|this|that|its?|what the) (?:\w+ ){0,2}(?:snippet|page|"
-    r"text|document|article|author|user|source|website|site|passage|title|query)s?\b(?!.*\b(?:my|"
-    r"i|evaluat\w*|assess\w*|judg\w*|grad\w*)\b)"
-    r"|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|指令|用户)(?:里|中|上|内)?的?.{0,4}?(?:要求|"
-    r"指示|指令|命令|希望我|让我|要我|诱导)"
-    r"|(?:要求|让|叫|要|命令|指示|希望)我(?:必须|直接|只)?(?:输出|返回|回答|回复|说|给|打|写|评为|判为)"
+    r"\b(?:instruct(?:s|ed|ions?)|demand(?:s|ed)?|order(?:s|ed)|command(?:s|ed)?|told|tells? (?:me|us|the)"
+    r"|asks? (?:me|us|for|that)|asked me|forces? me|(?:asks?|asked|wants?|wanted|tells?|expects?|demands?"
+    r"|requires?|orders?|urges?|begs?|makes?|gets?) (?:me|us|you|graders?|raters?|(?:the|any|every"
+    r"|all) (?:model|assistant|grader|rater|assessor|judge|ai)s?)|inject\w*|attacker\w*)\b"
+    r"|\baccording to (?:the|this|that|its?|what the) (?:\w+ ){0,2}(?:snippet|page|text|document|article"
+    r"|author|user|source|website|site|passage|title|query)s?\b(?!.*\b(?:my|i|evaluat\w*|assess\w*|judg\w*"
+    r"|grad\w*)\b)|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|指令|用户)(?:里|中|上"
+    r"|内)?的?.{0,4}?(?:要求|指示|指令|命令|希望我|让我|要我|诱导)|(?:要求|让|叫|要|命令|指示|希望)我(?:必须"
+    r"|直接|只)?(?:输出|返回|回答|回复|说|给|打|写|评为|判为)"
 )
 #: Where an object was found.
 _ORIGIN = re.compile(
@@ -103,65 +91,57 @@ _PART_OF = re.compile(
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our)\b|我", re.IGNORECASE)
 #: Words for the reply's own answer.
 _OWN = (
-    r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|"
-    r"verdict|grad(?:e|ing)|rating|score|scoring|relevance|conclu\w+|result|results"
-    r"|response|reply|answer|output|json|decision|analysis|reason\w*|summary|report|"
-    r"object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b"
-    r"|我|本次|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|"
-    r"分析|理由|总结|如下|以下|下面|因此|所以|综上|故|json"
-    r"|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly|relevan\w+|think)\b|好|请看|明白|收到|可以|完毕|标准|看"
+    r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e|ing)"
+    r"|rating|score|scoring|relevance|conclu\w+|result|results|response|reply|answer|output|json|decision"
+    r"|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b|我"
+    r"|本次|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|分析|理由|总结|如下|以下"
+    r"|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly"
+    r"|relevan\w+|think)\b|好|请看|明白|收到|可以|完毕|标准|看"
 )
 #: A source as the object of a preposition, or read: "based on the snippet", "对该摘要的评估".
 _ABOUT = (
     rf"\b(?:based (?:up)?on|given|considering|after (?:\w+ing))(?: (?!instruct|request)[\w'’/-]+){{0,6}}?"
     rf" (?:{_SOURCE})(?: (?:says|contains|shows|shown|provided|given|content|text))?"
-    r"|\b(?:based (?:up)?on|of|for|on|about|regarding|given|with|against|between|after|"
-    r"having|read(?:ing)?|review\w*|analy[sz]\w+|assess\w*|evaluat\w+|consider\w*|judg\w+|"
-    r"grad\w+|compar\w+|that|you)"
-    r"(?: (?:the|this|that|your|both|above|given|provided|web|search|shown|supplied|"
-    r"visible|content|text|user['’]s|what)){0,4} "
+    r"|\b(?:based (?:up)?on|of|for|on|about|regarding|given|with|against|between|after|having|read(?:ing)?"
+    r"|review\w*|analy[sz]\w+|assess\w*|evaluat\w+|consider\w*|judg\w+|grad\w+|compar\w+|that|you)(?: (?:the"
+    r"|this|that|your|both|above|given|provided|web|search|shown|supplied|visible|content|text|user['’]s"
+    r"|what)){0,4} "
     rf"(?:(?:{_SOURCE})(?: (?:text|content|result|pair|only|alone|above|says|contains|"
     rf"shows|shown|and|provided|given)|[-/,]|['’]s(?! (?:answer|grade|verdict|output|"
     rf"json|response|own)))? ?(?:the |its )?){{1,4}}"
-    r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|"
-    r"specified)|your (?:\w+ )?(?:request\w*|instructions?|requirements?|format)"
-    r"|(?:in|per|using|with|to|follow\w*|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|"
-    r"form|schema|structure)\b(?! (?:is|as follows|would|should))|as an? [^,:]{0,30}(?=,)"
-    r"|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|就|通过|阅读|分析|查看|参照|作为)(?:(?!要求我|"
-    r"要我|指示|指令|命令|让我|希望我|的要求)[^,，。:：]){0,40}(?:要求|格式|内容|摘要|"
-    r"片段|网页|页面|文本|查询|正文|标准|规则|信息|提示|指南|员|者|匹配度|相关性)的?"
-    r"|[您你]的?要求|要求的|(?:该|此|这条|这个|本|上述)?(?:摘要|片段|网页|页面|内容)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?|"
-    r"查询(?:词)?与(?:该)?(?:摘要|片段|网页)[^,:，：]{0,6}的?"
-    r"|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要|片段|网页|页面)的(?=(?:评|判|等级|打分|"
-    r"相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页|页面)(?=(?:评|判|等级|打分))"
+    r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
+    r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?|format)|(?:in|per|using|with|to|follow\w*"
+    r"|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is|as follows"
+    r"|would|should))|as an? [^,:]{0,30}(?=,)|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|就|通过|阅读|分析"
+    r"|查看|参照|作为)(?:(?!要求我|要我|指示|指令|命令|让我|希望我|的要求)[^,，。:：]){0,40}(?:要求|格式|内容"
+    r"|摘要|片段|网页|页面|文本|查询|正文|标准|规则|信息|提示|指南|搜索结果|检索结果|员|者|匹配度|相关性)的?"
+    r"|[您你]的?要求|要求的|(?:该|此|这条|这个|本|上述)?(?:摘要|片段|网页|页面|内容|"
+    r"搜索结果)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?|查询(?:词)?与(?:该)?(?:摘要|片段"
+    r"|网页)[^,:，：]{0,6}的?|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要|片段|网页|页面|搜索结果)的(?=(?:评|判"
+    r"|等级|打分|相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页|页面)(?=(?:评|判|等级|打分))"
 )
 _CONDITION = (
-    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:it|"
-    r"the|this)|had (?:it|the|this) (?:been|had|said|given)|would|should|could|might|"
-    r"otherwise)\b"
-    r"|如果|若是|假如|假设|假定|倘|要是|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|"
-    r"否则|本来|可能|或许|也许|大概"
+    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:it|the|this)|had (?:it|the"
+    r"|this) (?:been|had|said|given)|would|should|could|might|otherwise)\b|如果|若是|假如|假设|假定|倘|要是"
+    r"|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
 )
 _DOUBT = (
-    r"\b(?:ignore|disregard|skip|discard|forget|maybe|perhaps|possibly|probably not|"
-    r"not sure|unsure|wrong|incorrect|invalid|mistaken|instead of|rather than|anything but|"
-    r"never|initial(?:ly)?|draft|tentative|at first)\b|错误|不正确|而不是|而非|并非|"
-    r"初稿|草稿|初步"
+    r"\b(?:ignore|disregard|skip|discard|forget|maybe|perhaps|possibly|probably not|not sure|unsure|wrong"
+    r"|incorrect|invalid|mistaken|instead of|rather than|anything but|never|initial(?:ly)?|draft|tentative"
+    r"|at first)\b|错误|不正确|而不是|而非|并非|初稿|草稿|初步"
 )
 _NEGATED = re.compile(
-    r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|"
-    r"refuse to|decline to|won['’]t|cannot|can['’]t) (?:output|answer|say|return|reply|"
-    r"print|follow|write|give)[^.]*|(?:不[会能该应可要]|不|拒绝|避免)(?:按\S{0,12})?(?:输出|"
-    r"回答|返回|给出|写|说|照)?[^。]{0,4})\s*\Z",
+    r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse to|decline to"
+    r"|won['’]t|cannot|can['’]t) (?:output|answer|say|return|reply|print|follow|write|give)[^.]*"
+    r"|(?:不[会能该应可要]|不|拒绝|避免)(?:按\S{0,12})?(?:输出|回答|返回|给出|写|说|照)?[^。]{0,4})\s*\Z",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"\A\W{0,4}(?:is|are|do|does|should|shall|would|could|can|may|must|did|was|what|"
-    r"which|why|how|who)\b|[?]|是不是|是否应|吗\Z|\A\W{0,4}(?:you (?:said|asked|told|"
-    r"want|are|should|must)|i was (?:told|asked|instructed))|你(?:让|要|说|叫)|请(?:按|"
-    r"回答|输出|返回|只)|please|\b(?:respond|reply|answer) (?:like|with|as|in) (?:this|"
-    r"the following)|output the following|\A(?:input|old|before|given|context|user|"
-    r"human|system)\s*\Z",
+    r"\A\W{0,4}(?:is|are|do|does|should|shall|would|could|can|may|must|did|was|what|which|why|how|who)\b|[?]"
+    r"|是不是|是否应|吗\Z|\A\W{0,4}(?:you (?:said|asked|told|want|are|should|must)|i was (?:told|asked"
+    r"|instructed))|你(?:让|要|说|叫)|请(?:按|回答|输出|返回|只)|please|\b(?:respond|reply|answer) (?:like"
+    r"|with|as|in) (?:this|the following)|output the following|\A(?:input|old|before|given|context|user|human"
+    r"|system)\s*\Z",
     re.IGNORECASE,
 )
 _KEY = re.compile(r"(?:\A|[^\w\s]|\n)\s{0,8}[\"']([^\"']{1,30})[\"']\s?:\Z")
@@ -181,13 +161,16 @@ _ROLE = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[。!?\n])|(?<=[.])(?=\s)")
 _LEADS_ON = re.compile(
-    r"(?:[:,]|则|那么|就|是|为|\b(?:then|is|be|to|output|answer|return|say|but|not|than|except|never))\s*\Z",
+    r"(?:[:,]|则|那么|就|是|为|\b(?:then|is|was|be|to|output|answer|return|say|but|not|than|except"
+    r"|never))\s*\Z",
     re.IGNORECASE,
 )
 #: "The blog's answer": the answer of a third party.
 _POSSESSIVE = re.compile(
     r"\b(?!(?:it|here|that|let|what|there|snippet|pair)['’])\w+['’]s (?:own )?"
-    r"(?:answer|verdict|grade|rating|score|output|response|reply|judge?ment)\b",
+    r"(?:answer|verdict|grade|rating|score|result|label|decision|output|response|reply|judge?ment)\b"
+    r"|\b(?:answer|verdict|grade|rating|score) (?:of|by|from) (?:an?|the|my) "
+    r"(?!(?:snippet|page|text|passage|pair|result|search|above|given)\b)\w+",
     re.IGNORECASE,
 )
 _TERMINATOR = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.。!][\"”』」)）*_\s]*\Z")
@@ -201,81 +184,67 @@ _IS_SOURCE, _IS_OTHER, _IS_SPEECH, _IS_OWN, _IS_DEMAND, _IS_DOUBT = (
 )
 _IS_ABOUT = re.compile(_ABOUT, re.IGNORECASE)
 _PRONOUN_SPEAKS = re.compile(
-    r"\b(?:it|they|he|she|one|that|which) (?:\w+ )?(?:says?|said|wants?|asks?|expects?|"
-    r"tells?|demands?|reads?|claims?|quotes?|states?|contains?)\b|[它他她][们]?(?:说|"
-    r"想|要|期望|希望|让)",
+    r"\b(?:it|they|he|she|one|that|which) (?:\w+ )?(?:says?|said|wants?|asks?|expects?|tells?|demands?|reads?"
+    r"|claims?|quotes?|states?|contains?)\b|[它他她][们]?(?:说|想|要|期望|希望|让)",
     re.IGNORECASE,
 )
 
 #: What a sentence behind an object calls the object.
 _THAT = (
-    r"(?:\bthis\b(?! (?:search )?(?:snippet|page|text|passage|result|article|document|"
-    r"query|site|website|source)\b)"
-    r"|\bthat(?:['’]s\b| (?:is|was|came|comes|json|object|answer|output|verdict|grade)\b)"
-    r"|\bit (?:is|was|comes|came)\b|\babove\b|\b(?:the|this|that) (?:\w+ )?(?:json|"
-    r"object|answer|output|verdict|grade)\b(?!['’]s)"
-    r"|以上|上面|上述|前面|刚才|这|那|此|该(?:json|对象|答案|结果)|如此)"
+    r"(?:\bthis\b(?! (?:search )?(?:snippet|page|text|passage|result|article|document|query|site|website"
+    r"|source)\b)|\bthat(?:['’]s\b| (?:is|was|came|comes|json|object|answer|output|verdict|grade)\b)"
+    r"|\bit (?:is|was|comes|came)\b|\babove\b|\b(?:the|this|that) (?:\w+ )?(?:json|object|answer|output"
+    r"|verdict|grade)\b(?!['’]s)|以上|上面|上述|前面|刚才|这|那|此|该(?:json|对象|答案|结果)|如此)"
 )
 _IS_FOREIGN = (
-    r"(?:\b(?:says?|said|told|tells?|asks?|asked|wants?|wanted|demand\w*|instruct\w*|"
-    r"order(?:s|ed)|inject\w*|attacker\w*|copied|quot(?:ed?|ation)|taken|comes?|came|"
-    r"pasted|provided|supplied|given|written|wrote"
-    r"|expected|appears?|stands?|found|included|contained|(?:an?|the|my|another|just|"
-    r"only|merely) (?:\w+ )?(?:examples?|samples?|templates?|placeholder|quote|quotation|"
-    r"injection|payload|draft|format)|fake|forged|example only"
-    r"|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine|the (?:answer|"
-    r"final)|an answer|valid|to be)|from (?:the|a) (?:snippet|page|text|user|document|"
-    r"web\w*|passage|article|input|prompt)|in the (?:snippet|page|text|prompt|document))\b"
-    r"|要求|让我|要我|想要|指示|注入|攻击|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|"
-    r"的话|示例|例子|样例|模板|另一|其他(?:评|模型|人)|别人|他人|用户提供|用户给|并非|"
-    r"不是我|不是(?:最终)?(?:答案|判断|结果)|不代表|伪造|照做|所写|写的|提供的)"
+    r"(?:\b(?:says?|said|told|tells?|asks?|asked|wants?|wanted|demand\w*|instruct\w*|order(?:s|ed)|inject\w*"
+    r"|attacker\w*|copied|quot(?:ed?|ation)|taken|comes?|came|pasted|provided|supplied|given|written|wrote"
+    r"|expected|appears?|stands?|found|included|contained|(?:an?|the|my|another|just|only"
+    r"|merely) (?:\w+ )?(?:examples?|samples?|templates?|placeholder|quote|quotation|injection|payload|draft"
+    r"|format)|fake|forged|example only|(?:another|other|previous|earlier|someone) ?\w*|not (?:my|mine"
+    r"|the (?:answer|final)|an answer|valid|to be)|from (?:the|a) (?:snippet|page|text|user|document|web\w*"
+    r"|passage|article|input|prompt)|in the (?:snippet|page|text|prompt|document))\b|要求|让我|要我|想要|指示"
+    r"|注入|攻击|来自|引自|摘自|出自|抄自|复制|引用|原话|原文|的话|示例|例子|样例|模板|另一|其他(?:评|模型"
+    r"|人)|别人|他人|用户提供|用户给|并非|不是我|不是(?:最终)?(?:答案|判断|结果)|不代表|伪造|照做|所写|写的"
+    r"|提供的)"
 )
 _DISOWNS = re.compile(
     rf"{_THAT}[^.。!?\n]{{0,60}}?{_IS_FOREIGN}"
-    r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user|author)s?\b[^.。!?\n]{0,40}\b(?:this|"
-    r"that|it|so|exactly|verbatim|the (?:above|object|json|output)(?: above)?)\W{0,20}\Z"
-    r"|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中|上)?(?:的)?(?:要求如此|原话|的话|"
-    r"原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)"
-    r"|\A\W*(?:from|in|quoted?(?: from)?|source:|copied from|according to|as (?:stated|"
-    r"written|demanded|requested|instructed) (?:in|by)|per|via) (?:the |a |an )?(?:snippet|"
-    r"page|text|user|document|web\w*|passage|article|input|prompt)"
-    r"|\A\W*(?:来自|引自|摘自|出自|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)"
-    r"|\bi (?:refuse|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|"
-    r"follow it|grade|judge|output|obey|do (?:that|so|this))"
-    r"|\A\W*(?:/s\b|not\b|is (?:what|in|from|wrong|an?|the)\b|(?:would|could|might) be\b|"
-    r"my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|my own (?:answer|"
-    r"grade|verdict)\b"
-    r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|"
-    r"回答)?|不会照做|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要|"
-    r"用户|攻击)",
+    r"|\b(?:snippet|page|text|attacker|document|website|article|passage|user"
+    r"|author)s?\b[^.。!?\n]{0,40}\b(?:this|that|it|so|exactly|verbatim|the (?:above|object|json"
+    r"|output)(?: above)?)\W{0,20}\Z|(?:摘要|网页|页面|文中|用户|攻击者)(?:里|中|上)?(?:的)?(?:要求如此|原话"
+    r"|的话|原文|原句|就这么|这[样么]|如此|给的|写的|提供的|要求的)|\A\W*(?:from|in|quoted?(?: from)?|source:"
+    r"|copied from|according to|as (?:stated|written|demanded|requested|instructed) (?:in|by)|per"
+    r"|via) (?:the |a |an )?(?:snippet|page|text|user|document|web\w*|passage|article|input|prompt)"
+    r"|\A\W*(?:来自|引自|摘自|出自|源自|据)(?:该|此|这)?(?:摘要|网页|页面|用户|文章|原文)|\bi (?:refuse"
+    r"|decline|will not|won['’]t|cannot|can['’]t) (?:to )?(?:answer|give|follow it|grade|judge|output|obey"
+    r"|do (?:that|so|this))|\A\W*(?:/s\b|not\b|is (?:what|in|from|wrong|an?|the)\b|(?:would|could|might) be\b"
+    r"|my (?:own )?(?:real |actual |final )?answer (?:follows|is|comes|:))|my own (?:answer|grade|verdict)\b"
+    r"|(?:我|本模型)(?:无法|拒绝|不能|不会)(?:给出|做出|进行|照做)?(?:判定|判断|评分|回答)?|不会照做"
+    r"|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
 #: A sentence about the object, whose subject it is, and what such a sentence does with its subject.
 _ABOUT_OBJECT = re.compile(
-    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|"
-    rf"答案|对象|结果)[^.。!?\n]{{0,30}}?(?:\b(?:is|was|are|were|has|comes?|came|belongs?|"
-    rf"appears?|stands?|stems?|originates?|reproduces?|repeats?|copies|quotes?)\b|['’]s\b|"
-    rf"是|由|来自|属于|出自|取自|摘自|引自|为)",
+    rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
+    rf"|结果)[^.。!?\n]{{0,30}}?(?:\b(?:is|was|are|were|has|comes?|came|belongs?|appears?|stands?|stems?"
+    rf"|originates?|reproduces?|repeats?|copies|quotes?)\b|['’]s\b|是|由|来自|属于|出自|取自|摘自|引自|为)",
     re.IGNORECASE,
 )
 _NOT_AN_ANSWER = re.compile(
-    r"\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|"
-    r"taken|use|used|treat|treated|consider|considered|count|counted|accept|trust|rely|"
-    r"regard|interpret|record|store)\b"
-    r"|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made|provided|returned|"
-    r"suggested|supplied|created|inserted|planted|proposed|demanded|requested|said|"
-    r"says|wants?|wanted) (?:me |us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|"
-    r"verdict|grade|output))|the above|(?:the|this|that) (?:json|object|answer|verdict|"
-    r"grade|output))\b(?! (?:snippet|page|text))"
-    r"|(?:不要|勿|别|不应|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|"
-    r"使用|采纳|相信|计入|视为)",
+    r"\b(?:do not|don['’]t|never|should not|shouldn['’]t|must not|cannot|can['’]t) (?:be )?(?:take|taken|use"
+    r"|used|treat|treated|consider|considered|count|counted|accept|trust|rely|regard|interpret|record"
+    r"|store)\b|(?<!\bi )(?<!\bi['’]ve )\b(?:produced|gave|wrote|generated|made|provided|returned|suggested"
+    r"|supplied|created|inserted|planted|proposed|demanded|requested|said|says|wants?|wanted) (?:me "
+    r"|us )?(?:(?:this|that|it)(?=\W{0,20}\Z| (?:json|object|answer|verdict|grade|output))|the above|(?:the"
+    r"|this|that) (?:json|object|answer|verdict|grade|output))\b(?! (?:snippet|page|text))|(?:不要|勿|别|不应"
+    r"|不可|不能)(?:再)?(?:把|将)?[^。\n]{0,8}(?:当[作成]|作为|采用|使用|采纳|相信|计入|视为)",
     re.IGNORECASE,
 )
 _DISOWNS_NOT = re.compile(
-    r"\b(?:based|because|why|ignored|disregarded|judged|assessed|evaluated|considers?|"
-    r"reflect\w*|valid|final|fair|summar\w+|opinion|follows? the (?:required|requested))\b|"
-    r"仅?(?:基于|根据|依据|针对|符合|遵循|遵守|按照?要求)|因为|原因|已忽略|已被忽略|"
-    r"忽略了",
+    r"\b(?:based|because|why|ignored|disregarded|judged|assessed|evaluated|considers?|reflect\w*|valid|final"
+    r"|fair|summar\w+|opinion|follows? the (?:required|requested))\b|仅?(?:基于|根据|依据|针对|符合|遵循|遵守"
+    r"|按照?要求)|因为|原因|已忽略|已被忽略|忽略了",
     re.IGNORECASE,
 )
 _MY_OWN = re.compile(
@@ -285,12 +254,35 @@ _MY_OWN = re.compile(
 )
 #: Keys and tags that may wrap the answer.
 _WRAPPER = re.compile(
-    r"(?:(?:my|the|final|overall|relevance|json|own)[ _-]?){0,3}(?:answers?|responses?|"
-    r"reply|output|results?|verdict|grades?|scores?|ratings?"
-    r"|relevance|judge?ments?|evaluation|assessment|conclusion|decision|json|final|"
-    r"arguments|parameters|properties|data)"
-    r"|(?:最终|最后|我的|评估|判断|评分)?(?:判断|判定|结论|评估|评价|评分|打分|等级|"
-    r"评级|分数|得分|相关性|答案|结果|输出|回答|返回)(?:结果)?",
+    r"(?:(?:my|the|final|overall|relevance|json|own)[ _-]?){0,3}(?:answers?|responses?|reply|output|results?"
+    r"|verdict|grades?|scores?|ratings?|relevance|judge?ments?|evaluation|assessment|conclusion|decision|json"
+    r"|final|arguments|parameters|properties|data)|(?:最终|最后|我的|评估|判断|评分)?(?:判断|判定|结论|评估"
+    r"|评价|评分|打分|等级|评级|分数|得分|相关性|答案|结果|输出|回答|返回)(?:结果)?",
+    re.IGNORECASE,
+)
+_ANSWER = r"(?:answer|reply|response|output|verdict|grade|rating|score|result|judge?ment|decision)"
+#: What says that the answer is still to come.
+_NOT_FINAL = re.compile(
+    rf"(?:\bnot|n['’]t|\bnever)(?: (?:really|actually|yet|necessarily|quite))? (?:(?:my"
+    rf"|our)(?: \w+)?(?: \w+)? {_ANSWER}|(?:the |a |yet )?(?:final|official)(?: {_ANSWER})?\b(?! to\b))"
+    rf"|\b(?:not|n['’]t|yet to)(?: yet)? (?:decided?|made up my mind|final(?:ly|ized|ised))\b|\b(?:my"
+    rf"|the) (?:final|real|actual|true) {_ANSWER} (?:comes|follows|will|is (?:different|another|below"
+    rf"|to come))"
+    rf"|\b{_ANSWER} (?:above |below )?(?:is|was)(?: not|n['’]t) mine\b"
+    r"|(?:不是|并非|非|不算|不作为|不代表)(?:我的?|本次)?(?:最终|最后|真正|正式)的?(?:答案|判断|判定|评分"
+    r"|等级|结果|结论|评估)|(?:还没有?|尚未|还未)(?:最终)?(?:决定|确定|定论|想好)|(?:最终|真正的?)(?:答案"
+    r"|判断|结果|评分)(?:稍后|随后|另|还)",
+    re.IGNORECASE,
+)
+#: A heading for thinking, a text that is presented, and a quotation: what follows is no answer.
+_LEADS_TO_OTHER_TEXT = re.compile(
+    r"(?:\A|[.。!?:]\s?|\bmy )(?:initial )?(?:thinking|thoughts?|(?:thought|thinking|reasoning) process"
+    r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:]\s?)(?:search results?|(?:搜索"
+    r"|检索)结果)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z|\b(?:here(?:['’]s| is| are)|this is"
+    r"|below is|following is|see)(?: (?:the|a|an|this|that|your|original|full|web|page))"
+    rf"{{0,3}} (?:{_SOURCE})(?: (?:text|content|title))?\s*\Z"
+    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{_SOURCE})+的?(?:内容|原文)?\s*\Z"
+    r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
     re.IGNORECASE,
 )
 #: Only this much text in front of an object can say whose it is, and no more text may follow it.
@@ -343,6 +335,8 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     """Return True when a sentence in front of an object leads to it as another's answer."""
     if not sentence:
         return False
+    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(sentence.rstrip(f"{AROUND}:.…")):
+        return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(
             r"(?:话|内容|文字)[.。!]", sentence
@@ -355,13 +349,16 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
         return bool(_IS_OTHER.search(_IS_ABOUT.sub(" ", words)) or _IS_DEMAND.search(words))
     if _IS_DEMAND.search(words) or _IS_DOUBT.search(words) or _NEGATED.search(words):
         return True
+    announcement = words[max(words.rfind(","), words.rfind(";")) + 1 :]
+    if _POSSESSIVE.search(announcement):
+        return True
     # What leads to an object directly must name the reply's own answer.
-    if same_line or sentence.endswith(":"):
-        announcement = words[max(words.rfind(","), words.rfind(";")) + 1 :]
-        if any(map(str.isalnum, announcement)) and not (_IS_OWN.search(words) or _IS_ABOUT.search(words)):
-            return True
-        if _POSSESSIVE.search(announcement):
-            return True
+    if (
+        (same_line or sentence.endswith(":"))
+        and any(map(str.isalnum, announcement))
+        and not (_IS_OWN.search(words) or _IS_ABOUT.search(words))
+    ):
+        return True
     # Each part ends with its announcement: "judged as follows: Input:".
     clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(AROUND) for part in words.split(":")]
     return any(
@@ -423,7 +420,7 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
 
 def _disowns(sentence: str) -> bool:
     """Return True when a sentence behind an object says that it is another's, or no answer."""
-    if _NOT_AN_ANSWER.search(sentence):
+    if _NOT_AN_ANSWER.search(sentence) or _NOT_FINAL.search(sentence):
         return True
     if _DISOWNS_NOT.search(sentence) or _MY_OWN.search(sentence):
         return False
@@ -437,6 +434,6 @@ def _disowns(sentence: str) -> bool:
         _PART_OF.search(predicate)
         or _ORIGIN.search(_IS_ABOUT.sub(" ", predicate))
         or _IS_OTHER.search(predicate)
-        or re.match(r"\W*(?:not|n['’]t|不|非|未必)", predicate)
+        or re.match(r"\W*(?:not|n['’]t|不|非|未必)(?!\W*(?:an? |the )?(?:grade |score )?[0-9])", predicate)
         or _IS_SOURCE.search(_IS_ABOUT.sub(" ", predicate))
     )

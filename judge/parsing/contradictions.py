@@ -13,70 +13,56 @@ from judge.parsing.vocabulary import AROUND, label_pattern, value_of
 from judge.records import Scale
 
 _REFUSAL = re.compile(
-    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b"
-    r"|(?:unfortunately,? )?(?:i|we) (?:cannot|can['’]?t|can not|won['’]?t|will not|must decline|am unable)"
-    r"|i['’]m unable|i decline|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies"
-    r"|(?:很|非常)?(?:抱歉|对不起|不好意思)|(?:我|本模型)?(?:无法|不能|没办法|拒绝)"
-    r"|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)",
+    r"(?:i['’]?m |i am |we['’]?re )?(?:very |so |really )?(?:sorry|afraid)\b|(?:unfortunately,? )?(?:i"
+    r"|we) (?:cannot|can['’]?t|can not|won['’]?t|will not|must decline|am unable)|i['’]m unable|i decline"
+    r"|as an? (?:ai|language model),? i|i apologi[sz]e|my apologies|(?:很|非常)?(?:抱歉|对不起|不好意思)"
+    r"|(?:我|本模型)?(?:无法|不能|没办法|拒绝)|作为(?:一个|一名)?\s?(?:ai|人工智能|大?语言模型|大模型)",
     re.IGNORECASE,
 )
 #: What begins a sentence in which the reply corrects itself.
 _STARTS_CORRECTION = (
-    r"(?:no|wait|actually|hmm|oops|edit|update|correction|rather|better|sorry|apologies|"
-    r"or|instead|lower|raise"
-    r"|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|"
-    r"please use|in fact|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|"
-    r"another|more|further)"
-    r"|thinking again|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|"
-    r"additional|external|one)\b)"
-    r"|或者?|不[,是对]|等等|等一下|其实|抱歉|实际上|更准确|准确地说|订正|改[为成]"
+    r"(?:no|wait|actually|hmm|oops|edit|update|correction|rather|better|sorry|apologies|or|instead|lower"
+    r"|raise|hold on|strike|never mind|nevermind|amend\w*|upon|looking (?:again|back|closer)|please use"
+    r"|in fact|or rather|on (?:second|further|reflection|closer|review)|after (?:re\w+|another|more|further)"
+    r"|thinking again|having (?:re\w+|thought))\b(?! (?:further|outside|other|more|additional|external"
+    r"|one)\b)|或者?|不(?:[,对]|是(?!\s?[0-9]))|等等|等一下|其实|抱歉|实际上|更准确|准确地说|订正|改[为成]"
 )
 _CORRECTION = re.compile(
     rf"(?:\A|[.!?。;\n—(-])[\s{re.escape(AROUND)}(（—-]{{0,8}}(?:{_STARTS_CORRECTION})"
-    r"|\b(?:correction|on second thought|i (?:mean|meant)\b|i['’]d rather|scratch (?:that|"
-    r"it)|make (?:that|it)\b"
-    r"|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) "
-    r"(?:it|this|that|my|the (?:answer|grade|verdict|score|rating))\b"
-    r"|let me (?:revise|reconsider|correct|rethink|re-?check|re-?read|re-?evaluate|"
-    r"think again|change|try again|redo)"
-    r"|(?:revised|updated|corrected|amended|new) (?:answer|grade|verdict|score|rating|json)"
-    r"|my mind|my mistake|i was wrong|i (?:over|under)(?:rated|estimated|graded)|mistaken(?:ly)?|"
-    r"reconsider\w*"
-    r"|t(?:ake|ook) (?:that|it|this|the \w+) back"
-    r"|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above|everything|all)\b"
-    r"|(?:i|we) (?:made|have made|['’]ve made) an? (?:\w+ )?(?:error|mistake|slip)|"
-    r"(?:need|have|want|like|going) to (?:correct|revise|change|amend|adjust|retract)"
-    r"|(?:no longer|don['’]t|do not|cannot) (?:stand by|agree|support|endorse)|disagree|"
-    r"instead[.。!]|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|"
-    r"better|fairer|closer)|use (?:yes|no|[0-9]|不?相关|[是否])"
-    r"|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should|ought|needs? to|"
-    r"must)\b|just kidding|retract\w*|withdraw\w*|too (?:high|low|generous|harsh|strict|"
-    r"lenient|kind)"
-    r"|(?:should|ought to) (?:have been|be (?:a |an )?(?:[0-9]|yes|no|higher|lower|zero|one|two|three))"
-    r"|not (?:so )?sure (?:about|of) (?:that|this|it|the (?:grade|verdict|score))"
-    r"|(?:the correct|a better|the right|the real|the true) (?:answer|grade|verdict|score|rating))"
-    r"|(?:grade|score|verdict|rating|answer|judge?ment|json|object|output|above|that|"
-    r"this|it)\b[^.。\n]{0,20}"
-    r"\b(?:is|was|are)(?: not|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?"
-    r"(?:wrong|incorrect|mistakes?|errors?|not right|right|correct|invalid|void|off|inaccurate)\b"
-    r"|更正|修正|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改|调整|改|更新)[为成到]|"
-    r"改(?:给|判|评)|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand|count|apply)"
-    r"|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)|不对[,。!，]|(?:说|给|搞|弄|判|评)错"
-    r"|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|"
-    r"错误|错了|不准|不正确|不当|偏高|偏低)"
-    r"|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|当)?[再更]?.{0,2}(?:[低高]|下调|"
-    r"上调|降|升|改)|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正|订正)(?!格式)|不要采[用纳]|"
-    r"请采用|请改|收回|撤回|撤销|作废|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前|刚|"
-    r"掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)",
+    r"|\b(?:correction|on second thought|i (?:mean|meant)\b|i['’]d rather|scratch (?:that|it)|make (?:that"
+    r"|it)\b|(?:chang\w+|revis\w+|updat\w+|lower\w*|rais\w+|adjust\w*|correct\w*|amend\w*) (?:it|this|that|my"
+    r"|the (?:answer|grade|verdict|score|rating))\b|let me (?:revise|reconsider|correct|rethink|re-?check"
+    r"|re-?read|re-?evaluate|think again|change|try again|redo)|(?:revised|updated|corrected|amended"
+    r"|new) (?:answer|grade|verdict|score|rating|json)|my mind|my mistake|i was wrong|i (?:over"
+    r"|under)(?:rated|estimated|graded)|mistaken(?:ly)?|reconsider\w*|t(?:ake|ook) (?:that|it|this"
+    r"|the \w+) back|(?:disregard|ignore|discard|forget|delete) (?:the|that|this|my|it|what|above|everything"
+    r"|all)\b|(?:i|we) (?:made|have made|['’]ve made) an? (?:\w+ )?(?:error|mistake|slip)|(?:need|have|want"
+    r"|like|going) to (?:correct|revise|change|amend|adjust|retract)|(?:no longer|don['’]t|do not"
+    r"|cannot) (?:stand by|agree|support|endorse)|disagree|instead[.。!]"
+    r"|(?<!snippet )(?<!page )(?<!text )(?:would|may|might|could) be (?:more|better|fairer|closer)|use (?:yes"
+    r"|no|[0-9]|不?相关|[是否])|(?:grade|score|verdict|rating|answer)\b[^.。\n]{0,10}\b(?:should|ought"
+    r"|needs? to|must)\b|just kidding|retract\w*|withdraw\w*|too (?:high|low|generous|harsh|strict|lenient"
+    r"|kind)|(?:should|ought to) (?:have been|be (?:a |an )?(?:[0-9]|yes|no|higher|lower|zero|one|two|three))"
+    r"|not (?:so )?sure (?:about|of) (?:that|this|it|the (?:grade|verdict|score))|(?:the correct|a better"
+    r"|the right|the real|the true) (?:answer|grade|verdict|score|rating))|(?:grade|score|verdict|rating"
+    r"|answer|judge?ment|json|object|output|above|that|this|it)\b[^.。\n]{0,20}\b(?:is|was|are)(?: not"
+    r"|n['’]t)? (?:just |only |a |an |quite )?(?:\w+ly )?(?:wrong|incorrect|mistakes?|errors?|not right|right"
+    r"|correct|invalid|void|off|inaccurate)\b|更正|修正|纠正|订正|应为|应(?:该|当)?[是为评给]|应评|(?:修改"
+    r"|调整|改|更新)[为成到]|改(?:给|判|评)|[降升调][为到至]|(?:does|do|did)(?: not|n['’]t) (?:hold|stand"
+    r"|count|apply)|重新(?:看|考虑|评|审视|判断|想|思考)|再(?:想|考虑|看|斟酌)|不对[,。!，]|(?:说|给|搞|弄|判"
+    r"|评)错|(?:判断|判定|等级|评分|评级|结果|答案|结论|以上|上面|上述|刚才|刚刚)[^。\n]{0,12}(?:有误|错误"
+    r"|错了|不准|不正确|不当|偏高|偏低)|改主意|失误|误判|欠妥|不妥|推翻|为准|应(?:该|"
+    r"当)?[再更]?.{0,2}(?:[低高]|下调|上调|降|升|改)|(?:要|需要?|想|得)(?:修改|更改|改|调整|更正"
+    r"|订正)(?!格式)|不要采[用纳]|请采用|请改|收回|撤回|撤销|作废|不算数?[。!]|(?:忽略|无视|丢弃)(?:以|上|前"
+    r"|刚|掉)|太[高低][了。!]|过[高低][了。!]|更(?:合适|恰当|准确|合理)",
     re.IGNORECASE,
 )
 #: The statements of relevance, on the binary scale; "partially relevant" states nothing.
 _RELEVANCE = re.compile(
-    r"(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|"
-    r"part|loose)\w*\s(?:be )?(?:\w+ly )?"
-    r"|部分|有些|略|稍|是否|弱|多少|可能)?"
-    r"(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|"
-    r"relevant)\b|不(?:直接|太|怎么)?相关|不相關|无关|無關|相关|相關)"
+    r"(?P<hedge>\b(?:partial|partly|somewhat|margin|slight|may|might|how|whether|if|part"
+    r"|loose)\w*\s(?:be )?(?:\w+ly )?|部分|有些|略|稍|是否|弱|多少|"
+    r"可能)?(?P<value>\b(?:not (?:\w+ly )?relevant|isn['’]t (?:\w+ly )?relevant|irrelevant|relevant)\b"
+    r"|不(?:直接|太|怎么)?相关|不相關|无关|無關|相关|相關)"
     rf"(?=[{re.escape(AROUND)}]{{0,4}}(?:[.,;!。)}}]|$)"
     r"|\s(?:to|for) (?:the|this) (?:query|topic|search|question|user|need|request))(?![性度])",
     re.IGNORECASE | re.MULTILINE,
@@ -96,16 +82,92 @@ _SPELLED = {
 #: A number in front of what it counts or names ("step 3", "第2"), a scale and the number of
 #: a list item state no value.
 _NO_VALUE = re.compile(
-    r"\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|"
-    r"figures?|tables?|top|type|stage|level of"
-    r"|phase|question|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#)\s?#?(?:of |"
-    r"from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)"
-    r"|\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|figures?|"
-    r"tables?|top|type|stage|phase|criterion|error)\s?#?[0-9][0-9.]*"
-    r"|(?:第|步骤|图|表|步)\s?[0-9]+|(?:\(|from |scale of |of )?\b0\s?(?:[-–~到至]|"
-    r"to)\s?3\b\)?|\(?\s?(?:/|out of)\s?3\b\)?"
-    r"|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])",
+    r"\b(?:steps?|sections?|parts?|pages?|points?|items?|chapters?|versions?|v|no\.|figures?|tables?|top|type"
+    r"|stage|level of|phase|question|criteri(?:on|a)|grades?|scores?|scale|error|code|http|#)\s?#?(?:of "
+    r"|from |is )?[0-9][0-9.]*(?= ?[-–~,:]| to |(?: and [0-9])\b)|\b(?:steps?|sections?|parts?|pages?|points?"
+    r"|items?|chapters?|versions?|figures?|tables?|top|type|stage|phase|criterion|error)\s?#?[0-9][0-9.]*"
+    r"|(?:第|步骤|图|表|步)\s?[0-9]+|(?:\(|from |scale of |of )?(?<![A-Za-z0-9.])0\s?(?:[-–~到至]"
+    r"|to)\s?3(?![A-Za-z0-9])\)?|\(?\s?(?:/|out "
+    r"of)\s?3\b\)?|^[ \t>*-]{0,8}[0-9]{1,2}[.)、]\s{0,4}(?=[^\s0-9])",
     re.IGNORECASE | re.MULTILINE,
+)
+#: How sure a reply says to be is no value.
+_CONFIDENCE = re.compile(
+    r"(?:\b(?:confidence|certainty|probability)(?: (?:score|level))?|置信(?:度|水平)|把握)[\s*:=]{0,4}"
+    r"(?:is |of |[是为] ?)?[0-9.]{1,6}%?",
+    re.IGNORECASE,
+)
+#: Numbers that prose says an answer is not: "It is not a 3 because …", "未达到3级".
+_DENIED = re.compile(
+    r"(?:(?:\b(?:not|cannot)|n['’]t)(?: (?:quite|be|reach|deserve|merit|earn|get|giv(?:e|en|ing)"
+    r"|assign(?:ed)?|"
+    r"qualify for|rise to|worth|enough for|it|this|an?|the|grade|score|rating|level|of)){0,6} "
+    r"|\bneither (?:an? )?"
+    r"|(?<!not )(?<!n['’]t )\b(?:miss(?:es|ed)?|f[ae]lls? short of|fail(?:s|ed)? to reach)"
+    r"(?: (?:an?|the|grade|score|rating|level|of)){0,4} "
+    r"|(?<![是能会要该得])(?:未能?|没有?|不)(?:能|足以|会|应该?)?[达够到是给评打得算为上足]{1,2}[到上为成]?(?:等级)?\s?)"
+    r"(?P<values>[0-9](?:\s?[分级]?(?:,? (?:or|nor|and) |\s?[/或和、]\s?)(?:an? )?[0-9])*)"
+    r"(?=\s?[分级]|[^\w\s.]|\.(?![0-9])|\s?$|\s(?:because|since|as|for|but|so|though|due)\b)"
+    r"(?![^.。!\n]{0,60}\?)(?![分级]?,?就是)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNRELATED = re.compile(
+    r"(?:\bnot|n['’]t)(?: (?:at all|in any way|in the least|even|remotely|really|actually)){0,2} relevant\b"
+    r"|(?:\bnot|n['’]t) (?:at all )?related to\b"
+    r"|\b(?:irrelevant|off[- ]?topic|unrelated|useless|worthless)\b(?=\W{0,3}$|[.,;!)]| (?:to|for|and|because"
+    r"|since|as|here)\b)|\bno(?:thing| \w+)? to do with\b|\b(?:no|zero) (?:relevance|relation|connection|use"
+    r"|help|value) (?:to|for|with)\b|\b(?:not|n['’]t|fails? to) (?:answer|address"
+    r"|help)\b[^.,;\n]{0,40} (?:at all|in any way)\b"
+    r"|(?:毫无|没有?(?:任何|什么|一点|半点)?|无任何|并无)(?:关系"
+    r"|关联|联系|相关性)|毫不相[关干]|毫无(?:帮助|用处|价值)"
+    r"|(?:不(?:太|怎么|大)?相[关關]|[无無][关關])(?![\u4e00-\u9fff])"
+    r"|答非所问|[跑离偏]题|(?:完全|根本)(?:没有?|未|不能|无法)(?:回答|满足|解决)了?(?:用户的?)?(?:该|此"
+    r"|这个)?(?:查询|问题|需求)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COMPLETE = re.compile(
+    r"\b(?:fully|completely|entirely|perfectly|totally|wholly) (?:answer|satisf|address|meet"
+    r"|resolv)\w*(?! (?:another|a different|other)\b)|\b(?:answer|satisf"
+    r"|address)\w* (?:[\w'’]+ ){1,4}(?:in full|completely|fully|perfectly|entirely)\b|\b(?:perfect|complete"
+    r"|full|ideal) (?:answer|match|response)\b|\b(?:highly|very|extremely|perfectly|fully) relevant\b|(?:完全"
+    r"|完整|充分|全面|完美|彻底)地?(?:回答|解答|满足|解决|回应)|(?:完美|完整)的?(?:答案|回答|匹配)|(?:高度"
+    r"|非常|十分|极其|极为|完全|密切)相关(?![\u4e00-\u9fff])",
+    re.IGNORECASE,
+)
+_MARKS_OF_SCALE = r"(?:grade|score|mark|point|rating)s?\b(?! (?:is|of|=)|\s?[:=])"
+_TOP = re.compile(
+    rf"\b(?:top|full|perfect|max(?:imum|imal)?|highest(?: possible)?|best possible) {_MARKS_OF_SCALE}"
+    r"|(?:满分|最高(?:分|级|等级|评分|评级))(?!\s?[是为:=(]?\s?[0-9])",
+    re.IGNORECASE,
+)
+_LOWEST = re.compile(
+    rf"\b(?:lowest(?: possible)?|min(?:imum|imal)|bottom|zero) {_MARKS_OF_SCALE}"
+    r"|零分|最低(?:分|级|等级|评分|评级)(?!\s?[是为:=(]?\s?[0-9])",
+    re.IGNORECASE,
+)
+#: In front of a statement in its clause: it is about a part, it describes the scale, or it is denied.
+_ABOUT_PART = (
+    r"\b(?:rest|remain\w*|half|parts?|partly|partial\w*|some\w*|others?|sections?|paragraphs?|sentences?|ads?"
+    r"|advert\w*|date|title|beginning|instruct\w*|inject\w*|attempts?|requests?|comments?|whether|if|unless"
+    r"|were|would|could|might|may|how)\b|部分|其余|其[他它]|[前后]半|有些|一些|末尾|开头|标题|广告|日期|指令"
+    r"|注入|[段句行]|诱导|是否|如果|若|假如|要是|可能|[0-9][分级]?\s?(?:[:=(–→-]|means?|表示|代表|[是为]"
+    r"|is)[^,;]{0,20}\Z"
+)
+_DENIES_UNRELATED = re.compile(
+    rf"{_ABOUT_PART}|(?:\b(?:not|never|n?either|nor|hardly|far from|anything but)|n['’]t)(?: \w+){{0,2}}\s*\Z"
+    r"|(?:不|没有?|非)[^,。]{0,4}\Z",
+    re.IGNORECASE,
+)
+_DENIES_EXTREME = re.compile(
+    rf"{_ABOUT_PART}|\b(?:not|cannot|never|no|nor|neither|without|fail\w*|far|less|miss\w*|lack\w*|short"
+    rf"|hardly|almost|"
+    r"nearly|than|ask\w*|demand\w*|claim\w*|want\w*|need\w*|seek\w*|expect\w*|tr(?:y|ies|ied)|ignor\w*|says?"
+    r"|to)\b|n['’]t|[不没未非缺]|无法|难以|让我|要求|声称|试图|需要|[想说]|接近|几乎",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"(?:\b(?:if|unless|were)\b|如果|若|假如|要是)[^.。!?\n]*\Z", re.IGNORECASE)
+_SUPPOSED = re.compile(
+    r"[^.。!?\n]{0,40}?(?:\b(?:would|could|might|if|unless)\b|如果|才能|才[会是])", re.IGNORECASE
 )
 _TAG = re.compile(r"<[^<>\n=]{1,30}>")
 _BLANKS = re.compile(r"[^\S\n]{3,}")
@@ -128,7 +190,7 @@ def stated_values(text: str, scale: Scale) -> set[int | None]:
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
-    flat = _simplify(text)
+    flat = _DENIED.sub(" ", _CONFIDENCE.sub(" ", _simplify(text)))
     values = {value_of(match["value"], scale) for match in _labelled(scale).finditer(flat)}
     flat = _NO_VALUE.sub(" ", flat)
     values |= {
@@ -151,8 +213,27 @@ def relevance_of(text: str) -> set[int | None]:
 
 
 def contradicts(text: str, grade: int, scale: Scale) -> bool:
-    """Return True when prose states another value than `grade`."""
-    return bool(stated_values(text, scale) - {grade})
+    """Return True when prose states another value than `grade`, denies `grade`, or says the opposite."""
+    flat = _simplify(text)
+    denied = "".join(match["values"] for match in _DENIED.finditer(flat))
+    return (
+        bool(stated_values(text, scale) - {grade})
+        or (scale.name == "graded" and str(grade) in denied)
+        or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
+        or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
+        or (grade != scale.top and _states(_TOP, _DENIES_EXTREME, flat))
+        or (grade != 0 and _states(_LOWEST, _DENIES_EXTREME, flat))
+    )
+
+
+def _states(statement: re.Pattern[str], denial: re.Pattern[str], text: str) -> bool:
+    """Return True when prose makes a statement that its own clause neither denies nor restricts."""
+    return any(
+        not denial.search(re.split(r"[,;.。!?\n]", text[max(0, match.start() - 120) : match.start()])[-1])
+        and not _CONDITION.search(text, max(0, match.start() - 120), match.start())
+        and not _SUPPOSED.match(text, match.end())
+        for match in statement.finditer(text)
+    )
 
 
 def _simplify(text: str) -> str:
@@ -198,9 +279,8 @@ def _forms(scale: Scale) -> tuple[re.Pattern[str], ...]:
         )
     number = r"(?<![0-9A-Za-z.])(?<![0-9][-/:,])(?P<value>[0-9](?:\.0+)?)"
     copula = (
-        r"(?=\s?[分级](?![钟布之析子类支开享别数])|\s(?:is|was|would|seems|fits|because|"
-        r"since|as|for|so|and|or|instead|rather|points?\b)\b"
-        r"|\s?(?:更|比较|较|才|吧|因为|合适|或))"
+        r"(?=\s?[分级](?![钟布之析子类支开享别数])|\s(?:is|was|would|seems|fits|because|since|as|for|so|and"
+        r"|or|instead|rather|points?\b)\b|\s?(?:更|比较|较|才|吧|因为|合适|或))"
     )
     spelled = r"\b(?:a|an?|grade|score|rating|be|is|to|at|as|give|say)\s(?P<value>zero|one|two|three)" + stop
     return (

@@ -8,16 +8,20 @@ from judge.errors import Unreadable
 from judge.parsing.tolerant_json import Scan, flatten, is_strict, scan
 from judge.parsing.vocabulary import ANY_KEY, QUOTED_KEY, QUOTES
 
-_TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
+_TAG = (
+    r"(?:seed:)?(?:(?:thought|thinking|reasoning)[_ -]process|chain[_ -]of[_ -]thought"
+    r"|think(?:ing)?|thoughts?|reasoning|analysis|scratchpad|reflection|思考|推理)"
+)
+#: Some servers escape tags as HTML does.
 _OPENER = re.compile(
-    rf"[<＜]\|?{_TAG}(?:\s[^<>＜＞]{{0,40}})?\|?[>＞]"
+    rf"(?:[<＜]|&lt;)\|?{_TAG}(?:\s[^<>＜＞&]{{0,40}})?\|?(?:[>＞]|&gt;)"
     r"|◁think▷|\[THINK\]|<\|begin_of_thought\|>"
     r"|<\|channel\|>\s?(?:analysis|commentary)[^<]{0,40}<\|message\|>"
     r"|\Aanalysis(?=[A-Za-z])",
     re.IGNORECASE,
 )
 _CLOSER = re.compile(
-    rf"[<＜]\|?\s?/\s?{_TAG}\s?\|?[>＞]"
+    rf"(?:[<＜]|&lt;)\|?\s?/\s?{_TAG}\s?\|?(?:[>＞]|&gt;)"
     r"|◁/think▷|\[/THINK\]|<\|end_of_thought\|>"
     r"|<\|channel\|>\s?final[^{}]{0,40}?<\|message\|>"
     r"|assistantfinal",

@@ -15,7 +15,8 @@ from judge.records import Scale
 _FENCE = re.compile(r"(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n")
 #: "<grade>2</grade>" says the same as "grade: 2".
 _TAG = re.compile(r"<([A-Za-z_\u4e00-\u9fff]{1,20})>([^<>]{0,4000})</\1>")
-_BULLET = re.compile(r"\s*(?:[-*•>+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]))?\s*")
+#: A quoted line ("> Grade: 2") is no bullet: it may be the text of another.
+_BULLET = re.compile(r"\s*(?:[-*•+]\s|#{1,6}\s|[0-9]{1,2}[.)、]\s?(?=[^\s0-9]))?\s*")
 _REASON = re.compile(rf"(?:{REASON_LABELS})\s{{0,4}}(?:[:=]|\s[-–—]\s)", re.IGNORECASE)
 #: What separates a value from a comment on it.
 _COMMENT = re.compile(

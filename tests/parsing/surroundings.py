@@ -669,7 +669,6 @@ LABELLED_GRADES = (
     ("Reason: two signs; grade: 2", 2),
     ("理由：列出两种。等级：2。", 2),
     ("理由：列出两种，等级：2", 2),
-    ("> Reason: two signs\n> Grade: 2", 2),
     ("| Grade | 2 |", 2),
     ("<reason>two signs</reason>\n<grade>2</grade>", 2),
     ("Grade: 2 - gives a useful part", 2),
