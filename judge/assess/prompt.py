@@ -26,6 +26,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from judge.errors import InputError
+from judge.filesystem import read_text
 from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
 
 #: What the `user` block may use; `reference`, `as_of`, `title` and `date` are empty when not given.
@@ -169,12 +170,14 @@ def load(directory: Path, scale: Scale) -> Prompts:
 
 def _source(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path, follow=True)  # installers may link the files of a package
     except FileNotFoundError:
         raise InputError(
             "no such prompt; a prompts folder has zh and en, each with binary.jinja and graded.jinja"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"can't be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
         raise InputError(f"can't be read as UTF-8 text: {error}") from error
 
 
