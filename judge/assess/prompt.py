@@ -265,8 +265,8 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
 #: The methods of strings, by the same rule.
 _METHODS = frozenset(
     "capitalize casefold count endswith find index isalnum isalpha isascii isdecimal isdigit islower"
-    " isnumeric isspace istitle isupper lower lstrip partition removeprefix removesuffix rfind rindex rpartition rsplit"
-    " rstrip split splitlines startswith strip swapcase title upper".split()
+    " isnumeric isspace istitle isupper lower lstrip partition removeprefix removesuffix rfind rindex"
+    " rpartition rsplit rstrip split splitlines startswith strip swapcase title upper".split()
 )
 
 
