@@ -239,7 +239,8 @@ class Seat:
             )
         closed = isinstance(fault, NoResponse) and not fault.is_page and not desk.reached
         tls = _TLS if closed and desk.model.endpoint.startswith("http:") else ""
-        return f"no answer from {desk.model.endpoint} for {silence:.0f} s, at last: {fault}; check the server{tls}"
+        silent = f"no answer from {desk.model.endpoint} for {silence:.0f} s"
+        return f"{silent}, at last: {fault}; check the server{tls}"
 
 
 class _FirstRequests:
