@@ -181,7 +181,7 @@ def _check_words(asked: Config) -> None:
     if asked.lang not in ("auto", "zh", "en"):
         raise InputError(f"lang is {asked.lang!r}; it is 'auto', 'zh' or 'en'")
     if asked.as_of is not None and not is_day(asked.as_of):
-        raise InputError(f"as_of is {asked.as_of!r}; it is a day such as 2026-05-01")
+        raise InputError(f"--as-of is {asked.as_of!r}; it is a day such as 2026-05-01")
     if asked.out is not None and Path(asked.out).name in ("", ".."):
         raise InputError(f"out is {asked.out!r}; it is a run's own folder, such as runs/one")
 

@@ -1,12 +1,14 @@
-"""Functions that write files into folders that somebody else may have prepared.
+"""Functions that write and read files in folders that somebody else may have prepared.
 
 A run folder, a store or a folder of nights can come from another person, with symbolic links where judge is
-about to write. No function here follows a link in the last part of a path. Errors are OSError.
+about to write, or with a FIFO or a device in the place of a file. No function here follows a link in the
+last part of a path, except where its caller says so. Errors are OSError.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 import stat
@@ -14,6 +16,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import IO, TextIO
 
 # Windows has neither flag: symbolic links need a privilege there, and bytes have a mode of their own.
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -73,6 +76,44 @@ def open_for_append(path: Path, flags: int = os.O_CREAT, mode: int = 0o666) -> i
         os.close(descriptor)
         raise
     return descriptor
+
+
+def open_for_read(path: Path, *, follow: bool = False) -> IO[bytes]:
+    """Return the regular file at `path`, open for reading.
+
+    Raises OSError for anything else, such as a FIFO or a device, without waiting for it; for a link, too,
+    unless `follow` is True, which is for files that the user names.
+    """
+    if follow:
+        _check_kind(path, path.stat().st_mode)
+    else:
+        _check_kind(path, os.lstat(path).st_mode)  # for a message that says what is there
+    # Opening a FIFO would wait for a writer.
+    flags = os.O_RDONLY | _NON_BLOCK | _BINARY | (0 if follow else _NO_FOLLOW)
+    descriptor = os.open(path, flags)
+    try:
+        _check_kind(path, os.fstat(descriptor).st_mode)
+        return os.fdopen(descriptor, "rb")
+    except OSError:
+        os.close(descriptor)
+        raise
+
+
+def read_bytes(path: Path, *, follow: bool = False) -> bytes:
+    """Return what the regular file at `path` holds; see `open_for_read`."""
+    with open_for_read(path, follow=follow) as file:
+        return file.read()
+
+
+def open_text(path: Path, *, follow: bool = False, newline: str | None = None) -> TextIO:
+    """Return the regular file at `path` as UTF-8 text, open for reading; see `open_for_read`."""
+    return io.TextIOWrapper(open_for_read(path, follow=follow), encoding="utf-8", newline=newline)
+
+
+def read_text(path: Path, *, follow: bool = False) -> str:
+    """Return the UTF-8 text of the regular file at `path`; see `open_for_read`."""
+    with open_text(path, follow=follow) as file:
+        return file.read()
 
 
 def check_regular(*paths: Path) -> None:

@@ -138,7 +138,7 @@ def estimate(config: Config) -> Mapping[str, Any]:
     """What `run` would ask of each assessor and cost now, given what is known already; makes no call."""
     data = setup.dataset(config)
     pooled = pool(data, config.depth)
-    assessors = setup.assessors(config)
+    assessors = setup.assessors(config, calls=False)
     folder, _ = setup.folder(config, data, assessors)
     path = setup.store(config, folder)
     with Store(path) if path.exists() else nullcontext() as store:

@@ -72,14 +72,24 @@ def _columns(config: Config) -> Mapping[str, str]:
     """The dataset's own names of fields; raises InputError for a field that there isn't."""
     with config.written.about("columns"):
         columns = config.column_names
-        for name, column in columns.items():
-            if name not in FIELDS or not column:
+        for given in config.columns:
+            name = given.partition("=")[0].strip()
+            if not given.partition("=")[2]:
+                example = f"{name}=COLUMN" if name in FIELDS else "snippet=text"
+                raise InputError(f"--columns is {given!r}; it is FIELD=COLUMN, such as {example}")
+            if name not in FIELDS:
                 raise InputError(
-                    f"columns has {f'{name}={column}'!r}; it is FIELD=COLUMN, and a field is one of"
+                    f"--columns is {given!r}; it is FIELD=COLUMN, and a field is one of"
                     f" {', '.join(FIELDS)}{meant(name, FIELDS)}"
                 )
+        for column, count in Counter(columns.values()).items():
+            if count > 1:
+                fields = " and ".join(name for name in columns if columns[name] == column)
+                raise InputError(
+                    f"--columns names the column {column!r} for {fields}; a column holds one field"
+                )
         if columns and config.trec_runs:
-            raise InputError("columns go with a dataset of rows; TREC files have none")
+            raise InputError("--columns go with a dataset of rows; TREC files have none")
     return columns
 
 
@@ -137,31 +147,37 @@ def labels_scale(
     return scale
 
 
-def models(config: Config) -> tuple[Model, ...]:
-    """The models that were asked for, one unless there is a panel.
+def models(config: Config, *, calls: bool = True) -> tuple[Model, ...]:
+    """The models that were asked for, one unless there is a panel; without `calls` they need no key.
 
     Raises SetupError when a key, an extra or the name of one is missing.
     """
-    return tuple(model(config, name) for name in (config.model, *config.panel))
+    return tuple(model(config, name, calls=calls) for name in (config.model, *config.panel))
 
 
-def model(config: Config, name: str | None = None) -> Model:
+def model(config: Config, name: str | None = None, *, calls: bool = True) -> Model:
     """The model called `name`, or the first that was asked for; `NAME@https://…` names its server, too.
 
     Raises SetupError when a key, an extra or the name is missing.
     """
     with config.written.about("model", "base_url"):
-        return _model(config, name or config.model)
+        return _model(config, name or config.model, environment() if calls else _with_keys(environment()))
 
 
-def _model(config: Config, name: str) -> Model:
+def _with_keys(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Return `environ` with a placeholder for each key that is missing, for models that are not called."""
+    missing = (name for name in ("OPENAI_API_KEY", "DASHSCOPE_API_KEY") if not environ.get(name, "").strip())
+    return {**environ, **dict.fromkeys(missing, "placeholder-of-a-missing-key")}
+
+
+def _model(config: Config, name: str, environ: Mapping[str, str]) -> Model:
     if not name:
         raise InputError("no model was named; add -m openai:NAME, dashscope:NAME, langchain:… or lexical")
     spec, at, address = name.partition("@http")
     return open_model(
         spec,
         base_url=f"http{address}" if at else config.base_url,
-        environ=environment(),
+        environ=environ,
         sampling=config.sampling,
         timeout=config.timeout,
         concurrency=config.concurrency,
@@ -178,12 +194,14 @@ def assessor(config: Config, model: Model) -> Assessor:
     return Assessor(model, prompts, config.grading, config.as_of)
 
 
-def assessors(config: Config) -> list[Assessor]:
+def assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
     """The assessors that were asked for, one unless there is a panel, each with a name of its own.
+
+    Without `calls` their models need no key.
 
     Raises SetupError when two would be the same model at the same server.
     """
-    found = [assessor(config, each) for each in models(config)]
+    found = [assessor(config, each) for each in models(config, calls=calls)]
     named = Counter(each.name for each in found)
     for each in found:
         if named[each.name] > 1:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError
+from judge.filesystem import open_for_read
 
 #: An option as the command line writes it. Files write it as a key, which is the same word but for these.
 _FLAG = re.compile(r"(?<!\S)(\(?)--(?!help\b)([a-z]+(?:-[a-z]+)*)")
@@ -70,7 +71,7 @@ class Written:
 def load(path: Path) -> dict[str, Any]:
     """What a TOML file holds; raises InputError when it can't be read."""
     try:
-        with path.open("rb") as file:
+        with open_for_read(path, follow=True) as file:
             return tomllib.load(file)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error

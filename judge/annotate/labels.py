@@ -27,7 +27,7 @@ from typing import Any
 
 from judge.annotate.tasks import Key
 from judge.errors import InputError, StoreError
-from judge.filesystem import check_regular, make_folder, open_for_append
+from judge.filesystem import check_regular, make_folder, open_for_append, read_bytes
 from judge.lock import locked
 from judge.report.plan import fitting
 from judge.report.rundir import RunFolder, dump
@@ -99,7 +99,7 @@ class Labels:
         self.sealed: frozenset[Key] = frozenset()
         try:
             self._size = _heal(self.path)
-            entries = self.path.read_bytes().split(b"\n")[:-1] if self._size else []
+            entries = read_bytes(self.path).split(b"\n")[:-1] if self._size else []
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         for number, line in enumerate(entries, start=1):
@@ -203,7 +203,7 @@ def _heal(path: Path) -> int:
     check_regular(path)
     if not path.exists():
         return 0
-    content = path.read_bytes()
+    content = read_bytes(path)
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
         descriptor = open_for_append(path, 0)

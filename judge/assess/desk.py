@@ -34,6 +34,8 @@ _STARTING, _LASTING = 20.0, 0.5
 _MAX_TIMEOUTS, _MAX_PAGES, _MAX_BROKEN, _BREAKING = 3, 3, 5, 10.0
 #: Waits of so many seconds are worth a word.
 _LONG = 60.0
+#: What may be wrong where connections to an http:// address are closed.
+_TLS = " (a port that speaks TLS needs https://)"
 #: Seconds without an answer after which the progress says what is waited for.
 _SLOW = 5.0
 #: Where calls are written down.
@@ -222,11 +224,23 @@ class Seat:
                 f"{desk.model.endpoint} asks to come again in {waiting(asked)} ({fault}); wait for so long"
             )
         elif reason is None and silence > max_wait:
-            reason = f"no answer from {desk.model.endpoint} for {silence:.0f} s, at last: {fault}"
-            reason += "; check the server"
+            reason = self._say_unavailable(fault, silence)
         if reason is not None:
             raise Incomplete(f"{reason}, then run the same command again: what was judged is kept") from fault
         desk.waited_for = max(desk.waited_for, asked)
+
+    def _say_unavailable(self, fault: Transient, silence: float) -> str:
+        """Return that no request was answered for `silence` seconds, and what to do."""
+        desk = self._desk
+        if desk.gate.turns_all_away:
+            return (
+                f"{desk.model.endpoint} turned away every request for {silence:.0f} s, at last with {fault};"
+                " wait a while, lower --concurrency or raise --max-wait"
+            )
+        closed = isinstance(fault, NoResponse) and not fault.is_page and not desk.reached
+        tls = _TLS if closed and desk.model.endpoint.startswith("http:") else ""
+        silent = f"no answer from {desk.model.endpoint} for {silence:.0f} s"
+        return f"{silent}, at last: {fault}; check the server{tls}"
 
 
 class _FirstRequests:
@@ -260,7 +274,7 @@ class _FirstRequests:
         enough = silence >= min(self._limits.max_wait, _BREAKING) or self._limits.attempts == 1
         if self._pages < _MAX_PAGES and not (self._others >= _MAX_BROKEN and enough):
             return None
-        tls = " (a port that speaks TLS needs https://)" if self._endpoint.startswith("http:") else ""
+        tls = _TLS if self._endpoint.startswith("http:") else ""
         login = "; does this network ask to log in first?" if self._pages else ""
         return (
             f"{self._endpoint} does not answer as a model's server: {fault.detail}{login};"

@@ -40,6 +40,7 @@ class Gate:
         self._first_sent_at: float | None = None
         self._answered_at = self._failed_at = -inf
         self._silent_since: float | None = None
+        self._turned_away = False
         self._waiting: deque[asyncio.Future[Turn]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -90,7 +91,8 @@ class Gate:
         asked = min(retry_after or 0.0, LONGEST_WAIT)
         turn.refused = turned_away
         if self._silent_since is None:
-            self._silent_since = now
+            self._silent_since, self._turned_away = now, True
+        self._turned_away &= turned_away
         if self.scouting and turn.number >= self._first:
             if turn.at >= self._failed_at:  # requests that were in flight together make one step
                 self._again = min(2 * self._again, _SCOUT_LATEST)
@@ -108,6 +110,11 @@ class Gate:
     def silence(self) -> float:
         """Seconds since nobody gets an answer, 0 while somebody may."""
         return _now() - self._silent_since if self.scouting and self._silent_since is not None else 0.0
+
+    @property
+    def turns_all_away(self) -> bool:
+        """Whether the server turned away every request since the last answer."""
+        return self._silent_since is not None and self._turned_away
 
     def confirm(self) -> None:
         """Lift the limit on the first requests: a reply held a verdict."""

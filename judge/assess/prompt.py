@@ -22,10 +22,12 @@ from typing import Any, get_args
 import jinja2
 from jinja2 import meta, nodes
 from jinja2.exceptions import SecurityError
+from jinja2.filters import FILTERS
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from judge.errors import InputError
+from judge.filesystem import read_text
 from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
 
 #: What the `user` block may use; `reference`, `as_of`, `title` and `date` are empty when not given.
@@ -169,32 +171,103 @@ def load(directory: Path, scale: Scale) -> Prompts:
 
 def _source(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path, follow=True)  # installers may link the files of a package
     except FileNotFoundError:
         raise InputError(
             "no such prompt; a prompts folder has zh and en, each with binary.jinja and graded.jinja"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"can't be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
         raise InputError(f"can't be read as UTF-8 text: {error}") from error
 
 
 class _Environment(ImmutableSandboxedEnvironment):
     """Jinja's sandbox: a template from somebody else reaches no attribute of Python and calls nothing unsafe.
 
-    There is no `range`, and a product has at most 100,000 bits or characters. What Jinja doesn't bound: the
-    time that loops in loops over texts take, and the width that `format` and `center` are given.
+    There is no `range`, and filters and methods of strings are those that cannot make much out of little. A
+    product has at most 100,000 bits or characters. What this doesn't bound: the time that loops in loops
+    over texts take.
     """
 
-    intercepted_binops = frozenset({"*", "**"})
+    intercepted_binops = frozenset({"*", "**", "%"})
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401
-        """Return the product or power; raise SecurityError when it is too large to be meant."""
+        """Return the product, power or remainder; raise SecurityError for one that is too large to be meant.
+
+        `%` on a string formats it, to any width, and is refused.
+        """
+        if operator == "%":
+            if isinstance(left, str):
+                raise SecurityError("% does not format strings in a prompt; join them with ~")
+            return super().call_binop(context, operator, left, right)
         times = max((abs(each) for each in (left, right) if isinstance(each, int | float)), default=1)
         bits = left.bit_length() if isinstance(left, int) else 64
         length = max(len(each) if isinstance(each, str | list | tuple) else 0 for each in (left, right))
         if (bits if operator == "**" else length) * times > _LARGEST:
             raise SecurityError(f"{operator} makes more than {_LARGEST:,} characters or bits")
         return super().call_binop(context, operator, left, right)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401
+        """Return whether a template may use the attribute; of a string it is one of the listed methods."""
+        if isinstance(obj, str) and attr not in _METHODS:
+            return False
+        return super().is_safe_attribute(obj, attr, value)
+
+    def wrap_str_format(self, value: Any) -> None:  # noqa: ANN401
+        """Return None: `format` and `format_map` are no methods of a prompt, so nothing wraps them."""
+
+
+def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
+    """Return `text` with `new` for `old`, the first `count` times.
+
+    Raises SecurityError when that adds too many characters.
+    """
+    source, old, new = str(text), str(old), str(new)
+    times = source.count(old) if count is None or count < 0 else min(count, source.count(old))
+    if times * (len(new) - len(old)) > _LARGEST:
+        raise SecurityError(f"replace adds more than {_LARGEST:,} characters")
+    return source.replace(old, new, times)
+
+
+def _join(values: Iterable[object], separator: str = "") -> str:
+    """Return `values` joined; raise SecurityError when the separators come to too many characters."""
+    texts, between = [str(value) for value in values], str(separator)
+    if len(texts) * len(between) > _LARGEST:
+        raise SecurityError(f"join adds more than {_LARGEST:,} characters")
+    return between.join(texts)
+
+
+#: The filters of a prompt: those that cannot make much out of little.
+_FILTERS: Mapping[str, Callable[..., Any]] = {
+    **{
+        name: FILTERS[name]
+        for name in (
+            "capitalize",
+            "count",
+            "d",
+            "default",
+            "e",
+            "escape",
+            "first",
+            "last",
+            "length",
+            "lower",
+            "string",
+            "title",
+            "trim",
+            "upper",
+        )
+    },
+    "join": _join,
+    "replace": _replace,
+}
+#: The methods of strings, by the same rule.
+_METHODS = frozenset(
+    "capitalize casefold count endswith find index isalnum isalpha isascii isdecimal isdigit islower"
+    " isnumeric isspace istitle isupper lower lstrip partition removeprefix removesuffix rfind rindex"
+    " rpartition rsplit rstrip split splitlines startswith strip swapcase title upper".split()
+)
 
 
 def _compile(source: str, lang: Lang, scale: Scale) -> Template:
@@ -204,7 +277,9 @@ def _compile(source: str, lang: Lang, scale: Scale) -> Template:
         autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,
+        optimized=False,  # nothing is computed before its turn
     )
+    environment.filters = dict(_FILTERS)
     environment.globals.clear()  # range, lipsum and the like are no variables of a prompt
     _check_blocks(environment, source)
     compiled = environment.from_string(source)
@@ -228,7 +303,13 @@ def _compile(source: str, lang: Lang, scale: Scale) -> Template:
 
 
 def _check_blocks(environment: jinja2.Environment, source: str) -> None:
-    blocks = {block.name: block for block in environment.parse(source).find_all(nodes.Block)}
+    tree = environment.parse(source)
+    for each in tree.find_all(nodes.Filter):
+        if each.name not in _FILTERS:
+            raise InputError(
+                f"line {each.lineno} uses the filter {each.name!r}; it may use {_listed(_FILTERS)}"
+            )
+    blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED.keys():
         raise InputError(f"has the blocks {_listed(blocks)}; a prompt has exactly {_listed(_ALLOWED)}")
     for name, allowed in _ALLOWED.items():

@@ -18,7 +18,7 @@ from typing import IO, Self
 
 from judge.collect.engines import Request
 from judge.errors import InputError, StoreError
-from judge.filesystem import open_for_append
+from judge.filesystem import open_for_append, open_for_read
 from judge.report.rundir import dump
 
 
@@ -54,7 +54,11 @@ def entries(path: Path) -> Iterator[Entry]:
     """
     if not path.exists():
         return
-    with path.open("rb") as file:
+    try:
+        file = open_for_read(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return

@@ -22,7 +22,10 @@ def score(run: options.RunFolder, measures: options.Measures = None, save: optio
 
     outcome = pipeline.rescore(run, names(measures), save=save)
     with reading_run(run):
-        table.outcome(outcome, console(), saved=save)
+        if table.has_grades(outcome):
+            table.outcome(outcome, console(), saved=save)
+        else:
+            console().print(table.nothing_judged(outcome.summary))
 
 
 def compare(

@@ -62,7 +62,10 @@ def differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
     more = sum(len(each) - 1 for each in ids.values())
     if more:
         differ = f"{more:,} pairs differ" if more > 1 else "1 pair differs"
-        yield f"{differ} from another one in nothing but the date, which prompts show (--dates): judged apart"
+        yield (
+            f"{differ} from another one in nothing but the date, which prompts show (--dates or --as-of):"
+            " judged apart"
+        )
 
 
 def canonical_url(url: str) -> str:

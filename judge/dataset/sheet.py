@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.errors import InputError
+from judge.filesystem import read_bytes
 
 _SEPARATORS = ",;\t"
 
@@ -17,7 +18,7 @@ _SEPARATORS = ",;\t"
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, gzipped or not; raises InputError naming file and line."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, follow=True)
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
         return content.decode("utf-8-sig")
@@ -29,7 +30,7 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def separator_of(text: str) -> str | None:

@@ -9,7 +9,7 @@ from os import getpid
 from pathlib import Path
 
 from judge.dataset.clean import visible
-from judge.filesystem import check_regular
+from judge.filesystem import read_text
 from judge.lock import locked
 from judge.report.rundir import RunFolder
 
@@ -33,7 +33,6 @@ def alone(nights: Path, work: str) -> Iterator[None]:
 
 def _read(who: Path) -> str:
     try:
-        check_regular(who)  # a link would show another file's text
-        return visible(who.read_text(encoding="utf-8")[:200]) or "another judge"
-    except OSError:
+        return visible(read_text(who)[:200]) or "another judge"
+    except (OSError, UnicodeDecodeError):
         return "another judge"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.errors import ITS_OWN, InputError, StoreError
-from judge.filesystem import file_name, make_folder
+from judge.filesystem import file_name, make_folder, read_text
 from judge.nightly.collecting import FILE as COLLECTED
 from judge.nightly.decision import bare
 from judge.nightly.history import RECORD
@@ -216,10 +216,14 @@ def _texts(run: Path) -> dict[str, str]:
     """The files of a run that comparing needs, by name."""
     names = (*_FILES, *(name for name in _MAYBE if (run / name).exists()))
     try:
-        return {name: (run / name).read_text(encoding="utf-8") for name in names}
+        return {name: read_text(run / name) for name in names}
     except OSError as error:
         raise InputError(
             f"{error.filename}: {error.strerror}; the command of the run writes it anew"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{run}: a file in it is not UTF-8 ({error}); the command of the run writes it anew"
         ) from error
 
 

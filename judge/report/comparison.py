@@ -13,7 +13,7 @@ from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import served, words
 from judge.report.charts.texts import mean_of
-from judge.report.table import between, one_line, share, took, whole
+from judge.report.table import between, nothing_judged, one_line, share, took, whole
 from judge.report.words import counted
 
 Row = Mapping[str, Any]
@@ -40,6 +40,9 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
     At most `pairs` pairs are shown for each of `measures` (None: the first that engines are compared
     by). Raises InputError when the run has no such measure.
     """
+    if summary["judgments"] and not summary["judged"]:
+        console.print(nothing_judged(summary))
+        return
     chosen = _chosen(summary, measures)
     for line in _head(summary, chosen[0] if chosen else None):
         console.print(one_line(line))
@@ -211,6 +214,8 @@ def _part(part: Row, measure: str) -> str:
     means = {engine: row[measure]["mean"] for engine, row in part["engines"].items()}
     best_first = sorted((-mean, engine) for engine, mean in means.items() if mean is not None)
     shown = ", ".join(f"{engine} {-mean:.3f}" for mean, engine in best_first)
+    if not shown:
+        return "nothing to average"
     if not part["comparisons"]:
         return shown
     found = [row["verdict"] for row in part["comparisons"] if row["winner"]]

@@ -11,7 +11,9 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
+from judge.dataset.textfile import lines_of
 from judge.errors import InputError
+from judge.filesystem import open_text
 from judge.measure.panel import Members
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale, Snippet
 from judge.report.rundir import MENDED, dump, parse_json
@@ -40,8 +42,9 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     Raises InputError when the file is not laid out so.
     """
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
-            lines = dropwhile(lambda line: line != _QUERIES, file)
+        with open_text(path, newline="\n") as file:
+            texts = (line for _, line in lines_of(file, path))
+            lines = dropwhile(lambda line: line != _QUERIES, texts)
             if next(lines, None) is None:
                 raise ValueError("no line begins the queries")
             for line in takewhile(lambda line: line != _END, lines):

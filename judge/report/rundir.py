@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -12,7 +13,7 @@ from typing import Any
 
 from judge.dataset.textfile import lines_of
 from judge.errors import InputError, StoreError
-from judge.filesystem import remove_abandoned, write_file
+from judge.filesystem import open_text, remove_abandoned, write_file
 from judge.lock import locked
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
@@ -129,7 +130,7 @@ class RunFolder:
     def _lines(self, name: str) -> Iterator[tuple[int, str]]:
         path = self.path / name
         try:
-            with path.open(encoding="utf-8", newline="\n") as file:
+            with open_text(path, newline="\n") as file:
                 yield from lines_of(file, path)
         except OSError as error:
             raise self._no_run(path, error) from error
@@ -151,6 +152,7 @@ class RunFolder:
         return path
 
     def _no_run(self, path: Path, error: OSError) -> InputError:
-        return InputError(
-            f"{path}: {error.strerror or error}; is {str(self.path)!r} the folder of a finished run?"
-        )
+        said = f"{path}: {error.strerror or error}"
+        if error.errno in (errno.ELOOP, errno.EINVAL):  # something stands in the place of the file
+            return InputError(f"{said}; {MENDED}")
+        return InputError(f"{said}; is {str(self.path)!r} the folder of a finished run?")

@@ -77,6 +77,12 @@ def has_grades(result: Outcome) -> bool:
     return not result.summary["judgments"] or any(each["judged"] for each in (result.summary, *members))
 
 
+def nothing_judged(summary: Mapping[str, Any]) -> Text:
+    """Return the line that stands in the place of tables where no pair has a grade."""
+    pairs = f"0 of {summary['judgments']:,}"
+    return one_line(f"nothing is judged ({pairs}), so no engine has a value; run the same judge run again")
+
+
 def _before(result: Outcome) -> Iterator[str]:
     """What has to be read before the means."""
     summary = result.summary

@@ -313,7 +313,11 @@ def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) ->
             r"has the blocks agian, system, user; a prompt has exactly",
         ),
         ("{% endblock %}", "", r"graded\.jinja:\d+: not a valid template: "),
-        ("{{ query }}", "{{ query | shout }}", r"graded\.jinja:\d+: not a valid template: No filter named"),
+        (
+            "{{ query }}",
+            "{{ query | shout }}",
+            r"line \d+ uses the filter 'shout'; it may use capitalize, count, d",
+        ),
         ("{{ query }}", "{{ query.txet }}", r"does not render: .*has no attribute 'txet'"),
         ("{{ query }}", "{% include 'x' %}", r"does not render: "),
         ("{{ mark }}>>>", "end>>>", r"must have one line '<<<\{\{ mark \}\}' and one line"),
@@ -369,6 +373,25 @@ ESCAPES = (
     "{{ [1] * 1000000000 }}",
     "{{ 9 ** 9 ** 9 }}",
     "{{ 9.5 ** 9 ** 9 }}",
+    "{{ 'a'|center(9999999999) }}",
+    "{{ query|center(999999999) }}",
+    "{% filter center(999999999) %}a{% endfilter %}",
+    "{% if false %}{{ query|center(9) }}{% endif %}",
+    "{{ query|indent(999999999) }}",
+    "{{ '%999999999d'|format(1) }}",
+    "{{ '%999999999d' % 1 }}",
+    "{{ '%*d' % (999999999, 1) }}",
+    "{{ query.center(999999999) }}",
+    "{{ query.ljust(999999999) }}",
+    "{{ query.rjust(999999999) }}",
+    "{{ query.zfill(999999999) }}",
+    "{{ query['zfill'](999999999) }}",
+    "{{ '\\t'.expandtabs(999999999) }}",
+    "{{ '{:999999999}'.format(1) }}",
+    "{{ '{a:999999999}'.format_map({'a': 1}) }}",
+    "{{ query.replace('', query) }}",
+    "{{ 'a'" + "|replace('a', 'aaaaaaaaaa')" * 12 + " }}",
+    "{{ 'aaaaaaaaaa'" + "|join('aaaaaaaaaa')" * 12 + " }}",
 )
 
 
@@ -383,14 +406,41 @@ def test_a_prompt_from_somebody_else_reaches_nothing_of_python(escape: str, tmp_
 
 
 @pytest.mark.parametrize(
-    "own", ["{{ '=' * 40 }}", "{{ query|upper }}", "{{ query.split()|join(' ') }}", "{{ 7 * 6 }}"]
+    ("own", "shown"),
+    [
+        ("{{ '=' * 40 }}", "=" * 40),
+        ("{{ query|upper }}", "A B"),
+        ("{{ query.split()|join('-') }}", "a-b"),
+        ("{{ 7 * 6 }}", "42"),
+        ("{{ 7 % 4 }}", "3"),
+        ("{{ reference|default('none', true)|title }}", "None"),
+        ("{{ query|replace('a', 'cd') }}", "cd b"),
+        ("{{ (query|length) + (query|first|e|trim|lower|capitalize).split()|count }}", "4"),
+        ("{% if query is string and query.startswith('a') %}yes{% endif %}", "yes"),
+    ],
 )
-def test_a_prompt_of_ones_own_may_still_format_its_text(own: str, tmp_path: Path) -> None:
+def test_a_prompt_of_ones_own_may_still_format_its_text(own: str, shown: str, tmp_path: Path) -> None:
     shutil.copytree(default_directory(), tmp_path, dirs_exist_ok=True)
     path = tmp_path / "en" / "graded.jinja"
     ours = path.read_text(encoding="utf-8")
     path.write_text(ours.replace("{% block user %}", "{% block user %}" + own), encoding="utf-8")
-    assert load(tmp_path, GRADED).render(pair("a b", "text"), None).user
+    assert load(tmp_path, GRADED).render(pair("a b", "text"), None).user.startswith(shown)
+
+
+@pytest.mark.parametrize("line", ["{{ 'a'|center(9999999999) }}", "{{ 'a' * 9999999999 }}"])
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_nothing_outside_the_blocks_is_computed(line: str, place: str, tmp_path: Path) -> None:
+    shutil.copytree(default_directory(), tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "en" / "graded.jinja"
+    ours = path.read_text(encoding="utf-8")
+    path.write_text(f"{line}\n{ours}" if place == "before" else f"{ours}\n{line}\n", encoding="utf-8")
+    if "center" in line:
+        with pytest.raises(
+            InputError, match=r"line \d+ uses the filter 'center'; it may use capitalize, count"
+        ):
+            load(tmp_path, GRADED)
+    else:
+        assert load(tmp_path, GRADED).versions["en"].startswith("en-graded-")
 
 
 def test_a_missing_or_garbled_prompt_is_named(tmp_path: Path) -> None:

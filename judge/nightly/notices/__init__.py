@@ -11,6 +11,7 @@ from typing import Any
 
 from judge.dataset.clean import visible
 from judge.errors import InputError
+from judge.filesystem import read_text
 from judge.nightly.notices import github
 from judge.nightly.notices.junit import junit
 from judge.nightly.notices.markdown import markdown
@@ -56,6 +57,14 @@ def quiet(lines: Iterable[str], environ: Mapping[str, str]) -> list[str]:
     return [github.quiet(line) if github.present(environ) else line for line in lines]
 
 
+def _is_told(path: Path, message: str) -> bool:
+    """Return whether `message` is what the file at `path` says was sent last."""
+    try:
+        return read_text(path) == message
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
 def _call(files: RunFolder, table: Row, environ: Mapping[str, str], night: Row, told: Notice) -> str:
     """Tells the webhook, unless it was told the same before, and says how that went."""
     try:
@@ -66,7 +75,7 @@ def _call(files: RunFolder, table: Row, environ: Mapping[str, str], night: Row, 
     text = "\n".join((*cut(map(plain, (told.title, *told.lines)), _MESSAGE), *filter(None, [link])))
     message = f"{webhook.kind}\n{text}\n"
     path = files.path / _TOLD
-    if path.exists() and path.read_text(encoding="utf-8") == message:
+    if _is_told(path, message):
         return f"webhook: {webhook.kind} was told before"
     wrong = post(webhook, text, night)
     if wrong:
