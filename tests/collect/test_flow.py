@@ -123,7 +123,7 @@ def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None
     with EngineServer(lambda asked: refusal if asked.engine == "serper" else three(asked)) as server:
         found = collected(tmp_path, server, "serper", "exa", rate=200.0)
     assert answered(found) == {"serper": 0, "exa": 30}
-    assert len(server.of("serper")) <= 8  # those under way
+    assert len(server.of("serper")) <= 16  # those under way, and those that took their places meanwhile
     errors = [answer["error"] for answer in answers(tmp_path, "serper")]
     assert errors[0].startswith("auth: HTTP 401")
     assert errors[-1].startswith("not asked: auth: HTTP 401")

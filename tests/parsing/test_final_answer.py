@@ -101,3 +101,9 @@ def test_garbage_is_refused_at_once(text: str) -> None:
     started = time.process_time()
     refusal(text, GRADED)
     assert time.process_time() - started < 0.5  # 0.1 s on a quiet machine
+
+
+def test_a_damaged_key_before_a_closing_mark_is_an_answer_and_no_thinking() -> None:
+    """What follows the mark is a part of the reason, and no answer of its own."""
+    with pytest.raises(Unreadable):
+        parse_verdict('"]rade": 1,"reason"": "…</think>{\\"grade\\": 3} 告"}', GRADED)
