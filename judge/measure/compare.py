@@ -196,7 +196,7 @@ def _comparison(
     low, high = max(low, -pair.largest), min(high, pair.largest)
     farthest = max(abs(low), abs(high))
     at_least = least_queries(plan, farthest, test.critical) if plan and outcome == "not separated" else 0
-    finds = [detectable(plan, queries, test.critical) if plan else np.inf for queries in (n, 2 * n)]
+    smallest = [detectable(plan, queries, test.critical) if plan else np.inf for queries in (n, 2 * n)]
     lowest = -bounds[1] if swap else bounds[0]
     return Comparison(
         measure=pair.measure,
@@ -215,8 +215,8 @@ def _comparison(
         ties=int((np.abs(known) <= TIE).sum()),
         losses=int((known < -TIE).sum()),
         p_adjusted=_number(test.p[column]),
-        detectable=finds[0] if finds[0] <= pair.largest else None,
-        detectable_doubled=finds[1] if finds[1] <= pair.largest else None,
+        detectable=smallest[0] if smallest[0] <= pair.largest else None,
+        detectable_doubled=smallest[1] if smallest[1] <= pair.largest else None,
         at_least=at_least if at_least > n else None,
         outcome=outcome,
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from judge.measure.compare import Comparison, compare
 from judge.measure.score import Scores, mean_known
-from judge.measure.simultaneous import Simultaneous, compare_groups
+from judge.measure.simultaneous import compare_groups
 from judge.measure.summary import EngineSummary, summarise
 from judge.records import Query
 
@@ -108,11 +108,8 @@ def _contrast(
     test = compare_groups(differences, members, families=families)
     inside, outside = (mean_known(differences[chosen], axis=0) for chosen in (members, ~members))
     for index, pair in enumerate(pairs):
-        yield Contrast(pair.a, pair.b, *map(_number, (inside[index], outside[index], *_numbers(test, index))))
-
-
-def _numbers(test: Simultaneous, index: int) -> tuple[float, float, float, float]:
-    return test.mean[index], test.low[index], test.high[index], test.p[index]
+        columns = (inside, outside, test.mean, test.low, test.high, test.p)
+        yield Contrast(pair.a, pair.b, *(_number(column[index]) for column in columns))
 
 
 def _number(value: float) -> float | None:

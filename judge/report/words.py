@@ -42,7 +42,7 @@ def deciding(summary: Row) -> str:
 
 def has_few_queries(summary: Row) -> bool:
     """Return whether there are intervals over fewer than `FEW_QUERIES` queries."""
-    counts = [row["n"] for row in _deciding_rows(summary)]
+    counts = [row["n"] for row in summary["comparisons"] if row["measure"] == deciding(summary)]
     cells = (row["measures"][summary["measures"][0]] for row in summary["engines"].values())
     return min(counts or (cell["n"] for cell in cells if cell["ci95"]), default=FEW_QUERIES) < FEW_QUERIES
 
@@ -54,10 +54,6 @@ def few(summary: Row) -> str:
     return (
         f"With fewer than {FEW_QUERIES} queries, intervals are approximate and show only large differences."
     )
-
-
-def _deciding_rows(summary: Row) -> list[Row]:
-    return [row for row in summary["comparisons"] if row["measure"] == deciding(summary)]
 
 
 @dataclass(frozen=True, slots=True)
