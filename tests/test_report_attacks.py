@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from judge.report.html import page as report
-from judge.report.page.legible import legible, name
+from judge.report.page.sanitize import legible, name
 from tests.browser import address_of, opened
 from tests.report.pages import held, ran
 

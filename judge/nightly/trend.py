@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.cli.render.run_tables import whole
 from judge.errors import InputError
 from judge.nightly import history
 from judge.nightly.history import EXITS, History, Kind, Night, Value
 from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, unfinished
-from judge.report.charts.texts import between, fixed
-from judge.report.page.legible import name, short
-from judge.report.table import whole
+from judge.report.charts.chart_texts import between, fixed
+from judge.report.page.sanitize import name, short
 from judge.report.words import counted, listed
 
 #: The most nights that a line of the terminal shows.

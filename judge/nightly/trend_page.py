@@ -16,11 +16,11 @@ from judge.nightly import history
 from judge.nightly.history import EXITS, History, Night
 from judge.nightly.trend_chart import NIGHTS, canaries, chart
 from judge.nightly.trend_words import CHANGED, SENTENCE, STATUS, drawn, headline, reasons, unfinished
-from judge.report.charts import Said
-from judge.report.charts.texts import fixed
-from judge.report.page.frame import environment, own, policy
-from judge.report.page.legible import short
-from judge.report.rundir import RunFolder
+from judge.report.charts import Text
+from judge.report.charts.chart_texts import fixed
+from judge.report.page.sanitize import short
+from judge.report.page.shell import environment, own, policy
+from judge.runs.folder import RunFolder
 
 NAME = "trend.html"
 _STYLE = (
@@ -36,10 +36,10 @@ class Line:
 
     day: str
     link: str
-    status: Said
+    status: Text
     quiet: bool
-    changed: tuple[Said, ...]
-    because: tuple[Said, ...]
+    changed: tuple[Text, ...]
+    because: tuple[Text, ...]
     queries: str
     coverage: str
     unchanged: str

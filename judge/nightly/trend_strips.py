@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from judge.report.charts.chart import Caption, figure, rest
 from judge.report.charts.marks import pointed
-from judge.report.charts.svg import Said, dot, inset, join, line, number, percent, say, tag
+from judge.report.charts.svg import Text, dot, inset, join, line, number, percent, say, tag
 
 #: What stands left of the strips and right of them, as fractions of the column.
 _NUMBERS = 0.14
@@ -71,12 +71,12 @@ class Mark:
 
     x: float
     letters: str
-    said: Said
+    said: Text
 
 
 def picture(
     caption: Caption,
-    keys: Sequence[tuple[Markup, Said]],
+    keys: Sequence[tuple[Markup, Text]],
     strips: Sequence[Strip],
     marks: Sequence[Mark],
     days: tuple[date, date],
@@ -98,7 +98,7 @@ def picture(
         inset(_NUMBERS, width, *_changes(marks, top, tops)),
         *map(_strip, strips, tops),
         inset(_NUMBERS, width, *_dates(days, bottom + 16)),
-        rest(left_out, bottom + _DATES + 14, Said("engines", "个引擎")),
+        rest(left_out, bottom + _DATES + 14, Text("engines", "个引擎")),
     )
 
 
@@ -106,7 +106,7 @@ def _key_height(keys: Sequence[object]) -> int:
     return _KEY * ((len(keys) + 1) // 2) + 4
 
 
-def _key(keys: Sequence[tuple[Markup, Said]]) -> Markup:
+def _key(keys: Sequence[tuple[Markup, Text]]) -> Markup:
     """What marks mean, two in a line: on a telephone no more fit."""
     return join(
         tag(

@@ -12,17 +12,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.dataset.suspicion import SUSPICIOUS
-from judge.report import trust, words, words_zh
-from judge.report.charts import Said, charts
-from judge.report.charts.texts import GRADES
-from judge.report.page import about, kinds, tables
-from judge.report.page.frame import environment, own, policy
-from judge.report.page.legible import name
-from judge.report.page.mind import mind
-from judge.report.page.names import labels, named
-from judge.report.page.packing import Shape, as_json
-from judge.report.page.sample import Budget, Entries, Room, gather
+from judge.analysis import warnings
+from judge.dataset.injection import INJECTION_FLAGS
+from judge.report import words, words_zh
+from judge.report.charts import Text, charts
+from judge.report.charts.chart_texts import GRADES
+from judge.report.page import about, kind_names, tables
+from judge.report.page.caveats import mind
+from judge.report.page.display_names import labels, named
+from judge.report.page.payload import PayloadSchema, as_json
+from judge.report.page.sampling import Budget, Entries, PageData, gather
+from judge.report.page.sanitize import name
+from judge.report.page.shell import environment, own, policy
 
 _STYLE = tuple(("judge.report", each) for each in ("look.css", "report.css", "charts.css"))
 _SCRIPT = tuple(("judge.report", f"{each}.js") for each in ("texts", "data", "query", "room", "report"))
@@ -35,7 +36,7 @@ _SENTENCES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ReportExtras:
     """What agreement.json, config.json and night.json in the run's folder hold, where there are such."""
 
     agreement: Row | None = None
@@ -44,18 +45,18 @@ class Beside:
 
 
 def page(
-    run: str, summary: Row, entries: Entries, beside: Beside | None = None, budget: Budget | None = None
+    run: str, summary: Row, entries: Entries, beside: ReportExtras | None = None, budget: Budget | None = None
 ) -> Iterator[str]:
     """The text of report.html, in pieces.
 
     `summary` is what summary.json holds; `entries` gives results.json's queries, anew each time it is
     called. Where they are more than the `budget` allows, the page takes a stated sample of them.
     """
-    beside = beside or Beside()
+    beside = beside or ReportExtras()
     engines = list(summary["engines"])
     measures = list(summary["measures"])
     deciding = words.deciding(summary) or measures[0]
-    shape = Shape(engines, measures, summary["depth"])
+    shape = PayloadSchema(engines, measures, summary["depth"])
     room = gather(entries, shape, deciding, budget or Budget())
     shown = named(summary)
     template = environment("judge.report").get_template("report.html.jinja")
@@ -65,10 +66,10 @@ def page(
         style=own(*_STYLE),
         script=own(*_SCRIPT),
         night=beside.night,
-        band=[Said(**said) for said in beside.night.get("band", ())],
+        band=[Text(**said) for said in beside.night.get("band", ())],
         headline=_headline(shown),
         segments=_segments(shown),
-        alarm=trust.alarm(shown),
+        alarm=warnings.alarm(shown),
         differences=_differences(shown),
         engines=tables.engines(shown),
         minds=list(mind(shown)),
@@ -83,27 +84,27 @@ def page(
     )
 
 
-def _headline(summary: Row) -> Said:
+def _headline(summary: Row) -> Text:
     """The answer in a sentence, or why there is nothing to compare."""
     if words.deciding(summary):
-        return Said(words.headline(summary), words_zh.headline(summary))
+        return Text(words.headline(summary), words_zh.headline(summary))
     count = len(summary["engines"])
     if count < 2:
         said = f"{words.counted(count, 'engine')}: nothing to compare."
-        return Said(said, f"只有 {count} 个引擎，没有可比的。")
-    return Said(
+        return Text(said, f"只有 {count} 个引擎，没有可比的。")
+    return Text(
         f"{count} engines, and no measure that engines can be compared by.",
         f"有 {count} 个引擎，但没有可以用来比较引擎的指标。",
     )
 
 
-def _segments(summary: Row) -> Sequence[Said]:
+def _segments(summary: Row) -> Sequence[Text]:
     """Return what stands under the headline: segments that other engines win, leads that differ."""
     both = zip(words.by_segment(summary), words_zh.by_segment(summary), strict=True)
-    return [Said(english, chinese) for english, chinese in both]
+    return [Text(english, chinese) for english, chinese in both]
 
 
-def _differences(summary: Row) -> Sequence[Said]:
+def _differences(summary: Row) -> Sequence[Text]:
     """How the engine with the highest mean compares with the others."""
     deciding = words.deciding(summary)
     if not deciding:
@@ -112,10 +113,10 @@ def _differences(summary: Row) -> Sequence[Said]:
     rows = [
         row for row in summary["comparisons"] if row["measure"] == deciding and best in (row["a"], row["b"])
     ]
-    return [Said(words.difference(row), words_zh.difference(row)) for row in rows[:_SENTENCES]]
+    return [Text(words.difference(row), words_zh.difference(row)) for row in rows[:_SENTENCES]]
 
 
-def _data(run: str, summary: Row, deciding: str, room: Room) -> Iterator[Markup]:
+def _data(run: str, summary: Row, deciding: str, room: PageData) -> Iterator[Markup]:
     """The reading room's data as JSON, a line a query."""
     head = {
         "run": name(run),
@@ -125,9 +126,9 @@ def _data(run: str, summary: Row, deciding: str, room: Room) -> Iterator[Markup]
         "deciding": list(summary["measures"]).index(deciding),
         "grades": GRADES[summary["scale"]],
         "from": summary["relevant_from"],
-        "errors": kinds.ERRORS,
-        "flags": kinds.FLAGS,
-        "suspicious": sorted(SUSPICIOUS),
+        "errors": kind_names.ERRORS,
+        "flags": kind_names.FLAGS,
+        "suspicious": sorted(INJECTION_FLAGS),
     }
     yield Markup('{"head":' + as_json(head) + ',\n"queries":[\n')  # noqa: S704
     yield Markup(",\n".join(room.lines))  # noqa: S704

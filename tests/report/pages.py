@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import judge
-from judge.report.html import Beside, page
-from judge.report.page.sample import Budget
+from judge.report.html import ReportExtras, page
+from judge.report.page.sampling import Budget
 
 Row = dict[str, Any]
 
@@ -26,7 +26,7 @@ def page_of(folder: Path, budget: Budget | None = None) -> str:
     results = held(folder, "results.json")
     labelled = (folder / "agreement.json").exists()
     agreement = held(folder, "agreement.json") if labelled else None
-    beside = Beside(agreement, held(folder, "config.json"))
+    beside = ReportExtras(agreement, held(folder, "config.json"))
     return "".join(page(folder.name, results["summary"], lambda: results["queries"], beside, budget))
 
 

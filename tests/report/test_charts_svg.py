@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from judge.report.charts.svg import Said, label, name, number, percent, say, shortened, tag
-from judge.report.page import legible
+from judge.report.charts.svg import Text, label, name, number, percent, say, shortened, tag
+from judge.report.page import sanitize
 
 SVG = "{http://www.w3.org/2000/svg}"
 hostile = st.one_of(
@@ -54,11 +54,11 @@ def test_an_element_escapes_what_is_no_markup_and_leaves_out_what_is_none() -> N
 
 
 def test_words_that_are_the_same_in_both_languages_stand_once() -> None:
-    both = parsed(say(Said("mean", "均值"), class_="note", x=3))
+    both = parsed(say(Text("mean", "均值"), class_="note", x=3))
     assert [(each.get("class"), each.get("lang"), each.text) for each in both] == [
         ("note en", "en", "mean"), ("note zh", "zh-Hans", "均值")
     ]  # fmt: skip
-    (one,) = parsed(say(Said("P@5", "P@5"), class_="note", x=3))
+    (one,) = parsed(say(Text("P@5", "P@5"), class_="note", x=3))
     assert (one.get("class"), one.get("lang")) == ("note", None)
 
 
@@ -74,7 +74,7 @@ def test_a_long_name_keeps_both_its_ends() -> None:
 def test_a_shortened_name_fits(text: str, limit: int) -> None:
     found = shortened(text, limit)
     assert sum(2 if east_asian_width(char) in "WF" else 1 for char in found) <= limit
-    if found != legible.name(text):
+    if found != sanitize.name(text):
         assert "…" in found
 
 
@@ -93,12 +93,12 @@ def test_a_name_stays_text_and_is_whole_in_its_title(text: str) -> None:
         }
         titles = [each.text or "" for each in root.iter(f"{SVG}title")]
         # An XML parser reads a lone carriage return as a line feed; legible names have neither.
-        assert set(titles) == {legible.name(text)}
+        assert set(titles) == {sanitize.name(text)}
 
 
 @pytest.mark.parametrize("text", ["a" * 300, "\u0301" * 300, "必" * 300])
 def test_a_name_has_a_short_form_for_narrow_pages(text: str) -> None:
     brief, ample = parsed(name(text, 10, x=0))
     assert (brief.get("class"), ample.get("class")) == ("name brief", "name ample")
-    shown = ["".join(each.itertext()).removeprefix(legible.name(text)) for each in (brief, ample)]
+    shown = ["".join(each.itertext()).removeprefix(sanitize.name(text)) for each in (brief, ample)]
     assert shown == [shortened(text, 10), shortened(text, 20)]

@@ -17,8 +17,8 @@ from judge import example
 from judge.report import words
 from judge.report.html import page
 from judge.report.page import tables
-from judge.report.page.legible import END, ISOLATE, cut, isolated, legible, name
-from judge.report.page.names import labels, marked, named
+from judge.report.page.display_names import labels, marked, named
+from judge.report.page.sanitize import END, ISOLATE, cut, isolated, legible, name
 from tests.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from judge.nightly.history import EXITS
 from judge.nightly.notices import said
 from judge.nightly.notices.said import plain
-from judge.report.page.legible import name
+from judge.report.page.sanitize import name
 
 Row = Mapping[str, Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from judge.report.charts import grades, matrix, means, pairs, queries, repeats
+from judge.report.charts import grade_shares, matrix, means, pairs, query_differences, repeats
 from judge.report.charts.chart import Chart
-from judge.report.charts.svg import Said
+from judge.report.charts.svg import Text
 
-__all__ = ["Chart", "Said", "charts"]
+__all__ = ["Chart", "Text", "charts"]
 
 
 def charts(
@@ -20,8 +20,8 @@ def charts(
     `summary` is what summary.json holds, `agreement` what agreement.json does, if there is one, and
     `entries` are the queries of results.json: each is looked at once, and none is kept.
     """
-    shown = grades.Grades(summary["repeats"], summary["depth"])
-    ahead = queries.differences(summary)
+    shown = grade_shares.Grades(summary["repeats"], summary["depth"])
+    ahead = query_differences.differences(summary)
     for entry in entries:
         shown.add(entry)
         if ahead:
@@ -29,8 +29,8 @@ def charts(
     drawn = (
         means.chart(summary),
         pairs.chart(summary),
-        ahead and queries.chart(ahead),
-        grades.chart(summary, shown),
+        ahead and query_differences.chart(ahead),
+        grade_shares.chart(summary, shown),
         repeats.chart(summary),
         agreement and matrix.chart(agreement),
     )

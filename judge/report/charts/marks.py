@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from judge.report.charts.scale import Scale
+from judge.report.charts.axis import Axis
 from judge.report.charts.svg import box, dot, inset, join, line, percent, tag
 
 _FLAT = 1e-12
@@ -49,7 +49,7 @@ def ranged(
     return Ranged(value, (interval[0], interval[1]) if interval else None, unsure)
 
 
-def whisker(scale: Scale, y: float, cell: Ranged, kind: str, radius: float = 4) -> Markup:
+def whisker(scale: Axis, y: float, cell: Ranged, kind: str, radius: float = 4) -> Markup:
     """The value as a dot of that kind, its interval as a line, its bounds as a band; y is the middle."""
     parts = []
     if cell.bounds:
@@ -69,10 +69,10 @@ def pointed(title: str, *parts: str) -> Markup:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class PlotArea:
     """Where rows are drawn: `x` and `width` are fractions of the column, `top` and `bottom` pixels."""
 
-    scale: Scale
+    scale: Axis
     x: float
     width: float
     top: float

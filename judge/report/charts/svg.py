@@ -12,7 +12,7 @@ from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
-from judge.report.page import legible
+from judge.report.page import sanitize
 
 #: How a page names the languages.
 LANGS = {"en": "en", "zh": "zh-Hans"}
@@ -23,7 +23,7 @@ _ELLIPSIS = "…"
 _LABEL = 22
 
 
-class Said(NamedTuple):
+class Text(NamedTuple):
     """The same words in English and Chinese."""
 
     en: str
@@ -63,7 +63,7 @@ def percent(fraction: float) -> str:
 
 def shortened(text: str, limit: int) -> str:
     """Untrusted text in at most `limit` columns, a Chinese character being two: both its ends are kept."""
-    text = legible.name(text)
+    text = sanitize.name(text)
     widths = [2 if east_asian_width(char) in "WF" else 1 for char in text]
     if sum(widths) <= limit:
         return text
@@ -83,7 +83,7 @@ def _fitting(widths: Iterable[int], room: int) -> int:
     return count
 
 
-def say(said: Said, **attributes: str | float | None) -> Markup:
+def say(said: Text, **attributes: str | float | None) -> Markup:
     """Text in both languages, of which the page shows one; just one where they are the same."""
     if said.en == said.zh:
         return tag("text", said.en, **attributes)
@@ -99,7 +99,7 @@ def name(text: str, limit: int, **attributes: str | float | None) -> Markup:
 
     It is written in at most `limit` columns where the page is narrow, and twice as many elsewhere.
     """
-    title, kind = tag("title", legible.name(text)), attributes.pop("class_", "name")
+    title, kind = tag("title", sanitize.name(text)), attributes.pop("class_", "name")
     brief, ample = shortened(text, limit), shortened(text, 2 * limit)
     if brief == ample:
         return tag("text", title, brief, class_=kind, **attributes)

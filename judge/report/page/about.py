@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from judge.report import trust, words, words_zh
-from judge.report.charts import Said
-from judge.report.page.legible import legible, name
-from judge.report.page.sample import Room
+from judge.analysis import warnings
+from judge.report import words, words_zh
+from judge.report.charts import Text
+from judge.report.page.sampling import PageData
+from judge.report.page.sanitize import legible, name
 from judge.report.page.tables import plain
 
 Row = Mapping[str, Any]
@@ -18,47 +19,47 @@ Row = Mapping[str, Any]
 class Fact(NamedTuple):
     """Something to know about a run, and what it is called."""
 
-    label: Said
-    says: tuple[Said, ...]
+    label: Text
+    says: tuple[Text, ...]
 
 
 def about(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
     """The facts in the order of asking: who judged what and how, how stable, how like people, how dear."""
-    yield Fact(Said("assessor", "评测员"), (plain(name(summary["assessor"])),))
+    yield Fact(Text("assessor", "评测员"), (plain(name(summary["assessor"])),))
     prompts = config.get("identity", {}).get("prompts", {})
     if prompts:
-        yield Fact(Said("prompt", "提示词"), (plain(", ".join(name(each) for each in prompts.values())),))
-    yield Fact(Said("scale", "等级"), (_scale(summary),))
-    yield Fact(Said("depth and repeats", "深度与重复"), (_depth(summary),))
-    yield Fact(Said("dataset", "数据"), tuple(_dataset(summary, config)))
+        yield Fact(Text("prompt", "提示词"), (plain(", ".join(name(each) for each in prompts.values())),))
+    yield Fact(Text("scale", "等级"), (_scale(summary),))
+    yield Fact(Text("depth and repeats", "深度与重复"), (_depth(summary),))
+    yield Fact(Text("dataset", "数据"), tuple(_dataset(summary, config)))
     if summary["stability"]:
-        yield Fact(Said("stability", "稳定性"), tuple(_stability(summary)))
-    tests = tuple(Said(legible(said.en), legible(said.zh)) for said in trust.selftests(summary))
+        yield Fact(Text("stability", "稳定性"), tuple(_stability(summary)))
+    tests = tuple(Text(legible(said.en), legible(said.zh)) for said in warnings.selftests(summary))
     if tests:
-        yield Fact(Said("self-test", "自测"), tests)
+        yield Fact(Text("self-test", "自测"), tests)
     if agreement is not None:
-        yield Fact(Said("agreement with people", "与人工一致"), tuple(_agreement(agreement)))
+        yield Fact(Text("agreement with people", "与人工一致"), tuple(_agreement(agreement)))
     if summary["cost"]:
-        yield Fact(Said("cost", "花费"), (_cost(summary["cost"]),))
+        yield Fact(Text("cost", "花费"), (_cost(summary["cost"]),))
 
 
-def _scale(summary: Row) -> Said:
+def _scale(summary: Row) -> Text:
     if summary["scale"] == "binary":
-        return Said("binary: relevant or not", "二分：相关或不相关")
+        return Text("binary: relevant or not", "二分：相关或不相关")
     least = summary["relevant_from"]
-    return Said(f"graded: 0 to 3, relevant from {least}", f"分级：0 到 3，从 {least} 起算相关")
+    return Text(f"graded: 0 to 3, relevant from {least}", f"分级：0 到 3，从 {least} 起算相关")
 
 
-def _depth(summary: Row) -> Said:
+def _depth(summary: Row) -> Text:
     depth, repeats = summary["depth"], summary["repeats"]
     times = "judged once" if repeats == 1 else f"judged {repeats} times"
-    return Said(f"down to rank {depth}, each pair {times}", f"看前 {depth} 条，每对判定 {repeats} 次")
+    return Text(f"down to rank {depth}, each pair {times}", f"看前 {depth} 条，每对判定 {repeats} 次")
 
 
-def _dataset(summary: Row, config: Row) -> Iterator[Said]:
+def _dataset(summary: Row, config: Row) -> Iterator[Text]:
     counts = [f"{summary[key]:,}" for key in ("queries", "results", "pairs")]
     engines = len(summary["engines"])
-    yield Said(
+    yield Text(
         f"{words.counted(summary['queries'], 'query', 'queries')}, {words.counted(engines, 'engine')},"
         f" {counts[1]} results, {words.counted(summary['pairs'], 'pair')} to judge"
         f" ({summary['saved']:.0%} saved by judging a pair once)",
@@ -72,30 +73,30 @@ def _dataset(summary: Row, config: Row) -> Iterator[Said]:
         yield plain(" · ".join(told))
 
 
-def _stability(summary: Row) -> Iterator[Said]:
+def _stability(summary: Row) -> Iterator[Text]:
     deciding = words.deciding(summary) or summary["measures"][0]
     row = summary["stability"]
     for en, zh in zip(words.stability(row, deciding), words_zh.stability(row, deciding), strict=True):
-        yield Said(en, zh)
+        yield Text(en, zh)
 
 
-def _agreement(found: Row) -> Iterator[Said]:
+def _agreement(found: Row) -> Iterator[Text]:
     kappa, same = found["kappa_relevant"], found["same_verdict"]
     source = name(found["labels"])
     if kappa["value"] is None or same["value"] is None:
-        yield Said(f"unknown ({source}): {kappa.get('why', '')}", f"未知（{source}）：{words_zh.why(kappa)}")
+        yield Text(f"unknown ({source}): {kappa.get('why', '')}", f"未知（{source}）：{words_zh.why(kappa)}")
         return
-    yield Said(
+    yield Text(
         f"relevant or not: the same on {same['value']:.1%} of {found['pairs']:,} pairs ({source}), kappa"
         f" {kappa['value']:.3f}{words.interval(kappa['ci95'])}; 0 is chance, 1 is always",
         f"相关与否：{found['pairs']:,} 对中 {same['value']:.1%} 与人工相同（{source}），kappa"
         f" {kappa['value']:.3f}{words_zh.interval(kappa['ci95'])}；0 等于碰运气，1 为完全一致",
     )
     if kappa["ci95"] and found["queries"] < words.FEW:
-        yield Said(f"{words.NARROW}.", f"{words_zh.NARROW}。")
+        yield Text(f"{words.NARROW}.", f"{words_zh.NARROW}。")
 
 
-def _cost(cost: Row) -> Said:
+def _cost(cost: Row) -> Text:
     en = (
         f"{cost['calls']:,} calls, {cost['prompt_tokens']:,} tokens in ({cost['cached_tokens']:,} cached),"
         f" {cost['completion_tokens']:,} out"
@@ -106,14 +107,14 @@ def _cost(cost: Row) -> Said:
     )
     amount = words.dollars(cost)
     if amount is None:
-        said = Said(f"{en}; price unknown", f"{zh}；价格未知")
+        said = Text(f"{en}; price unknown", f"{zh}；价格未知")
     else:
         least = amount.removeprefix("at least ")
         zh_amount = f"，{'至少 ' if least != amount else ''}{least.removeprefix('$')} 美元" if amount else ""
-        said = Said(f"{en}, {amount}" if amount else en, f"{zh}{zh_amount}")
+        said = Text(f"{en}, {amount}" if amount else en, f"{zh}{zh_amount}")
     for key, more_en, more_zh in _OPEN:
         if cost.get(key):
-            said = Said(f"{said.en}; {cost[key]:,} {more_en}", f"{said.zh}；{cost[key]:,} {more_zh}")
+            said = Text(f"{said.en}; {cost[key]:,} {more_en}", f"{said.zh}；{cost[key]:,} {more_zh}")
     return said
 
 
@@ -123,14 +124,14 @@ _OPEN = (
 )
 
 
-def sampled(room: Room) -> Said | None:
+def sampled(room: PageData) -> Text | None:
     """That the page carries a sample, and which; None when every query is there."""
     if room.taken is None:
         return None
     shown, every = f"{len(room.lines):,}", f"{room.queries_in_all:,}"
     counts = [f"{room.taken[kind]:,}" for kind in ("worst", "disagreeing", "random")]
     pairs = f"{room.pairs:,}", f"{room.pairs_in_all:,}"
-    return Said(
+    return Text(
         f"A sample: {shown} of {every} queries ({pairs[0]} of {pairs[1]} pairs), because all of them would"
         f" make this page too large. {counts[0]} have the lowest mean, in {counts[1]} engines or repeats"
         f" disagree most, {counts[2]} were drawn by lot. The answer and the charts are about all queries, and"

@@ -1,0 +1,228 @@
+"""Owns the ways into DeepEval: our assessor as metrics, and any of our models as DeepEval's judge.
+
+    from judge.integrations.deepeval import ContextualRelevancyAP, JudgeModel
+    model = JudgeModel("dashscope:qwen-plus")
+    assert_test(test_case, [ContextualRelevancyAP(model), FaithfulnessMetric(model=model)])
+
+Retries, the verdict store and the ledger are judge's. What stays unjudged is an error, never a zero.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from deepeval.metrics import BaseMetric
+from deepeval.models import DeepEvalBaseLLM
+from deepeval.test_case import LLMTestCase, SingleTurnParams
+from pydantic import BaseModel, ValidationError
+
+from judge.config.run import Config
+from judge.errors import InputError, JudgeError, ReplyParseError
+from judge.integrations.background import BackgroundRunner, JudgedPairs, Resources
+from judge.measure.measures import parse_all
+from judge.measure.score import score
+from judge.parsing.final_answer import extract_final_answer
+from judge.records import BINARY, Completion, Prompt
+
+_Schema = TypeVar("_Schema", bound=BaseModel)
+
+
+class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
+    """A model of judge's as DeepEval's judge, with or without a schema, sync and async.
+
+    `model` is what `judge run -m` takes, `options` are those of `judge.Config` (`base_url`, `store`,
+    `concurrency`, `scale`, …). Raises InputError when they are wrong.
+    """
+
+    def __init__(self, model: str, **options: object) -> None:
+        self.config = Config.load(None, model=model, **options)
+        self.office = BackgroundRunner(self.config)
+        super().__init__(model)
+        self.name = model
+
+    def load_model(self) -> str:  # type: ignore[override]  # itself would be a circle that nobody closes
+        """Its name: it is opened when it is first asked."""
+        return self.config.model
+
+    def get_model_name(self) -> str:
+        """The model as judge names it."""
+        return str(self.name)
+
+    def generate(self, prompt: str, schema: type[_Schema] | None = None) -> Any:  # noqa: ANN401
+        """The reply to `prompt`: a string, or an instance of `schema`.
+
+        Raises Unreadable when two replies in a row don't fit the schema, CallError when none came.
+        """
+        return self.office.submit(lambda room: _answer(room, prompt, schema)).result()
+
+    async def a_generate(self, prompt: str, schema: type[_Schema] | None = None) -> Any:  # noqa: ANN401
+        """As `generate`, without keeping the caller's loop waiting."""
+        return await asyncio.wrap_future(self.office.submit(lambda room: _answer(room, prompt, schema)))
+
+    def close(self) -> None:
+        """Closes connections and the store."""
+        self.office.close()
+
+
+class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
+    """A measure of the order in which a test case's `retrieval_context` stands, snippet by snippet.
+
+    `input` is the query, `expected_output` the known answer, if there is one. After measuring, `score`
+    is the measure down to rank `k`, `reason` says why, and `verdicts` has a row a snippet: rank, verdict
+    (yes or no), grade, reason, flags. It is normalised by this list alone: good for tuning one engine,
+    not for comparing engines, which takes a pool (`judge run`).
+    """
+
+    _required_params: Any = (SingleTurnParams.INPUT, SingleTurnParams.RETRIEVAL_CONTEXT)
+    _measure = ""
+    _title = ""
+
+    def __init__(
+        self, model: JudgeModel | str, threshold: float = 0.5, k: int = 10, async_mode: bool = True
+    ) -> None:
+        self.model: JudgeModel = JudgeModel(model) if isinstance(model, str) else model
+        self.threshold = threshold
+        self.k = k
+        self.async_mode = async_mode
+        self.using_native_model = False
+        self.include_reason = True
+        self.evaluation_model = self.model.get_model_name()
+        self.verdicts: list[dict[str, Any]] = []
+
+    def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
+        """The score; raises JudgeError, kept in `error`, when a snippet stays unjudged."""
+        rows = self._begin(test_case)
+        try:
+            found = self.model.office.submit(lambda room: room.judge(rows, self.k)).result() if rows else None
+        except JudgeError as error:
+            raise self._failed(error) from None
+        return self._settle(found)
+
+    async def a_measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
+        """As `measure`, without keeping the caller's loop waiting."""
+        rows = self._begin(test_case)
+        try:
+            found = None
+            if rows:
+                work = self.model.office.submit(lambda room: room.judge(rows, self.k))
+                found = await asyncio.wrap_future(work)
+        except JudgeError as error:
+            raise self._failed(error) from None
+        return self._settle(found)
+
+    @property
+    def __name__(self) -> str:
+        return self._title
+
+    def _begin(self, test_case: LLMTestCase) -> list[dict[str, Any]]:
+        self.score, self.reason, self.success, self.error, self.verdicts = None, None, None, None, []
+        if not test_case.input or test_case.retrieval_context is None:
+            raise self._failed(InputError(f"{self._title} needs `input` and `retrieval_context`"))
+        return [
+            {"query": test_case.input, "snippet": text, "rank": rank}
+            | ({"reference": test_case.expected_output} if test_case.expected_output else {})
+            for rank, text in enumerate(map(str, test_case.retrieval_context), start=1)
+        ]
+
+    def _failed(self, error: JudgeError) -> JudgeError:
+        self.error, self.success = str(error), False
+        return error
+
+    def _settle(self, found: JudgedPairs | None) -> float:
+        self.score = self._scored(found) if found else 0.0
+        relevant = [str(row["rank"]) for row in self.verdicts if row["verdict"] == "yes"]
+        self.reason = (
+            f"{len(relevant)} of {len(self.verdicts)} snippets are relevant"
+            + (f" (ranks {', '.join(relevant)})" if relevant else "")
+            + "".join(f"\n{row['rank']}. {row['verdict']}: {row['reason']}" for row in self.verdicts)
+        )
+        self.success = self.score >= (self.threshold or 0.0)
+        return self.score
+
+    def _scored(self, found: JudgedPairs) -> float:
+        scale = self.model.config.grading
+        self.verdicts = _rows(found, scale.relevant_from)
+        measures = parse_all([f"{self._measure}@{self.k}"])
+        scores = score(
+            found.data.rankings, found.pool.documents, found.judgments, measures, scale, depth=self.k
+        )
+        return float(scores.value.mean())
+
+
+class ContextualRelevancyAP(_OfSnippets):  # type: ignore[no-untyped-call]
+    """Average precision of the list by itself: how early its relevant snippets come (AP(own)@k)."""
+
+    _measure = "AP(own)"
+    _title = "Contextual Relevancy AP"
+
+
+class ContextualRelevancyNDCG(_OfSnippets):  # type: ignore[no-untyped-call]
+    """nDCG of the list by itself: how near its order is to the best order of its snippets (nDCG(own)@k)."""
+
+    _measure = "nDCG(own)"
+    _title = "Contextual Relevancy NDCG"
+
+
+def _rows(found: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
+    """One row a snippet, in rank order, by the judgment of the first repeat."""
+    (ranking,) = found.data.rankings
+    said = {judgment.snippet_id: judgment for judgment in found.judgments if judgment.repeat == 1}
+    rows = []
+    for rank, snippet in enumerate(ranking.snippets[: found.pool.depth], start=1):
+        judgment = said[snippet.id]
+        grade = judgment.grade or 0
+        verdict = "yes" if grade >= relevant_from else "no"
+        told = {"reason": judgment.reason, "flags": list(judgment.flags)}
+        rows.append({"rank": rank, "verdict": verdict, "grade": grade, **told})
+    return rows
+
+
+async def _answer(room: Resources, text: str, schema: type[_Schema] | None) -> str | _Schema:
+    """The reply as DeepEval wants it; asked once more when it doesn't fit the schema."""
+
+    def fit(completion: Completion) -> str | _Schema:
+        return _fitted(completion.text, schema, cut=completion.finish_reason == "length")
+
+    prompt = _prompt(text, schema)
+    try:
+        reply = await room.reply(prompt, fit)
+    except ReplyParseError:
+        again = "Reply with one JSON object that fits the schema asked for, and nothing else."
+        again = again if schema else "Reply with the answer alone."
+        reply = await room.reply(_prompt(f"{text}\n\n{again}", schema), fit)
+    return _fitted(reply, schema, cut=False)
+
+
+def _prompt(text: str, schema: type[BaseModel] | None) -> Prompt:
+    shape = strict(schema.model_json_schema()) if schema else {}
+    return Prompt("", text, shape, "deepeval", query="", snippet="", lang="en", scale=BINARY)
+
+
+def _fitted(reply: str, schema: type[_Schema] | None, *, cut: bool) -> str | _Schema:
+    answer = extract_final_answer(reply, cut=cut)
+    if schema is None:
+        return answer
+    try:
+        return schema.model_validate_json(answer[answer.find("{") : answer.rfind("}") + 1])
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        raise ReplyParseError("malformed", f"the reply is no {schema.__name__}: {problem['msg']}") from None
+
+
+def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON schema as servers take it strictly: every key required, none besides, no defaults."""
+    kept = {name: _strict_part(value) for name, value in schema.items() if name != "default"}
+    if isinstance(schema.get("properties"), Mapping):
+        properties = {name: strict(part) for name, part in schema["properties"].items()}
+        kept |= {"properties": properties, "required": list(properties), "additionalProperties": False}
+    if isinstance(schema.get("$defs"), Mapping):
+        kept["$defs"] = {name: strict(part) for name, part in schema["$defs"].items()}
+    return kept
+
+
+def _strict_part(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        return strict(value)
+    return [_strict_part(part) for part in value] if isinstance(value, list) else value
