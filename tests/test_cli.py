@@ -30,7 +30,7 @@ def test_the_demo_judges_both_languages_and_tells_nothing_from_broken(demo: Path
     assert engines["magpie"]["empty"] == 1
     assert engines["compass"]["errors"] == 1
     assert engines["compass"]["measures"]["P@5"]["n"] == 11
-    assert found["summary"]["saved"] > 0.3
+    assert found["summary"]["dedup_saving"] > 0.3
     assert found["summary"]["coverage"] == 1.0
     reasons = [
         judgment["reason"]

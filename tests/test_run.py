@@ -305,7 +305,7 @@ def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
         assert len(server.asked) == 30
         assert not any("2026-01" in asked.prompt for asked in server.asked)
     found = results(out)
-    assert found["summary"]["saved"] == 0.5
+    assert found["summary"]["dedup_saving"] == 0.5
     engines = found["queries"][0]["engines"]
     assert engines["dated"]["snippets"][0]["date"] == "2026-01-01"
     assert "date" not in engines["plain"]["snippets"][0]

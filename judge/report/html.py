@@ -12,9 +12,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.analysis import warnings
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.report import words, words_zh
+from judge.report import warning_sentences, words, words_zh
 from judge.report.charts import Text, charts
 from judge.report.charts.chart_texts import GRADES
 from judge.report.page import about, kind_names, tables
@@ -69,7 +68,7 @@ def page(
         band=[Text(**said) for said in beside.night.get("band", ())],
         headline=_headline(shown),
         segments=_segments(shown),
-        alarm=warnings.alarm(shown),
+        alarm=warning_sentences.alarm(shown),
         differences=_differences(shown),
         engines=tables.engines(shown),
         minds=list(mind(shown)),

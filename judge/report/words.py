@@ -6,16 +6,15 @@ Sentences are made from what summary.json holds, so that every reader of a run s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
 from statistics import median
 from typing import Any
 
-from judge.measure.compare import Comparison
-from judge.measure.simultaneous import LEAST_DIFFERING
+from judge.english import format_count, join_names, round_count
 
 Row = Mapping[str, Any]
+counted, listed, rounded = format_count, join_names, round_count
 
 #: Below so many queries the simultaneous intervals are only approximate.
 FEW_QUERIES = 10
@@ -91,27 +90,6 @@ def planning(summary: Row, measure: str | None = None) -> str:
         f" between two engines is found 4 times out of 5; with {2 * found.n:,} queries, one of about"
         f" {found.doubled:.2g} (medians over the pairs, by {measure or deciding(summary)})."
     )
-
-
-def verdict(comparison: Comparison) -> str:
-    """What a comparison comes to: `A > B`, or why no engine is named."""
-    if comparison.outcome == "better":
-        return f"{comparison.a} > {comparison.b}"
-    if comparison.outcome == "undetermined":
-        if not comparison.n:
-            return "undetermined: there is no query where both have a value"
-        return "undetermined: unjudged snippets could turn it"
-    differing = comparison.wins + comparison.losses
-    if differing < LEAST_DIFFERING:
-        return (
-            f"not separated (they differ on {counted(differing, 'query', 'queries')}; it takes"
-            f" {LEAST_DIFFERING} or more)"
-        )
-    if not comparison.sd:
-        return "not separated (they differ by the same on every query, which gives no variance to test with)"
-    if comparison.at_least is None:
-        return "not separated"
-    return f"not separated (that takes at least {rounded(comparison.at_least)} queries with values for both)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,17 +357,6 @@ def strength(agreement: float) -> str:
     return next((word for least, word in lines if agreement >= least), "no more than by chance")
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names as one says them: `a, b and c`."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def counted(count: int, thing: str, things: str = "") -> str:
-    """`1 query`, `2 queries`: a count with the word for one or for many."""
-    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
-
-
 def dollars(cost: Mapping[str, Any]) -> str | None:
     """Return what calls cost, such as `$0.0123` or `at least $0.0123`; None where that is unknown.
 
@@ -409,12 +376,6 @@ def dollars(cost: Mapping[str, Any]) -> str | None:
 def chance(p: float | None) -> str:
     """A p value; the smallest are said to be small rather than 0."""
     return "-" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def rounded(count: int) -> str:
-    """A count of which only the first two digits mean anything."""
-    digits = max(0, floor(log10(count)) - 1) if count else 0
-    return f"{round(count, -digits):,}"
 
 
 def _percent(share: float) -> str:

@@ -52,7 +52,9 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anyt
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
-        raise InputError(f"{place}: is not JSON that can be read: it nests too deep; {DAMAGED_FILE_ADVICE}") from None
+        raise InputError(
+            f"{place}: is not JSON that can be read: it nests too deep; {DAMAGED_FILE_ADVICE}"
+        ) from None
     except ValueError as error:
         raise InputError(f"{place}: is not JSON: {error}; {DAMAGED_FILE_ADVICE}") from None
 
@@ -124,7 +126,9 @@ class RunFolder:
     def _object(self, place: str, text: str) -> dict[str, Any]:
         value = parse_json(place, text)
         if not isinstance(value, dict):
-            raise InputError(f"{place}: is {type(value).__name__} {value!r:.40}, not an object; {DAMAGED_FILE_ADVICE}")
+            raise InputError(
+                f"{place}: is {type(value).__name__} {value!r:.40}, not an object; {DAMAGED_FILE_ADVICE}"
+            )
         return value
 
     def _lines(self, name: str) -> Iterator[tuple[int, str]]:
@@ -135,7 +139,9 @@ class RunFolder:
         except OSError as error:
             raise self._no_run(path, error) from error
         except UnicodeDecodeError as error:
-            raise InputError(f"{path}: is not JSON: it is not UTF-8 ({error.reason}); {DAMAGED_FILE_ADVICE}") from error
+            raise InputError(
+                f"{path}: is not JSON: it is not UTF-8 ({error.reason}); {DAMAGED_FILE_ADVICE}"
+            ) from error
 
     def write(self, name: str, chunks: Iterable[str], mode: int = 0o666) -> Path:
         """Writes file `name` from `chunks` of text, whole or not at all, and gives its path.

@@ -11,6 +11,7 @@ from typing import Any
 import judge
 from judge.report.html import ReportExtras, page
 from judge.report.page.sampling import Budget
+from judge.runs.record_json import summary_from_json, to_version_1
 
 Row = dict[str, Any]
 
@@ -24,10 +25,11 @@ def held(folder: Path, name: str) -> Row:
 def page_of(folder: Path, budget: Budget | None = None) -> str:
     """The report of a finished run."""
     results = held(folder, "results.json")
+    summary = summary_from_json(results["summary"], folder.name)
     labelled = (folder / "agreement.json").exists()
     agreement = held(folder, "agreement.json") if labelled else None
     beside = ReportExtras(agreement, held(folder, "config.json"))
-    return "".join(page(folder.name, results["summary"], lambda: results["queries"], beside, budget))
+    return "".join(page(folder.name, to_version_1(summary), lambda: results["queries"], beside, budget))
 
 
 def data_of(text: str) -> Row:

@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.report import words
 from judge.runs.folder import dump_json
+from judge.runs.record_json import summary_from_json, to_version_1
 
 Row = dict[str, Any]
 
@@ -45,7 +47,7 @@ def rows(engines: tuple[str, ...] = ("bing", "sogou", "baidu"), queries: int = 8
 
 def summary(folder: Path, data: list[Row], **options: Any) -> Mapping[str, Any]:
     """The summary of a run of the lexical floor."""
-    return judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary
+    return to_version_1(judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary)
 
 
 def printed(
@@ -64,7 +66,7 @@ def printed(
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    comparison(found, console, measures, pairs)
+    comparison(summary_from_json(deepcopy(dict(found)), "summary.json"), console, measures, pairs)
     return said.getvalue()
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.analysis.label_agreement import LabelAgreement
 from judge.cli.render.rank_correlation_tables import correction, orders
 from judge.cli.render.run_tables import between
 from judge.dataset.clean import visible
@@ -16,15 +17,17 @@ from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import words
 from judge.report.words import counted
+from judge.runs.record_json import to_json
 
 Row = Mapping[str, Any]
 
 
-def agreement(found: Row, console: Console, measure: str | None = None) -> None:
+def agreement(result: LabelAgreement, console: Console, measure: str | None = None) -> None:
     """Prints the answer, the table of grades, and what people's labels make of the engines.
 
     `measure` chooses whose order and correction is shown. Raises InputError when it is not in `found`.
     """
+    found = to_json(result)
     deciding = _deciding(found, measure)
     _say(console, (*_answer(found), *_favoured(found)))
     console.print(_confusion(found), _statistics(found), sep="\n")

@@ -9,12 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.analysis.summary import Summary
 from judge.cli.render.run_tables import between, nothing_judged, one_line, share, took, whole
 from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import served_models_text, words
 from judge.report.charts.chart_texts import mean_of
 from judge.report.words import counted
+from judge.runs.record_json import to_version_1
 
 Row = Mapping[str, Any]
 
@@ -34,14 +36,15 @@ _LEGEND = (
 )
 
 
-def comparison(summary: Row, console: Console, measures: Iterable[str] | None, pairs: int) -> None:
+def comparison(result: Summary, console: Console, measures: Iterable[str] | None, pairs: int) -> None:
     """Prints the answer, then the numbers behind it.
 
     At most `pairs` pairs are shown for each of `measures` (None: the first that engines are compared
     by). Raises InputError when the run has no such measure.
     """
+    summary = to_version_1(result)
     if summary["judgments"] and not summary["judged"]:
-        console.print(nothing_judged(summary))
+        console.print(nothing_judged(result.judgments))
         return
     chosen = _chosen(summary, measures)
     for line in _head(summary, chosen[0] if chosen else None):
@@ -97,7 +100,7 @@ def _head(summary: Row, measure: str | None) -> Iterator[str]:
         yield from words.by_segment(summary)
     yield from filter(None, (words.few(summary), words.planning(summary, measure)))
     if summary["within_lists"]:
-        yield summary["within_lists"]["why"]
+        yield words.within_lists(summary["within_lists"])
 
 
 def _counts(summary: Row) -> Table:

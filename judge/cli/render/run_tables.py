@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.analysis import assessor_findings, warnings
 from judge.cli.render.columns import tells
 from judge.dataset.clean import visible
 from judge.measure.measures import describe
-from judge.report import served_models_text, words
+from judge.report import assessor_sentences, served_models_text, warning_sentences, words
 from judge.report.charts.chart_texts import mean_of
+from judge.runs.record_json import to_version_1
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -59,7 +59,7 @@ def took(summary: Mapping[str, Any]) -> tuple[Column, ...]:
 
 def outcome(result: RunResult, console: Console, *, saved: bool = True) -> None:
     """Prints the saving, the engines best first, what to mind, and, when `saved`, where the files are."""
-    summary = result.summary
+    summary = to_version_1(result.summary)
     for line in _before(result):
         console.print(one_line(line))
     whole(_engines(summary), console)
@@ -74,32 +74,33 @@ def outcome(result: RunResult, console: Console, *, saved: bool = True) -> None:
 
 def has_grades(result: RunResult) -> bool:
     """Return whether there is anything to show: a grade, or a dataset without a result."""
-    members = (result.summary["panel"] or {}).get("members", ())
-    return not result.summary["judgments"] or any(each["judged"] for each in (result.summary, *members))
+    summary = result.summary
+    members = summary.panel.members if summary.panel else ()
+    return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
 
 
-def nothing_judged(summary: Mapping[str, Any]) -> Text:
+def nothing_judged(judgments: int) -> Text:
     """Return the line that stands in the place of tables where no pair has a grade."""
-    pairs = f"0 of {summary['judgments']:,}"
+    pairs = f"0 of {judgments:,}"
     return one_line(f"nothing is judged ({pairs}), so no engine has a value; run the same judge run again")
 
 
 def _before(result: RunResult) -> Iterator[str]:
     """What has to be read before the means."""
-    summary = result.summary
-    alarm = warnings.alarm(summary)
+    summary = to_version_1(result.summary)
+    alarm = warning_sentences.alarm(summary)
     if alarm:
         yield alarm.en
     yield from _judged(result)
     yield from dict.fromkeys((*summary.get("remarks", ()), *result.warnings))
-    yield from (said.en for said in warnings.selftests(summary))
+    yield from (said.en for said in warning_sentences.selftests(summary))
     if served_models_text.english(summary):
         yield served_models_text.english(summary)
 
 
 def _judged(result: RunResult) -> Iterator[str]:
     """What there was to judge, how much of it was, and what that took."""
-    summary = result.summary
+    summary = to_version_1(result.summary)
     cost = summary["cost"]
     yield (
         f"{words.counted(summary['queries'], 'query', 'queries')},"
@@ -187,8 +188,8 @@ def _answer(summary: Mapping[str, Any]) -> Iterator[str]:
             yield f"  … and {len(rows) - _PAIRS:,} more pairs: judge compare RUN"
     yield from filter(None, (words.few(summary), words.planning(summary)))
     if summary["within_lists"]:
-        yield summary["within_lists"]["why"]
-    yield from (said.en for said in assessor_findings.said(summary))
+        yield words.within_lists(summary["within_lists"])
+    yield from (said.en for said in assessor_sentences.said(summary))
     if summary["stability"]:
         yield from words.stability(summary["stability"], deciding or summary["measures"][0])
 
@@ -203,7 +204,7 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     yield from _bounds(summary)
     if summary["failures"]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary["failures"].items())
-        yield f"failed: {kinds}. {warnings.again(summary['failures']).en}"
+        yield f"failed: {kinds}. {warning_sentences.again(summary['failures']).en}"
     blank = {
         engine: row["textless"] or 0.0 for engine, row in summary["engines"].items() if "textless" in row
     }
@@ -216,14 +217,14 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
     if summary["flagged"]:
         shares = ", ".join(f"{engine} {count}" for engine, count in summary["flagged"].items())
         yield f"flagged as suspicious (never re-graded for it): {shares}"
-        remark = warnings.remark(summary)
+        remark = warning_sentences.remark(summary)
         if remark:
             yield remark.en
 
 
 def _unknown(summary: Mapping[str, Any]) -> Iterator[str]:
     """How many queries the mean of the first measure leaves out until more is judged."""
-    counts = warnings.unknown(summary)
+    counts = warning_sentences.unknown(summary)
     if counts:
         each = ", ".join(f"{engine} {count:,}" for engine, count in counts.items())
         yield (
@@ -234,7 +235,7 @@ def _unknown(summary: Mapping[str, Any]) -> Iterator[str]:
 
 def _bounds(summary: Mapping[str, Any]) -> Iterator[str]:
     """How far the first measure could be from what is printed, where something is unjudged."""
-    unsure = warnings.unsure(summary)
+    unsure = warning_sentences.unsure(summary)
     if unsure:
         ranges = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
         yield f"{summary['measures'][0]}, whatever the unjudged snippets are: {ranges}"

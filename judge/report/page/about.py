@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from judge.analysis import warnings
-from judge.report import words, words_zh
+from judge.report import warning_sentences, words, words_zh
 from judge.report.charts import Text
 from judge.report.page.sampling import PageData
 from judge.report.page.sanitize import legible, name
@@ -34,7 +33,7 @@ def about(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
     yield Fact(Text("dataset", "数据"), tuple(_dataset(summary, config)))
     if summary["stability"]:
         yield Fact(Text("stability", "稳定性"), tuple(_stability(summary)))
-    tests = tuple(Text(legible(said.en), legible(said.zh)) for said in warnings.selftests(summary))
+    tests = tuple(Text(legible(said.en), legible(said.zh)) for said in warning_sentences.selftests(summary))
     if tests:
         yield Fact(Text("self-test", "自测"), tests)
     if agreement is not None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from judge.analysis import assessor_findings, warnings
-from judge.report import served_models_text, words, words_zh
+from judge.report import assessor_sentences, served_models_text, warning_sentences, words, words_zh
 from judge.report.charts import Text
 from judge.report.page.kind_names import ERRORS
 
@@ -23,7 +22,7 @@ def mind(summary: Row) -> Iterator[Text]:
         )
     if served_models_text.english(summary):
         yield Text(served_models_text.english(summary), served_models_text.chinese(summary))
-    yield from assessor_findings.said(summary)
+    yield from assessor_sentences.said(summary)
     yield from _coverage(summary)
     for english, chinese in ((words.few, words_zh.few), (words.planning, words_zh.planning)):
         if english(summary):
@@ -46,14 +45,14 @@ def _coverage(summary: Row) -> Iterator[Text]:
             f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary['coverage']:.1%})"
             f"{': ' + en if en else ''}. They do not count as “no”:"
             " their grades are imputed from similar judged snippets of the same query."
-            f" {warnings.again(summary['failures']).en}",
+            f" {warning_sentences.again(summary['failures']).en}",
             f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary['coverage']:.1%}）"
             f"{'：' + zh if zh else ''}。它们不算“不相关”："
             "其等级由同一查询中相似的已判定摘要插补。"
-            f"{warnings.again(summary['failures']).zh}",
+            f"{warning_sentences.again(summary['failures']).zh}",
         )
     measure = summary["measures"][0]
-    unsure = warnings.unsure(summary)
+    unsure = warning_sentences.unsure(summary)
     if unsure:
         en = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
         zh = "，".join(f"{engine} {low:.3f} 到 {high:.3f}" for engine, (low, high) in unsure.items())
@@ -75,7 +74,7 @@ def _engines(summary: Row) -> Iterator[Text]:
             f"Broke on some queries, which its means and comparisons leave out: {en}.",
             f"在一些查询上出错，均值和比较都不计这些查询：{zh}。",
         )
-    first, unknown = summary["measures"][0], warnings.unknown(summary)
+    first, unknown = summary["measures"][0], warning_sentences.unknown(summary)
     if unknown:
         en, zh = _counts(unknown)
         yield Text(
@@ -99,7 +98,7 @@ def _snippets(summary: Row) -> Iterator[Text]:
             f"Snippets flagged because they seem to speak to the grader (never re-graded for it): {en}.",
             f"疑似对评测员喊话的摘要，只做标记、不因此改分：{zh}。",
         )
-        remark = warnings.remark(summary)
+        remark = warning_sentences.remark(summary)
         if remark:
             yield remark
     if summary["empty_snippets"]:

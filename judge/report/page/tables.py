@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from judge.cli.render.columns import tells
 from judge.report import words, words_zh
 from judge.report.charts import Text
 from judge.report.charts.chart_texts import between, chance, fixed, mean_of
@@ -32,6 +31,11 @@ class PageTable:
     head: tuple[Text, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
     more: int = 0
+
+
+def tells(summary: Row, field: str) -> bool:
+    """Return whether `field` has a value other than 0 for one engine at least."""
+    return any(row.get(field) for row in summary["engines"].values())
 
 
 def plain(text: str) -> Text:

@@ -1,11 +1,11 @@
-"""Owns what a run says of how far its numbers can be trusted: flagged, unjudged, self-tests of assessors."""
+"""Sentences about flagged pairs, unjudged pairs and the self-tests of the assessors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judge.measure.flagged_sensitivity import WAYS, FlaggedSensitivity
+from judge.measure.flagged_sensitivity import WAYS
 from judge.report.charts.svg import Text
 from judge.report.words import counted, listed
 
@@ -13,23 +13,6 @@ Row = Mapping[str, Any]
 
 #: How many engines that change places are told of.
 _SWAPS = 3
-
-
-def as_json(found: FlaggedSensitivity | None) -> dict[str, Any] | None:
-    """The weight of flagged snippets as JSON values; None where nothing is flagged."""
-    if found is None:
-        return None
-    row = {
-        "measure": found.measure,
-        "pairs": found.pairs,
-        "engines": {
-            engine: {way: found.means[way][engine] for way in WAYS} for engine in found.means["kept"]
-        },
-        "winners": {way: found.winners[way] for way in WAYS},
-        "swapped": [list(pair) for pair in found.swapped],
-        "order_changes": found.changes,
-    }
-    return {**row, "why": flagged(row).en}
 
 
 def flagged(row: Row) -> Text:

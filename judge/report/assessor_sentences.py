@@ -1,42 +1,14 @@
-"""Owns second opinions: what a panel's summary holds and how it is said, and who grades its own house."""
+"""Sentences about a panel, and about assessors and engines of one vendor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judge.measure.panel_agreement import PanelAgreement
-from judge.measure.self_preference import SharedVendor
-from judge.measure.stability import Stability
 from judge.report import words, words_zh
 from judge.report.charts import Text
 
 Row = Mapping[str, Any]
-
-
-def as_json(
-    panel: PanelAgreement | None, stability: Callable[[Stability | None], dict[str, Any]]
-) -> dict[str, Any] | None:
-    """The panel as JSON values, None without one; `stability` gives those of its agreement."""
-    if panel is None:
-        return None
-    return {
-        "members": [asdict(member) for member in panel.members],
-        "pairs": [asdict(pair) for pair in panel.pairs],
-        "agreement": stability(panel.agreement),
-        "heard": list(panel.heard),
-        "judged": panel.judged,
-        "split": panel.split,
-        "ties": panel.ties,
-        "deciding_ties": panel.deciding,
-        "ties_high": {measure: dict(means) for measure, means in panel.ties_high.items()},
-    }
-
-
-def kinship(kin: Sequence[SharedVendor]) -> list[dict[str, str]]:
-    """Who is of one house, as JSON values."""
-    return [asdict(each) for each in kin]
 
 
 def said(summary: Row) -> Iterator[Text]:
