@@ -180,7 +180,7 @@ def rewrite_report(path: Path) -> Path:
     Raises InputError when `path` is no finished run.
     """
     folder = RunFolder(path)
-    load_summary(folder)  # before a lock file appears in a folder that is no run's
+    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
     with folder.locked():
         return _write_report(folder)
 

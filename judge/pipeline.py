@@ -32,7 +32,7 @@ from judge.records import Judgment
 from judge.report.report_file import write_report
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
-from judge.runs.load import load_run, load_summary
+from judge.runs.load import load_run
 from judge.runs.result import RunResult
 from judge.selftest import stored_results
 
@@ -109,7 +109,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
     fit together, or a measure is unknown or deeper than the run was judged.
     """
     folder = RunFolder(path)
-    load_summary(folder)  # before a lock file appears in a folder that is no run's
+    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
     with folder.locked() if save else nullcontext():
         loaded = load_run(folder)
         chosen = factory.measures(measures, loaded.pool.depth) if measures else loaded.spec.measures

@@ -183,7 +183,7 @@ def test_who_grades_its_own_house_is_said(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "own"
     with LoopbackServer(two_minds) as server:
         done = command("run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out)
-    assert "openai:qwen-plus/graded grades quark, by its name of its own house (Alibaba)" in done.stdout
+    assert "By their names openai:qwen-plus/graded and quark are both from Alibaba" in done.stdout
     assert results(out)["summary"]["self_preference"] == [
         {"assessor": "openai:qwen-plus/graded", "other": "quark", "vendor": "Alibaba"}
     ]

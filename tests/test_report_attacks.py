@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page
 
 from judge.report.html import page as report
 from judge.report.page.sanitize import legible, name
+from judge.runs.record_json import summary_from_json, to_version_1
 from tests.browser import address_of, opened
 from tests.report.pages import held, ran
 
@@ -120,7 +121,9 @@ def filled(entry: Entry, number: int, text: str) -> Entry:
 
 def filled_page(base: Mapping[str, Any], texts: Sequence[str]) -> str:
     entries = [filled(base["queries"][0], number, text) for number, text in enumerate(texts)]
-    return "".join(report("run " + texts[0], base["summary"], lambda: entries))
+    return "".join(
+        report("run " + texts[0], to_version_1(summary_from_json(base["summary"], "run")), lambda: entries)
+    )
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
@@ -134,7 +137,9 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 def renamed_page(base: Mapping[str, Any], names: Mapping[str, str]) -> str:
     found = renamed(base, names)
-    return "".join(report("run", found["summary"], lambda: found["queries"]))
+    return "".join(
+        report("run", to_version_1(summary_from_json(found["summary"], "run")), lambda: found["queries"])
+    )
 
 
 OPEN_ALL = """

@@ -52,7 +52,7 @@ def counts(share: dict[str, Any]) -> tuple[int, int]:
 def printed(outcome: RunResult) -> str:
     """What a run says on the terminal."""
     screen = Console(file=io.StringIO(), width=1000)
-    run_tables.outcome(outcome, screen)
+    run_tables.print_run(outcome, screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue()
 

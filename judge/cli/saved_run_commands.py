@@ -23,9 +23,9 @@ def score(run: options.RunFolder, measures: options.Measures = None, save: optio
     outcome = pipeline.rescore(run, names(measures), save=save)
     with reading_run(run):
         if run_tables.has_grades(outcome):
-            run_tables.outcome(outcome, console(), saved=save)
+            run_tables.print_run(outcome, console(), saved=save)
         else:
-            console().print(run_tables.nothing_judged(outcome.summary.judgments))
+            console().print(run_tables.describe_no_grades(outcome.summary))
 
 
 def compare(
@@ -45,7 +45,7 @@ def compare(
         print_json(to_json(found))
         return
     with reading_run(runs[0]):
-        comparison_tables.comparison(found, console(), names(measures), pairs)
+        comparison_tables.print_comparison(found, console(), names(measures), pairs)
 
 
 def agree(
@@ -106,7 +106,7 @@ def agree(
             print_json(to_json(found))
             return
         with reading_run(run):
-            agreement_tables.agreement(found, console(), measure)
+            agreement_tables.print_agreement(found, console(), measure)
 
 
 def annotate(
@@ -140,7 +140,7 @@ def measures() -> None:
     """List every measure: how it is written, what it says, where its formula comes from."""
     from judge.cli.render import run_tables
 
-    run_tables.measures(console())
+    run_tables.print_measures(console())
 
 
 def show(run: options.RunFolder, query: options.QueryId, json: options.Json = False) -> None:

@@ -110,13 +110,14 @@ def _in_order(known: Mapping[str, str], everybody: bool, measure: str) -> Text:
 def _kin(row: Row, summary: Row) -> Text:
     if row["other"] in summary["engines"]:
         return Text(
-            f"{row['assessor']} grades {row['other']}, by its name of its own house ({row['house']}), and may"
-            " favour it. Ask a second model, or people.",
-            f"{row['assessor']} 在给 {row['other']} 打分，从名称看两者同属 {row['house']}，可能有所偏袒；"
-            "请再用另一个模型或人工核对。",
+            f"By their names {row['assessor']} and {row['other']} are both from {row['house']};"
+            f" {row['assessor']} may favour {row['other']} (self-preference). Check with another model or"
+            " human labels.",
+            f"从名称看，{row['assessor']} 与 {row['other']} 同属 {row['house']}，评测结果可能偏向"
+            f" {row['other']}（自我偏好）；请用另一个模型或人工标注核对。",
         )
     return Text(
-        f"{row['assessor']} and {row['other']} are of one house ({row['house']}): together they are not two"
-        " independent opinions.",
-        f"{row['assessor']} 与 {row['other']} 同属 {row['house']}，算不上两份独立的意见。",
+        f"{row['assessor']} and {row['other']} are both from {row['house']}: they are not two independent"
+        " assessors.",
+        f"{row['assessor']} 与 {row['other']} 同属 {row['house']}，不是两个独立的评测员。",
     )

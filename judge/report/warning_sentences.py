@@ -25,11 +25,11 @@ def flagged(row: Row) -> Text:
             f"把 {pairs:,} 对可疑的算作 0 或者不计，引擎按 {measure} 的名次都不变。",
         )
     said, winners = list(_swaps(row)), list(_winners(row))
-    what = Text("the answer", "结论") if winners else Text("the order of the engines", "引擎的名次")
+    what = Text("the answer", "结论") if winners else Text("the ranking", "引擎的排名")
     return Text(
-        f"Mind the flagged snippets: {counted(pairs, 'pair')} seem to plead for a grade, and {what.en} rests"
-        f" on them. {' '.join(each.en for each in said + winners)}",
-        f"当心可疑摘要：有 {pairs:,} 对疑似在讨要等级，而{what.zh}正取决于它们。"
+        f"Warning: {what.en} depends on {counted(pairs, 'flagged pair')} that may contain prompt injection."
+        f" {' '.join(each.en for each in said + winners)}",
+        f"警告：{what.zh}取决于 {pairs:,} 对可能含有提示注入的条目。"
         f"{''.join(each.zh for each in said + winners)}",
     )
 
@@ -73,8 +73,8 @@ def _winners(row: Row) -> Iterator[Text]:
     if len(set(names.values())) > 1:
         kept, zeroed, dropped = (names[way] for way in WAYS)
         yield Text(
-            f"Best by more than chance explains is {kept or 'none'} as things are, {zeroed or 'none'} with"
-            f" them counted as 0, {dropped or 'none'} with them left out.",
+            f"The engine whose lead is statistically significant is {kept or 'none'} as things are,"
+            f" {zeroed or 'none'} with them counted as 0, {dropped or 'none'} with them left out.",
             f"差距超出偶然的最佳引擎：照现状是 {kept or '无'}，算作 0 时是 {zeroed or '无'}，"
             f"不计时是 {dropped or '无'}。",
         )

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from judge.analysis.label_agreement import LabelAgreement
-from judge.cli.render.agreement_tables import agreement
+from judge.cli.render.agreement_tables import print_agreement
 from judge.errors import InputError
 from judge.measure.agreement import REFERENCES
 from judge.records import BINARY
@@ -21,7 +21,7 @@ from tests.report.labelled import Said, Shown, agreement_of, favouring, first, h
 
 def printed(found: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
     file = io.StringIO()
-    agreement(
+    print_agreement(
         from_json(LabelAgreement, found, "agreement.json"),
         Console(file=file, width=width, highlight=False),
         measure,
@@ -52,7 +52,7 @@ def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
     for sentence in (
         "360 pairs of 60 queries have a grade from people (0 to 3) and one from someone/graded;"
         " of 60 queries people graded every pair",
-        "left out, being about nothing that is judged here: 3 labels",
+        "ignored: 3 labels match no pair of this run",
         f"On relevant or not they agree well: the same on {same:.1%} of the pairs, kappa"
         f" {kappa['value']:.3f} (95 %: {low:.4f} to {high:.4f}), where 0 is chance and 1 is always.",
         "The assessor is more generous than people:"
@@ -251,7 +251,7 @@ def test_an_engine_is_favoured_when_the_range_leaves_out_0(
     size = (
         f"1.000 (95 %: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
     )
-    assert (f"The assessor favours B over A by {size}, more than chance" in text) == favours
+    assert (f"The assessor favours B over A by {size}, which is statistically significant" in text) == favours
     none = f"No engine is clearly favoured; of all pairs the widest gap is B over A, {size}"
     assert (f"{none}." in text) == (ends is not None and not favours)
     assert (f"{none} (few queries)." in text) == (ends is None)

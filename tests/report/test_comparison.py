@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 import judge
-from judge.cli.render.comparison_tables import comparison
+from judge.cli.render.comparison_tables import print_comparison
 from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.report import words
@@ -66,7 +66,7 @@ def printed(
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    comparison(summary_from_json(deepcopy(dict(found)), "summary.json"), console, measures, pairs)
+    print_comparison(summary_from_json(deepcopy(dict(found)), "summary.json"), console, measures, pairs)
     return said.getvalue()
 
 

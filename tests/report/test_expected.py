@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from judge.assess.estimate import RunEstimate
-from judge.cli.render.estimate_table import show
+from judge.cli.render.estimate_table import print_forecast
 from judge.pipeline import RunForecast
 from judge.pricing.prices import Price
 
@@ -37,7 +37,7 @@ def told(*found: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     text = io.StringIO()
     assessors = {f"openai:m{number}/graded": RunEstimate(**each) for number, each in enumerate(found)}
-    show(RunForecast(3000, 2000, 1, (), assessors), Console(file=text, width=1000))
+    print_forecast(RunForecast(3000, 2000, 1, (), assessors), Console(file=text, width=1000))
     return text.getvalue().splitlines()
 
 

@@ -19,6 +19,7 @@ from judge.report.html import page
 from judge.report.page import tables
 from judge.report.page.display_names import labels, marked, named
 from judge.report.page.sanitize import END, ISOLATE, cut, isolated, legible, name
+from judge.runs.record_json import summary_from_json, to_version_1
 from tests.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -121,7 +122,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
         for engine in engines
     ]
     folder = ran(tmp_path / "tied", rows)
-    summary = held(folder, "results.json")["summary"]
+    summary = to_version_1(summary_from_json(held(folder, "results.json")["summary"], "results.json"))
     order = words.standing(summary, words.deciding(summary))
     assert order == sorted(engines)
     called = labels(summary["engines"])
@@ -163,7 +164,7 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
 
 
 def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) -> None:
-    summary = held(demo, "results.json")["summary"]
+    summary = to_version_1(summary_from_json(held(demo, "results.json")["summary"], "results.json"))
     walk = entries(2000, list(summary["engines"]), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
     pieces = list(page("big", summary, walk))
     text = "".join(pieces)

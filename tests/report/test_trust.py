@@ -61,7 +61,9 @@ def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     assert row["engines"]["a"] == {"kept": 0.5, "zeroed": 0.3, "dropped": 0.35}
     assert (row["order_changes"], row["swapped"]) == (True, [["a", "b"]])
     said = warning_sentences.flagged(row)
-    assert "seem to plead for a grade, and the order of the engines rests on them." in said.en
+    assert said.en.startswith(
+        "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection."
+    )
     assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in said.en
     assert numbers(said.en) == numbers(said.zh)
     assert (
@@ -76,7 +78,7 @@ def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
 def test_another_winner_alone_is_told_as_well() -> None:
     row = written(swapped=(), winners={"kept": "a", "zeroed": None, "dropped": "a"})
     assert row["order_changes"]
-    assert "and the answer rests on them." in warning_sentences.flagged(row).en
+    assert "the answer depends on 3 flagged pairs" in warning_sentences.flagged(row).en
     assert (
         "a as things are, none with them counted as 0, a with them left out"
         in warning_sentences.flagged(row).en

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.run_tables import one_line, whole
+from judge.cli.render.cells import escape_line, print_table
 from judge.report import words
 from judge.selftest.selftest_run import PROMPTS, SelfTest
 
@@ -19,18 +19,20 @@ Row = Mapping[str, Any]
 _SHOWN = 8
 
 
-def before(needed: int, to_pay: int, console: Console) -> None:
+def print_plan(needed: int, to_pay: int, console: Console) -> None:
     """Says what a self-test will ask."""
     known = f"; {needed - to_pay:,} of them known already" if to_pay < needed else ""
     console.print(Text(f"self-test: {needed:,} calls, half of them with a plain prompt{known}"))
 
 
-def tested(found: SelfTest, console: Console) -> None:
+def print_selftest(found: SelfTest, console: Console) -> None:
     """Prints the figures of both prompts, the odd grades, what it cost and where it is kept."""
     result = found.result
     prompts = [result["prompts"][prompt] for prompt in PROMPTS]
     console.print(
-        one_line(f"{result['assessor']}: {result['probes']['count']} probes, {found.calls_made:,} calls now")
+        escape_line(
+            f"{result['assessor']}: {result['probes']['count']} probes, {found.calls_made:,} calls now"
+        )
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
@@ -38,9 +40,9 @@ def tested(found: SelfTest, console: Console) -> None:
         table.add_column(f"{prompt} prompt", justify="right", no_wrap=True)
     for label, shares in _rows(prompts):
         table.add_row(label, *shares)
-    whole(table, console)
+    print_table(table, console)
     for line in (*_failures(prompts), *_odd(prompts[0])):
-        console.print(one_line(line))
+        console.print(escape_line(line))
     console.print(Text(_cost(prompts)))
     console.print(Text(f"result: {found.path}"))
 
