@@ -12,8 +12,8 @@ from unicodedata import east_asian_width
 import pytest
 from playwright.sync_api import Browser, Page
 
+from judge.report.display_text import legible, name
 from judge.report.html import page as report
-from judge.report.page.sanitize import legible, name
 from tests.browser import address_of, opened
 from tests.report.pages import held, ran
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from judge import example
-from judge.report.page.sampling import Budget
+from judge.report.page.payload import Budget
 from tests.browser import Watched, address_of, opened, serious
 from tests.report.pages import page_of, ran
 from tests.report.troubled import troubled

@@ -20,7 +20,7 @@ from judge.errors import InputError
 from judge.measure.calibration import ENOUGH_LABELLED
 from judge.measure.calibration import plan as draw
 from judge.records import Pair, Pool
-from judge.report.page.sanitize import legible
+from judge.report.display_text import legible
 
 #: A pair's name: (query_id, snippet_id).
 Key = tuple[str, str]

@@ -15,8 +15,8 @@ from judge.nightly import history
 from judge.nightly.history import EXITS, History, Kind, Night, Value
 from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, unfinished
-from judge.report.charts.chart_texts import between, fixed
-from judge.report.page.sanitize import name, short
+from judge.report.charts.svg import between, fixed
+from judge.report.display_text import name, short
 from judge.report.words import counted, listed
 
 #: The most nights that a line of the terminal shows.

@@ -14,10 +14,9 @@ from judge.nightly.history import EXITS, Kind, Night, Value
 from judge.nightly.trend_strips import Mark, Point, Strip, picture
 from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, STATUS
-from judge.report.charts import chart_texts
-from judge.report.charts.chart import ENGINES, Caption, Chart
-from judge.report.charts.svg import NOTHING, Text, name, say, tag
-from judge.report.page import sanitize
+from judge.report import display_text
+from judge.report.charts import svg
+from judge.report.charts.svg import ENGINES, NOTHING, Caption, Chart, Text, name, say, tag
 
 #: The most nights that a picture shows.
 NIGHTS = 366
@@ -60,7 +59,7 @@ def chart(nights: Sequence[Night], measure: str, kind: Kind) -> Chart | None:
     rows = [row for row in rows if row.known]
     if not rows:
         return None
-    mean, change = chart_texts.mean_of(measure), kind == "change"
+    mean, change = svg.mean_of(measure), kind == "change"
     title = Text(f"{mean}, night by night", f"逐晚的 {mean}")
     if change:
         title = Text(f"{mean}, change from the baseline", f"{mean} 相对基线的变化")
@@ -75,8 +74,8 @@ def chart(nights: Sequence[Night], measure: str, kind: Kind) -> Chart | None:
     )
     head = (_NIGHT, *(part for row in rows for part in _heads(row.who)))
     days = shown[0].day, shown[-1].day
-    svg = picture(caption, _keys(rows, kind), strips, _marks(shown), days, len(rows) - len(drawn))
-    return Chart(caption.id, title, caption.desc, svg, head, table)
+    drawing = picture(caption, _keys(rows, kind), strips, _marks(shown), days, len(rows) - len(drawn))
+    return Chart(caption.id, title, caption.desc, drawing, head, table)
 
 
 def canaries(nights: Sequence[Night]) -> Chart | None:
@@ -103,18 +102,18 @@ def canaries(nights: Sequence[Night]) -> Chart | None:
     keys = [(_DOT, Text("a night", "一晚")), (_ALARM, Text("judge drift", "评测员漂移"))]
     head = (_NIGHT, *labels, Text("pairs", "样本数"), Text("drift", "漂移"))
     table = tuple(
-        (each.day.isoformat(), chart_texts.fixed(share), chart_texts.fixed(grade), *_told(each.canaries))
+        (each.day.isoformat(), svg.fixed(share), svg.fixed(grade), *_told(each.canaries))
         for each, share, grade in zip(shown, shares, grades, strict=True)
     )
-    svg = picture(caption, keys, strips, _marks(shown), (shown[0].day, shown[-1].day))
-    return Chart(caption.id, title, desc, svg, head, table)
+    drawing = picture(caption, keys, strips, _marks(shown), (shown[0].day, shown[-1].day))
+    return Chart(caption.id, title, desc, drawing, head, table)
 
 
 def _row(nights: Sequence[Night], engine: str, measure: str, kind: Kind) -> _Row:
     gate = [each.gate.get((engine, measure)) for each in nights]
     return _Row(
         name(engine, 18, class_="head", x=0, y=13),
-        sanitize.name(engine),
+        display_text.name(engine),
         history.series(nights, engine, measure, kind),
         [row.baseline if row and kind == "mean" else None for row in gate],
         [bool(row and row.verdict == "regression") for row in gate],
@@ -242,7 +241,7 @@ def _heads(engine: str) -> tuple[Text, ...]:
 def _cells(value: Value | None, form: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
-    return chart_texts.fixed(value.value, form), chart_texts.between(value.interval, form), f"{value.n:,}"
+    return svg.fixed(value.value, form), svg.between(value.interval, form), f"{value.n:,}"
 
 
 def _form(kind: Kind, *, short: bool = False) -> str:
@@ -252,8 +251,8 @@ def _form(kind: Kind, *, short: bool = False) -> str:
 def _value(value: Value | None, form: str) -> str:
     if value is None:
         return NOTHING
-    mean = chart_texts.fixed(value.value, form)
-    return f"{mean} ({chart_texts.between(value.interval, form)})" if value.interval else mean
+    mean = svg.fixed(value.value, form)
+    return f"{mean} ({svg.between(value.interval, form)})" if value.interval else mean
 
 
 def _id(measure: str) -> str:

@@ -17,8 +17,8 @@ from judge.nightly.history import EXITS, History, Night
 from judge.nightly.trend_chart import NIGHTS, canaries, chart
 from judge.nightly.trend_words import CHANGED, SENTENCE, STATUS, drawn, headline, reasons, unfinished
 from judge.report.charts import Text
-from judge.report.charts.chart_texts import fixed
-from judge.report.page.sanitize import short
+from judge.report.charts.svg import fixed
+from judge.report.display_text import short
 from judge.report.page.shell import environment, own, policy
 from judge.runs.folder import RunFolder
 

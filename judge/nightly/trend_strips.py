@@ -13,9 +13,21 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from judge.report.charts.chart import Caption, figure, rest
-from judge.report.charts.marks import pointed
-from judge.report.charts.svg import Text, dot, inset, join, line, number, percent, say, tag
+from judge.report.charts.axis import pointed
+from judge.report.charts.svg import (
+    Caption,
+    Text,
+    dot,
+    figure,
+    inset,
+    join,
+    line,
+    number,
+    percent,
+    rest,
+    say,
+    tag,
+)
 
 #: What stands left of the strips and right of them, as fractions of the column.
 _NUMBERS = 0.14

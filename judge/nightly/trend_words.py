@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from judge.nightly.history import Change, Gated, Night, Status
-from judge.report.charts.chart_texts import fixed
-from judge.report.charts.svg import Text
-from judge.report.page.sanitize import isolated, short
+from judge.report.charts.svg import Text, fixed
+from judge.report.display_text import isolated, short
 
 STATUS: Mapping[Status, Text] = {
     "fine": Text("fine", "正常"),

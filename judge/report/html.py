@@ -16,14 +16,12 @@ from judge.analysis import warnings
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.report import words, words_zh
 from judge.report.charts import Text, charts
-from judge.report.charts.chart_texts import GRADES
-from judge.report.page import about, kind_names, tables
-from judge.report.page.caveats import mind
-from judge.report.page.display_names import labels, named
-from judge.report.page.payload import PayloadSchema, as_json
-from judge.report.page.sampling import Budget, Entries, PageData, gather
-from judge.report.page.sanitize import name
+from judge.report.charts.svg import GRADES
+from judge.report.display_text import labels, name, named
+from judge.report.page import kind_names, statements, tables
+from judge.report.page.payload import Budget, Entries, PageData, PayloadSchema, as_json, gather
 from judge.report.page.shell import environment, own, policy
+from judge.report.page.statements import mind
 
 _STYLE = tuple(("judge.report", each) for each in ("look.css", "report.css", "charts.css"))
 _SCRIPT = tuple(("judge.report", f"{each}.js") for each in ("texts", "data", "query", "room", "report"))
@@ -73,12 +71,12 @@ def page(
         differences=_differences(shown),
         engines=tables.engines(shown),
         minds=list(mind(shown)),
-        facts=list(about.about(summary, beside.agreement, beside.config)),
+        facts=list(statements.about(summary, beside.agreement, beside.config)),
         charts=charts(summary, entries(), beside.agreement),
         pairs=list(tables.pairs(shown)),
         slices=list(tables.slices(shown)),
         deciding_queries=shown["deciding_queries"],
-        sampled=about.sampled(room),
+        sampled=statements.sampled(room),
         room=room,
         data=_data(run, summary, deciding, room),
     )

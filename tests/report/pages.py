@@ -10,7 +10,7 @@ from typing import Any
 
 import judge
 from judge.report.html import ReportExtras, page
-from judge.report.page.sampling import Budget
+from judge.report.page.payload import Budget
 
 Row = dict[str, Any]
 

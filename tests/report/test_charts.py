@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 
 from judge.records import BINARY
+from judge.report import display_text
 from judge.report.charts import Chart, charts
 from judge.report.charts.grade_shares import Grades
 from judge.report.charts.query_differences import BARS, Differences, bars
 from judge.report.charts.query_differences import chart as query_chart
-from judge.report.page import sanitize
 from tests.report.charted import entries_of, summary_of
 from tests.report.labelled import held
 from tests.report.test_charts_svg import hostile
@@ -288,4 +288,4 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
     theirs = charts(renamed(plain, names), renamed(found, names), None)
     for one, other in zip(ours, theirs, strict=True):
         assert shapes(one) == shapes(other)
-        assert all(cell == sanitize.name(cell) for row in other.rows for cell in row)
+        assert all(cell == display_text.name(cell) for row in other.rows for cell in row)

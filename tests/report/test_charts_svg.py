@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from judge.report import display_text
 from judge.report.charts.svg import Text, label, name, number, percent, say, shortened, tag
-from judge.report.page import sanitize
 
 SVG = "{http://www.w3.org/2000/svg}"
 hostile = st.one_of(
@@ -74,7 +74,7 @@ def test_a_long_name_keeps_both_its_ends() -> None:
 def test_a_shortened_name_fits(text: str, limit: int) -> None:
     found = shortened(text, limit)
     assert sum(2 if east_asian_width(char) in "WF" else 1 for char in found) <= limit
-    if found != sanitize.name(text):
+    if found != display_text.name(text):
         assert "…" in found
 
 
@@ -93,12 +93,12 @@ def test_a_name_stays_text_and_is_whole_in_its_title(text: str) -> None:
         }
         titles = [each.text or "" for each in root.iter(f"{SVG}title")]
         # An XML parser reads a lone carriage return as a line feed; legible names have neither.
-        assert set(titles) == {sanitize.name(text)}
+        assert set(titles) == {display_text.name(text)}
 
 
 @pytest.mark.parametrize("text", ["a" * 300, "\u0301" * 300, "必" * 300])
 def test_a_name_has_a_short_form_for_narrow_pages(text: str) -> None:
     brief, ample = parsed(name(text, 10, x=0))
     assert (brief.get("class"), ample.get("class")) == ("name brief", "name ample")
-    shown = ["".join(each.itertext()).removeprefix(sanitize.name(text)) for each in (brief, ample)]
+    shown = ["".join(each.itertext()).removeprefix(display_text.name(text)) for each in (brief, ample)]
     assert shown == [shortened(text, 10), shortened(text, 20)]

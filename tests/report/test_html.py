@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 import judge
 from judge import example
 from judge.report import words
+from judge.report.display_text import END, ISOLATE, cut, isolated, labels, legible, marked, name, named
 from judge.report.html import page
 from judge.report.page import tables
-from judge.report.page.display_names import labels, marked, named
-from judge.report.page.sanitize import END, ISOLATE, cut, isolated, legible, name
 from tests.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.report.page.payload import LONGEST, PayloadSchema, as_json, pack
-from judge.report.page.sampling import Budget, gather
+from judge.report.page.payload import LONGEST, Budget, PayloadSchema, as_json, gather, pack
 from tests.report.pages import entries
 
 

@@ -13,7 +13,7 @@ from judge.cli.render.run_tables import between, nothing_judged, one_line, share
 from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import served_models_text, words
-from judge.report.charts.chart_texts import mean_of
+from judge.report.charts.svg import mean_of
 from judge.report.words import counted
 
 Row = Mapping[str, Any]

@@ -15,7 +15,7 @@ from judge.cli.render.columns import tells
 from judge.dataset.clean import visible
 from judge.measure.measures import describe
 from judge.report import served_models_text, words
-from judge.report.charts.chart_texts import mean_of
+from judge.report.charts.svg import mean_of
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from judge.nightly.history import EXITS
 from judge.nightly.notices import said
 from judge.nightly.notices.said import plain
-from judge.report.page.sanitize import name
+from judge.report.display_text import name
 
 Row = Mapping[str, Any]
 

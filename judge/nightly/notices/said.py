@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge.report.charts.chart_texts import fixed
-from judge.report.page.sanitize import END, ISOLATE, isolated, short
+from judge.report.charts.svg import fixed
+from judge.report.display_text import END, ISOLATE, isolated, short
 from judge.report.words import counted, dollars
 
 Row = Mapping[str, Any]

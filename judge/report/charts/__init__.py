@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from judge.report.charts import grade_shares, matrix, means, pairs, query_differences, repeats
-from judge.report.charts.chart import Chart
-from judge.report.charts.svg import Text
+from judge.report.charts.svg import Chart, Text
 
 __all__ = ["Chart", "Text", "charts"]
 

@@ -10,11 +10,26 @@ from typing import Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import chart_texts
-from judge.report.charts.chart import ENGINES, Caption, Chart, figure, key, rest
-from judge.report.charts.svg import NOTHING, Text, box, inset, join, label, line, percent, say, tag
-from judge.report.page import sanitize
+from judge.report import display_text, words
+from judge.report.charts import svg
+from judge.report.charts.svg import (
+    ENGINES,
+    NOTHING,
+    Caption,
+    Chart,
+    Text,
+    box,
+    figure,
+    inset,
+    join,
+    key,
+    label,
+    line,
+    percent,
+    rest,
+    say,
+    tag,
+)
 
 #: How many ranks are shown.
 RANKS = 20
@@ -80,7 +95,7 @@ class _Drawn:
 
     @property
     def top(self) -> int:
-        return len(chart_texts.GRADES[self.scale]) - 1
+        return len(svg.GRADES[self.scale]) - 1
 
     @property
     def slots(self) -> list[Slot]:
@@ -103,7 +118,7 @@ def chart(summary: Row, found: Grades) -> Chart | None:
 
 def _said(drawn: _Drawn) -> Text:
     known = [
-        (share, sanitize.isolated(engine))
+        (share, display_text.isolated(engine))
         for engine in drawn.engines
         if (share := drawn.found.relevant(engine, drawn.relevant_from, drawn.top)) is not None
     ]
@@ -111,11 +126,11 @@ def _said(drawn: _Drawn) -> Text:
     zh = "各引擎在每个名次上的结果评为哪一级，以占全部查询的比例表示"
     if known:
         most, least = max(known), min(known)
-        en += f": {chart_texts.share(most[0])} of the graded results of {most[1]} are relevant"
-        zh += f"：判出等级的结果里，{most[1]} 有 {chart_texts.share(most[0])} 相关"
+        en += f": {svg.share(most[0])} of the graded results of {most[1]} are relevant"
+        zh += f"：判出等级的结果里，{most[1]} 有 {svg.share(most[0])} 相关"
         if len(known) > 1:
-            en += f", and {chart_texts.share(least[0])} of those of {least[1]}"
-            zh += f"，{least[1]} 有 {chart_texts.share(least[0])}"
+            en += f", and {svg.share(least[0])} of those of {least[1]}"
+            zh += f"，{least[1]} 有 {svg.share(least[0])}"
     en += ". Below the heavy line is relevant; a gap at the top is where nothing came back."
     zh += "。粗线以下为相关；顶端的空缺表示没有返回结果。"
     if drawn.found.longest > RANKS:
@@ -126,13 +141,13 @@ def _said(drawn: _Drawn) -> Text:
 
 def _head(drawn: _Drawn) -> tuple[Text, ...]:
     named = (_named(slot, drawn.scale) for slot in drawn.slots)
-    return (chart_texts.ENGINE, Text("rank", "名次"), *named, Text("no result", "没有结果"))
+    return (svg.ENGINE, Text("rank", "名次"), *named, Text("no result", "没有结果"))
 
 
 def _rows(drawn: _Drawn) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
-            sanitize.name(engine),
+            display_text.name(engine),
             str(rank),
             *map(_percent, _filled(drawn.found.shares(engine, rank, drawn.slots))),
         )
@@ -146,7 +161,7 @@ def _filled(shares: Sequence[float]) -> list[float]:
 
 
 def _percent(share: float) -> str:
-    return chart_texts.share(share) if share > 1e-9 else NOTHING
+    return svg.share(share) if share > 1e-9 else NOTHING
 
 
 def _picture(caption: Caption, drawn: _Drawn) -> Markup:
@@ -188,8 +203,8 @@ def _key(drawn: _Drawn) -> tuple[Markup, float]:
 
 def _named(slot: Slot, scale: str) -> Text:
     if isinstance(slot, str):
-        return chart_texts.UNJUDGED
-    said = chart_texts.GRADES[scale][slot]
+        return svg.UNJUDGED
+    said = svg.GRADES[scale][slot]
     return Text(f"{slot} {said.en}", f"{slot} {said.zh}")
 
 
@@ -198,7 +213,7 @@ def _swatch(slot: Slot, top: int) -> Markup:
 
 
 def _kind(slot: Slot, top: int) -> str:
-    return "unjudged" if isinstance(slot, str) else f"segment {chart_texts.grade_class(slot, top)}"
+    return "unjudged" if isinstance(slot, str) else f"segment {svg.grade_class(slot, top)}"
 
 
 def _fill(slot: Slot) -> str | None:
@@ -210,7 +225,7 @@ def _engine(drawn: _Drawn, engine: str, top: float) -> Iterator[Markup]:
     middle = top + _ROW / 2 + 4
     yield label(engine, 13, _NAMES, top + _ROW / 2)
     yield inset(*_BARS, *(_bar(drawn, engine, rank, top + (_ROW - _BAR) / 2) for rank in drawn.ranks))
-    share = chart_texts.share(drawn.found.relevant(engine, drawn.relevant_from, drawn.top))
+    share = svg.share(drawn.found.relevant(engine, drawn.relevant_from, drawn.top))
     yield tag("text", share, class_="number", x=percent(1), y=middle, text_anchor="end")
 
 
@@ -230,13 +245,15 @@ def _bar(drawn: _Drawn, engine: str, rank: int, top: float) -> Markup:
     ]  # fmt: skip
     y = top + _BAR * (1 - tops[drawn.top - drawn.relevant_from])
     said = ", ".join(
-        f"{slot if isinstance(slot, int) else '?'}: {chart_texts.share(share)}"
+        f"{slot if isinstance(slot, int) else '?'}: {svg.share(share)}"
         for slot, share in zip(drawn.slots, shares, strict=True)
         if share
     )
     ground = box(x, filled, top, _BAR, "ground")
     mark = line(x, x + filled, y, y, "relevant")
-    return tag("g", tag("title", f"{sanitize.name(engine)} @{rank}: {said or NOTHING}"), ground, *parts, mark)
+    return tag(
+        "g", tag("title", f"{display_text.name(engine)} @{rank}: {said or NOTHING}"), ground, *parts, mark
+    )
 
 
 def _ranks(ranks: range, y: float) -> Iterator[Markup]:

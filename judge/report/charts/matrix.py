@@ -8,9 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report.charts import chart_texts
-from judge.report.charts.chart import Caption, Chart, figure
-from judge.report.charts.svg import Text, inset, name, percent, say, tag
+from judge.report.charts import svg
+from judge.report.charts.svg import Caption, Chart, Text, figure, inset, name, percent, say, tag
 
 _NAMES = 0.3
 _TOP = 44
@@ -52,7 +51,7 @@ def chart(agreement: Row) -> Chart | None:
 
 def _graded(grades: int) -> Sequence[Text]:
     """What the grades of a scale with so many of them are called."""
-    return chart_texts.GRADES["binary" if grades == 2 else "graded"]
+    return svg.GRADES["binary" if grades == 2 else "graded"]
 
 
 def _numbered(grade: int, said: Text) -> Text:
@@ -85,9 +84,9 @@ def _alike(agreement: Row) -> Iterator[Text]:
     """How often both say the same."""
     same, verdict = agreement["same_grade"]["value"], agreement["same_verdict"]["value"]
     if same is not None:
-        yield Text(f"{chart_texts.share(same)} have the same grade", f"{chart_texts.share(same)} 等级相同")
+        yield Text(f"{svg.share(same)} have the same grade", f"{svg.share(same)} 等级相同")
     if verdict is not None:
-        share, kappa = chart_texts.share(verdict), agreement["kappa_relevant"]["value"]
+        share, kappa = svg.share(verdict), agreement["kappa_relevant"]["value"]
         en, zh = f"{share} have the same verdict, relevant or not", f"{share} 结论（相关与否）相同"
         if kappa is not None:
             en += f" (kappa {kappa:.2f})"
@@ -132,9 +131,7 @@ def _cells(table: _Table) -> Iterator[Markup]:
             )  # fmt: skip
             centre = percent(width * (column + 0.5))
             yield tag("text", f"{count:,}", class_="number", x=centre, y=y + 18, text_anchor="middle")
-            yield tag(
-                "text", chart_texts.share(share), class_="tick", x=centre, y=y + 33, text_anchor="middle"
-            )
+            yield tag("text", svg.share(share), class_="tick", x=centre, y=y + 33, text_anchor="middle")
 
 
 def _borders(agreement: Row, table: _Table) -> Iterator[Markup]:

@@ -9,11 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from judge.measure.measures import parse
-from judge.report import words
-from judge.report.charts import chart_texts
-from judge.report.charts.axis import make_axis
-from judge.report.charts.chart import ENGINES, Caption, Chart, figure, key, rest
-from judge.report.charts.marks import (
+from judge.report import display_text, words
+from judge.report.charts import svg
+from judge.report.charts.axis import (
     AXIS,
     BOUNDS,
     DOT,
@@ -21,12 +19,26 @@ from judge.report.charts.marks import (
     WHISKER,
     PlotArea,
     Ranged,
+    make_axis,
     pointed,
     ranged,
     whisker,
 )
-from judge.report.charts.svg import NOTHING, Text, join, label, name, percent, tag
-from judge.report.page import sanitize
+from judge.report.charts.svg import (
+    ENGINES,
+    NOTHING,
+    Caption,
+    Chart,
+    Text,
+    figure,
+    join,
+    key,
+    label,
+    name,
+    percent,
+    rest,
+    tag,
+)
 
 #: The columns of the picture: names, then marks, then numbers that end at the right edge.
 _NAMES = 0.31
@@ -49,8 +61,8 @@ def chart(summary: Row) -> Chart | None:
     caption = Caption(
         "means", Text("Means of the engines", "各引擎的均值"), _said(summary, order, measures[0])
     )
-    head = (chart_texts.ENGINE, *(Text(mean, mean) for measure in measures for mean in _heads(measure)))
-    rows = tuple((sanitize.name(engine), *_cells(summary, engine, measures)) for engine in order)
+    head = (svg.ENGINE, *(Text(mean, mean) for measure in measures for mean in _heads(measure)))
+    rows = tuple((display_text.name(engine), *_cells(summary, engine, measures)) for engine in order)
     return Chart(
         caption.id, caption.title, caption.desc, _picture(caption, summary, order, measures), head, rows
     )
@@ -69,8 +81,8 @@ def _cell(summary: Row, engine: str, measure: str) -> Ranged | None:
 
 
 def _said(summary: Row, order: Sequence[str], measure: str) -> Text:
-    mean = chart_texts.mean_of(measure)
-    found = [(sanitize.isolated(engine), _cell(summary, engine, measure)) for engine in order]
+    mean = svg.mean_of(measure)
+    found = [(display_text.isolated(engine), _cell(summary, engine, measure)) for engine in order]
     known = [(engine, cell) for engine, cell in found if cell]
     if not known:
         return Text(f"No engine has a mean {mean}.", f"没有引擎有 {mean} 均值。")
@@ -88,22 +100,22 @@ def _said(summary: Row, order: Sequence[str], measure: str) -> Text:
 
 
 def _range(cell: Ranged, lang: str) -> str:
-    mean = chart_texts.fixed(cell.value)
+    mean = svg.fixed(cell.value)
     if cell.interval is None:
         return mean
-    low, high = map(chart_texts.fixed, cell.interval)
+    low, high = map(svg.fixed, cell.interval)
     return f"{mean} (95 %: {low} to {high})" if lang == "en" else f"{mean}（95 % 区间 {low} 到 {high}）"
 
 
 def _heads(measure: str) -> tuple[str, ...]:
-    return chart_texts.mean_of(measure), "95 %", "n"
+    return svg.mean_of(measure), "95 %", "n"
 
 
 def _cells(summary: Row, engine: str, measures: Sequence[str]) -> Iterator[str]:
     for measure in measures:
         cell = _cell(summary, engine, measure)
         yield _value(cell, ".4f")
-        yield chart_texts.between(cell.interval if cell else None)
+        yield svg.between(cell.interval if cell else None)
         yield str(summary["engines"][engine]["measures"][measure]["n"])
 
 
@@ -111,8 +123,8 @@ def _value(cell: Ranged | None, form: str = ".3f") -> str:
     """The mean, and how low and how high the unjudged could make it."""
     if cell is None:
         return NOTHING
-    mean = chart_texts.fixed(cell.value, form)
-    return f"{mean} [{chart_texts.between(cell.bounds)}]" if cell.bounds else mean
+    mean = svg.fixed(cell.value, form)
+    return f"{mean} [{svg.between(cell.bounds)}]" if cell.bounds else mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +148,9 @@ class _Shown:
         row = (panel.bottom - panel.top) / len(self.engines)
         for at, engine in enumerate(self.engines):
             if cell := self.cells[engine, measure]:
-                mean = f"{chart_texts.mean_of(measure)} {_value(cell)} ({chart_texts.between(cell.interval)})"
+                mean = f"{svg.mean_of(measure)} {_value(cell)} ({svg.between(cell.interval)})"
                 mark = whisker(panel.scale, panel.top + row * (at + 0.5), cell, "dot", row / 6)
-                yield pointed(f"{sanitize.name(engine)}: {mean}", mark)
+                yield pointed(f"{display_text.name(engine)}: {mean}", mark)
 
     def names(self, top: float, row: float) -> Markup:
         """The names of the engines, in rows."""
@@ -169,7 +181,7 @@ def _heading(measure: str, *, unsure: bool) -> Markup:
     entries = [(0.0, DOT, Text("mean", "均值")), (70.0, WHISKER, Text("95 % interval", "95 % 区间"))]
     if unsure:
         entries.append((190.0, BOUNDS, Text("unjudged, worst to best", "未判定的上下限")))
-    return join([tag("text", chart_texts.mean_of(measure), class_="head", x=0, y=12), key(32, *entries)])
+    return join([tag("text", svg.mean_of(measure), class_="head", x=0, y=12), key(32, *entries)])
 
 
 def _main(shown: _Shown, measure: str) -> Iterator[Markup]:
@@ -180,7 +192,7 @@ def _main(shown: _Shown, measure: str) -> Iterator[Markup]:
     yield panel.of(shown.marks(panel, measure))
     for at, engine in enumerate(shown.engines):
         cell, y = shown.cells[engine, measure], _TOP + ROW * (at + 0.5) + 4
-        value = chart_texts.fixed(cell.value if cell else None)
+        value = svg.fixed(cell.value if cell else None)
         yield tag("text", value, class_="number", x=percent(1), y=y, text_anchor="end")
 
 
@@ -192,6 +204,6 @@ def _band(shown: _Shown, measures: Sequence[str], columns: int, y: float) -> Ite
     for at, measure in enumerate(measures):
         x = _MARKS[0] + at * width
         panel = shown.panel(measure, (x, width - _GAP), (top, _SMALL), 3)
-        yield name(chart_texts.mean_of(measure), 7, class_="head small", x=percent(x), y=y + 12)
+        yield name(svg.mean_of(measure), 7, class_="head small", x=percent(x), y=y + 12)
         yield panel.grid(ends=True)
         yield panel.of(shown.marks(panel, measure))

@@ -8,11 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import chart_texts
-from judge.report.charts.axis import make_axis
-from judge.report.charts.chart import TABLE, Caption, Chart, figure, key, rest
-from judge.report.charts.marks import (
+from judge.report import display_text, words
+from judge.report.charts import svg
+from judge.report.charts.axis import (
     AXIS,
     DOT,
     HOLLOW,
@@ -20,12 +18,25 @@ from judge.report.charts.marks import (
     WHISKER,
     PlotArea,
     Ranged,
+    make_axis,
     pointed,
     ranged,
     whisker,
 )
-from judge.report.charts.svg import NOTHING, Text, label, name, percent, say
-from judge.report.page import sanitize
+from judge.report.charts.svg import (
+    NOTHING,
+    TABLE,
+    Caption,
+    Chart,
+    Text,
+    figure,
+    key,
+    label,
+    name,
+    percent,
+    rest,
+    say,
+)
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
 _SHOWN = 15
@@ -64,7 +75,7 @@ def chart(summary: Row) -> Chart | None:
 
 
 def _said(rows: Sequence[Row], measure: str) -> Text:
-    mean = chart_texts.mean_of(measure)
+    mean = svg.mean_of(measure)
     apart = sum(row["outcome"] == "better" for row in rows)
     unsure = sum(row["outcome"] == "undetermined" for row in rows)
     en = (
@@ -83,14 +94,14 @@ def _said(rows: Sequence[Row], measure: str) -> Text:
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        sanitize.name(row["a"]),
+        display_text.name(row["a"]),
         _SIGNS[row["outcome"]],
-        sanitize.name(row["b"]),
-        chart_texts.fixed(row["difference"], "+.4f"),
-        chart_texts.between(row["ci95"], "+.4f"),
-        chart_texts.between(row["bounds"], "+.4f") if (cell := _ranged(row)) and cell.bounds else NOTHING,
+        display_text.name(row["b"]),
+        svg.fixed(row["difference"], "+.4f"),
+        svg.between(row["ci95"], "+.4f"),
+        svg.between(row["bounds"], "+.4f") if (cell := _ranged(row)) and cell.bounds else NOTHING,
         f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
-        chart_texts.chance(row["p_adjusted"]),
+        svg.chance(row["p_adjusted"]),
     )
 
 
@@ -119,7 +130,7 @@ def _picture(caption: Caption, rows: Sequence[Row], measure: str) -> Markup:
 
 
 def _heading(measure: str) -> Markup:
-    mean = chart_texts.mean_of(measure)
+    mean = svg.mean_of(measure)
     return key(
         14,
         (0.0, DOT, _AHEAD),
@@ -133,8 +144,8 @@ def _pair(row: Row, panel: PlotArea, y: float) -> Iterator[Markup]:
     yield label(row["b"], 13, _NAMES, y, indent=12)
     better = row["outcome"] == "better"
     if cell := _ranged(row):
-        size = f"{chart_texts.fixed(cell.value, '+.4f')} ({chart_texts.between(cell.interval, '+.4f')})"
-        title = f"{sanitize.name(row['a'])} − {sanitize.name(row['b'])}: {size}"
+        size = f"{svg.fixed(cell.value, '+.4f')} ({svg.between(cell.interval, '+.4f')})"
+        title = f"{display_text.name(row['a'])} − {display_text.name(row['b'])}: {size}"
         mark = whisker(panel.scale, y, cell, "dot" if better else "dot hollow")
         yield panel.of([pointed(title, mark)])
     yield say(_verdict(row), class_="verdict ahead" if better else "verdict", x=percent(_VERDICTS), y=y + 4)

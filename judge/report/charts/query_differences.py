@@ -10,12 +10,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import chart_texts
+from judge.report import display_text, words
+from judge.report.charts import svg
 from judge.report.charts.axis import Axis, make_axis
-from judge.report.charts.chart import Caption, Chart, figure
-from judge.report.charts.svg import Text, inset, join, number, percent, say, shortened, tag
-from judge.report.page import sanitize
+from judge.report.charts.svg import (
+    Caption,
+    Chart,
+    Text,
+    figure,
+    inset,
+    join,
+    number,
+    percent,
+    say,
+    shortened,
+    tag,
+)
 
 #: The most bars that are drawn; of more queries, neighbours share one.
 BARS = 400
@@ -80,13 +90,13 @@ def chart(found: Differences) -> Chart | None:
     title = Text("The two best, query by query", "前两名引擎的逐条查询对比")
     caption = Caption("queries", title, _said(found))
     drawn = bars(found)
-    a, b = sanitize.isolated(found.a), sanitize.isolated(found.b)
+    a, b = display_text.isolated(found.a), display_text.isolated(found.b)
     head = (
         Text("query", "查询"),
         Text("", "") if len(found.values) > BARS else Text("text", "内容"),
         Text(f"{a} − {b}", f"{a} − {b}"),
     )
-    rows = tuple((bar.name, bar.text, chart_texts.fixed(bar.value, "+.4f")) for bar in drawn)
+    rows = tuple((bar.name, bar.text, svg.fixed(bar.value, "+.4f")) for bar in drawn)
     return Chart(caption.id, title, caption.desc, _picture(caption, found, drawn), head, rows)
 
 
@@ -95,7 +105,8 @@ def bars(found: Differences) -> list[DifferenceBar]:
     if found.queries:
         ordered = sorted(zip(found.values, found.queries, strict=True), key=lambda each: (-each[0], each[1]))
         return [
-            DifferenceBar(value, sanitize.name(id_), sanitize.name(query)) for value, (id_, query) in ordered
+            DifferenceBar(value, display_text.name(id_), display_text.name(query))
+            for value, (id_, query) in ordered
         ]
     ordered_values = sorted(found.values, reverse=True)
     count = len(ordered_values)
@@ -121,7 +132,7 @@ def _counts(values: Sequence[float]) -> tuple[int, int, int]:
 
 
 def _said(found: Differences) -> Text:
-    a, b, mean = sanitize.isolated(found.a), sanitize.isolated(found.b), found.measure
+    a, b, mean = display_text.isolated(found.a), display_text.isolated(found.b), found.measure
     ahead, equal, behind = _counts(found.values)
     n = len(found.values)
     en = (
@@ -155,7 +166,7 @@ def _picture(caption: Caption, found: Differences, drawn: Sequence[DifferenceBar
 
 
 def _side(engine: str, count: int, **attributes: str | float | None) -> Markup:
-    short = f"{sanitize.ISOLATE}{shortened(engine, 22)}{sanitize.END}"
+    short = f"{display_text.ISOLATE}{shortened(engine, 22)}{display_text.END}"
     return say(Text(f"{short} ahead on {count:,}", f"{short} 领先 {count:,} 条"), **attributes)
 
 
@@ -194,7 +205,7 @@ def _bars(up: Axis, drawn: Sequence[DifferenceBar]) -> Iterator[Markup]:
         said = shortened(f"{bar.name} {bar.text}".strip(), 80)
         yield tag(
             "rect",
-            tag("title", f"{said}: {chart_texts.fixed(bar.value, '+.3f')}"),
+            tag("title", f"{said}: {svg.fixed(bar.value, '+.3f')}"),
             x=percent(width * (at + (1 - filled) / 2)),
             width=percent(width * filled),
             y=min(y, zero),

@@ -8,13 +8,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import chart_texts
-from judge.report.charts.axis import Axis, make_axis
-from judge.report.charts.chart import ENGINES, Caption, Chart, figure, rest
-from judge.report.charts.marks import AXIS, PlotArea, pointed
-from judge.report.charts.svg import Text, dot, label, percent, say, tag
-from judge.report.page import sanitize
+from judge.report import display_text, words
+from judge.report.charts import svg
+from judge.report.charts.axis import AXIS, Axis, PlotArea, make_axis, pointed
+from judge.report.charts.svg import ENGINES, Caption, Chart, Text, dot, figure, label, percent, rest, say, tag
 
 _NAMES = 0.31
 _MARKS = (0.34, 0.48)
@@ -42,21 +39,19 @@ def chart(summary: Row) -> Chart | None:
     if all(mean is None for row in means.values() for mean in row):
         return None
     title = Text("Stability over repeats", "重复判定的稳定性")
-    caption = Caption("repeats", title, _said(found, repeated, chart_texts.mean_of(measure)))
+    caption = Caption("repeats", title, _said(found, repeated, svg.mean_of(measure)))
     head = (
-        chart_texts.ENGINE,
+        svg.ENGINE,
         *(Text(f"repeat {at}", f"第 {at} 次") for at in range(1, found["repeats"] + 1)),
         Text("range", "极差"),
     )
     rows = tuple(_cells(engine, repeated["engines"][engine]) for engine in means)
-    return Chart(
-        caption.id, title, caption.desc, _picture(caption, means, chart_texts.mean_of(measure)), head, rows
-    )
+    return Chart(caption.id, title, caption.desc, _picture(caption, means, svg.mean_of(measure)), head, rows)
 
 
 def _cells(engine: str, row: Row) -> tuple[str, ...]:
-    means = (chart_texts.fixed(mean, ".4f") for mean in row["means"])
-    return (sanitize.name(engine), *means, chart_texts.fixed(row["range"], ".4f"))
+    means = (svg.fixed(mean, ".4f") for mean in row["means"])
+    return (display_text.name(engine), *means, svg.fixed(row["range"], ".4f"))
 
 
 def _said(found: Row, repeated: Row, measure: str) -> Text:
@@ -103,7 +98,7 @@ def _picture(caption: Caption, means: Mapping[str, Means], measure: str) -> Mark
 
 def _range(means: Means) -> str:
     known = [mean for mean in means if mean is not None]
-    return chart_texts.fixed(max(known) - min(known) if known else None)
+    return svg.fixed(max(known) - min(known) if known else None)
 
 
 def _strip(along: Axis, engine: str, means: Means, middle: float) -> Markup:
@@ -111,7 +106,7 @@ def _strip(along: Axis, engine: str, means: Means, middle: float) -> Markup:
     apart = _STRIP / max(1, len(means) - 1)
     first = middle - apart * (len(means) - 1) / 2
     points = [(along.at(mean), first + apart * at) for at, mean in enumerate(means) if mean is not None]
-    title = f"{sanitize.name(engine)}: {', '.join(chart_texts.fixed(mean, '.4f') for mean in means)}"
+    title = f"{display_text.name(engine)}: {', '.join(svg.fixed(mean, '.4f') for mean in means)}"
     return pointed(title, *_lines(points), *(dot(x, y, "dot", 3) for x, y in points))
 
 

@@ -6,13 +6,14 @@ pixels. Nothing has a style of its own: classes name what a thing is, charts.css
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
-from judge.report.page import sanitize
+from judge.report import display_text, words
 
 #: How a page names the languages.
 LANGS = {"en": "en", "zh": "zh-Hans"}
@@ -63,7 +64,7 @@ def percent(fraction: float) -> str:
 
 def shortened(text: str, limit: int) -> str:
     """Untrusted text in at most `limit` columns, a Chinese character being two: both its ends are kept."""
-    text = sanitize.name(text)
+    text = display_text.name(text)
     widths = [2 if east_asian_width(char) in "WF" else 1 for char in text]
     if sum(widths) <= limit:
         return text
@@ -99,7 +100,7 @@ def name(text: str, limit: int, **attributes: str | float | None) -> Markup:
 
     It is written in at most `limit` columns where the page is narrow, and twice as many elsewhere.
     """
-    title, kind = tag("title", sanitize.name(text)), attributes.pop("class_", "name")
+    title, kind = tag("title", display_text.name(text)), attributes.pop("class_", "name")
     brief, ample = shortened(text, limit), shortened(text, 2 * limit)
     if brief == ample:
         return tag("text", title, brief, class_=kind, **attributes)
@@ -133,3 +134,120 @@ def dot(x: float, y: float, kind: str, radius: float = 4) -> Markup:
 def inset(x: float, width: float, *inside: str) -> Markup:
     """A part of the chart, from `x` on and `width` wide, inside which fractions count anew."""
     return tag("svg", *inside, x=percent(x), width=percent(width), overflow="visible")
+
+
+#: How many engines a picture shows; its table has all.
+ENGINES = 12
+#: Where the others are.
+TABLE = Text("the table", "数据表")
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart of the report.
+
+    `svg` fills the column it stands in and has a fixed height in pixels; with `charts.css` it follows
+    the page's colours. It is named by the English title inside; where the page is Chinese, its
+    aria-labelledby and aria-describedby should end in -zh instead of -en. `rows` under `head` are the
+    numbers that it is drawn from, as text: numbers, names and signs that need no language. Names are
+    untrusted, though nothing hides in them; those within sentences stand between `legible.ISOLATE` and `END`.
+    """
+
+    id: str
+    title: Text
+    desc: Text
+    svg: Markup
+    head: tuple[Text, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What a chart is called in the page, and what it shows and says, in a sentence or two."""
+
+    id: str
+    title: Text
+    desc: Text
+
+
+def figure(caption: Caption, height: float, *parts: str) -> Markup:
+    """The parts as one picture, named and described in both languages."""
+    mark = f"chart-{caption.id}"
+    said = [
+        tag(kind, text, id=f"{mark}-{kind}-{lang}", lang=LANGS[lang])
+        for kind, both in (("title", caption.title), ("desc", caption.desc))
+        for lang, text in both._asdict().items()
+    ]
+    return tag(
+        "svg",
+        *said,
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        id=mark,
+        class_="chart",
+        role="img",
+        aria_labelledby=f"{mark}-title-en",
+        aria_describedby=f"{mark}-desc-en",
+        width="100%",
+        height=height,
+    )
+
+
+def key(y: float, *entries: tuple[float, Markup, Text]) -> Markup:
+    """What marks mean, in a line: how many pixels from the left each is, drawn around (9, 0), and what."""
+    return join(
+        tag("svg", mark, say(said, class_="note", x=22, y=4), x=x, y=y, overflow="visible")
+        for x, mark, said in entries
+    )
+
+
+def rest(count: int, y: float, what: Text, where: Text = TABLE) -> Markup:
+    """A line that says what the picture leaves out, where it leaves out any."""
+    if count <= 0:
+        return Markup("")
+    en, zh = f"and {count:,} more {what.en}: see {where.en}", f"另有 {count:,} {what.zh}，见{where.zh}"
+    return say(Text(en, zh), class_="note", x=0, y=y)
+
+
+#: What each grade of a scale is called in a word or two, from grade 0 up.
+GRADES = {
+    "graded": (
+        Text("off topic", "无关"),
+        Text("on topic only", "仅沾话题"),
+        Text("part of it", "部分回答"),
+        Text("full answer", "完整回答"),
+    ),
+    "binary": (Text("no", "否"), Text("yes", "是")),
+}
+UNJUDGED = Text("unjudged", "未判定")
+ENGINE = Text("engine", "引擎")
+
+
+def mean_of(measure: str) -> str:
+    """The measure's name as one of a mean: the mean of AP is MAP."""
+    return f"MAP{measure[2:]}" if measure == "AP" or measure.startswith("AP@") else measure
+
+
+def fixed(value: float | None, form: str = ".3f") -> str:
+    """A number, or a dash where there is none; with a true minus."""
+    return NOTHING if value is None else format(value, form).replace("-", "−")
+
+
+def between(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
+    """Both ends of a range, or a dash."""
+    return f"{fixed(ends[0], form)} … {fixed(ends[1], form)}" if ends else NOTHING
+
+
+def chance(p: float | None) -> str:
+    """A p value, or a dash."""
+    return NOTHING if p is None else words.chance(p)
+
+
+def share(value: float | None) -> str:
+    """A share as a percentage, or a dash."""
+    return NOTHING if value is None else f"{value:.0%}"
+
+
+def grade_class(grade: int, top: int) -> str:
+    """The class of a grade's colour: the top grade of any scale looks the same, and so does 0."""
+    return f"grade-{round(3 * grade / top)}"

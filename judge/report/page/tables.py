@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from judge.cli.render.columns import tells
 from judge.report import words, words_zh
 from judge.report.charts import Text
-from judge.report.charts.chart_texts import between, chance, fixed, mean_of
+from judge.report.charts.svg import between, chance, fixed, mean_of
 
 Row = Mapping[str, Any]
 
