@@ -21,7 +21,7 @@ _JOINERS = "\u200c\u200d"
 _BLANKS = frozenset("\t\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))))
 
 
-def legible(text: str) -> str:
+def escape_hidden(text: str) -> str:
     """`text` with every control and hidden character shown as an escape.
 
     Line breaks stay, and so do blanks of every width, the joiners that emoji and some scripts need, and
@@ -51,25 +51,25 @@ def _shown(char: str, kept: bool) -> str:
     return char if char in _JOINERS or "\U0001f000" <= char <= "\U0001faff" else visible(char)
 
 
-def cut(text: str, most: int) -> tuple[str, int]:
+def truncate(text: str, most: int) -> tuple[str, int]:
     """The first `most` characters of `text`, legible, and how many more there are."""
-    return legible(text[:most]), max(0, len(text) - most)
+    return escape_hidden(text[:most]), max(0, len(text) - most)
 
 
-def short(text: str, most: int) -> str:
+def truncate_with_ellipsis(text: str, most: int) -> str:
     """`text` legible and at most `most` characters long, with an ellipsis where it goes on."""
-    shown, more = cut(text, most)
+    shown, more = truncate(text, most)
     return f"{shown}…" if more else shown
 
 
-def name(text: str) -> str:
+def one_line(text: str) -> str:
     """A name on one line: an engine's, a column's, a run's."""
-    return short(text, 200).replace("\n", "\\n")
+    return truncate_with_ellipsis(text, 200).replace("\n", "\\n")
 
 
-def isolated(text: str) -> str:
+def isolate(text: str) -> str:
     """A name as it stands in a sentence, between marks that keep its direction to itself."""
-    return f"{ISOLATE}{name(text)}{END}"
+    return f"{ISOLATE}{one_line(text)}{END}"
 
 
 Row = Mapping[str, Any]
@@ -90,11 +90,11 @@ class DisplayName(str):
         return self.own < other.own if isinstance(other, DisplayName) else str(self) < other
 
 
-def labels(engines: Iterable[str]) -> dict[str, str]:
+def make_labels(engines: Iterable[str]) -> dict[str, str]:
     """What each engine is called on the page; names that would look alike are numbered."""
     called: dict[str, str] = {}
     for engine in engines:
-        plain = label = name(engine)
+        plain = label = one_line(engine)
         number = 1
         while label in called.values():
             number += 1
@@ -105,10 +105,10 @@ def labels(engines: Iterable[str]) -> dict[str, str]:
 
 def _apart(names: Iterable[str]) -> dict[str, str]:
     """Labels as they stand in sentences; isolating a label anew could cut off its number."""
-    return {each: f"{ISOLATE}{label}{END}" for each, label in labels(names).items()}
+    return {each: f"{ISOLATE}{label}{END}" for each, label in make_labels(names).items()}
 
 
-def named(summary: Row) -> dict[str, Any]:
+def use_display_names(summary: Row) -> dict[str, Any]:
     """The summary with the names of engines isolated, as sentences that are made from it will hold them."""
     called = {engine: DisplayName(label, engine) for engine, label in _apart(summary["engines"]).items()}
     return {
@@ -123,7 +123,7 @@ def named(summary: Row) -> dict[str, Any]:
         "served": _served(summary.get("served", {})),
         "deciding_queries": _deciding(summary.get("deciding_queries"), called),
         "slices": [
-            (isolated(column), [(isolated(value), _slice(part, called)) for value, part in values.items()])
+            (isolate(column), [(isolate(value), _slice(part, called)) for value, part in values.items()])
             for column, values in summary["slices"].items()
         ],
     }
@@ -186,8 +186,8 @@ def _deciding(row: Row | None, called: Mapping[str, str]) -> dict[str, Any] | No
     queries = [
         {
             **each,
-            "query_id": name(each["query_id"]),
-            "query": name(each["query"]),
+            "query_id": one_line(each["query_id"]),
+            "query": one_line(each["query"]),
             "link": f"#{urlencode({'q': each['query_id']})}",
         }
         for each in row["queries"]
@@ -195,6 +195,6 @@ def _deciding(row: Row | None, called: Mapping[str, str]) -> dict[str, Any] | No
     return {**row, **_engines(row, called), "queries": queries}
 
 
-def marked(sentence: str) -> Markup:
+def mark_names(sentence: str) -> Markup:
     """The sentence escaped, each isolated name in a <bdi> of its own."""
     return escape(sentence).replace(ISOLATE, Markup("<bdi>")).replace(END, Markup("</bdi>"))

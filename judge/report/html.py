@@ -15,13 +15,20 @@ from markupsafe import Markup
 from judge.analysis import warnings
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.report import words, words_zh
-from judge.report.charts import Text, charts
-from judge.report.charts.svg import GRADES
-from judge.report.display_text import labels, name, named
+from judge.report.charts import Text, draw_charts
+from judge.report.charts.svg import GRADE_NAMES
+from judge.report.display_text import make_labels, one_line, use_display_names
 from judge.report.page import kind_names, statements, tables
-from judge.report.page.payload import Budget, Entries, PageData, PayloadSchema, as_json, gather
-from judge.report.page.shell import environment, own, policy
-from judge.report.page.statements import mind
+from judge.report.page.payload import (
+    Entries,
+    PageBudget,
+    PageData,
+    PayloadSchema,
+    dump_script_json,
+    select_queries,
+)
+from judge.report.page.shell import content_security_policy, read_own_files, template_environment
+from judge.report.page.statements import list_warnings
 
 _STYLE = tuple(("judge.report", each) for each in ("look.css", "report.css", "charts.css"))
 _SCRIPT = tuple(("judge.report", f"{each}.js") for each in ("texts", "data", "query", "room", "report"))
@@ -42,8 +49,12 @@ class ReportExtras:
     night: Row = field(default_factory=dict)
 
 
-def page(
-    run: str, summary: Row, entries: Entries, beside: ReportExtras | None = None, budget: Budget | None = None
+def render_report(
+    run: str,
+    summary: Row,
+    entries: Entries,
+    beside: ReportExtras | None = None,
+    budget: PageBudget | None = None,
 ) -> Iterator[str]:
     """The text of report.html, in pieces.
 
@@ -55,28 +66,28 @@ def page(
     measures = list(summary["measures"])
     deciding = words.deciding(summary) or measures[0]
     shape = PayloadSchema(engines, measures, summary["depth"])
-    room = gather(entries, shape, deciding, budget or Budget())
-    shown = named(summary)
-    template = environment("judge.report").get_template("report.html.jinja")
+    room = select_queries(entries, shape, deciding, budget or PageBudget())
+    shown = use_display_names(summary)
+    template = template_environment("judge.report").get_template("report.html.jinja")
     yield from template.generate(
-        run=name(run),
-        policy=policy(own(*_SCRIPT), own(*_STYLE)),
-        style=own(*_STYLE),
-        script=own(*_SCRIPT),
+        run=one_line(run),
+        policy=content_security_policy(read_own_files(*_SCRIPT), read_own_files(*_STYLE)),
+        style=read_own_files(*_STYLE),
+        script=read_own_files(*_SCRIPT),
         night=beside.night,
         band=[Text(**said) for said in beside.night.get("band", ())],
         headline=_headline(shown),
         segments=_segments(shown),
         alarm=warnings.alarm(shown),
         differences=_differences(shown),
-        engines=tables.engines(shown),
-        minds=list(mind(shown)),
-        facts=list(statements.about(summary, beside.agreement, beside.config)),
-        charts=charts(summary, entries(), beside.agreement),
-        pairs=list(tables.pairs(shown)),
-        slices=list(tables.slices(shown)),
+        engines=tables.engines_table(shown),
+        minds=list(list_warnings(shown)),
+        facts=list(statements.list_facts(summary, beside.agreement, beside.config)),
+        charts=draw_charts(summary, entries(), beside.agreement),
+        pairs=list(tables.pair_tables(shown)),
+        slices=list(tables.segment_tables(shown)),
         deciding_queries=shown["deciding_queries"],
-        sampled=statements.sampled(room),
+        sampled=statements.describe_sample(room),
         room=room,
         data=_data(run, summary, deciding, room),
     )
@@ -117,18 +128,18 @@ def _differences(summary: Row) -> Sequence[Text]:
 def _data(run: str, summary: Row, deciding: str, room: PageData) -> Iterator[Markup]:
     """The reading room's data as JSON, a line a query."""
     head = {
-        "run": name(run),
-        "engines": list(labels(summary["engines"]).values()),
+        "run": one_line(run),
+        "engines": list(make_labels(summary["engines"]).values()),
         "order": _order(summary, deciding),
         "measures": list(summary["measures"]),
         "deciding": list(summary["measures"]).index(deciding),
-        "grades": GRADES[summary["scale"]],
+        "grades": GRADE_NAMES[summary["scale"]],
         "from": summary["relevant_from"],
         "errors": kind_names.ERRORS,
         "flags": kind_names.FLAGS,
         "suspicious": sorted(INJECTION_FLAGS),
     }
-    yield Markup('{"head":' + as_json(head) + ',\n"queries":[\n')  # noqa: S704
+    yield Markup('{"head":' + dump_script_json(head) + ',\n"queries":[\n')  # noqa: S704
     yield Markup(",\n".join(room.lines))  # noqa: S704
     yield Markup("\n]}")
 

@@ -13,7 +13,7 @@ from judge.cli.render.run_tables import between, nothing_judged, one_line, share
 from judge.errors import InputError
 from judge.measure.measures import parse
 from judge.report import served_models_text, words
-from judge.report.charts.svg import mean_of
+from judge.report.charts.svg import mean_name
 from judge.report.words import counted
 
 Row = Mapping[str, Any]
@@ -54,7 +54,7 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
         if rows:
             descriptive = "" if measure == words.deciding(summary) else " (descriptive)"
-            whole(_pairs(mean_of(measure) + descriptive, rows[:pairs]), console)
+            whole(_pairs(mean_name(measure) + descriptive, rows[:pairs]), console)
             whole(_plans(rows[:pairs]), console)
         if len(rows) > pairs:
             console.print(Text(f"… and {len(rows) - pairs:,} more pairs: --pairs {len(rows)} or --json"))
@@ -120,7 +120,7 @@ def _means(summary: Row, chosen: Sequence[str]) -> Table:
     head = [
         title
         for measure in summary["measures"]
-        for title in (mean_of(measure), *(["95 % range"] if measure in detailed else []))
+        for title in (mean_name(measure), *(["95 % range"] if measure in detailed else []))
     ]
     table = _table("mean", *head)
     for engine in words.standing(summary, summary["measures"][0]):
@@ -189,7 +189,7 @@ def _tail(summary: Row) -> Iterator[str]:
     for column, values in summary["slices"].items():
         for value, part in values.items():
             name = f"{column} {value} ({counted(part['queries'], 'query', 'queries')})"
-            yield f"{name}, {mean_of(deciding)}: {_part(part, deciding)}"
+            yield f"{name}, {mean_name(deciding)}: {_part(part, deciding)}"
     if summary["stability"]:
         yield from words.stability(summary["stability"], deciding)
 

@@ -15,7 +15,7 @@ from judge.cli.render.columns import tells
 from judge.dataset.clean import visible
 from judge.measure.measures import describe
 from judge.report import served_models_text, words
-from judge.report.charts.svg import mean_of
+from judge.report.charts.svg import mean_name
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -141,7 +141,7 @@ def _engines(summary: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("engine", no_wrap=True)
     for place, measure in enumerate(measures):
-        table.add_column(mean_of(measure), justify="right", no_wrap=True)
+        table.add_column(mean_name(measure), justify="right", no_wrap=True)
         if not place:
             table.add_column("95 % interval", justify="right", no_wrap=True)
     for column in shown:

@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup
 
-from judge.report.charts.svg import box, dot, inset, join, line, percent, tag
+from judge.report.charts.svg import box, dot, format_percent, inset, join, line, tag
 
 #: Below this a span is rounding, not a difference.
 _FLAT = 1e-9
@@ -67,8 +67,8 @@ def step(span: float, count: int) -> tuple[int, int]:
 #: Bounds that differ from the value by less are rounding.
 _NO_WIDTH = 1e-12
 #: The height of a row in pixels, and of the numbers under a panel.
-ROW = 24
-AXIS = 22
+ROW_HEIGHT = 24
+AXIS_HEIGHT = 22
 
 #: Marks as a key shows them, around (9, 0).
 DOT = tag("circle", cx=9, cy=0, r=4, class_="dot")
@@ -78,7 +78,7 @@ BOUNDS = tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
 
 
 @dataclass(frozen=True, slots=True)
-class Ranged:
+class ValueRange:
     """A value, its 95 % interval, and the bounds that unjudged snippets leave it, where they leave any."""
 
     value: float
@@ -91,9 +91,9 @@ class Ranged:
         return self.value, *(self.interval or ()), *(self.bounds or ())
 
 
-def ranged(
+def make_range(
     value: float | None, interval: Sequence[float] | None, bounds: Sequence[float | None] | None
-) -> Ranged | None:
+) -> ValueRange | None:
     """The value as summary.json holds it with its ranges; None where there is none."""
     if value is None:
         return None
@@ -101,10 +101,10 @@ def ranged(
     unsure = None
     if low is not None and high is not None and max(value - low, high - value) > _NO_WIDTH:
         unsure = low, high
-    return Ranged(value, (interval[0], interval[1]) if interval else None, unsure)
+    return ValueRange(value, (interval[0], interval[1]) if interval else None, unsure)
 
 
-def whisker(scale: Axis, y: float, cell: Ranged, kind: str, radius: float = 4) -> Markup:
+def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: float = 4) -> Markup:
     """The value as a dot of that kind, its interval as a line, its bounds as a band; y is the middle."""
     parts = []
     if cell.bounds:
@@ -118,7 +118,7 @@ def whisker(scale: Axis, y: float, cell: Ranged, kind: str, radius: float = 4) -
     return join(parts)
 
 
-def pointed(title: str, *parts: str) -> Markup:
+def add_tooltip(title: str, *parts: str) -> Markup:
     """Marks that say what they are where one points at them."""
     return tag("g", tag("title", title), *parts)
 
@@ -151,5 +151,5 @@ class PlotArea:
         return line(at, at, self.top, self.bottom, kind)
 
     def _number(self, tick: float, text: str, anchor: str) -> Markup:
-        at = percent(self.scale.at(tick))
+        at = format_percent(self.scale.at(tick))
         return tag("text", text, class_="tick", x=at, y=self.bottom + 15, text_anchor=anchor)

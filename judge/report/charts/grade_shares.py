@@ -13,26 +13,26 @@ from markupsafe import Markup
 from judge.report import display_text, words
 from judge.report.charts import svg
 from judge.report.charts.svg import (
-    ENGINES,
+    MAX_ENGINES,
     NOTHING,
     Caption,
     Chart,
     Text,
     box,
+    draw_legend,
     figure,
+    format_percent,
     inset,
     join,
-    key,
-    label,
     line,
-    percent,
-    rest,
-    say,
+    note_omitted,
+    row_label,
     tag,
+    text_element,
 )
 
 #: How many ranks are shown.
-RANKS = 20
+MAX_RANKS = 20
 _NAMES = 0.27
 _BARS = (0.29, 0.56)
 _ROW = 52
@@ -45,7 +45,7 @@ Slot: TypeAlias = int | Literal["unjudged"]
 
 
 @dataclass(slots=True)
-class Grades:
+class GradeCounts:
     """How often each engine shows each grade at each rank: judgments, over `queries` times `repeats`.
 
     `longest` is the length of the longest list, down to `depth`.
@@ -91,11 +91,11 @@ class _Drawn:
     ranks: range
     scale: str
     relevant_from: int
-    found: Grades
+    found: GradeCounts
 
     @property
     def top(self) -> int:
-        return len(svg.GRADES[self.scale]) - 1
+        return len(svg.GRADE_NAMES[self.scale]) - 1
 
     @property
     def slots(self) -> list[Slot]:
@@ -103,12 +103,12 @@ class _Drawn:
         return [*range(self.top, -1, -1), "unjudged"]
 
 
-def chart(summary: Row, found: Grades) -> Chart | None:
+def draw_grade_shares(summary: Row, found: GradeCounts) -> Chart | None:
     """The grades by engine and rank, best engine first; None when nothing was returned."""
     if not found.counts:
         return None
     order = tuple(words.standing(summary, words.deciding(summary) or summary["measures"][0]))
-    ranks = range(1, min(RANKS, found.longest) + 1)
+    ranks = range(1, min(MAX_RANKS, found.longest) + 1)
     drawn = _Drawn(order, ranks, summary["scale"], summary["relevant_from"], found)
     caption = Caption("grades", Text("Grades by rank", "各名次的等级分布"), _said(drawn))
     return Chart(
@@ -118,7 +118,7 @@ def chart(summary: Row, found: Grades) -> Chart | None:
 
 def _said(drawn: _Drawn) -> Text:
     known = [
-        (share, display_text.isolated(engine))
+        (share, display_text.isolate(engine))
         for engine in drawn.engines
         if (share := drawn.found.relevant(engine, drawn.relevant_from, drawn.top)) is not None
     ]
@@ -126,16 +126,16 @@ def _said(drawn: _Drawn) -> Text:
     zh = "各引擎在每个名次上的结果评为哪一级，以占全部查询的比例表示"
     if known:
         most, least = max(known), min(known)
-        en += f": {svg.share(most[0])} of the graded results of {most[1]} are relevant"
-        zh += f"：判出等级的结果里，{most[1]} 有 {svg.share(most[0])} 相关"
+        en += f": {svg.format_share(most[0])} of the graded results of {most[1]} are relevant"
+        zh += f"：判出等级的结果里，{most[1]} 有 {svg.format_share(most[0])} 相关"
         if len(known) > 1:
-            en += f", and {svg.share(least[0])} of those of {least[1]}"
-            zh += f"，{least[1]} 有 {svg.share(least[0])}"
+            en += f", and {svg.format_share(least[0])} of those of {least[1]}"
+            zh += f"，{least[1]} 有 {svg.format_share(least[0])}"
     en += ". Below the heavy line is relevant; a gap at the top is where nothing came back."
     zh += "。粗线以下为相关；顶端的空缺表示没有返回结果。"
-    if drawn.found.longest > RANKS:
-        en += f" The first {RANKS} of {drawn.found.longest} ranks are shown."
-        zh += f"共 {drawn.found.longest} 个名次，只画前 {RANKS} 个。"
+    if drawn.found.longest > MAX_RANKS:
+        en += f" The first {MAX_RANKS} of {drawn.found.longest} ranks are shown."
+        zh += f"共 {drawn.found.longest} 个名次，只画前 {MAX_RANKS} 个。"
     return Text(en, zh)
 
 
@@ -147,7 +147,7 @@ def _head(drawn: _Drawn) -> tuple[Text, ...]:
 def _rows(drawn: _Drawn) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
-            display_text.name(engine),
+            display_text.one_line(engine),
             str(rank),
             *map(_percent, _filled(drawn.found.shares(engine, rank, drawn.slots))),
         )
@@ -161,11 +161,11 @@ def _filled(shares: Sequence[float]) -> list[float]:
 
 
 def _percent(share: float) -> str:
-    return svg.share(share) if share > 1e-9 else NOTHING
+    return svg.format_share(share) if share > 1e-9 else NOTHING
 
 
 def _picture(caption: Caption, drawn: _Drawn) -> Markup:
-    shown = drawn.engines[:ENGINES]
+    shown = drawn.engines[:MAX_ENGINES]
     keys, top = _key(drawn)
     bottom = top + _ROW * len(shown)
     left_out = len(drawn.engines) - len(shown)
@@ -176,8 +176,8 @@ def _picture(caption: Caption, drawn: _Drawn) -> Markup:
         keys,
         *(part for at, engine in enumerate(shown) for part in _engine(drawn, engine, top + _ROW * at)),
         inset(*_BARS, *_ranks(drawn.ranks, bottom + 12)),
-        say(Text("rank", "名次"), class_="tick", x=0, y=bottom + 12),
-        rest(left_out, bottom + 36, Text("engines", "个引擎")),
+        text_element(Text("rank", "名次"), class_="tick", x=0, y=bottom + 12),
+        note_omitted(left_out, bottom + 36, Text("engines", "个引擎")),
     )
 
 
@@ -195,16 +195,16 @@ def _key(drawn: _Drawn) -> tuple[Markup, float]:
     lines = []
     for at, slot in enumerate(drawn.slots):
         x, y = (at % 3) * 112.0, 14 + 18 * (at // 3)
-        lines.append(key(y, (x, _swatch(slot, drawn.top), _named(slot, drawn.scale))))
+        lines.append(draw_legend(y, (x, _swatch(slot, drawn.top), _named(slot, drawn.scale))))
     relevant = Text("relevant", "相关")
-    lines.append(say(relevant, class_="note", x=percent(1), y=y + 22, text_anchor="end"))
+    lines.append(text_element(relevant, class_="note", x=format_percent(1), y=y + 22, text_anchor="end"))
     return join(lines), y + 28
 
 
 def _named(slot: Slot, scale: str) -> Text:
     if isinstance(slot, str):
         return svg.UNJUDGED
-    said = svg.GRADES[scale][slot]
+    said = svg.GRADE_NAMES[scale][slot]
     return Text(f"{slot} {said.en}", f"{slot} {said.zh}")
 
 
@@ -223,10 +223,10 @@ def _fill(slot: Slot) -> str | None:
 def _engine(drawn: _Drawn, engine: str, top: float) -> Iterator[Markup]:
     """One engine's bars, its name before them and its share of relevant results behind."""
     middle = top + _ROW / 2 + 4
-    yield label(engine, 13, _NAMES, top + _ROW / 2)
+    yield row_label(engine, 13, _NAMES, top + _ROW / 2)
     yield inset(*_BARS, *(_bar(drawn, engine, rank, top + (_ROW - _BAR) / 2) for rank in drawn.ranks))
-    share = svg.share(drawn.found.relevant(engine, drawn.relevant_from, drawn.top))
-    yield tag("text", share, class_="number", x=percent(1), y=middle, text_anchor="end")
+    share = svg.format_share(drawn.found.relevant(engine, drawn.relevant_from, drawn.top))
+    yield tag("text", share, class_="number", x=format_percent(1), y=middle, text_anchor="end")
 
 
 def _bar(drawn: _Drawn, engine: str, rank: int, top: float) -> Markup:
@@ -237,7 +237,7 @@ def _bar(drawn: _Drawn, engine: str, rank: int, top: float) -> Markup:
     tops = list(accumulate(shares))
     parts = [
         tag(
-            "rect", x=percent(x), width=percent(filled), y=top + _BAR * (1 - end), height=_BAR * share,
+            "rect", x=format_percent(x), width=format_percent(filled), y=top + _BAR * (1 - end), height=_BAR * share,
             class_=_kind(slot, drawn.top), fill=_fill(slot),
         )
         for slot, share, end in zip(drawn.slots, shares, tops, strict=True)
@@ -245,14 +245,14 @@ def _bar(drawn: _Drawn, engine: str, rank: int, top: float) -> Markup:
     ]  # fmt: skip
     y = top + _BAR * (1 - tops[drawn.top - drawn.relevant_from])
     said = ", ".join(
-        f"{slot if isinstance(slot, int) else '?'}: {svg.share(share)}"
+        f"{slot if isinstance(slot, int) else '?'}: {svg.format_share(share)}"
         for slot, share in zip(drawn.slots, shares, strict=True)
         if share
     )
     ground = box(x, filled, top, _BAR, "ground")
     mark = line(x, x + filled, y, y, "relevant")
     return tag(
-        "g", tag("title", f"{display_text.name(engine)} @{rank}: {said or NOTHING}"), ground, *parts, mark
+        "g", tag("title", f"{display_text.one_line(engine)} @{rank}: {said or NOTHING}"), ground, *parts, mark
     )
 
 
@@ -260,5 +260,5 @@ def _ranks(ranks: range, y: float) -> Iterator[Markup]:
     """The numbers of the ranks; of many, the first and every fifth."""
     for rank in ranks:
         if len(ranks) <= 10 or rank == 1 or rank % 5 == 0:
-            at = percent((rank - 0.5) / len(ranks))
+            at = format_percent((rank - 0.5) / len(ranks))
             yield tag("text", str(rank), class_="tick", x=at, y=y, text_anchor="middle")

@@ -9,7 +9,17 @@ from typing import Any
 from markupsafe import Markup
 
 from judge.report.charts import svg
-from judge.report.charts.svg import Caption, Chart, Text, figure, inset, name, percent, say, tag
+from judge.report.charts.svg import (
+    Caption,
+    Chart,
+    Text,
+    figure,
+    format_percent,
+    inset,
+    name_element,
+    tag,
+    text_element,
+)
 
 _NAMES = 0.3
 _TOP = 44
@@ -33,7 +43,7 @@ class _Table:
         return sum(map(sum, self.counts))
 
 
-def chart(agreement: Row) -> Chart | None:
+def draw_confusion_matrix(agreement: Row) -> Chart | None:
     """The matrix of agreement.json; None when no pair was graded by both."""
     table = _Table(
         agreement["confusion"], _graded(len(agreement["confusion"])), _graded(len(agreement["confusion"][0]))
@@ -51,7 +61,7 @@ def chart(agreement: Row) -> Chart | None:
 
 def _graded(grades: int) -> Sequence[Text]:
     """What the grades of a scale with so many of them are called."""
-    return svg.GRADES["binary" if grades == 2 else "graded"]
+    return svg.GRADE_NAMES["binary" if grades == 2 else "graded"]
 
 
 def _numbered(grade: int, said: Text) -> Text:
@@ -84,9 +94,9 @@ def _alike(agreement: Row) -> Iterator[Text]:
     """How often both say the same."""
     same, verdict = agreement["same_grade"]["value"], agreement["same_verdict"]["value"]
     if same is not None:
-        yield Text(f"{svg.share(same)} have the same grade", f"{svg.share(same)} 等级相同")
+        yield Text(f"{svg.format_share(same)} have the same grade", f"{svg.format_share(same)} 等级相同")
     if verdict is not None:
-        share, kappa = svg.share(verdict), agreement["kappa_relevant"]["value"]
+        share, kappa = svg.format_share(verdict), agreement["kappa_relevant"]["value"]
         en, zh = f"{share} have the same verdict, relevant or not", f"{share} 结论（相关与否）相同"
         if kappa is not None:
             en += f" (kappa {kappa:.2f})"
@@ -99,7 +109,7 @@ def _picture(caption: Caption, agreement: Row, table: _Table) -> Markup:
     return figure(
         caption,
         bottom + 4,
-        say(Text("people", "人工"), class_="head", x=0, y=34),
+        text_element(Text("people", "人工"), class_="head", x=0, y=34),
         inset(_NAMES, 1 - _NAMES, *_columns(agreement, table), *_cells(table), *_borders(agreement, table)),
         *_rows(table),
     )
@@ -108,13 +118,13 @@ def _picture(caption: Caption, agreement: Row, table: _Table) -> Markup:
 def _rows(table: _Table) -> Iterator[Markup]:
     for grade, said in enumerate(table.people):
         y = _TOP + _CELL * (grade + 0.5) + 4
-        yield say(_numbered(grade, said), class_="name", x=0, y=y)
+        yield text_element(_numbered(grade, said), class_="name", x=0, y=y)
 
 
 def _columns(agreement: Row, table: _Table) -> Iterator[Markup]:
-    yield name(agreement["assessor"], 34, class_="head", x=0, y=12)
+    yield name_element(agreement["assessor"], 34, class_="head", x=0, y=12)
     for grade in range(len(table.assessor)):
-        at = percent((grade + 0.5) / len(table.assessor))
+        at = format_percent((grade + 0.5) / len(table.assessor))
         yield tag("text", str(grade), class_="name", x=at, y=34, text_anchor="middle")
 
 
@@ -127,16 +137,18 @@ def _cells(table: _Table) -> Iterator[Markup]:
             share = count / sum(row) if count else 0.0
             yield tag(
                 "rect", class_="heat", fill_opacity=_DARKEST * share,
-                x=percent(width * column), width=percent(width), y=y, height=_CELL,
+                x=format_percent(width * column), width=format_percent(width), y=y, height=_CELL,
             )  # fmt: skip
-            centre = percent(width * (column + 0.5))
+            centre = format_percent(width * (column + 0.5))
             yield tag("text", f"{count:,}", class_="number", x=centre, y=y + 18, text_anchor="middle")
-            yield tag("text", svg.share(share), class_="tick", x=centre, y=y + 33, text_anchor="middle")
+            yield tag(
+                "text", svg.format_share(share), class_="tick", x=centre, y=y + 33, text_anchor="middle"
+            )
 
 
 def _borders(agreement: Row, table: _Table) -> Iterator[Markup]:
     """Where relevant begins, on either side: what lies across is a disagreement that scores notice."""
-    x = percent(agreement["relevant_from"] / len(table.assessor))
+    x = format_percent(agreement["relevant_from"] / len(table.assessor))
     y = _TOP + _CELL * agreement["people_relevant_from"]
     height = _TOP + _CELL * len(table.people)
     yield tag("line", x1=x, x2=x, y1=_TOP, y2=height, class_="relevant")

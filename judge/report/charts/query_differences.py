@@ -18,17 +18,17 @@ from judge.report.charts.svg import (
     Chart,
     Text,
     figure,
+    format_length,
+    format_percent,
     inset,
     join,
-    number,
-    percent,
-    say,
-    shortened,
+    shorten_name,
     tag,
+    text_element,
 )
 
 #: The most bars that are drawn; of more queries, neighbours share one.
-BARS = 400
+MAX_BARS = 400
 _TIE = 1e-12
 _NUMBERS = 0.1
 _TOP = 26
@@ -40,7 +40,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Differences:
+class QueryDifferences:
     """What engine `a` is ahead of engine `b` by `measure`, query by query, in the order they are added.
 
     As long as there are few enough to draw each, their queries are remembered, too.
@@ -58,7 +58,7 @@ class Differences:
         if a is None or b is None:
             return
         self.values.append(a - b)
-        if len(self.values) <= BARS:
+        if len(self.values) <= MAX_BARS:
             self.queries.append((entry["query_id"], entry["query"]))
         else:
             self.queries.clear()
@@ -73,44 +73,44 @@ class DifferenceBar:
     text: str = ""
 
 
-def differences(summary: Row) -> Differences | None:
+def start_differences(summary: Row) -> QueryDifferences | None:
     """An empty collection for the two engines with the highest means; None when there are no two."""
     measure = words.deciding(summary)
     order = words.standing(summary, measure) if measure else []
     means = {engine: summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]}
     if len(means) < 2 or None in means.values():
         return None
-    return Differences(order[0], order[1], measure)
+    return QueryDifferences(order[0], order[1], measure)
 
 
-def chart(found: Differences) -> Chart | None:
+def draw_query_differences(found: QueryDifferences) -> Chart | None:
     """The differences, largest first; None when the two engines share no query with a value."""
     if not found.values:
         return None
     title = Text("The two best, query by query", "前两名引擎的逐条查询对比")
     caption = Caption("queries", title, _said(found))
-    drawn = bars(found)
-    a, b = display_text.isolated(found.a), display_text.isolated(found.b)
+    drawn = make_bars(found)
+    a, b = display_text.isolate(found.a), display_text.isolate(found.b)
     head = (
         Text("query", "查询"),
-        Text("", "") if len(found.values) > BARS else Text("text", "内容"),
+        Text("", "") if len(found.values) > MAX_BARS else Text("text", "内容"),
         Text(f"{a} − {b}", f"{a} − {b}"),
     )
-    rows = tuple((bar.name, bar.text, svg.fixed(bar.value, "+.4f")) for bar in drawn)
+    rows = tuple((bar.name, bar.text, svg.format_number(bar.value, "+.4f")) for bar in drawn)
     return Chart(caption.id, title, caption.desc, _picture(caption, found, drawn), head, rows)
 
 
-def bars(found: Differences) -> list[DifferenceBar]:
+def make_bars(found: QueryDifferences) -> list[DifferenceBar]:
     """At most `BARS` bars, largest difference first, each of as many queries as any other, or one fewer."""
     if found.queries:
         ordered = sorted(zip(found.values, found.queries, strict=True), key=lambda each: (-each[0], each[1]))
         return [
-            DifferenceBar(value, display_text.name(id_), display_text.name(query))
+            DifferenceBar(value, display_text.one_line(id_), display_text.one_line(query))
             for value, (id_, query) in ordered
         ]
     ordered_values = sorted(found.values, reverse=True)
     count = len(ordered_values)
-    edges = [at * count // BARS for at in range(BARS + 1)]
+    edges = [at * count // MAX_BARS for at in range(MAX_BARS + 1)]
     return [
         DifferenceBar(
             sum(ordered_values[first:last]) / (last - first),
@@ -131,8 +131,8 @@ def _counts(values: Sequence[float]) -> tuple[int, int, int]:
     return ahead, len(values) - ahead - behind, behind
 
 
-def _said(found: Differences) -> Text:
-    a, b, mean = display_text.isolated(found.a), display_text.isolated(found.b), found.measure
+def _said(found: QueryDifferences) -> Text:
+    a, b, mean = display_text.isolate(found.a), display_text.isolate(found.b), found.measure
     ahead, equal, behind = _counts(found.values)
     n = len(found.values)
     en = (
@@ -143,14 +143,14 @@ def _said(found: Differences) -> Text:
         f"{n:,} 条查询上 {a} 比 {b} 的 {mean} 高出多少，从大到小排列："
         f"领先 {ahead:,} 条，相同 {equal:,} 条，落后 {behind:,} 条。"
     )
-    if n > BARS:
-        each = number(n / BARS)
-        en += f" Each of the {BARS} bars is the mean of about {each} neighbouring queries."
-        zh += f"图中 {BARS} 根柱子，每根是相邻约 {each} 条查询的平均。"
+    if n > MAX_BARS:
+        each = format_length(n / MAX_BARS)
+        en += f" Each of the {MAX_BARS} bars is the mean of about {each} neighbouring queries."
+        zh += f"图中 {MAX_BARS} 根柱子，每根是相邻约 {each} 条查询的平均。"
     return Text(en, zh)
 
 
-def _picture(caption: Caption, found: Differences, drawn: Sequence[DifferenceBar]) -> Markup:
+def _picture(caption: Caption, found: QueryDifferences, drawn: Sequence[DifferenceBar]) -> Markup:
     up = make_axis([0.0, *(bar.value for bar in drawn)], 4)
     ahead, _, behind = _counts(found.values)
     bottom = _TOP + _HEIGHT
@@ -158,16 +158,16 @@ def _picture(caption: Caption, found: Differences, drawn: Sequence[DifferenceBar
     return figure(
         caption,
         bottom + 26,
-        _side(found.a, ahead, class_="head", x=percent(_NUMBERS), y=12),
+        _side(found.a, ahead, class_="head", x=format_percent(_NUMBERS), y=12),
         plot,
         _numbers(up),
-        _side(found.b, behind, class_="head other", x=percent(1), y=bottom + 18, text_anchor="end"),
+        _side(found.b, behind, class_="head other", x=format_percent(1), y=bottom + 18, text_anchor="end"),
     )
 
 
 def _side(engine: str, count: int, **attributes: str | float | None) -> Markup:
-    short = f"{display_text.ISOLATE}{shortened(engine, 22)}{display_text.END}"
-    return say(Text(f"{short} ahead on {count:,}", f"{short} 领先 {count:,} 条"), **attributes)
+    short = f"{display_text.ISOLATE}{shorten_name(engine, 22)}{display_text.END}"
+    return text_element(Text(f"{short} ahead on {count:,}", f"{short} 领先 {count:,} 条"), **attributes)
 
 
 def _y(up: Axis, value: float) -> float:
@@ -187,7 +187,7 @@ def _zero(up: Axis) -> Markup:
 
 
 def _numbers(up: Axis) -> Markup:
-    right = percent(_NUMBERS - 0.015)
+    right = format_percent(_NUMBERS - 0.015)
     return join(
         tag(
             "text", up.label(tick, signed=True), class_="tick", x=right, y=_y(up, tick) + 4, text_anchor="end"
@@ -202,12 +202,12 @@ def _bars(up: Axis, drawn: Sequence[DifferenceBar]) -> Iterator[Markup]:
     zero = _y(up, 0.0)
     for at, bar in enumerate(drawn):
         y = _y(up, bar.value)
-        said = shortened(f"{bar.name} {bar.text}".strip(), 80)
+        said = shorten_name(f"{bar.name} {bar.text}".strip(), 80)
         yield tag(
             "rect",
-            tag("title", f"{said}: {svg.fixed(bar.value, '+.3f')}"),
-            x=percent(width * (at + (1 - filled) / 2)),
-            width=percent(width * filled),
+            tag("title", f"{said}: {svg.format_number(bar.value, '+.3f')}"),
+            x=format_percent(width * (at + (1 - filled) / 2)),
+            width=format_percent(width * filled),
             y=min(y, zero),
             height=abs(y - zero),
             class_="bar" if bar.value >= 0 else "bar other",

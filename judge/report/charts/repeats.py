@@ -10,8 +10,20 @@ from markupsafe import Markup
 
 from judge.report import display_text, words
 from judge.report.charts import svg
-from judge.report.charts.axis import AXIS, Axis, PlotArea, make_axis, pointed
-from judge.report.charts.svg import ENGINES, Caption, Chart, Text, dot, figure, label, percent, rest, say, tag
+from judge.report.charts.axis import AXIS_HEIGHT, Axis, PlotArea, add_tooltip, make_axis
+from judge.report.charts.svg import (
+    MAX_ENGINES,
+    Caption,
+    Chart,
+    Text,
+    dot,
+    figure,
+    format_percent,
+    note_omitted,
+    row_label,
+    tag,
+    text_element,
+)
 
 _NAMES = 0.31
 _MARKS = (0.34, 0.48)
@@ -24,7 +36,7 @@ Row = Mapping[str, Any]
 Means = Sequence[float | None]
 
 
-def chart(summary: Row) -> Chart | None:
+def draw_repeats(summary: Row) -> Chart | None:
     """Each engine's mean in each repeat by the deciding measure; None when nothing was judged twice."""
     found = summary["stability"]
     measure = words.deciding(summary) or summary["measures"][0]
@@ -39,19 +51,21 @@ def chart(summary: Row) -> Chart | None:
     if all(mean is None for row in means.values() for mean in row):
         return None
     title = Text("Stability over repeats", "重复判定的稳定性")
-    caption = Caption("repeats", title, _said(found, repeated, svg.mean_of(measure)))
+    caption = Caption("repeats", title, _said(found, repeated, svg.mean_name(measure)))
     head = (
         svg.ENGINE,
         *(Text(f"repeat {at}", f"第 {at} 次") for at in range(1, found["repeats"] + 1)),
         Text("range", "极差"),
     )
     rows = tuple(_cells(engine, repeated["engines"][engine]) for engine in means)
-    return Chart(caption.id, title, caption.desc, _picture(caption, means, svg.mean_of(measure)), head, rows)
+    return Chart(
+        caption.id, title, caption.desc, _picture(caption, means, svg.mean_name(measure)), head, rows
+    )
 
 
 def _cells(engine: str, row: Row) -> tuple[str, ...]:
-    means = (svg.fixed(mean, ".4f") for mean in row["means"])
-    return (display_text.name(engine), *means, svg.fixed(row["range"], ".4f"))
+    means = (svg.format_number(mean, ".4f") for mean in row["means"])
+    return (display_text.one_line(engine), *means, svg.format_number(row["range"], ".4f"))
 
 
 def _said(found: Row, repeated: Row, measure: str) -> Text:
@@ -74,7 +88,7 @@ def _said(found: Row, repeated: Row, measure: str) -> Text:
 
 
 def _picture(caption: Caption, means: Mapping[str, Means], measure: str) -> Markup:
-    shown = list(means.items())[:ENGINES]
+    shown = list(means.items())[:MAX_ENGINES]
     row = _STRIP + _SPACE
     bottom = _TOP + row * len(shown)
     along = make_axis(mean for _, each in shown for mean in each if mean is not None)
@@ -82,23 +96,23 @@ def _picture(caption: Caption, means: Mapping[str, Means], measure: str) -> Mark
     left_out = len(means) - len(shown)
     parts = [
         tag("text", measure, class_="head", x=0, y=12),
-        say(Text("range", "极差"), class_="note", x=percent(1), y=12, text_anchor="end"),
+        text_element(Text("range", "极差"), class_="note", x=format_percent(1), y=12, text_anchor="end"),
         panel.grid(),
     ]
     for at, (engine, each) in enumerate(shown):
         middle = _TOP + row * (at + 0.5)
-        parts.append(label(engine, 15, _NAMES, middle))
+        parts.append(row_label(engine, 15, _NAMES, middle))
         parts.append(panel.of([_strip(along, engine, each, middle)]))
         parts.append(
-            tag("text", _range(each), class_="number", x=percent(1), y=middle + 4, text_anchor="end")
+            tag("text", _range(each), class_="number", x=format_percent(1), y=middle + 4, text_anchor="end")
         )
-    parts.append(rest(left_out, bottom + AXIS + 16, Text("engines", "个引擎")))
-    return figure(caption, bottom + AXIS + (24 if left_out else 0), *parts)
+    parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, Text("engines", "个引擎")))
+    return figure(caption, bottom + AXIS_HEIGHT + (24 if left_out else 0), *parts)
 
 
 def _range(means: Means) -> str:
     known = [mean for mean in means if mean is not None]
-    return svg.fixed(max(known) - min(known) if known else None)
+    return svg.format_number(max(known) - min(known) if known else None)
 
 
 def _strip(along: Axis, engine: str, means: Means, middle: float) -> Markup:
@@ -106,10 +120,10 @@ def _strip(along: Axis, engine: str, means: Means, middle: float) -> Markup:
     apart = _STRIP / max(1, len(means) - 1)
     first = middle - apart * (len(means) - 1) / 2
     points = [(along.at(mean), first + apart * at) for at, mean in enumerate(means) if mean is not None]
-    title = f"{display_text.name(engine)}: {', '.join(svg.fixed(mean, '.4f') for mean in means)}"
-    return pointed(title, *_lines(points), *(dot(x, y, "dot", 3) for x, y in points))
+    title = f"{display_text.one_line(engine)}: {', '.join(svg.format_number(mean, '.4f') for mean in means)}"
+    return add_tooltip(title, *_lines(points), *(dot(x, y, "dot", 3) for x, y in points))
 
 
 def _lines(points: Sequence[tuple[float, float]]) -> Iterator[Markup]:
     for (x1, y1), (x2, y2) in pairwise(points):
-        yield tag("line", x1=percent(x1), x2=percent(x2), y1=y1, y2=y2, class_="whisker")
+        yield tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_="whisker")

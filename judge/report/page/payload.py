@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from judge.dataset.identifiers import short_hash
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.report.display_text import cut, legible, name, short
+from judge.report.display_text import escape_hidden, one_line, truncate, truncate_with_ellipsis
 
 Entry = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ _FRAGILE = {mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 _HIDING = INJECTION_FLAGS | {"control", "surrogate", "encoding", "invisible"}
 
 
-def as_json(value: object) -> str:
+def dump_script_json(value: object) -> str:
     """`value` as JSON that can stand inside a <script> element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for mark, escape in _FRAGILE.items():
@@ -58,17 +58,17 @@ class PayloadSchema:
     depth: int
 
 
-def pack(entry: Entry, shape: PayloadSchema) -> list[Any]:
+def pack_query(entry: Entry, shape: PayloadSchema) -> list[Any]:
     """The query as arrays."""
     pairs: dict[str, _Pair] = {}
     documents: dict[str, int] = {}
     answers = [_answer(entry["engines"].get(engine), shape, pairs, documents) for engine in shape.engines]
-    columns = {name(key): short(value, 200) for key, value in _columns(entry)}
+    columns = {one_line(key): truncate_with_ellipsis(value, 200) for key, value in _columns(entry)}
     return [
-        name(entry["query_id"]),
-        short(entry.get("shown", entry["query"]), LONGEST),
+        one_line(entry["query_id"]),
+        truncate_with_ellipsis(entry.get("shown", entry["query"]), LONGEST),
         entry["lang"],
-        short(entry.get("reference") or "", LONGEST),
+        truncate_with_ellipsis(entry.get("reference") or "", LONGEST),
         columns,
         answers,
         [_packed(pair) for pair in pairs.values()],
@@ -100,7 +100,7 @@ def _answer(
         shown.append(_place(pair, snippet["url"], document))
     scores = [_rounded(answer["scores"].get(measure)) for measure in shape.measures]
     below = len(answer["snippets"]) - len(shown)
-    return _trimmed(scores, shown, short(answer.get("error") or "", 300), below)
+    return _trimmed(scores, shown, truncate_with_ellipsis(answer.get("error") or "", 300), below)
 
 
 def _place(pair: _Pair, url: str, document: int) -> int | list[Any]:
@@ -114,19 +114,19 @@ def _place(pair: _Pair, url: str, document: int) -> int | list[Any]:
 def _packed(pair: _Pair) -> list[Any]:
     snippet = pair.snippet
     shown = snippet.get("shown", snippet)
-    text, more = cut(shown["snippet"], LONGEST)
+    text, more = truncate(shown["snippet"], LONGEST)
     flags = snippet.get("flags", ())
     hides = not _HIDING.isdisjoint(flags) and shown["snippet"] != snippet["snippet"]
     return _trimmed(
-        short(shown["title"], 300),
+        truncate_with_ellipsis(shown["title"], 300),
         text,
         _address(snippet["url"]),
-        short(snippet.get("date", ""), 100),
-        [short(flag, 100) for flag in flags],
+        truncate_with_ellipsis(snippet.get("date", ""), 100),
+        [truncate_with_ellipsis(flag, 100) for flag in flags],
         _judgments(snippet["judgments"], flags),
         0 if pair.document == pair.number else pair.document + 1,
         more,
-        short(snippet["snippet"], LONGEST) if hides else "",
+        truncate_with_ellipsis(snippet["snippet"], LONGEST) if hides else "",
     )
 
 
@@ -136,8 +136,8 @@ def _judgments(judgments: Sequence[Entry], known: Sequence[str]) -> list[list[An
     for place, judgment in enumerate(judgments):
         words = _reason(judgment)
         first = said.setdefault(words, place)
-        reason = short(words, LONGEST) if first == place else first + 1
-        flags = [short(flag, 100) for flag in judgment["flags"] if flag not in known]
+        reason = truncate_with_ellipsis(words, LONGEST) if first == place else first + 1
+        flags = [truncate_with_ellipsis(flag, 100) for flag in judgment["flags"] if flag not in known]
         packed.append(_trimmed(judgment["grade"], reason, flags, judgment["error"] or ""))
     return packed
 
@@ -158,8 +158,8 @@ def _address(url: str) -> str | list[str]:
     One that is too long to be followed begins so that it is none any more.
     """
     if len(url) > _LONGEST_ADDRESS:
-        return f"… {short(url, 200)}"
-    shown = legible(url)
+        return f"… {truncate_with_ellipsis(url, 200)}"
+    shown = escape_hidden(url)
     # Browsers drop blanks at the ends and line breaks anywhere; all else they encode as `_encoded` does.
     return shown if shown == url and not set(url) & {" ", "\n"} else [shown, _encoded(url)]
 
@@ -187,11 +187,11 @@ def _trimmed(first: Any, *others: Any) -> list[Any]:  # noqa: ANN401
 #: What is walked through gives its entries anew each time it is called.
 Entries = Callable[[], Iterable[Entry]]
 
-KINDS = ("worst", "disagreeing", "random")
+SAMPLE_KINDS = ("worst", "disagreeing", "random")
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class PageBudget:
     """How much a page may carry: bytes of packed queries, and pairs."""
 
     size: int = 5_500_000
@@ -222,13 +222,13 @@ class _Key:
     pairs: int
 
 
-def gather(entries: Entries, shape: PayloadSchema, measure: str, budget: Budget) -> PageData:
+def select_queries(entries: Entries, shape: PayloadSchema, measure: str, budget: PageBudget) -> PageData:
     """The packed queries that fit into `budget`; `measure` says which are worst."""
     keys: list[_Key] = []
     lines: list[str] = []
     size = pairs = 0
     for place, entry in enumerate(entries()):
-        line = as_json(pack(entry, shape))
+        line = dump_script_json(pack_query(entry, shape))
         key = _key(place, entry, line, measure, shape.depth)
         keys.append(key)
         size, pairs = size + key.size, pairs + key.pairs
@@ -238,9 +238,11 @@ def gather(entries: Entries, shape: PayloadSchema, measure: str, budget: Budget)
             lines.clear()
     if len(lines) == len(keys):
         return PageData(lines, pairs, len(keys), pairs, None)
-    chosen = choose(keys, budget)
-    lines = [as_json(pack(entry, shape)) for place, entry in enumerate(entries()) if place in chosen]
-    taken = {kind: sum(kind == each for each in chosen.values()) for kind in KINDS}
+    chosen = choose_queries(keys, budget)
+    lines = [
+        dump_script_json(pack_query(entry, shape)) for place, entry in enumerate(entries()) if place in chosen
+    ]
+    taken = {kind: sum(kind == each for each in chosen.values()) for kind in SAMPLE_KINDS}
     return PageData(lines, sum(keys[place].pairs for place in chosen), len(keys), pairs, taken)
 
 
@@ -263,7 +265,7 @@ def _key(place: int, entry: Entry, line: str, measure: str, depth: int) -> _Key:
     )
 
 
-def choose(keys: Sequence[_Key], budget: Budget) -> dict[int, str]:
+def choose_queries(keys: Sequence[_Key], budget: PageBudget) -> dict[int, str]:
     """The places of the queries to carry, and as what: the three kinds take turns until one is too much.
 
     A query that is over the budget by itself is never taken.
@@ -271,7 +273,7 @@ def choose(keys: Sequence[_Key], budget: Budget) -> dict[int, str]:
     orders = _orders([key for key in keys if key.size <= budget.size and key.pairs <= budget.pairs])
     chosen: dict[int, str] = {}
     size = pairs = 0
-    for kind in cycle(KINDS):
+    for kind in cycle(SAMPLE_KINDS):
         key = next((key for key in orders[kind] if key.place not in chosen), None)
         if key is None:
             break

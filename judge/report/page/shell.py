@@ -10,11 +10,11 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from judge.report.display_text import marked
+from judge.report.display_text import mark_names
 
 
 @cache
-def environment(package: str) -> Environment:
+def template_environment(package: str) -> Environment:
     """The templates of `package`: text is escaped, and a value that is missing is an error."""
     found = Environment(
         loader=PackageLoader(package),
@@ -23,25 +23,25 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["marked"] = marked
+    found.filters["marked"] = mark_names
     return found
 
 
 @cache
-def own(*names: tuple[str, str]) -> Markup:
+def read_own_files(*names: tuple[str, str]) -> Markup:
     """Files of ours, each by its package and name, that stand in the page as they are."""
     found = (files(package) / "templates" / each for package, each in names)
     return Markup("\n".join(each.read_text(encoding="utf-8") for each in found))  # noqa: S704
 
 
-def policy(script: str, style: str) -> str:
+def content_security_policy(script: str, style: str) -> str:
     """What a page may do: run its own script, wear its own style, and nothing else (CSP level 3)."""
     return (
-        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)};"
+        f"default-src 'none'; script-src {csp_hash(script)}; style-src {csp_hash(style)};"
         " base-uri 'none'; form-action 'none'"
     )
 
 
-def hashed(text: str) -> str:
+def csp_hash(text: str) -> str:
     """What a policy calls a script or a style that it allows."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from judge.analysis import assessor_findings, warnings
 from judge.report import served_models_text, words, words_zh
 from judge.report.charts import Text
-from judge.report.display_text import legible, name
+from judge.report.display_text import escape_hidden, one_line
 from judge.report.page.kind_names import ERRORS
 from judge.report.page.payload import PageData
-from judge.report.page.tables import plain
+from judge.report.page.tables import same_text
 
 Row = Mapping[str, Any]
 
@@ -24,18 +24,22 @@ class Fact(NamedTuple):
     says: tuple[Text, ...]
 
 
-def about(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
+def list_facts(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
     """The facts in the order of asking: who judged what and how, how stable, how like people, how dear."""
-    yield Fact(Text("assessor", "评测员"), (plain(name(summary["assessor"])),))
+    yield Fact(Text("assessor", "评测员"), (same_text(one_line(summary["assessor"])),))
     prompts = config.get("identity", {}).get("prompts", {})
     if prompts:
-        yield Fact(Text("prompt", "提示词"), (plain(", ".join(name(each) for each in prompts.values())),))
+        yield Fact(
+            Text("prompt", "提示词"), (same_text(", ".join(one_line(each) for each in prompts.values())),)
+        )
     yield Fact(Text("scale", "等级"), (_scale(summary),))
     yield Fact(Text("depth and repeats", "深度与重复"), (_depth(summary),))
     yield Fact(Text("dataset", "数据"), tuple(_dataset(summary, config)))
     if summary["stability"]:
         yield Fact(Text("stability", "稳定性"), tuple(_stability(summary)))
-    tests = tuple(Text(legible(said.en), legible(said.zh)) for said in warnings.selftests(summary))
+    tests = tuple(
+        Text(escape_hidden(said.en), escape_hidden(said.zh)) for said in warnings.selftests(summary)
+    )
     if tests:
         yield Fact(Text("self-test", "自测"), tests)
     if agreement is not None:
@@ -69,9 +73,9 @@ def _dataset(summary: Row, config: Row) -> Iterator[Text]:
     )
     source = config.get("options", {}).get("data") or config.get("options", {}).get("topics")
     fingerprint = config.get("identity", {}).get("dataset")
-    told = [name(each) for each in (PurePath(source).name if source else "", fingerprint or "") if each]
+    told = [one_line(each) for each in (PurePath(source).name if source else "", fingerprint or "") if each]
     if told:
-        yield plain(" · ".join(told))
+        yield same_text(" · ".join(told))
 
 
 def _stability(summary: Row) -> Iterator[Text]:
@@ -83,7 +87,7 @@ def _stability(summary: Row) -> Iterator[Text]:
 
 def _agreement(found: Row) -> Iterator[Text]:
     kappa, same = found["kappa_relevant"], found["same_verdict"]
-    source = name(found["labels"])
+    source = one_line(found["labels"])
     if kappa["value"] is None or same["value"] is None:
         yield Text(f"unknown ({source}): {kappa.get('why', '')}", f"未知（{source}）：{words_zh.why(kappa)}")
         return
@@ -125,7 +129,7 @@ _OPEN = (
 )
 
 
-def sampled(room: PageData) -> Text | None:
+def describe_sample(room: PageData) -> Text | None:
     """That the page carries a sample, and which; None when every query is there."""
     if room.taken is None:
         return None
@@ -143,7 +147,7 @@ def sampled(room: PageData) -> Text | None:
     )
 
 
-def mind(summary: Row) -> Iterator[Text]:
+def list_warnings(summary: Row) -> Iterator[Text]:
     """The warnings, the most important first; `summary` is `named`."""
     if str(summary["assessor"]).startswith("lexical"):
         yield Text(
