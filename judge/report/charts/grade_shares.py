@@ -237,7 +237,8 @@ def _bar(drawn: _Drawn, engine: str, rank: int, top: float) -> Markup:
     tops = list(accumulate(shares))
     parts = [
         tag(
-            "rect", x=format_percent(x), width=format_percent(filled), y=top + _BAR * (1 - end), height=_BAR * share,
+            "rect", x=format_percent(x), width=format_percent(filled),
+            y=top + _BAR * (1 - end), height=_BAR * share,
             class_=_kind(slot, drawn.top), fill=_fill(slot),
         )
         for slot, share, end in zip(drawn.slots, shares, tops, strict=True)
