@@ -17,7 +17,7 @@ from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, unfinished
 from judge.report.charts.svg import format_number, format_range
 from judge.report.display_text import one_line, truncate_with_ellipsis
-from judge.report.words import counted, listed
+from judge.report.sentences import counted, listed
 
 #: The most nights that a line of the terminal shows.
 NIGHTS = 60

@@ -9,6 +9,7 @@ from statistics import median
 
 from markupsafe import Markup
 
+from judge.messages import Text
 from judge.nightly import history
 from judge.nightly.history import EXITS, Kind, Night, Value
 from judge.nightly.trend_strips import Mark, Point, Strip, picture
@@ -16,16 +17,7 @@ from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, STATUS
 from judge.report import display_text
 from judge.report.charts import svg
-from judge.report.charts.svg import (
-    MAX_ENGINES,
-    NOTHING,
-    Caption,
-    Chart,
-    Text,
-    name_element,
-    tag,
-    text_element,
-)
+from judge.report.charts.svg import MAX_ENGINES, NOTHING, Caption, Chart, name_element, tag, text_element
 
 #: The most nights that a picture shows.
 NIGHTS = 366

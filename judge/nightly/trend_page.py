@@ -12,11 +12,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from judge.errors import InputError
+from judge.messages import Text
 from judge.nightly import history
 from judge.nightly.history import EXITS, History, Night
 from judge.nightly.trend_chart import NIGHTS, canaries, chart
 from judge.nightly.trend_words import CHANGED, SENTENCE, STATUS, drawn, headline, reasons, unfinished
-from judge.report.charts import Text
 from judge.report.charts.svg import format_number
 from judge.report.display_text import truncate_with_ellipsis
 from judge.report.page.shell import content_security_policy, read_own_files, template_environment

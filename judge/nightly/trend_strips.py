@@ -13,10 +13,10 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
+from judge.messages import Text
 from judge.report.charts.axis import add_tooltip
 from judge.report.charts.svg import (
     Caption,
-    Text,
     dot,
     figure,
     format_length,

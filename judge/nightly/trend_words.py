@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from judge.messages import Text
 from judge.nightly.history import Change, Gated, Night, Status
-from judge.report.charts.svg import Text, format_number
+from judge.report.charts.svg import format_number
 from judge.report.display_text import isolate, truncate_with_ellipsis
 
 STATUS: Mapping[Status, Text] = {

@@ -14,8 +14,9 @@ from markupsafe import Markup
 
 from judge.analysis import warnings
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.report import words, words_zh
-from judge.report.charts import Text, draw_charts
+from judge.messages import CHINESE, ENGLISH, Text, in_both
+from judge.report import sentences
+from judge.report.charts import draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import make_labels, one_line, use_display_names
 from judge.report.page import kind_names, statements, tables
@@ -66,7 +67,7 @@ def render_report(
     extras = extras or ReportExtras()
     engines = list(summary["engines"])
     measures = list(summary["measures"])
-    deciding = words.deciding(summary) or measures[0]
+    deciding = sentences.deciding(summary) or measures[0]
     shape = PayloadSchema(engines, measures, summary["depth"])
     page_data = select_queries(entries, shape, deciding, budget or PageBudget())
     named_summary = use_display_names(summary)
@@ -96,11 +97,11 @@ def render_report(
 
 def _headline(summary: Row) -> Text:
     """Return the answer in a sentence, or why there is nothing to compare."""
-    if words.deciding(summary):
-        return Text(words.headline(summary), words_zh.headline(summary))
+    if sentences.deciding(summary):
+        return in_both(sentences.headline, summary)
     count = len(summary["engines"])
     if count < 2:
-        text = f"{words.counted(count, 'engine')}: nothing to compare."
+        text = f"{sentences.counted(count, 'engine')}: nothing to compare."
         return Text(text, f"只有 {count} 个引擎，没有可比的。")
     return Text(
         f"{count} engines, and no measure that engines can be compared by.",
@@ -110,20 +111,19 @@ def _headline(summary: Row) -> Text:
 
 def _segments(summary: Row) -> Sequence[Text]:
     """Return what stands under the headline: segments that other engines win, leads that differ."""
-    both = zip(words.by_segment(summary), words_zh.by_segment(summary), strict=True)
-    return [Text(english, chinese) for english, chinese in both]
+    return list(map(Text, *(sentences.by_segment(t, summary) for t in (ENGLISH, CHINESE))))
 
 
 def _differences(summary: Row) -> Sequence[Text]:
     """Return how the engine with the highest mean compares with the others."""
-    deciding = words.deciding(summary)
+    deciding = sentences.deciding(summary)
     if not deciding:
         return []
-    best = words.standing(summary, deciding)[0]
+    best = sentences.standing(summary, deciding)[0]
     rows = [
         row for row in summary["comparisons"] if row["measure"] == deciding and best in (row["a"], row["b"])
     ]
-    return [Text(words.difference(row), words_zh.difference(row)) for row in rows[:_SENTENCES]]
+    return [in_both(sentences.difference, row) for row in rows[:_SENTENCES]]
 
 
 def _data(run: str, summary: Row, deciding: str, page_data: PageData) -> Iterator[Markup]:
@@ -148,4 +148,4 @@ def _data(run: str, summary: Row, deciding: str, page_data: PageData) -> Iterato
 def _order(summary: Row, deciding: str) -> list[int]:
     """Return the indexes of the engines, best first."""
     places = {engine: place for place, engine in enumerate(summary["engines"])}
-    return [places[engine] for engine in words.standing(summary, deciding)]
+    return [places[engine] for engine in sentences.standing(summary, deciding)]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from judge.messages import Text
 from judge.report import display_text
 from judge.report.charts.svg import (
-    Text,
     format_length,
     format_percent,
     name_element,

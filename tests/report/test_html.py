@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import judge
 from judge import example
-from judge.report import words
+from judge.report import sentences
 from judge.report.display_text import (
     END,
     ISOLATE,
@@ -131,10 +131,10 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     ]
     folder = ran(tmp_path / "tied", rows)
     summary = held(folder, "results.json")["summary"]
-    order = words.standing(summary, words.deciding(summary))
+    order = sentences.standing(summary, sentences.deciding(summary))
     assert order == sorted(engines)
     called = make_labels(summary["engines"])
-    shown = words.standing(use_display_names(summary), words.deciding(summary))
+    shown = sentences.standing(use_display_names(summary), sentences.deciding(summary))
     assert shown == [isolate(called[engine]) for engine in order]
     text = page_of(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])

@@ -11,9 +11,9 @@ from rich.text import Text
 from judge.cli.render.run_tables import between
 from judge.dataset.clean import visible
 from judge.measure.calibration import LEAST_DIFFERENT
-from judge.report import words
+from judge.report import sentences
 from judge.report.charts.svg import mean_name
-from judge.report.words import counted
+from judge.report.sentences import counted
 
 Row = Mapping[str, Any]
 
@@ -37,7 +37,8 @@ def orders(found: Row, measure: str) -> Iterator[str]:
     partly = ", partly labelled" if found["partly_labelled"] else ""
     yield (
         f"{mean_name(measure)} on {on}{partly}: people's grades give"
-        f" {words.ranked(found['people'], _NAMED)}, the assessor's {words.ranked(found['assessor'], _NAMED)}"
+        f" {sentences.ranked(found['people'], _NAMED)}, the assessor's"
+        f" {sentences.ranked(found['assessor'], _NAMED)}"
     )
     rank = "-" if found["tau_ap"] is None else f"{found['tau_ap']:.4f}"
     overlap = f", RBO {found['rbo']:.4f}" if len(found["people"]) >= _LONG else ""
@@ -97,7 +98,7 @@ def _corrections(found: Row, measure: str) -> Table:
     for row in found["comparisons"]:
         pair = Text(visible(f"{row['a']} - {row['b']}"))
         means = f"{row['assessor']:+.4f}", f"{row['corrected']:+.4f}", between(row["ci95"], "+.3f")
-        table.add_row(pair, *means, words.chance(row["p_adjusted"]), row["outcome"])
+        table.add_row(pair, *means, sentences.chance(row["p_adjusted"]), row["outcome"])
     return table
 
 

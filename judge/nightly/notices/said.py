@@ -13,7 +13,7 @@ from typing import Any
 
 from judge.report.charts.svg import format_number
 from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
-from judge.report.words import counted, dollars
+from judge.report.sentences import counted, dollars
 
 Row = Mapping[str, Any]
 

@@ -10,14 +10,14 @@ from typing import Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
-from judge.report import display_text, words
+from judge.messages import Text
+from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.svg import (
     MAX_ENGINES,
     NOTHING,
     Caption,
     Chart,
-    Text,
     box,
     draw_legend,
     figure,
@@ -107,7 +107,7 @@ def draw_grade_shares(summary: Row, counts: GradeCounts) -> Chart | None:
     """Return the grades by engine and rank, best engine first; None when no engine returned a result."""
     if not counts.counts:
         return None
-    order = tuple(words.standing(summary, words.deciding(summary) or summary["measures"][0]))
+    order = tuple(sentences.standing(summary, sentences.deciding(summary) or summary["measures"][0]))
     ranks = range(1, min(MAX_RANKS, counts.longest) + 1)
     picture = _Picture(order, ranks, summary["scale"], summary["relevant_from"], counts)
     caption = Caption("grades", Text("Grades by rank", "各名次的等级分布"), _describe(picture))

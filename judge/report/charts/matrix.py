@@ -8,11 +8,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from judge.messages import Text
 from judge.report.charts import svg
 from judge.report.charts.svg import (
     Caption,
     Chart,
-    Text,
     figure,
     format_percent,
     inset,

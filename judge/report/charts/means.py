@@ -9,7 +9,8 @@ from typing import Any
 from markupsafe import Markup
 
 from judge.measure.measures import parse
-from judge.report import display_text, words
+from judge.messages import Text
+from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.axis import (
     AXIS_HEIGHT,
@@ -29,7 +30,6 @@ from judge.report.charts.svg import (
     NOTHING,
     Caption,
     Chart,
-    Text,
     draw_legend,
     figure,
     format_percent,
@@ -55,7 +55,7 @@ Row = Mapping[str, Any]
 def draw_means(summary: Row) -> Chart | None:
     """Return the means by the measures that engines can be compared by; None when there is no mean."""
     measures = comparable_measures(summary)
-    order = words.standing(summary, measures[0]) if measures else []
+    order = sentences.standing(summary, measures[0]) if measures else []
     if not any(_cell(summary, engine, measure) for engine in order for measure in measures):
         return None
     caption = Caption(
@@ -70,7 +70,7 @@ def draw_means(summary: Row) -> Chart | None:
 
 def comparable_measures(summary: Row) -> list[str]:
     """Return the measures that engines can be compared by, the deciding one first."""
-    first = words.deciding(summary)
+    first = sentences.deciding(summary)
     named = [measure for measure in summary["measures"] if parse(measure).compares]
     return sorted(named, key=lambda measure: measure != first)
 

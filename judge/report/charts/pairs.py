@@ -8,7 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import display_text, words
+from judge.messages import Text
+from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.axis import (
     AXIS_HEIGHT,
@@ -28,7 +29,6 @@ from judge.report.charts.svg import (
     TABLE,
     Caption,
     Chart,
-    Text,
     draw_legend,
     figure,
     format_percent,
@@ -65,7 +65,7 @@ Row = Mapping[str, Any]
 
 def draw_pairs(summary: Row) -> Chart | None:
     """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
-    measure = words.deciding(summary)
+    measure = sentences.deciding(summary)
     rows = [row for row in summary["comparisons"] if row["measure"] == measure]
     if not any(row["n"] for row in rows):
         return None

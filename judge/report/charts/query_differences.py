@@ -10,13 +10,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import display_text, words
+from judge.messages import Text
+from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.axis import Axis, make_axis
 from judge.report.charts.svg import (
     Caption,
     Chart,
-    Text,
     figure,
     format_length,
     format_percent,
@@ -75,8 +75,8 @@ class DifferenceBar:
 
 def start_differences(summary: Row) -> QueryDifferences | None:
     """Return an empty collection for the two engines with the highest means; None when there are no two."""
-    measure = words.deciding(summary)
-    order = words.standing(summary, measure) if measure else []
+    measure = sentences.deciding(summary)
+    order = sentences.standing(summary, measure) if measure else []
     means = {engine: summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]}
     if len(means) < 2 or None in means.values():
         return None

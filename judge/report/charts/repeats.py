@@ -8,14 +8,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import display_text, words
+from judge.messages import Text
+from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.axis import AXIS_HEIGHT, Axis, PlotArea, add_tooltip, make_axis
 from judge.report.charts.svg import (
     MAX_ENGINES,
     Caption,
     Chart,
-    Text,
     dot,
     figure,
     format_percent,
@@ -39,13 +39,13 @@ Means = Sequence[float | None]
 def draw_repeats(summary: Row) -> Chart | None:
     """Return each engine's mean in each repeat by the deciding measure; None with one repeat only."""
     stability = summary["stability"]
-    measure = words.deciding(summary) or summary["measures"][0]
+    measure = sentences.deciding(summary) or summary["measures"][0]
     if summary["repeats"] < 2 or not stability or measure not in stability["measures"]:
         return None
     repeated = stability["measures"][measure]
     means = {
         engine: repeated["engines"][engine]["means"]
-        for engine in words.standing(summary, measure)
+        for engine in sentences.standing(summary, measure)
         if engine in repeated["engines"]
     }
     if all(mean is None for row in means.values() for mean in row):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
-from judge.report import display_text, words
+from judge.messages import Text
+from judge.report import display_text, sentences
 
 #: How a page names the languages.
 LANGS = {"en": "en", "zh": "zh-Hans"}
@@ -22,13 +22,6 @@ NOTHING = "–"
 _ELLIPSIS = "…"
 #: How high a row's name may be, in pixels.
 _LABEL = 22
-
-
-class Text(NamedTuple):
-    """The same text in English and Chinese."""
-
-    en: str
-    zh: str
 
 
 def tag(element: str, *inside: str, **attributes: str | float | None) -> Markup:
@@ -242,7 +235,7 @@ def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
 
 def format_p_value(p: float | None) -> str:
     """Return a p value as text; a dash for None."""
-    return NOTHING if p is None else words.chance(p)
+    return NOTHING if p is None else sentences.chance(p)
 
 
 def format_share(value: float | None) -> str:

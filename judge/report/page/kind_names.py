@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judge.report.charts import Text
+from judge.messages import Text
 
 #: Why a pair has no grade, by the word that a judgment's `error` holds.
 ERRORS = {

@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from judge.analysis import assessor_findings, warnings
-from judge.report import served_models_text, words, words_zh
-from judge.report.charts import Text
+from judge.messages import CHINESE, ENGLISH, Text, in_both
+from judge.report import sentences
 from judge.report.display_text import escape_hidden, one_line
 from judge.report.page.kind_names import ERRORS
 from judge.report.page.payload import PageData
@@ -65,8 +65,9 @@ def _dataset(summary: Row, config: Row) -> Iterator[Text]:
     counts = [f"{summary[key]:,}" for key in ("queries", "results", "pairs")]
     engines = len(summary["engines"])
     yield Text(
-        f"{words.counted(summary['queries'], 'query', 'queries')}, {words.counted(engines, 'engine')},"
-        f" {counts[1]} results, {words.counted(summary['pairs'], 'pair')} to judge"
+        f"{sentences.counted(summary['queries'], 'query', 'queries')},"
+        f" {sentences.counted(engines, 'engine')},"
+        f" {counts[1]} results, {sentences.counted(summary['pairs'], 'pair')} to judge"
         f" ({summary['saved']:.0%} saved by judging a pair once)",
         f"{counts[0]} 条查询、{engines} 个引擎、{counts[1]} 条结果，要判定 {counts[2]} 对"
         f"（同一对只判一次，省下 {summary['saved']:.0%}）",
@@ -79,26 +80,28 @@ def _dataset(summary: Row, config: Row) -> Iterator[Text]:
 
 
 def _stability(summary: Row) -> Iterator[Text]:
-    deciding = words.deciding(summary) or summary["measures"][0]
+    deciding = sentences.deciding(summary) or summary["measures"][0]
     row = summary["stability"]
-    for en, zh in zip(words.stability(row, deciding), words_zh.stability(row, deciding), strict=True):
-        yield Text(en, zh)
+    both = (sentences.stability(t, row, deciding) for t in (ENGLISH, CHINESE))
+    yield from map(Text, *both)
 
 
 def _agreement(agreement: Row) -> Iterator[Text]:
     kappa, same = agreement["kappa_relevant"], agreement["same_verdict"]
     source = one_line(agreement["labels"])
     if kappa["value"] is None or same["value"] is None:
-        yield Text(f"unknown ({source}): {kappa.get('why', '')}", f"未知（{source}）：{words_zh.why(kappa)}")
+        why = in_both(sentences.why, kappa)
+        yield Text(f"unknown ({source}): {why.en}", f"未知（{source}）：{why.zh}")
         return
     yield Text(
         f"relevant or not: the same on {same['value']:.1%} of {agreement['pairs']:,} pairs ({source}), kappa"
-        f" {kappa['value']:.3f}{words.interval(kappa['ci95'])}; 0 is chance, 1 is always",
+        f" {kappa['value']:.3f}{sentences.interval(ENGLISH, kappa['ci95'])}; 0 is chance, 1 is always",
         f"相关与否：{agreement['pairs']:,} 对中 {same['value']:.1%} 与人工相同（{source}），kappa"
-        f" {kappa['value']:.3f}{words_zh.interval(kappa['ci95'])}；0 等于碰运气，1 为完全一致",
+        f" {kappa['value']:.3f}{sentences.interval(CHINESE, kappa['ci95'])}；0 等于碰运气，1 为完全一致",
     )
-    if kappa["ci95"] and agreement["queries"] < words.FEW:
-        yield Text(f"{words.NARROW}.", f"{words_zh.NARROW}。")
+    if kappa["ci95"] and agreement["queries"] < sentences.FEW:
+        narrow = in_both(sentences.warn_narrow)
+        yield Text(f"{narrow.en}.", f"{narrow.zh}。")
 
 
 def _cost(cost: Row) -> Text:
@@ -110,7 +113,7 @@ def _cost(cost: Row) -> Text:
         f"{cost['calls']:,} 次调用，输入 {cost['prompt_tokens']:,} 个 token"
         f"（缓存 {cost['cached_tokens']:,}），输出 {cost['completion_tokens']:,} 个"
     )
-    amount = words.dollars(cost)
+    amount = sentences.dollars(cost)
     if amount is None:
         text = Text(f"{en}; price unknown", f"{zh}；价格未知")
     else:
@@ -155,16 +158,16 @@ def list_warnings(summary: Row) -> Iterator[Text]:
             " Choose no engine by it.",
             "这里的判定只看词面重合（lexical），没有用大模型：这是任何模型都必须超过的地板，不要据此挑选引擎。",
         )
-    if served_models_text.english(summary):
-        yield Text(served_models_text.english(summary), served_models_text.chinese(summary))
+    if (served := in_both(sentences.served_models, summary)).en:
+        yield served
     yield from assessor_findings.said(summary)
     yield from _coverage(summary)
-    for english, chinese in ((words.few, words_zh.few), (words.planning, words_zh.planning)):
-        if english(summary):
-            yield Text(english(summary), chinese(summary))
+    yield from (
+        text for text in (in_both(sentences.few, summary), in_both(sentences.planning, summary)) if text.en
+    )
     if summary["within_lists"]:
         within = summary["within_lists"]
-        yield Text(words.within_lists(within), words_zh.within_lists(within))
+        yield in_both(sentences.within_lists, within)
     yield from _engines(summary)
     yield from _snippets(summary)
     yield from _measures(summary)

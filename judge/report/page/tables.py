@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from judge.cli.render.columns import tells
-from judge.report import words, words_zh
-from judge.report.charts import Text
+from judge.messages import CHINESE, Text
+from judge.report import sentences
 from judge.report.charts.svg import format_number, format_p_value, format_range, mean_name
 
 Row = Mapping[str, Any]
@@ -67,7 +67,7 @@ def engines_table(summary: Row) -> PageTable:
     )
     timed = tells(summary, "latency_ms")
     rows = []
-    for engine in words.standing(summary, words.deciding(summary) or measures[0]):
+    for engine in sentences.standing(summary, sentences.deciding(summary) or measures[0]):
         row = summary["engines"][engine]
         means = [_mean(row["measures"][measure]) for measure in measures]
         numbers = [Cell(same_text(f"{row[key]:,}")) for key in counts]
@@ -102,7 +102,7 @@ def pair_tables(summary: Row) -> Iterator[PageTable]:
     """Yield a table of all pairs of engines for each measure that compares engines."""
     for measure in dict.fromkeys(row["measure"] for row in summary["comparisons"]):
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
-        decides = measure == words.deciding(summary)
+        decides = measure == sentences.deciding(summary)
         caption = Text(
             f"Pairs by {mean_name(measure)}" + ("" if decides else " (descriptive)"),
             f"两两比较：{mean_name(measure)}" + ("" if decides else "（仅供参考）"),
@@ -124,14 +124,14 @@ _PAIR_HEAD = (
 
 
 def _pair(row: Row) -> tuple[Cell, ...]:
-    outcome = Text(row["verdict"], words_zh.verdict_of(row))
+    outcome = Text(row["verdict"], sentences.verdict_of(CHINESE, row))
     return (
         Cell(outcome),
         number_cell(row["difference"], "+.4f"),
         Cell(same_text(format_range(row["ci95"], "+.4f"))),
         Cell(same_text(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")),
         Cell(same_text(format_p_value(row["p_adjusted"]))),
-        Cell(same_text(format_range(row["bounds"], "+.4f") if words.is_unsure(row) else "–")),
+        Cell(same_text(format_range(row["bounds"], "+.4f") if sentences.is_unsure(row) else "–")),
         Cell(
             same_text(format_number(row["detectable"], ".3f")),
             format_number(row["detectable_doubled"], ".3f"),
@@ -141,12 +141,12 @@ def _pair(row: Row) -> tuple[Cell, ...]:
 
 def segment_tables(summary: Row) -> Iterator[PageTable]:
     """Yield a table of the engines' means in each segment for each column that divides the queries."""
-    measure = words.deciding(summary) or summary["measures"][0]
+    measure = sentences.deciding(summary) or summary["measures"][0]
     for column, values in summary["slices"]:
         caption = Text(
             f"By {column}: mean {mean_name(measure)}", f"按 {column} 细分：{mean_name(measure)} 均值"
         )
-        order = words.standing(summary, measure)
+        order = sentences.standing(summary, measure)
         rows = tuple((value, _segment(part, order, measure)) for value, part in values)
         head = (
             same_text(column),
