@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "collect": {"records", "errors", "lock", "config", "dataset", "models", "assess", "runs", "filesystem"},
     "annotate": {
         "records",
+        "messages",
         "errors",
         "lock",
         "filesystem",

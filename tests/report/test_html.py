@@ -240,7 +240,9 @@ def test_the_page_says_why_there_is_nothing_to_compare(
 
 def test_a_very_small_p_is_not_0() -> None:
     row = {"outcome": "better", "winner": "A", "verdict": "A > B", "measure": "P@5", "a": "A", "b": "B"}
-    numbers = dict.fromkeys(("difference", "ci95", "bounds", "detectable", "detectable_doubled"))
+    numbers = dict.fromkeys(
+        ("difference", "ci95", "bounds", "detectable", "detectable_doubled", "sd", "at_least_queries")
+    )
     (table,) = tables.pair_tables(
         {"comparisons": [{**row, **numbers, "wins": 9, "ties": 0, "losses": 0, "n": 9, "p_adjusted": 8e-6}]}
     )
