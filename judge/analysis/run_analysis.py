@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from judge.analysis.loaded_run import LoadedRun, fingerprint_grades
 from judge.analysis.summary import (
@@ -30,7 +31,7 @@ from judge.analysis.summary import (
     Summary,
 )
 from judge.dataset.injection import INJECTION_FLAGS, flagged_pairs
-from judge.english import format_count, round_count
+from judge.english import round_count
 from judge.measure import latency_tokens
 from judge.measure.compare import Comparison, compare, largest_contributions
 from judge.measure.engine_summary import EngineSummary, Mean, summarise
@@ -44,6 +45,7 @@ from judge.measure.self_preference import shared_vendors
 from judge.measure.served_models import COLUMN, count_served_models, who_graded
 from judge.measure.simultaneous import LEAST_DIFFERING
 from judge.measure.stability import MARGIN, MeasureRepeats, Stability, stability
+from judge.messages import ENGLISH, Translator
 from judge.records import Dataset, Judgment, Query, Ranking
 
 
@@ -130,7 +132,7 @@ def _comparison(comparison: Comparison, decides: bool) -> PairComparison:
         decides=decides,
         a=comparison.a,
         b=comparison.b,
-        verdict=describe_outcome(comparison),
+        verdict=describe_outcome(ENGLISH, comparison),
         winner=comparison.a if comparison.outcome == "better" else None,
         outcome=comparison.outcome,
         n=comparison.n,
@@ -150,26 +152,45 @@ def _comparison(comparison: Comparison, decides: bool) -> PairComparison:
     )
 
 
-def describe_outcome(comparison: Comparison) -> str:
+@dataclass(frozen=True, slots=True)
+class ComparisonOutcome:
+    """What the words for the outcome of a comparison need; the fields are those of `Comparison`."""
+
+    a: str
+    b: str
+    outcome: str
+    n: int
+    wins: int
+    losses: int
+    sd: float | None
+    at_least: int | None
+
+
+def describe_outcome(t: Translator, comparison: Comparison | ComparisonOutcome) -> str:
     """Return the outcome of a comparison in words: `A > B`, or why no engine is named."""
     if comparison.outcome == "better":
         return f"{comparison.a} > {comparison.b}"
     if comparison.outcome == "undetermined":
         if not comparison.n:
-            return "undetermined: there is no query where both have a value"
-        return "undetermined: unjudged snippets could turn it"
+            return t("undetermined: there is no query where both have a value")
+        return t("undetermined: unjudged snippets could turn it")
     differing = comparison.wins + comparison.losses
     if differing < LEAST_DIFFERING:
-        return (
-            f"not separated (they differ on {format_count(differing, 'query', 'queries')}; it takes"
-            f" {LEAST_DIFFERING} or more)"
+        return t(
+            "not separated (they differ on {queries}; it takes {least} or more)",
+            queries=t.plural("{count:,} query", "{count:,} queries", differing),
+            least=LEAST_DIFFERING,
         )
     if not comparison.sd:
-        return "not separated (they differ by the same on every query, which gives no variance to test with)"
+        return t(
+            "not separated (they differ by the same on every query, which gives no variance to test with)"
+        )
     if comparison.at_least is None:
-        return "not separated"
-    needed = round_count(comparison.at_least)
-    return f"not separated (that takes at least {needed} queries with values for both)"
+        return t("not separated")
+    return t(
+        "not separated (that takes at least {count} queries with values for both)",
+        count=round_count(comparison.at_least),
+    )
 
 
 def describe_reversal(

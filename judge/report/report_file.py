@@ -30,5 +30,5 @@ def write_report(
         folder.read_if_there("night.json") or {},
     )
     name = folder.path.name
-    page = html.page(name, to_version_1(summary), lambda: map(to_json, read_queries()), extras)
+    page = html.render_report(name, to_version_1(summary), lambda: map(to_json, read_queries()), extras)
     return folder.write("report.html", page)

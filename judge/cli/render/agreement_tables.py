@@ -22,8 +22,9 @@ from judge.errors import InputError
 from judge.measure.agreement import Reference
 from judge.measure.calibration import LEAST_DIFFERENT, CorrectedOutcome
 from judge.measure.measures import parse
-from judge.report import words
-from judge.report.charts.chart_texts import mean_of
+from judge.messages import ENGLISH
+from judge.report import sentences
+from judge.report.charts.svg import mean_name
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6
@@ -96,12 +97,13 @@ def _answer(agreement: LabelAgreement) -> Iterator[str]:
         yield f"Agreement on relevant or not: {kappa.why}."
     else:
         yield (
-            f"On relevant or not they agree {words.strength(kappa.value)}: the same on"
-            f" {same.value:.1%} of the pairs, kappa {kappa.value:.3f}{words.interval(kappa.ci95)},"
+            f"On relevant or not they agree {sentences.strength(ENGLISH, kappa.value)}: the same on"
+            f" {same.value:.1%} of the pairs,"
+            f" kappa {kappa.value:.3f}{sentences.interval(ENGLISH, kappa.ci95)},"
             " where 0 is chance and 1 is always."
         )
-        if kappa.ci95 and agreement.queries < words.FEW:
-            yield f"{words.NARROW}."
+        if kappa.ci95 and agreement.queries < sentences.FEW:
+            yield f"{sentences.warn_narrow(ENGLISH)}."
     side = _clear_side(agreement.bias_relevant)
     if side:
         people, assessor = _relevant_shares(agreement)
@@ -132,7 +134,7 @@ def _favoured(agreement: LabelAgreement) -> Iterator[str]:
     of_grades = agreement.bias.value is not None and len(agreement.confusion[0]) > 2
     unit = "grades a result" if of_grades else "in the share of results called relevant"
     difference = gap.difference
-    size = f"{format_number(difference.value, '.3f')}{words.interval(difference.ci95)} {unit}"
+    size = f"{format_number(difference.value, '.3f')}{sentences.interval(ENGLISH, difference.ci95)} {unit}"
     if _clear_side(difference) > 0:
         yield (
             f"The assessor favours {gap.favoured} over {gap.other} by {size}, which is statistically"
@@ -221,14 +223,14 @@ def _orders(orders: EngineOrders, measure: str) -> Iterator[str]:
             f" {', '.join(orders.left_out[:_MOST_NAMES])}{_more(orders.left_out)}"
         )
     if orders.tau.value is None:
-        yield f"{mean_of(measure)}: the orders of the engines can't be compared: {orders.tau.why}"
+        yield f"{mean_name(measure)}: the orders of the engines can't be compared: {orders.tau.why}"
         return
     queries = format_count(orders.queries, "query", "queries")
     partly = ", partly labelled" if orders.partly_labelled else ""
     yield (
-        f"{mean_of(measure)} on {queries}{partly}: people's grades give"
-        f" {words.ranked(orders.people, _MOST_NAMES)}, the assessor's"
-        f" {words.ranked(orders.assessor, _MOST_NAMES)}"
+        f"{mean_name(measure)} on {queries}{partly}: people's grades give"
+        f" {sentences.ranked(orders.people, _MOST_NAMES)}, the assessor's"
+        f" {sentences.ranked(orders.assessor, _MOST_NAMES)}"
     )
     overlap = f", RBO {format_number(orders.rbo)}" if len(orders.people) >= _LONG_LIST else ""
     yield (
@@ -251,13 +253,13 @@ def _more(names: Sequence[object]) -> str:
 def _correction(calibration: MeasureCalibration, measure: str, without_text: int) -> Iterator[str | Table]:
     """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
     if calibration.why is not None:
-        yield f"No correction of {mean_of(measure)}: {calibration.why}"
+        yield f"No correction of {mean_name(measure)}: {calibration.why}"
         return
     engine = next(iter(calibration.engines.values()))
     labelled = engine.labelled + engine.undefined
     left_out = f" that have something to label ({without_text:,} have nothing)" if without_text else ""
     yield (
-        f"{mean_of(measure)} as people's grades would give it on all {labelled + engine.rest:,} queries"
+        f"{mean_name(measure)} as people's grades would give it on all {labelled + engine.rest:,} queries"
         f"{left_out}, estimated from the {labelled:,} that they labelled and the assessor's grades on the"
         " rest:"
     )
@@ -277,7 +279,7 @@ def _correction(calibration: MeasureCalibration, measure: str, without_text: int
 
 def _corrections(calibration: MeasureCalibration, measure: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(mean_of(measure), overflow="fold")
+    table.add_column(mean_name(measure), overflow="fold")
     for name in ("assessor", "corrected", "95 % range", "p (adjusted)"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("assessor's order", no_wrap=True)
@@ -287,7 +289,7 @@ def _corrections(calibration: MeasureCalibration, measure: str) -> Table:
     for pair in calibration.comparisons:
         label = Text(visible(f"{pair.a} - {pair.b}"))
         means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_interval(pair.ci95, "+.3f")
-        table.add_row(label, *means, words.chance(pair.p_adjusted), pair.outcome)
+        table.add_row(label, *means, sentences.chance(pair.p_adjusted), pair.outcome)
     return table
 
 

@@ -21,8 +21,9 @@ from judge.cli.render.run_tables import describe_no_grades, list_time_columns, s
 from judge.english import format_count, round_count
 from judge.errors import InputError
 from judge.measure.measures import parse
-from judge.report import served_models_text, words
-from judge.report.charts.chart_texts import mean_of
+from judge.messages import ENGLISH
+from judge.report import sentences
+from judge.report.charts.svg import mean_name
 from judge.runs.record_json import to_version_1
 
 _LEGEND = (
@@ -67,7 +68,7 @@ def print_comparison(
         repeats = summary.stability.measures[_deciding(summary)]
         print_table(_repeats(repeats), console)
         rows = to_version_1(summary)["stability"]["measures"][_deciding(summary)]
-        console.print(Text(words.variance(rows["variance"])))
+        console.print(Text(sentences.variance(ENGLISH, rows["variance"])))
     console.print()
     console.print(Text(_LEGEND, style="dim"))
 
@@ -97,19 +98,19 @@ def _head(summary: Summary, measure: str | None, max_pairs: int) -> Iterator[str
         f" by {summary.assessor}, {format_count(summary.repeats, 'repeat')};"
         f" {format_count(summary.pairs, 'pair')}, {summary.coverage:.1%} judged"
     )
-    if served_models_text.english(rows):
-        yield served_models_text.english(rows)
-    headline = words.headline(rows, measure)
+    if sentences.served_models(ENGLISH, rows):
+        yield sentences.served_models(ENGLISH, rows)
+    headline = sentences.headline(ENGLISH, rows, measure)
     if headline:
         yield headline
     # The tests of segments are by the measure that decides.
-    if measure == words.deciding(rows):
-        yield from words.by_segment(rows)
-    yield from filter(None, (words.few(rows), words.planning(rows, measure)))
+    if measure == sentences.deciding(rows):
+        yield from sentences.by_segment(ENGLISH, rows)
+    yield from filter(None, (sentences.few(ENGLISH, rows), sentences.planning(ENGLISH, rows, measure)))
     if rows["within_lists"]:
-        yield words.within_lists(rows["within_lists"])
+        yield sentences.within_lists(ENGLISH, rows["within_lists"])
     pairs = [row for row in rows["comparisons"] if row["measure"] == measure]
-    yield from (f"  {words.difference(row)}" for row in pairs[:max_pairs])
+    yield from (f"  {sentences.difference(ENGLISH, row)}" for row in pairs[:max_pairs])
 
 
 def _counts(summary: Summary) -> Table:
@@ -133,7 +134,7 @@ def _means(summary: Summary, chosen: Sequence[str]) -> Table:
     head = [
         title
         for measure in summary.measures
-        for title in (mean_of(measure), *(["95 % range"] if measure in detailed else []))
+        for title in (mean_name(measure), *(["95 % range"] if measure in detailed else []))
     ]
     table = make_table("mean", *head)
     for name in sort_engines(summary, summary.measures[0]):
@@ -150,7 +151,7 @@ def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Consol
     pairs = [pair for pair in summary.comparisons if pair.measure == measure]
     if pairs:
         descriptive = "" if measure == _deciding(summary) else " (descriptive)"
-        print_table(_pairs(mean_of(measure) + descriptive, pairs[:max_pairs]), console)
+        print_table(_pairs(mean_name(measure) + descriptive, pairs[:max_pairs]), console)
         print_table(_plans(pairs[:max_pairs]), console)
     if len(pairs) > max_pairs:
         more = len(pairs) - max_pairs
@@ -166,14 +167,14 @@ def _pairs(name: str, pairs: Iterable[PairComparison]) -> Table:
             format_number(pair.difference, "+.4f"),
             format_interval(pair.ci95, "+.3f"),
             f"{pair.wins}/{pair.ties}/{pair.losses}",
-            words.chance(pair.p_adjusted),
+            sentences.chance(pair.p_adjusted),
         )
     return table
 
 
 def _plans(pairs: Sequence[PairComparison]) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
-    unjudged = any(pair.bounds and pair.bounds[1] - pair.bounds[0] > words.TIE for pair in pairs)
+    unjudged = any(pair.bounds and pair.bounds[1] - pair.bounds[0] > sentences.TIE for pair in pairs)
     table = make_table("to plan", "d_z", "detectable", "twice", "needed", *["worst case"] * unjudged)
     for pair in pairs:
         table.add_row(
@@ -192,9 +193,9 @@ def _tail(summary: Summary) -> Iterator[str]:
     for column, values in summary.segments.items():
         for value, segment in values.items():
             name = f"{column} {value} ({format_count(segment.queries, 'query', 'queries')})"
-            yield f"{name}, {mean_of(deciding)}: {_segment(segment, deciding)}"
+            yield f"{name}, {mean_name(deciding)}: {_segment(segment, deciding)}"
     if summary.stability:
-        yield from words.stability(to_version_1(summary)["stability"], deciding)
+        yield from sentences.stability(ENGLISH, to_version_1(summary)["stability"], deciding)
 
 
 def _segment(segment: SegmentResult, measure: str) -> str:
@@ -220,6 +221,6 @@ def _repeats(measure: MeasureStability) -> Table:
             format_number(engine.sd),
             f"{min(means):.4f} to {max(means):.4f}" if means else "-",
             format_number(engine.icc, ".3f"),
-            words.chance(engine.tost_p),
+            sentences.chance(engine.tost_p),
         )
     return table

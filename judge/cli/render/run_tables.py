@@ -19,8 +19,9 @@ from judge.cli.render.cells import (
 )
 from judge.english import format_count
 from judge.measure.measures import describe
-from judge.report import assessor_sentences, served_models_text, warning_sentences, words
-from judge.report.charts.chart_texts import mean_of
+from judge.messages import ENGLISH
+from judge.report import assessor_sentences, sentences, warning_sentences
+from judge.report.charts.svg import mean_name
 from judge.runs.record_json import to_version_1
 from judge.runs.result import RunResult
 
@@ -105,8 +106,8 @@ def _before(result: RunResult) -> Iterator[str]:
     yield from _judged(result)
     yield from dict.fromkeys((*summary.remarks, *result.warnings))
     yield from (text.en for text in warning_sentences.selftests(rows))
-    if served_models_text.english(rows):
-        yield served_models_text.english(rows)
+    if sentences.served_models(ENGLISH, rows):
+        yield sentences.served_models(ENGLISH, rows)
 
 
 def _judged(result: RunResult) -> Iterator[str]:
@@ -131,7 +132,7 @@ def _judged(result: RunResult) -> Iterator[str]:
 
 def _cost(cost: RunCost) -> str:
     """Return what a run cost, the day of the price, and the calls whose cost is not known."""
-    price, amount = cost.price, words.dollars(asdict(cost))
+    price, amount = cost.price, sentences.dollars(asdict(cost))
     if amount is None and price is None:
         text = "; price unknown: --price or --prices gives one"
     elif not amount:
@@ -151,9 +152,9 @@ def _engines(summary: Summary) -> Table:
     columns = (*used, *list_time_columns(summary))
     table = make_table(
         "engine",
-        mean_of(first),
+        mean_name(first),
         "95 % interval",
-        *map(mean_of, others),
+        *map(mean_name, others),
         *(column.title for column in columns),
     )
     for name in sort_engines(summary, first):
@@ -171,20 +172,20 @@ def _engines(summary: Summary) -> Table:
 def _answer(summary: Summary) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
     rows = to_version_1(summary)
-    deciding = words.deciding(rows)
+    deciding = sentences.deciding(rows)
     pairs = [row for row in rows["comparisons"] if row["measure"] == deciding]
     if pairs:
-        yield words.headline(rows)
-        yield from words.by_segment(rows)
-        yield from (f"  {words.difference(row)}" for row in pairs[:_PAIRS])
+        yield sentences.headline(ENGLISH, rows)
+        yield from sentences.by_segment(ENGLISH, rows)
+        yield from (f"  {sentences.difference(ENGLISH, row)}" for row in pairs[:_PAIRS])
         if len(pairs) > _PAIRS:
             yield f"  … and {len(pairs) - _PAIRS:,} more pairs: judge compare RUN"
-    yield from filter(None, (words.few(rows), words.planning(rows)))
+    yield from filter(None, (sentences.few(ENGLISH, rows), sentences.planning(ENGLISH, rows)))
     if rows["within_lists"]:
-        yield words.within_lists(rows["within_lists"])
+        yield sentences.within_lists(ENGLISH, rows["within_lists"])
     yield from (text.en for text in assessor_sentences.said(rows))
     if rows["stability"]:
-        yield from words.stability(rows["stability"], deciding or summary.measures[0])
+        yield from sentences.stability(ENGLISH, rows["stability"], deciding or summary.measures[0])
 
 
 def _after(summary: Summary) -> Iterator[str]:
