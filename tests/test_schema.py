@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-import judge
 from judge import api, pipeline
 from judge.analysis.run_analysis import analyse
 from judge.errors import InputError
@@ -62,11 +62,18 @@ def test_a_run_of_version_1_is_scored_compared_and_reported(run: Path) -> None:
     assert load_summary(RunFolder(run)).engines.keys() == {"heron", "magpie"}
 
 
-@pytest.mark.parametrize("name", ["summary.json", "results.json", "agreement.json"])
+READERS: dict[str, Callable[[Path], object]] = {
+    "summary.json": api.compare,
+    "results.json": api.score,
+    "agreement.json": lambda run: load_agreement(RunFolder(run)),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
 def test_a_file_of_a_newer_version_is_refused(run: Path, name: str) -> None:
     (run / name).write_text(json.dumps({**stored(name), "schema": 3}), encoding="utf-8")
     with pytest.raises(InputError, match=rf"{name}: has schema version 3, .* reads up to 2; update judge"):
-        load_agreement(RunFolder(run)) if name == "agreement.json" else judge.score(run)
+        READERS[name](run)
 
 
 @pytest.mark.parametrize(

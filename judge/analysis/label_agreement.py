@@ -136,12 +136,22 @@ class CorrectedDifference:
 
 @dataclass(frozen=True, slots=True)
 class MeasureCalibration:
-    """The corrected means and differences of one measure, or `why` there are none."""
+    """The means and differences of one measure, corrected by labels of people."""
 
-    engines: Mapping[str, CorrectedEngineMean] = field(default_factory=dict)
-    comparisons: tuple[CorrectedDifference, ...] = ()
-    warnings: tuple[str, ...] = ()
-    why: str | None = None
+    engines: Mapping[str, CorrectedEngineMean]
+    comparisons: tuple[CorrectedDifference, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCalibration:
+    """Why a measure is not corrected."""
+
+    why: str
+
+
+#: What the labels of people correct in one measure.
+CalibrationResult = MeasureCalibration | MissingCalibration
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +195,7 @@ class LabelAgreement:
     engines: Mapping[str, EngineLabelBias]
     widest_gap: WidestBiasGap | None
     orders: Mapping[str, EngineOrders]
-    calibration: Mapping[str, MeasureCalibration]
+    calibration: Mapping[str, CalibrationResult]
     references: tuple[Reference, ...]
     grades: str | None = None
 
@@ -301,7 +311,7 @@ def _bias(
 
 def _scored(
     run: LoadedRun, people: HumanLabels, labelled: _LabelledQueries, bare: bool
-) -> tuple[dict[str, EngineOrders], dict[str, MeasureCalibration]]:
+) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
     """Return the orders of the engines on the labelled queries, and the corrected scores."""
     measures = [
         measure
@@ -362,7 +372,7 @@ def _scores(
 
 def _calibrations(
     people: Scores, assessor: Scores, labelled: _LabelledQueries
-) -> dict[str, MeasureCalibration]:
+) -> dict[str, CalibrationResult]:
     """Return the calibrations by measure, over the queries that have something to label.
 
     Other queries cannot be in a sample.
@@ -378,11 +388,11 @@ def _calibrations(
 
 def _calibrate(
     engines: Sequence[str], labelled: Bools, people: Floats, assessor: Floats
-) -> MeasureCalibration:
+) -> CalibrationResult:
     try:
         return _calibration(calibrate(engines, labelled, people, assessor))
     except InputError as error:
-        return MeasureCalibration(why=str(error))
+        return MissingCalibration(str(error))
 
 
 _VERDICTS: Mapping[CorrectedOutcome, str] = {

@@ -226,7 +226,7 @@ def test_what_the_orders_are_over_is_said(unfair: dict[str, Any]) -> None:
 
 def test_what_has_nothing_to_label_is_said(unfair: dict[str, Any]) -> None:
     text = printed({**unfair, "empty_pairs": 7, "queries_without_text": 1200})
-    assert "left out, for the snippet has no text and grade 0 by rule: 7 pairs" in text
+    assert "ignored: 7 pairs without text, which have grade 0 by rule" in text
     assert "on all 120 queries that have something to label (1,200 have nothing), estimated from" in text
     assert "no text" not in printed(unfair)
 

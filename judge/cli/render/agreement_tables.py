@@ -13,6 +13,7 @@ from judge.analysis.label_agreement import (
     EngineOrders,
     LabelAgreement,
     MeasureCalibration,
+    MissingCalibration,
 )
 from judge.analysis.summary import StatisticValue
 from judge.cli.render.cells import format_interval, format_number
@@ -252,7 +253,7 @@ def _more(names: Sequence[object]) -> str:
 
 def _correction(calibration: MeasureCalibration, measure: str, without_text: int) -> Iterator[str | Table]:
     """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
-    if calibration.why is not None:
+    if isinstance(calibration, MissingCalibration):
         yield f"No correction of {mean_name(measure)}: {calibration.why}"
         return
     engine = next(iter(calibration.engines.values()))
