@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.label_agreement import (
+    CalibrationResult,
     CorrectedDifference,
     EngineOrders,
     LabelAgreement,
@@ -251,7 +252,7 @@ def _more(names: Sequence[object]) -> str:
     return f"; {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
 
 
-def _correction(calibration: MeasureCalibration, measure: str, without_text: int) -> Iterator[str | Table]:
+def _correction(calibration: CalibrationResult, measure: str, without_text: int) -> Iterator[str | Table]:
     """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
     if isinstance(calibration, MissingCalibration):
         yield f"No correction of {mean_name(measure)}: {calibration.why}"
