@@ -82,23 +82,33 @@ function showPair(state, comment, decide) {
   $("note").textContent = state.sealed ? words.sealed : state.decision ? words.done : "";
 }
 
+// The buttons stay while pairs change: a click on a button that is replaced between press and release is lost.
+const gradeButtons = { builtFor: "", byGrade: new Map() };
+
 function showGrades(state, decide) {
-  const words = look.words;
-  const name = (grade) => (state.scale === "binary" ? [words.no, words.yes][grade] : String(grade));
-  const key = (grade) => (state.scale === "binary" ? "ny"[grade] : String(grade));
-  const button = (grade, cap, word, meaning) => {
-    const made = element("button", undefined, { type: "button", class: `grade g${state.scale === "binary" ? 3 * grade : grade}` });
-    made.setAttribute("aria-pressed", String(state.decision !== null && state.decision.grade === grade));
-    made.disabled = state.sealed;
-    made.append(element("kbd", cap), element("span", meaning === undefined ? word : `${word === cap ? "" : `${word}: `}${meaning}`));
-    made.addEventListener("click", () => decide(grade));
-    return made;
+  const builtFor = `${look.language} ${state.scale}`;
+  if (gradeButtons.builtFor !== builtFor) {
+    Object.assign(gradeButtons, { builtFor, byGrade: buildGradeButtons(state.scale, decide) });
+    $("grades").replaceChildren(...gradeButtons.byGrade.values());
+  }
+  for (const [grade, button] of gradeButtons.byGrade) {
+    button.setAttribute("aria-pressed", String(state.decision !== null && state.decision.grade === grade));
+    button.disabled = state.sealed;
+  }
+}
+
+function buildGradeButtons(scale, decide) {
+  const words = look.words, isBinary = scale === "binary", meanings = GRADES[look.language][scale];
+  const build = (grade, style, key, text) => {
+    const button = element("button", undefined, { type: "button", class: `grade ${style}` });
+    button.append(element("kbd", key), element("span", text));
+    button.addEventListener("click", () => decide(grade));
+    return [grade, button];
   };
-  const meanings = GRADES[look.language][state.scale];
-  const grades = meanings.map((meaning, grade) => button(grade, key(grade), name(grade), meaning)).reverse();
-  const unsure = button(null, "u", words.unsure);
-  unsure.classList.add("gu");
-  $("grades").replaceChildren(...grades, unsure);
+  const buttons = meanings.map((meaning, grade) => isBinary
+    ? build(grade, `g${3 * grade}`, "ny"[grade], `${[words.no, words.yes][grade]}: ${meaning}`)
+    : build(grade, `g${grade}`, String(grade), meaning));
+  return new Map([...buttons.reverse(), build(null, "gu", "u", words.unsure)]);
 }
 
 function showAgreement(found) {
