@@ -187,7 +187,7 @@ def label_yes_and_return(page: Page) -> None:
     page.keyboard.press("y")
     ready(page, 1)
     page.keyboard.press("ArrowLeft")
-    expect(page.locator("#note")).to_contain_text("Done with this one")
+    expect(page.locator("#note")).to_contain_text("a key changes it")
     ready(page, 1)
 
 
@@ -317,10 +317,10 @@ def test_a_question_mark_lists_the_keys_and_nothing_is_labelled_behind_the_list(
 def test_it_looks_as_the_report_does(browser: Browser, looked_at: Serving, run: Path) -> None:
     def looks(page: Page) -> list[str]:
         style = "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)"
-        names = ("--paper", "--ink", "--shade", "--accent", *(f"--grade-{grade}" for grade in range(4)))
+        colours = ("background", "text", "surface", "accent", *(f"grade-{grade}" for grade in range(4)))
         button = "getComputedStyle(document.getElementById('language'))"
         edges = [page.evaluate(f"{button}.{name}") for name in ("backgroundColor", "border", "borderRadius")]
-        return [*(page.evaluate(style, name) for name in names), *edges]
+        return [*(page.evaluate(style, f"--{colour}") for colour in colours), *edges]
 
     with opened(browser, address_of(run / "report.html"), locale="en-GB") as it:
         light = looks(it.page)

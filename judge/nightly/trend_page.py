@@ -27,7 +27,11 @@ _STYLE = (
     *(("judge.report", f"{each}.css") for each in ("look", "report", "charts")),
     ("judge.nightly", "trend.css"),
 )
-_SCRIPT = (("judge.report", "texts.js"), ("judge.nightly", "trend.js"))
+#: Package and name of each script, in the order of the page; `.ci/javascript/trend.json` lists them too.
+SCRIPTS = (
+    *(("judge.report", f"{each}.js") for each in ("dom", "messages", "display")),
+    ("judge.nightly", "trend.js"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,9 @@ def page(found: History, nights: str = ".") -> Iterator[str]:
     charts = [chart(shown, measure, kind) for measure, kind in history.measures(shown).items()]
     template = environment("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
-        policy=policy(own(*_SCRIPT), own(*_STYLE)),
+        policy=policy(own(*SCRIPTS), own(*_STYLE)),
         style=own(*_STYLE),
-        script=own(*_SCRIPT),
+        script=own(*SCRIPTS),
         headline=headline(shown),
         reasons=reasons(shown[-1]) if shown else (),
         drawn=drawn(shown, NIGHTS),

@@ -1,7 +1,7 @@
 """Owns report.html: one file that holds the answer, the charts and every query, and asks nobody for anything.
 
 Same input, same bytes. Everything shown is untrusted: text is escaped where it enters the page, and the
-reading room's texts are data that a script puts into text nodes.
+query browser's texts are data that a script puts into text nodes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ from judge.report.page.packing import Shape, as_json
 from judge.report.page.sample import Budget, Entries, Room, gather
 
 _STYLE = tuple(("judge.report", each) for each in ("look.css", "report.css", "charts.css"))
-_SCRIPT = tuple(("judge.report", f"{each}.js") for each in ("texts", "data", "query", "room", "report"))
+#: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.
+SCRIPTS = tuple(
+    ("judge.report", f"{each}.js")
+    for each in ("dom", "messages", "display", "payload", "query", "browser", "report")
+)
 
 
 Row = Mapping[str, Any]
@@ -61,24 +65,23 @@ def page(
     template = environment("judge.report").get_template("report.html.jinja")
     yield from template.generate(
         run=name(run),
-        policy=policy(own(*_SCRIPT), own(*_STYLE)),
+        policy=policy(own(*SCRIPTS), own(*_STYLE)),
         style=own(*_STYLE),
-        script=own(*_SCRIPT),
+        script=own(*SCRIPTS),
         night=beside.night,
-        band=[Said(**said) for said in beside.night.get("band", ())],
+        banner=[Said(**said) for said in beside.night.get("band", ())],
         headline=_headline(shown),
         segments=_segments(shown),
         alarm=trust.alarm(shown),
         differences=_differences(shown),
         engines=tables.engines(shown),
-        minds=list(mind(shown)),
+        warnings=list(mind(shown)),
         facts=list(about.about(summary, beside.agreement, beside.config)),
         charts=charts(summary, entries(), beside.agreement),
         pairs=list(tables.pairs(shown)),
         slices=list(tables.slices(shown)),
         deciding_queries=shown["deciding_queries"],
         sampled=about.sampled(room),
-        room=room,
         data=_data(run, summary, deciding, room),
     )
 
@@ -116,7 +119,7 @@ def _differences(summary: Row) -> Sequence[Said]:
 
 
 def _data(run: str, summary: Row, deciding: str, room: Room) -> Iterator[Markup]:
-    """The reading room's data as JSON, a line a query."""
+    """The query browser's data as JSON, a line a query."""
     head = {
         "run": name(run),
         "engines": list(labels(summary["engines"]).values()),
@@ -124,12 +127,12 @@ def _data(run: str, summary: Row, deciding: str, room: Room) -> Iterator[Markup]
         "measures": list(summary["measures"]),
         "deciding": list(summary["measures"]).index(deciding),
         "grades": GRADES[summary["scale"]],
-        "from": summary["relevant_from"],
+        "relevant_from": summary["relevant_from"],
         "errors": kinds.ERRORS,
         "flags": kinds.FLAGS,
         "suspicious": sorted(SUSPICIOUS),
     }
-    yield Markup('{"head":' + as_json(head) + ',\n"queries":[\n')  # noqa: S704
+    yield Markup('{"header":' + as_json(head) + ',\n"queries":[\n')  # noqa: S704
     yield Markup(",\n".join(room.lines))  # noqa: S704
     yield Markup("\n]}")
 

@@ -1,6 +1,6 @@
 """Owns how a query of results.json is packed for the page: short arrays, every pair once.
 
-The other end of this format is `unpack` in templates/data.js:
+The other end of this format is `unpackQuery` in templates/payload.js:
 
     query    [id, text, language, reference, columns, answers, pairs]
     answer   null: the engine was not asked · [scores, shown, error, below]
