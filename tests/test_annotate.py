@@ -175,6 +175,8 @@ def test_a_click_counts_when_a_comment_is_saved_between_press_and_release(
         page.mouse.up()
         expect(page.locator("#progress")).to_contain_text("snippet 2 of 4")
         ready(page, 1)
+        # Space must not press that button again, for the next pair.
+        assert page.evaluate("document.activeElement.tagName") == "BODY"
         page.click("#export")
         expect(page.locator("#exported")).to_contain_text("1 label in")
         assert it.complaints == []

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from judge import example
-from judge.report.page.sample import Budget
+from judge.report.page.payload import PageBudget
 from tests.browser import Watched, address_of, opened, serious
 from tests.report.pages import page_of, ran
 from tests.report.troubled import troubled
@@ -102,7 +102,7 @@ def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser
 def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
     browser: Browser, folder: Path, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, page_of(folder, Budget(pairs=60)))
+    path = written(tmp_path, page_of(folder, PageBudget(pairs=60)))
     with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as found:
         expect(found.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
         count = found.page.locator(".count")
@@ -122,7 +122,7 @@ def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Pat
         page.locator("button[data-more=earlier]").click()
         page.evaluate("location.hash = '#q=q2&lang=zh'")
         expect(page.locator("li.opened button.open")).to_have_text("question 2")
-        expect(page.locator("h2").first).to_contain_text("须知")
+        expect(page.locator("h2").first).to_contain_text("注意事项")
         page.evaluate("location.hash = '#q=never'")
         expect(page.locator(".count")).to_contain_text("这一页没有查询 \u2068never\u2069；")
         assert (found.requests, found.complaints) == ([], [])

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from judge.analysis.label_agreement import agreement_json
+from judge.cli.render.agreement_tables import agreement
 from judge.errors import InputError
 from judge.measure.agreement import REFERENCES
 from judge.records import BINARY
-from judge.report.agreement import agreement_json
-from judge.report.agreement_table import agreement
 from tests.report.labelled import Said, Shown, favouring, first, held, people
 
 

@@ -14,11 +14,11 @@ import pytest
 from rich.console import Console
 
 import judge
+from judge.cli.render.comparison_tables import comparison
 from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.report import words
-from judge.report.comparison import comparison
-from judge.report.rundir import dump
+from judge.runs.folder import dump_json
 
 Row = dict[str, Any]
 
@@ -160,7 +160,7 @@ def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
 
 def renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> Any:
     """The summary as a folder from somebody else may hold it, with other names in it."""
-    text = dump(found)
+    text = dump_json(found)
     for name, other in names.items():
         text = text.replace(name, json.dumps(other)[1:-1])
     return json.loads(text)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from judge.analysis import findings
 from judge.measure.compare import Comparison, compare
-from judge.measure.summary import summarise
-from judge.report import findings, words, words_zh
+from judge.measure.engine_summary import summarise
+from judge.report import words, words_zh
 from tests.measure.tables import NAN, tabled
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]

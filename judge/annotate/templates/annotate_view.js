@@ -159,7 +159,11 @@ function buildGradeButtons(scale, onGrade) {
   const add = (grade, colour, key, text) => {
     const attributes = { type: "button", class: `grade ${colour}` };
     const button = createElement("button", attributes, createElement("kbd", {}, key), createElement("span", {}, text));
-    button.addEventListener("click", () => onGrade(grade));
+    button.addEventListener("click", (event) => {
+      // With the focus here, Space would label the next pair; after a click with the mouse it should scroll.
+      if (event.detail > 0) button.blur();
+      onGrade(grade);
+    });
     buttons.set(grade, button);
   };
   if (scale === "binary") {

@@ -1,0 +1,41 @@
+"""Owns the page as it is served: one file with nothing in it of any run, and what it may load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from judge.report.page.shell import csp_hash, read_own_files, template_environment
+
+_HERE = "judge.annotate"
+_STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "annotate.css"))
+#: Package and name of each script, in the order of the page; `.ci/javascript/annotate.json` lists them too.
+SCRIPTS = (
+    ("judge.report", "dom.js"),
+    *((_HERE, f"{each}.js") for each in ("annotate_messages", "annotate_view", "annotate")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page's HTML, and the Content-Security-Policy under which it works and nothing else does."""
+
+    html: str
+    content_policy: str
+
+
+def page() -> Page:
+    """The page, the same for every run and person: what it shows it asks for."""
+    style, script = read_own_files(*_STYLE), read_own_files(*SCRIPTS)
+    html = template_environment(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)
+    rules = (
+        "default-src 'none'",
+        f"style-src {csp_hash(style)}",
+        f"script-src {csp_hash(script)}",
+        "connect-src 'self'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+    )
+    return Page(html, "; ".join(rules))
