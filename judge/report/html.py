@@ -1,7 +1,7 @@
-"""report.html: one file with the answer, the charts and every query, which loads nothing.
+"""report.html: one file with the answer, the charts and the queries. It loads nothing from elsewhere.
 
-Same input, same bytes. Everything shown is untrusted: text is escaped where it enters the page, and the
-query browser's texts are data that a script puts into text nodes.
+The same input gives the same bytes. All that is shown is untrusted: the page escapes text where it enters,
+and a script puts the texts of queries and snippets into text nodes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from judge.report.page.payload import (
 from judge.report.page.shell import content_security_policy, read_own_files, template_environment
 from judge.report.page.statements import list_warnings
 
-_STYLE = tuple(("judge.report", each) for each in ("look.css", "report.css", "charts.css"))
+_STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.
 SCRIPTS = tuple(
-    ("judge.report", f"{each}.js")
-    for each in ("dom", "messages", "display", "payload", "query", "browser", "report")
+    ("judge.report", f"{file_name}.js")
+    for file_name in ("dom", "messages", "display", "payload", "query", "browser", "report")
 )
 
 
@@ -46,7 +46,7 @@ _SENTENCES = 6
 
 @dataclass(frozen=True, slots=True)
 class ReportExtras:
-    """What agreement.json, config.json and night.json in the run's folder hold, where there are such."""
+    """The contents of agreement.json, config.json and night.json in the run folder, where they exist."""
 
     agreement: Row | None = None
     config: Row = field(default_factory=dict)
@@ -57,53 +57,53 @@ def render_report(
     run: str,
     summary: Row,
     entries: Entries,
-    beside: ReportExtras | None = None,
+    extras: ReportExtras | None = None,
     budget: PageBudget | None = None,
 ) -> Iterator[str]:
-    """The text of report.html, in pieces.
+    """Yield the text of report.html in pieces.
 
-    `summary` is what summary.json holds; `entries` gives results.json's queries, anew each time it is
-    called. Where they are more than the `budget` allows, the page takes a stated sample of them.
+    `summary` is the content of summary.json. `entries` yields the queries of results.json from the start each
+    time it is called. Where they exceed the `budget`, the page holds a stated sample of them.
     """
-    beside = beside or ReportExtras()
+    extras = extras or ReportExtras()
     engines = list(summary["engines"])
     measures = list(summary["measures"])
     deciding = words.deciding(summary) or measures[0]
     shape = PayloadSchema(engines, measures, summary["depth"])
     page_data = select_queries(entries, shape, deciding, budget or PageBudget())
-    shown = use_display_names(summary)
+    named_summary = use_display_names(summary)
     template = template_environment("judge.report").get_template("report.html.jinja")
     yield from template.generate(
         run=one_line(run),
         policy=content_security_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
         style=read_own_files(*_STYLE),
         script=read_own_files(*SCRIPTS),
-        night=beside.night,
-        banner=[Text(**said) for said in beside.night.get("band", ())],
-        headline=_headline(shown),
-        segments=_segments(shown),
-        alarm=warnings.alarm(shown),
-        differences=_differences(shown),
-        engines=tables.engines_table(shown),
-        warnings=list(list_warnings(shown)),
-        facts=list(statements.list_facts(summary, beside.agreement, beside.config)),
-        charts=draw_charts(summary, entries(), beside.agreement),
-        pairs=list(tables.pair_tables(shown)),
-        slices=list(tables.segment_tables(shown)),
-        deciding_queries=shown["deciding_queries"],
+        night=extras.night,
+        banner=[Text(**said) for said in extras.night.get("band", ())],
+        headline=_headline(named_summary),
+        segments=_segments(named_summary),
+        alarm=warnings.alarm(named_summary),
+        differences=_differences(named_summary),
+        engines=tables.engines_table(named_summary),
+        warnings=list(list_warnings(named_summary)),
+        facts=list(statements.list_facts(summary, extras.agreement, extras.config)),
+        charts=draw_charts(summary, entries(), extras.agreement),
+        pairs=list(tables.pair_tables(named_summary)),
+        slices=list(tables.segment_tables(named_summary)),
+        deciding_queries=named_summary["deciding_queries"],
         sampled=statements.describe_sample(page_data),
         data=_data(run, summary, deciding, page_data),
     )
 
 
 def _headline(summary: Row) -> Text:
-    """The answer in a sentence, or why there is nothing to compare."""
+    """Return the answer in a sentence, or why there is nothing to compare."""
     if words.deciding(summary):
         return Text(words.headline(summary), words_zh.headline(summary))
     count = len(summary["engines"])
     if count < 2:
-        said = f"{words.counted(count, 'engine')}: nothing to compare."
-        return Text(said, f"只有 {count} 个引擎，没有可比的。")
+        text = f"{words.counted(count, 'engine')}: nothing to compare."
+        return Text(text, f"只有 {count} 个引擎，没有可比的。")
     return Text(
         f"{count} engines, and no measure that engines can be compared by.",
         f"有 {count} 个引擎，但没有可以用来比较引擎的指标。",
@@ -117,7 +117,7 @@ def _segments(summary: Row) -> Sequence[Text]:
 
 
 def _differences(summary: Row) -> Sequence[Text]:
-    """How the engine with the highest mean compares with the others."""
+    """Return how the engine with the highest mean compares with the others."""
     deciding = words.deciding(summary)
     if not deciding:
         return []
@@ -129,7 +129,7 @@ def _differences(summary: Row) -> Sequence[Text]:
 
 
 def _data(run: str, summary: Row, deciding: str, page_data: PageData) -> Iterator[Markup]:
-    """Return the query browser's data as JSON, a line a query."""
+    """Yield the data of the query browser as JSON, a line for each query."""
     head = {
         "run": one_line(run),
         "engines": list(make_labels(summary["engines"]).values()),
@@ -148,6 +148,6 @@ def _data(run: str, summary: Row, deciding: str, page_data: PageData) -> Iterato
 
 
 def _order(summary: Row, deciding: str) -> list[int]:
-    """The places of the engines, best first."""
+    """Return the indexes of the engines, best first."""
     places = {engine: place for place, engine in enumerate(summary["engines"])}
     return [places[engine] for engine in words.standing(summary, deciding)]

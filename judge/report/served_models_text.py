@@ -1,4 +1,4 @@
-"""Owns how it is said that several models answered in one run, in English and Chinese."""
+"""Sentences on several served models in one run, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 
 def english(summary: Row) -> str:
-    """That several models answered in one run, and how each graded; empty when one did."""
+    """Return the sentence in English; empty when one model answered."""
     models = summary.get("served", {})
     if len(models) < 2:
         return ""
@@ -24,7 +24,7 @@ def english(summary: Row) -> str:
 
 
 def chinese(summary: Row) -> str:
-    """The same in Chinese."""
+    """Return the sentence in Chinese."""
     models = summary.get("served", {})
     if len(models) < 2:
         return ""

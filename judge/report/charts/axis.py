@@ -1,4 +1,4 @@
-"""Owns where numbers go: scales whose ticks are round, and how a number is written along them."""
+"""Axes with round ticks, and marks with intervals in rows along an axis."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _AROUND = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Numbers along a line: `ticks` are round and evenly spaced, the first and the last are its ends."""
+    """Numbers along a line: `ticks` are round and evenly spaced; the first and the last are its ends."""
 
     ticks: tuple[float, ...]
     decimals: int
 
     def at(self, value: float) -> float:
-        """Where the value is, as a fraction of the line: 0 at its first tick, 1 at its last, none beyond."""
+        """Return the position of the value: 0 at the first tick, 1 at the last, clipped to both."""
         first, last = self.ticks[0], self.ticks[-1]
         return min(1.0, max(0.0, (value - first) / (last - first)))
 
     def label(self, tick: float, *, signed: bool = False, short: bool = False) -> str:
-        """The tick as it is written: `signed` with a plus, too, but for 0, `short` without closing zeros."""
+        """Return the tick as text: `signed` adds a plus, except for 0; `short` drops zeros at the end."""
         text = f"{abs(tick):.{self.decimals}f}"
         if short or (signed and not tick):
             text = text.rstrip("0").rstrip(".") if self.decimals else text
@@ -38,12 +38,12 @@ class Axis:
 
 
 def make_axis(values: Iterable[float], count: int = 5) -> Axis:
-    """A scale that holds all values, with about `count` steps of 1, 2 or 5 times a power of ten.
+    """Return an axis that holds all values, with about `count` steps of 1, 2 or 5 times a power of ten.
 
-    Values that are all the same, or none, get a scale around them that stays within 0 to 1 if they do.
+    Values that are all equal, or none, get an axis around them that stays within 0 to 1 if they do.
     """
-    known = list(values) or [0.0, 1.0]
-    low, high = min(known), max(known)
+    numbers = list(values) or [0.0, 1.0]
+    low, high = min(numbers), max(numbers)
     if high - low < _FLAT:
         inside = low >= 0 and high <= 1
         low, high = low - _AROUND, high + _AROUND
@@ -53,12 +53,12 @@ def make_axis(values: Iterable[float], count: int = 5) -> Axis:
     # A value that is a tick but for rounding needs no further one.
     first, last = floor(low / size + _FLAT), ceil(high / size - _FLAT)
     decimals = max(0, -power)
-    ticks = tuple(round(place * times * 10.0**power, decimals) for place in range(first, last + 1))
+    ticks = tuple(round(index * times * 10.0**power, decimals) for index in range(first, last + 1))
     return Axis(ticks, decimals)
 
 
 def step(span: float, count: int) -> tuple[int, int]:
-    """The smallest round step of which `count` cover the span: (times, power) of times * 10^power."""
+    """Return (times, power): the smallest round step, times * 10^power, of which `count` cover the span."""
     power = floor(log10(span / count))
     times = next(times for times in (1, 2, 5, 10) if times * 10.0**power * count >= span * (1 - _FLAT))
     return (1, power + 1) if times == 10 else (times, power)
@@ -79,7 +79,7 @@ BOUNDS = tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """A value, its 95 % interval, and the bounds that unjudged snippets leave it, where they leave any."""
+    """A value, its 95 % interval, and its bounds when unjudged snippets leave it bounds."""
 
     value: float
     interval: tuple[float, float] | None
@@ -87,14 +87,14 @@ class ValueRange:
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """Every number that is drawn."""
+        """Return every number that is drawn."""
         return self.value, *(self.interval or ()), *(self.bounds or ())
 
 
 def make_range(
     value: float | None, interval: Sequence[float] | None, bounds: Sequence[float | None] | None
 ) -> ValueRange | None:
-    """The value as summary.json holds it with its ranges; None where there is none."""
+    """Return the value of summary.json with its interval and bounds; None where there is no value."""
     if value is None:
         return None
     low, high = bounds or (None, None)
@@ -105,7 +105,7 @@ def make_range(
 
 
 def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: float = 4) -> Markup:
-    """The value as a dot of that kind, its interval as a line, its bounds as a band; y is the middle."""
+    """Return a dot of class `kind` with its interval as a line and its bounds as a band around height `y`."""
     parts = []
     if cell.bounds:
         first, last = map(scale.at, cell.bounds)
@@ -119,13 +119,13 @@ def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: flo
 
 
 def add_tooltip(title: str, *parts: str) -> Markup:
-    """Marks that say what they are where one points at them."""
+    """Return the marks with a text that the browser shows when the pointer is on them."""
     return tag("g", tag("title", title), *parts)
 
 
 @dataclass(frozen=True, slots=True)
 class PlotArea:
-    """Where rows are drawn: `x` and `width` are fractions of the column, `top` and `bottom` pixels."""
+    """The area for rows of marks: `x` and `width` are fractions of the column, `top` and `bottom` pixels."""
 
     scale: Axis
     x: float
@@ -134,11 +134,11 @@ class PlotArea:
     bottom: float
 
     def of(self, parts: Iterable[str]) -> Markup:
-        """The parts, placed by fractions of the panel's width."""
+        """Return the parts, placed by fractions of the width of the area."""
         return inset(self.x, self.width, *parts)
 
     def grid(self, *, signed: bool = False, ends: bool = False) -> Markup:
-        """The lines of the scale and its numbers beneath; `ends` writes the first and the last alone."""
+        """Return the grid lines and the numbers under them; `ends` writes the first and last number only."""
         ticks = self.scale.ticks
         written = (ticks[0], ticks[-1]) if ends else ticks
         lines = (self._line(tick, "zero" if signed and tick == 0 else "grid") for tick in ticks)

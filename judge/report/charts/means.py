@@ -1,4 +1,4 @@
-"""Owns the chart of means: every engine's mean by every measure, with what it could be."""
+"""The chart of means: the mean of every engine by every measure, with interval and bounds."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ Row = Mapping[str, Any]
 
 
 def draw_means(summary: Row) -> Chart | None:
-    """The means by the measures that engines can be compared by; None when there is nothing to show."""
+    """Return the means by the measures that engines can be compared by; None when there is no mean."""
     measures = comparable_measures(summary)
     order = words.standing(summary, measures[0]) if measures else []
     if not any(_cell(summary, engine, measure) for engine in order for measure in measures):
         return None
     caption = Caption(
-        "means", Text("Means of the engines", "各引擎的均值"), _said(summary, order, measures[0])
+        "means", Text("Means of the engines", "各引擎的均值"), _describe(summary, order, measures[0])
     )
     head = (svg.ENGINE, *(Text(mean, mean) for measure in measures for mean in _heads(measure)))
     rows = tuple((display_text.one_line(engine), *_cells(summary, engine, measures)) for engine in order)
@@ -69,7 +69,7 @@ def draw_means(summary: Row) -> Chart | None:
 
 
 def comparable_measures(summary: Row) -> list[str]:
-    """The measures that engines can be compared by, the deciding one first."""
+    """Return the measures that engines can be compared by, the deciding one first."""
     first = words.deciding(summary)
     named = [measure for measure in summary["measures"] if parse(measure).compares]
     return sorted(named, key=lambda measure: measure != first)
@@ -80,16 +80,16 @@ def _cell(summary: Row, engine: str, measure: str) -> ValueRange | None:
     return make_range(cell["mean"], cell["ci95"], cell["bounds"])
 
 
-def _said(summary: Row, order: Sequence[str], measure: str) -> Text:
+def _describe(summary: Row, order: Sequence[str], measure: str) -> Text:
     mean = svg.mean_name(measure)
-    found = [(display_text.isolate(engine), _cell(summary, engine, measure)) for engine in order]
-    known = [(engine, cell) for engine, cell in found if cell]
-    if not known:
+    ranges = [(display_text.isolate(engine), _cell(summary, engine, measure)) for engine in order]
+    cells_with_mean = [(engine, cell) for engine, cell in ranges if cell]
+    if not cells_with_mean:
         return Text(f"No engine has a mean {mean}.", f"没有引擎有 {mean} 均值。")
-    (best, first), (last, least) = known[0], known[-1]
+    (best, first), (last, least) = cells_with_mean[0], cells_with_mean[-1]
     en = f"Mean {mean} over the queries, highest first: {best} {_range(first, 'en')}"
     zh = f"各引擎在所有查询上的 {mean} 均值，从高到低：{best} 最高，{_range(first, 'zh')}"
-    if len(known) > 1:
+    if len(cells_with_mean) > 1:
         en += f", down to {last} {_range(least, 'en')}"
         zh += f"；{last} 最低，{_range(least, 'zh')}"
         return Text(
@@ -120,7 +120,7 @@ def _cells(summary: Row, engine: str, measures: Sequence[str]) -> Iterator[str]:
 
 
 def _value(cell: ValueRange | None, form: str = ".3f") -> str:
-    """The mean, and how low and how high the unjudged could make it."""
+    """Return the mean as text, with the range that unjudged snippets leave."""
     if cell is None:
         return NOTHING
     mean = svg.format_number(cell.value, form)
@@ -128,8 +128,8 @@ def _value(cell: ValueRange | None, form: str = ".3f") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """The engines that the picture shows, best first, and every mean of theirs."""
+class _ShownMeans:
+    """The engines in the picture, best first, and all their means."""
 
     engines: Sequence[str]
     cells: Mapping[tuple[str, str], ValueRange | None]
@@ -137,14 +137,14 @@ class _Shown:
     def panel(
         self, measure: str, across: tuple[float, float], down: tuple[float, float], steps: int
     ) -> PlotArea:
-        """Where the measure's means are drawn, on a scale that holds them all."""
+        """Return the area for the means by the measure, on an axis that holds them all."""
         cells = (self.cells[engine, measure] for engine in self.engines)
         along = make_axis((number for cell in cells if cell for number in cell.numbers), steps)
         top, row = down
         return PlotArea(along, *across, top, top + row * len(self.engines))
 
     def marks(self, panel: PlotArea, measure: str) -> Iterator[Markup]:
-        """Every engine's mean by the measure, in its row of the panel."""
+        """Yield the mean of each engine by the measure, in its row of the area."""
         row = (panel.bottom - panel.top) / len(self.engines)
         for at, engine in enumerate(self.engines):
             if cell := self.cells[engine, measure]:
@@ -153,7 +153,7 @@ class _Shown:
                 yield add_tooltip(f"{display_text.one_line(engine)}: {mean}", mark)
 
     def names(self, top: float, row: float) -> Markup:
-        """The names of the engines, in rows."""
+        """Return the names of the engines, in rows."""
         return join(
             row_label(engine, 15, _NAMES, top + row * (at + 0.5)) for at, engine in enumerate(self.engines)
         )
@@ -161,16 +161,16 @@ class _Shown:
 
 def _picture(caption: Caption, summary: Row, order: Sequence[str], measures: Sequence[str]) -> Markup:
     engines = order[:MAX_ENGINES]
-    cells = {(engine, each): _cell(summary, engine, each) for engine in engines for each in measures}
-    shown = _Shown(engines, cells)
+    cells = {(engine, measure): _cell(summary, engine, measure) for engine in engines for measure in measures}
+    means = _ShownMeans(engines, cells)
     first, *others = measures
     parts = [
         _heading(first, unsure=any(cell and cell.bounds for cell in cells.values())),
-        *_main(shown, first),
+        *_main(means, first),
     ]
     y = _TOP + ROW_HEIGHT * len(engines) + AXIS_HEIGHT + 14
     for at in range(0, len(others), _BAND):
-        parts += _band(shown, others[at : at + _BAND], min(len(others), _BAND), y)
+        parts += _band(means, others[at : at + _BAND], min(len(others), _BAND), y)
         y += _SMALL * (len(engines) + 1) + AXIS_HEIGHT + 10
     left_out = len(order) - len(engines)
     parts.append(note_omitted(left_out, y + 2, Text("engines", "个引擎")))
@@ -184,26 +184,26 @@ def _heading(measure: str, *, unsure: bool) -> Markup:
     return join([tag("text", svg.mean_name(measure), class_="head", x=0, y=12), draw_legend(32, *entries)])
 
 
-def _main(shown: _Shown, measure: str) -> Iterator[Markup]:
-    """The deciding measure: names, marks, and the means as numbers."""
-    panel = shown.panel(measure, _MARKS, (_TOP, ROW_HEIGHT), 5)
-    yield shown.names(_TOP, ROW_HEIGHT)
+def _main(means: _ShownMeans, measure: str) -> Iterator[Markup]:
+    """Yield the deciding measure: names, marks, and the means as numbers."""
+    panel = means.panel(measure, _MARKS, (_TOP, ROW_HEIGHT), 5)
+    yield means.names(_TOP, ROW_HEIGHT)
     yield panel.grid()
-    yield panel.of(shown.marks(panel, measure))
-    for at, engine in enumerate(shown.engines):
-        cell, y = shown.cells[engine, measure], _TOP + ROW_HEIGHT * (at + 0.5) + 4
+    yield panel.of(means.marks(panel, measure))
+    for at, engine in enumerate(means.engines):
+        cell, y = means.cells[engine, measure], _TOP + ROW_HEIGHT * (at + 0.5) + 4
         value = svg.format_number(cell.value if cell else None)
         yield tag("text", value, class_="number", x=format_percent(1), y=y, text_anchor="end")
 
 
-def _band(shown: _Shown, measures: Sequence[str], columns: int, y: float) -> Iterator[Markup]:
-    """Further measures side by side, each on its own scale, the engines in the same order."""
+def _band(means: _ShownMeans, measures: Sequence[str], columns: int, y: float) -> Iterator[Markup]:
+    """Yield further measures side by side, each on its own axis, the engines in the same order."""
     top = y + _SMALL
-    yield shown.names(top, _SMALL)
+    yield means.names(top, _SMALL)
     width = (1 - _MARKS[0]) / columns
     for at, measure in enumerate(measures):
         x = _MARKS[0] + at * width
-        panel = shown.panel(measure, (x, width - _GAP), (top, _SMALL), 3)
+        panel = means.panel(measure, (x, width - _GAP), (top, _SMALL), 3)
         yield name_element(svg.mean_name(measure), 7, class_="head small", x=format_percent(x), y=y + 12)
         yield panel.grid(ends=True)
-        yield panel.of(shown.marks(panel, measure))
+        yield panel.of(means.marks(panel, measure))

@@ -1,4 +1,4 @@
-"""Owns the chart of pairs: how far apart two engines are, and whether that is more than chance."""
+"""The chart of pairs: the difference between two engines and the decision on it."""
 
 from __future__ import annotations
 
@@ -64,17 +64,19 @@ Row = Mapping[str, Any]
 
 
 def draw_pairs(summary: Row) -> Chart | None:
-    """The pairs of engines by the deciding measure, those of the best engine first; None without any."""
+    """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
     measure = words.deciding(summary)
     rows = [row for row in summary["comparisons"] if row["measure"] == measure]
     if not any(row["n"] for row in rows):
         return None
-    caption = Caption("pairs", Text("Differences between engines", "引擎之间的差距"), _said(rows, measure))
+    caption = Caption(
+        "pairs", Text("Differences between engines", "引擎之间的差距"), _describe(rows, measure)
+    )
     picture = _picture(caption, rows, measure)
     return Chart(caption.id, caption.title, caption.desc, picture, _HEAD, tuple(map(_cells, rows[:_LISTED])))
 
 
-def _said(rows: Sequence[Row], measure: str) -> Text:
+def _describe(rows: Sequence[Row], measure: str) -> Text:
     mean = svg.mean_name(measure)
     apart = sum(row["outcome"] == "better" for row in rows)
     unsure = sum(row["outcome"] == "undetermined" for row in rows)
@@ -99,21 +101,21 @@ def _cells(row: Row) -> tuple[str, ...]:
         display_text.one_line(row["b"]),
         svg.format_number(row["difference"], "+.4f"),
         svg.format_range(row["ci95"], "+.4f"),
-        svg.format_range(row["bounds"], "+.4f") if (cell := _ranged(row)) and cell.bounds else NOTHING,
+        svg.format_range(row["bounds"], "+.4f") if (cell := _value_range(row)) and cell.bounds else NOTHING,
         f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
         svg.format_p_value(row["p_adjusted"]),
     )
 
 
-def _ranged(row: Row) -> ValueRange | None:
+def _value_range(row: Row) -> ValueRange | None:
     return make_range(row["difference"], row["ci95"], row["bounds"])
 
 
 def _picture(caption: Caption, rows: Sequence[Row], measure: str) -> Markup:
-    shown = rows[:_SHOWN]
-    groups = [(engine, list(pairs)) for engine, pairs in groupby(shown, key=lambda row: str(row["a"]))]
-    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(shown))
-    numbers = [number for row in shown if (cell := _ranged(row)) for number in cell.numbers]
+    drawn_rows = rows[:_SHOWN]
+    groups = [(engine, list(pairs)) for engine, pairs in groupby(drawn_rows, key=lambda row: str(row["a"]))]
+    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(drawn_rows))
+    numbers = [number for row in drawn_rows if (cell := _value_range(row)) for number in cell.numbers]
     panel = PlotArea(make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
     parts = [_heading(measure), panel.grid(signed=True)]
     y = _TOP + ROW_HEIGHT / 2
@@ -123,7 +125,7 @@ def _picture(caption: Caption, rows: Sequence[Row], measure: str) -> Markup:
             y += ROW_HEIGHT
             parts += _pair(row, panel, y)
         y += ROW_HEIGHT
-    left_out = len(rows) - len(shown)
+    left_out = len(rows) - len(drawn_rows)
     where = TABLE if len(rows) <= _LISTED else Text("summary.json", " summary.json")
     parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, Text("pairs", "对"), where))
     return figure(caption, bottom + AXIS_HEIGHT + (24 if left_out else 0), *parts)
@@ -140,10 +142,10 @@ def _heading(measure: str) -> Markup:
 
 
 def _pair(row: Row, panel: PlotArea, y: float) -> Iterator[Markup]:
-    """One pair: the other engine's name, the difference, and the verdict."""
+    """Yield one pair: the name of the other engine, the difference, and the verdict."""
     yield row_label(row["b"], 13, _NAMES, y, indent=12)
     better = row["outcome"] == "better"
-    if cell := _ranged(row):
+    if cell := _value_range(row):
         size = f"{svg.format_number(cell.value, '+.4f')} ({svg.format_range(cell.interval, '+.4f')})"
         title = f"{display_text.one_line(row['a'])} − {display_text.one_line(row['b'])}: {size}"
         mark = draw_whisker(panel.scale, y, cell, "dot" if better else "dot hollow")

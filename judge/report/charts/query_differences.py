@@ -1,4 +1,4 @@
-"""Owns the chart of queries: on which of them each of the two best engines is ahead, and how far."""
+"""The chart of queries: the difference between the two best engines on each query."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ Row = Mapping[str, Any]
 
 @dataclass(slots=True)
 class QueryDifferences:
-    """What engine `a` is ahead of engine `b` by `measure`, query by query, in the order they are added.
+    """The value of engine `a` minus the value of engine `b` by `measure`, query by query.
 
-    As long as there are few enough to draw each, their queries are remembered, too.
+    The ids and texts of the queries are kept while each of them still gets a bar.
     """
 
     a: str
@@ -53,7 +53,7 @@ class QueryDifferences:
     queries: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, entry: Row) -> None:
-        """Takes in a query of results.json, if both engines have a value."""
+        """Add a query of results.json if both engines have a value."""
         a, b = (_score(entry, engine, self.measure) for engine in (self.a, self.b))
         if a is None or b is None:
             return
@@ -66,7 +66,7 @@ class QueryDifferences:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceBar:
-    """A mean difference, of which queries when they are sorted, and what to call them."""
+    """A mean difference, the id or the places of its queries, and the text of its query."""
 
     value: float
     name: str
@@ -74,7 +74,7 @@ class DifferenceBar:
 
 
 def start_differences(summary: Row) -> QueryDifferences | None:
-    """An empty collection for the two engines with the highest means; None when there are no two."""
+    """Return an empty collection for the two engines with the highest means; None when there are no two."""
     measure = words.deciding(summary)
     order = words.standing(summary, measure) if measure else []
     means = {engine: summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]}
@@ -83,32 +83,34 @@ def start_differences(summary: Row) -> QueryDifferences | None:
     return QueryDifferences(order[0], order[1], measure)
 
 
-def draw_query_differences(found: QueryDifferences) -> Chart | None:
-    """The differences, largest first; None when the two engines share no query with a value."""
-    if not found.values:
+def draw_query_differences(differences: QueryDifferences) -> Chart | None:
+    """Return the differences, largest first; None when the engines share no query with a value."""
+    if not differences.values:
         return None
     title = Text("The two best, query by query", "前两名引擎的逐条查询对比")
-    caption = Caption("queries", title, _said(found))
-    drawn = make_bars(found)
-    a, b = display_text.isolate(found.a), display_text.isolate(found.b)
+    caption = Caption("queries", title, _describe(differences))
+    bars = make_bars(differences)
+    a, b = display_text.isolate(differences.a), display_text.isolate(differences.b)
     head = (
         Text("query", "查询"),
-        Text("", "") if len(found.values) > MAX_BARS else Text("text", "内容"),
+        Text("", "") if len(differences.values) > MAX_BARS else Text("text", "内容"),
         Text(f"{a} − {b}", f"{a} − {b}"),
     )
-    rows = tuple((bar.name, bar.text, svg.format_number(bar.value, "+.4f")) for bar in drawn)
-    return Chart(caption.id, title, caption.desc, _picture(caption, found, drawn), head, rows)
+    rows = tuple((bar.name, bar.text, svg.format_number(bar.value, "+.4f")) for bar in bars)
+    return Chart(caption.id, title, caption.desc, _picture(caption, differences, bars), head, rows)
 
 
-def make_bars(found: QueryDifferences) -> list[DifferenceBar]:
-    """At most `BARS` bars, largest difference first, each of as many queries as any other, or one fewer."""
-    if found.queries:
-        ordered = sorted(zip(found.values, found.queries, strict=True), key=lambda each: (-each[0], each[1]))
+def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
+    """Return at most `MAX_BARS` bars, largest difference first, of equal numbers of queries (± 1)."""
+    if differences.queries:
+        ordered = sorted(
+            zip(differences.values, differences.queries, strict=True), key=lambda each: (-each[0], each[1])
+        )
         return [
             DifferenceBar(value, display_text.one_line(id_), display_text.one_line(query))
             for value, (id_, query) in ordered
         ]
-    ordered_values = sorted(found.values, reverse=True)
+    ordered_values = sorted(differences.values, reverse=True)
     count = len(ordered_values)
     edges = [at * count // MAX_BARS for at in range(MAX_BARS + 1)]
     return [
@@ -126,15 +128,15 @@ def _score(entry: Row, engine: str, measure: str) -> float | None:
 
 
 def _counts(values: Sequence[float]) -> tuple[int, int, int]:
-    """On how many queries a is ahead, both are equal, b is ahead."""
+    """Return on how many queries `a` is ahead, both are equal, and `b` is ahead."""
     ahead, behind = sum(value > _TIE for value in values), sum(value < -_TIE for value in values)
     return ahead, len(values) - ahead - behind, behind
 
 
-def _said(found: QueryDifferences) -> Text:
-    a, b, mean = display_text.isolate(found.a), display_text.isolate(found.b), found.measure
-    ahead, equal, behind = _counts(found.values)
-    n = len(found.values)
+def _describe(differences: QueryDifferences) -> Text:
+    a, b, mean = display_text.isolate(differences.a), display_text.isolate(differences.b), differences.measure
+    ahead, equal, behind = _counts(differences.values)
+    n = len(differences.values)
     en = (
         f"What {a} is ahead of {b} by {mean} on each of {n:,} queries, sorted: ahead on {ahead:,}, equal on"
         f" {equal:,}, behind on {behind:,}."
@@ -144,24 +146,26 @@ def _said(found: QueryDifferences) -> Text:
         f"领先 {ahead:,} 条，相同 {equal:,} 条，落后 {behind:,} 条。"
     )
     if n > MAX_BARS:
-        each = format_length(n / MAX_BARS)
-        en += f" Each of the {MAX_BARS} bars is the mean of about {each} neighbouring queries."
-        zh += f"图中 {MAX_BARS} 根柱子，每根是相邻约 {each} 条查询的平均。"
+        queries_per_bar = format_length(n / MAX_BARS)
+        en += f" Each of the {MAX_BARS} bars is the mean of about {queries_per_bar} neighbouring queries."
+        zh += f"图中 {MAX_BARS} 根柱子，每根是相邻约 {queries_per_bar} 条查询的平均。"
     return Text(en, zh)
 
 
-def _picture(caption: Caption, found: QueryDifferences, drawn: Sequence[DifferenceBar]) -> Markup:
-    up = make_axis([0.0, *(bar.value for bar in drawn)], 4)
-    ahead, _, behind = _counts(found.values)
+def _picture(caption: Caption, differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Markup:
+    up = make_axis([0.0, *(bar.value for bar in bars)], 4)
+    ahead, _, behind = _counts(differences.values)
     bottom = _TOP + _HEIGHT
-    plot = inset(_NUMBERS, 1 - _NUMBERS, *_grid(up), *_bars(up, drawn), _zero(up))
+    plot = inset(_NUMBERS, 1 - _NUMBERS, *_grid(up), *_bars(up, bars), _zero(up))
     return figure(
         caption,
         bottom + 26,
-        _side(found.a, ahead, class_="head", x=format_percent(_NUMBERS), y=12),
+        _side(differences.a, ahead, class_="head", x=format_percent(_NUMBERS), y=12),
         plot,
         _numbers(up),
-        _side(found.b, behind, class_="head other", x=format_percent(1), y=bottom + 18, text_anchor="end"),
+        _side(
+            differences.b, behind, class_="head other", x=format_percent(1), y=bottom + 18, text_anchor="end"
+        ),
     )
 
 
@@ -196,16 +200,16 @@ def _numbers(up: Axis) -> Markup:
     )
 
 
-def _bars(up: Axis, drawn: Sequence[DifferenceBar]) -> Iterator[Markup]:
-    width = 1 / len(drawn)
-    filled = 0.8 if len(drawn) <= _APART else 1.0
+def _bars(up: Axis, bars: Sequence[DifferenceBar]) -> Iterator[Markup]:
+    width = 1 / len(bars)
+    filled = 0.8 if len(bars) <= _APART else 1.0
     zero = _y(up, 0.0)
-    for at, bar in enumerate(drawn):
+    for at, bar in enumerate(bars):
         y = _y(up, bar.value)
-        said = shorten_name(f"{bar.name} {bar.text}".strip(), 80)
+        title = shorten_name(f"{bar.name} {bar.text}".strip(), 80)
         yield tag(
             "rect",
-            tag("title", f"{said}: {svg.format_number(bar.value, '+.3f')}"),
+            tag("title", f"{title}: {svg.format_number(bar.value, '+.3f')}"),
             x=format_percent(width * (at + (1 - filled) / 2)),
             width=format_percent(width * filled),
             y=min(y, zero),

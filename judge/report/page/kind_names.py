@@ -1,4 +1,4 @@
-"""Owns words for the kinds of failures, flags and grades, in English and Chinese."""
+"""Texts for kinds of failures and for flags, in English and Chinese."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns what stands below the answer: how it was judged, how stable it is, what it cost."""
+"""Facts and warnings below the answer: how the run was judged, how stable it is, what it cost."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Row = Mapping[str, Any]
 
 
 class Fact(NamedTuple):
-    """Something to know about a run, and what it is called."""
+    """A fact about a run and its name."""
 
     label: Text
     says: tuple[Text, ...]
 
 
 def list_facts(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
-    """The facts in the order of asking: who judged what and how, how stable, how like people, how dear."""
+    """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
     yield Fact(Text("assessor", "评测员"), (same_text(one_line(summary["assessor"])),))
     prompts = config.get("identity", {}).get("prompts", {})
     if prompts:
         yield Fact(
-            Text("prompt", "提示词"), (same_text(", ".join(one_line(each) for each in prompts.values())),)
+            Text("prompt", "提示词"), (same_text(", ".join(one_line(name) for name in prompts.values())),)
         )
     yield Fact(Text("scale", "等级"), (_scale(summary),))
     yield Fact(Text("depth and repeats", "深度与重复"), (_depth(summary),))
@@ -38,7 +38,7 @@ def list_facts(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fac
     if summary["stability"]:
         yield Fact(Text("stability", "稳定性"), tuple(_stability(summary)))
     tests = tuple(
-        Text(escape_hidden(said.en), escape_hidden(said.zh)) for said in warnings.selftests(summary)
+        Text(escape_hidden(text.en), escape_hidden(text.zh)) for text in warnings.selftests(summary)
     )
     if tests:
         yield Fact(Text("self-test", "自测"), tests)
@@ -73,9 +73,9 @@ def _dataset(summary: Row, config: Row) -> Iterator[Text]:
     )
     source = config.get("options", {}).get("data") or config.get("options", {}).get("topics")
     fingerprint = config.get("identity", {}).get("dataset")
-    told = [one_line(each) for each in (PurePath(source).name if source else "", fingerprint or "") if each]
-    if told:
-        yield same_text(" · ".join(told))
+    names = [one_line(name) for name in (PurePath(source).name if source else "", fingerprint or "") if name]
+    if names:
+        yield same_text(" · ".join(names))
 
 
 def _stability(summary: Row) -> Iterator[Text]:
@@ -85,19 +85,19 @@ def _stability(summary: Row) -> Iterator[Text]:
         yield Text(en, zh)
 
 
-def _agreement(found: Row) -> Iterator[Text]:
-    kappa, same = found["kappa_relevant"], found["same_verdict"]
-    source = one_line(found["labels"])
+def _agreement(agreement: Row) -> Iterator[Text]:
+    kappa, same = agreement["kappa_relevant"], agreement["same_verdict"]
+    source = one_line(agreement["labels"])
     if kappa["value"] is None or same["value"] is None:
         yield Text(f"unknown ({source}): {kappa.get('why', '')}", f"未知（{source}）：{words_zh.why(kappa)}")
         return
     yield Text(
-        f"relevant or not: the same on {same['value']:.1%} of {found['pairs']:,} pairs ({source}), kappa"
+        f"relevant or not: the same on {same['value']:.1%} of {agreement['pairs']:,} pairs ({source}), kappa"
         f" {kappa['value']:.3f}{words.interval(kappa['ci95'])}; 0 is chance, 1 is always",
-        f"相关与否：{found['pairs']:,} 对中 {same['value']:.1%} 与人工相同（{source}），kappa"
+        f"相关与否：{agreement['pairs']:,} 对中 {same['value']:.1%} 与人工相同（{source}），kappa"
         f" {kappa['value']:.3f}{words_zh.interval(kappa['ci95'])}；0 等于碰运气，1 为完全一致",
     )
-    if kappa["ci95"] and found["queries"] < words.FEW:
+    if kappa["ci95"] and agreement["queries"] < words.FEW:
         yield Text(f"{words.NARROW}.", f"{words_zh.NARROW}。")
 
 
@@ -112,15 +112,15 @@ def _cost(cost: Row) -> Text:
     )
     amount = words.dollars(cost)
     if amount is None:
-        said = Text(f"{en}; price unknown", f"{zh}；价格未知")
+        text = Text(f"{en}; price unknown", f"{zh}；价格未知")
     else:
         least = amount.removeprefix("at least ")
         zh_amount = f"，{'至少 ' if least != amount else ''}{least.removeprefix('$')} 美元" if amount else ""
-        said = Text(f"{en}, {amount}" if amount else en, f"{zh}{zh_amount}")
+        text = Text(f"{en}, {amount}" if amount else en, f"{zh}{zh_amount}")
     for key, more_en, more_zh in _OPEN:
         if cost.get(key):
-            said = Text(f"{said.en}; {cost[key]:,} {more_en}", f"{said.zh}；{cost[key]:,} {more_zh}")
-    return said
+            text = Text(f"{text.en}; {cost[key]:,} {more_en}", f"{text.zh}；{cost[key]:,} {more_zh}")
+    return text
 
 
 _OPEN = (
@@ -129,13 +129,13 @@ _OPEN = (
 )
 
 
-def describe_sample(room: PageData) -> Text | None:
-    """That the page carries a sample, and which; None when every query is there."""
-    if room.taken is None:
+def describe_sample(page_data: PageData) -> Text | None:
+    """Return a text that describes the sample on the page; None when the page holds every query."""
+    if page_data.taken is None:
         return None
-    shown, every = f"{len(room.lines):,}", f"{room.queries_in_all:,}"
-    counts = [f"{room.taken[kind]:,}" for kind in ("worst", "disagreeing", "random")]
-    pairs = f"{room.pairs:,}", f"{room.pairs_in_all:,}"
+    shown, every = f"{len(page_data.lines):,}", f"{page_data.queries_in_all:,}"
+    counts = [f"{page_data.taken[kind]:,}" for kind in ("worst", "disagreeing", "random")]
+    pairs = f"{page_data.pairs:,}", f"{page_data.pairs_in_all:,}"
     return Text(
         f"A sample: {shown} of {every} queries ({pairs[0]} of {pairs[1]} pairs), because all of them would"
         f" make this page too large. {counts[0]} have the lowest mean, in {counts[1]} engines or repeats"
@@ -148,7 +148,7 @@ def describe_sample(room: PageData) -> Text | None:
 
 
 def list_warnings(summary: Row) -> Iterator[Text]:
-    """The warnings, the most important first; `summary` is `named`."""
+    """Yield the warnings, the most important first; `summary` has display names."""
     if str(summary["assessor"]).startswith("lexical"):
         yield Text(
             "Judged by term overlap (lexical), not by a language model: a floor that any model must beat."
@@ -221,8 +221,8 @@ def _engines(summary: Row) -> Iterator[Text]:
 
 
 def _counts(counts: Mapping[str, int]) -> Text:
-    each = [f"{name} {count:,}" for name, count in counts.items()]
-    return Text(", ".join(each), "，".join(each))
+    name = [f"{name} {count:,}" for name, count in counts.items()]
+    return Text(", ".join(name), "，".join(name))
 
 
 def _snippets(summary: Row) -> Iterator[Text]:

@@ -1,4 +1,4 @@
-"""Owns the tables of the answer: engines, pairs of engines, slices; every cell a text or two."""
+"""Tables of the report: engines, pairs of engines, segments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_PAIRS = 60
 
 
 class Cell(NamedTuple):
-    """What a cell says, and what it says under it in smaller letters."""
+    """The text of a cell, and a text in small letters under it."""
 
     main: Text
     under: str = ""
@@ -35,12 +35,12 @@ class PageTable:
 
 
 def same_text(text: str) -> Text:
-    """What is the same in both languages."""
+    """Return a text that is the same in both languages."""
     return Text(text, text)
 
 
 def number_cell(value: float | None, form: str = ".4f") -> Cell:
-    """A number, or a dash."""
+    """Return a cell with a number, or a dash."""
     return Cell(same_text(format_number(value, form)))
 
 
@@ -56,14 +56,14 @@ _SHARES = {
     "unique": Text("only here", "独有"),
 }
 #: What the answers took, where somebody measured it.
-_TOOK = (Text("ms, median", "毫秒（中位）"), Text("tokens", "token 数"))
+_LATENCY_HEAD = (Text("ms, median", "毫秒（中位）"), Text("tokens", "token 数"))
 
 
 def engines_table(summary: Row) -> PageTable:
-    """One row an engine, best first: means with their ranges, and what came back."""
+    """Return one row for each engine, best first: means with intervals, and what the engine returned."""
     measures = summary["measures"]
     counts, shares = (
-        {key: said for key, said in kind.items() if tells(summary, key)} for kind in (_COUNTS, _SHARES)
+        {key: text for key, text in kind.items() if tells(summary, key)} for kind in (_COUNTS, _SHARES)
     )
     timed = tells(summary, "latency_ms")
     rows = []
@@ -72,17 +72,17 @@ def engines_table(summary: Row) -> PageTable:
         means = [_mean(row["measures"][measure]) for measure in measures]
         numbers = [Cell(same_text(f"{row[key]:,}")) for key in counts]
         numbers += [number_cell(row[key], ".1%") for key in shares]
-        rows.append((engine, (*means, *numbers, *(_took(row) if timed else ()))))
+        rows.append((engine, (*means, *numbers, *(_latency_and_tokens(row) if timed else ()))))
     head = (*(same_text(mean_name(measure)) for measure in measures), *counts.values(), *shares.values())
-    head += _TOOK if timed else ()
+    head += _LATENCY_HEAD if timed else ()
     caption = Text(
         "Engines: means with 95 % range, and what came back", "各引擎：均值与 95 % 区间，以及返回情况"
     )
     return PageTable(caption, (Text("engine", "引擎"), *head), tuple(rows))
 
 
-def _took(row: Row) -> tuple[Cell, Cell]:
-    """How long the engine took, the slowest 5 % under it, and how many tokens an answer of it is."""
+def _latency_and_tokens(row: Row) -> tuple[Cell, Cell]:
+    """Return the latency (median, and the 95th percentile under it) and the mean number of tokens."""
     latency, tokens = row.get("latency_ms"), row.get("tokens")
     return (
         Cell(same_text(f"{latency['median']:,.0f}"), f"95 %: {latency['p95']:,.0f}")
@@ -99,7 +99,7 @@ def _mean(cell: Row) -> Cell:
 
 
 def pair_tables(summary: Row) -> Iterator[PageTable]:
-    """For each measure that engines are compared by, every pair of engines."""
+    """Yield a table of all pairs of engines for each measure that compares engines."""
     for measure in dict.fromkeys(row["measure"] for row in summary["comparisons"]):
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
         decides = measure == words.deciding(summary)
@@ -107,8 +107,8 @@ def pair_tables(summary: Row) -> Iterator[PageTable]:
             f"Pairs by {mean_name(measure)}" + ("" if decides else " (descriptive)"),
             f"两两比较：{mean_name(measure)}" + ("" if decides else "（仅供参考）"),
         )
-        shown = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:MAX_PAIRS])
-        yield PageTable(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
+        drawn_rows = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:MAX_PAIRS])
+        yield PageTable(caption, _PAIR_HEAD, drawn_rows, len(rows) - len(drawn_rows))
 
 
 _PAIR_HEAD = (
@@ -140,14 +140,14 @@ def _pair(row: Row) -> tuple[Cell, ...]:
 
 
 def segment_tables(summary: Row) -> Iterator[PageTable]:
-    """For each column that divides the queries, the engines' means on every part."""
+    """Yield a table of the engines' means in each segment for each column that divides the queries."""
     measure = words.deciding(summary) or summary["measures"][0]
     for column, values in summary["slices"]:
         caption = Text(
             f"By {column}: mean {mean_name(measure)}", f"按 {column} 细分：{mean_name(measure)} 均值"
         )
         order = words.standing(summary, measure)
-        rows = tuple((value, _slice(part, order, measure)) for value, part in values)
+        rows = tuple((value, _segment(part, order, measure)) for value, part in values)
         head = (
             same_text(column),
             Text("queries", "查询"),
@@ -157,9 +157,9 @@ def segment_tables(summary: Row) -> Iterator[PageTable]:
         yield PageTable(caption, head, rows)
 
 
-def _slice(part: Row, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
+def _segment(part: Row, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
     means = [part["engines"].get(engine, {}).get(measure) for engine in order]
-    found = [row["verdict"] for row in part["comparisons"] if row["winner"]]
-    said = Text("; ".join(found) or "none", "；".join(found) or "无")
+    verdicts = [row["verdict"] for row in part["comparisons"] if row["winner"]]
+    text = Text("; ".join(verdicts) or "none", "；".join(verdicts) or "无")
     cells = [_mean(mean) if mean else number_cell(None) for mean in means]
-    return (Cell(same_text(f"{part['queries']:,}")), *cells, Cell(said))
+    return (Cell(same_text(f"{part['queries']:,}")), *cells, Cell(text))
