@@ -56,7 +56,7 @@ def watched(browser: Browser, report: Path) -> Iterator[Watched]:
 
 def listed(page: Page) -> list[str]:
     """The ids of all queries that the page found, in its order, drawn or not."""
-    ids: list[str] = page.evaluate("SHOWN.queries.map((query) => query.id)")
+    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
     return ids
 
 
@@ -141,7 +141,7 @@ def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) ->
         assert listed(found.page) == ["en-04"]
         found.page.locator("button.open").click()
         expect(found.page.locator("section.engine .trouble")).to_have_text(
-            "broke: HTTP 503 Service Unavailable"
+            "error: HTTP 503 Service Unavailable"
         )
 
 

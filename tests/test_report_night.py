@@ -78,7 +78,7 @@ def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
 
 def test_a_fine_night_is_quiet_and_a_run_alone_says_nothing(browser: Browser, reported: Reported) -> None:
     with opened(browser, address_of(reported(records.night(DAY))), locale="en-US") as found:
-        expect(found.page.locator(".night:not(.loud) p").first).to_have_text(
+        expect(found.page.locator(".night:not(.attention) p").first).to_have_text(
             f"{DAY}: fine.", use_inner_text=True
         )
     assert 'class="night' not in reported(None).read_text(encoding="utf-8")

@@ -55,7 +55,7 @@ def watched(browser: Browser, report: Path) -> Iterator[Watched]:
 
 def listed(page: Page) -> list[str]:
     """The ids of all queries that the page found, in its order, drawn or not."""
-    ids: list[str] = page.evaluate("SHOWN.queries.map((query) => query.id)")
+    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
     return ids
 
 
@@ -81,9 +81,9 @@ def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
 
 
 def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(watched: Watched) -> None:
-    minds = watched.page.locator(".minds").inner_text()
-    assert "16 of 768 judgments have no grade (coverage 97.9%): the reply" in minds
-    assert "seem to speak to the grader" in minds
+    warnings = watched.page.locator(".warnings").inner_text()
+    assert "16 of 768 judgments have no grade (coverage 97.9%): the reply" in warnings
+    assert "seem to speak to the grader" in warnings
     assert "judged again" in watched.page.locator(".facts").inner_text()
     watched.page.locator("button.open").nth(5).click()
     assert serious(watched.page) == []
@@ -104,7 +104,7 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
 ) -> None:
     path = written(tmp_path, page_of(folder, PageBudget(pairs=60)))
     with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as found:
-        expect(found.page.locator(".sampled")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
+        expect(found.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
         count = found.page.locator(".count")
         if "q9" not in listed(found.page):
             expect(count).to_contain_text("Query \u2068q9\u2069 is not on this page")
@@ -122,7 +122,7 @@ def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Pat
         page.locator("button[data-more=earlier]").click()
         page.evaluate("location.hash = '#q=q2&lang=zh'")
         expect(page.locator("li.opened button.open")).to_have_text("question 2")
-        expect(page.locator("h2").first).to_contain_text("须知")
+        expect(page.locator("h2").first).to_contain_text("注意事项")
         page.evaluate("location.hash = '#q=never'")
         expect(page.locator(".count")).to_contain_text("这一页没有查询 \u2068never\u2069；")
         assert (found.requests, found.complaints) == ([], [])
@@ -146,9 +146,9 @@ def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp
     ]
     path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
     with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
-        twins = found.page.get_by_role("article", name="e03, rank 1").locator(".twins")
-        assert twins.get_by_role("button").count() == 8
-        assert twins.inner_text().endswith("and 3 more")
+        links = found.page.get_by_role("article", name="e03, rank 1").locator(".duplicates")
+        assert links.get_by_role("button").count() == 8
+        assert links.inner_text().endswith("and 3 more")
 
 
 def test_a_result_shows_its_page_its_grade_and_why(watched: Watched) -> None:
@@ -177,13 +177,13 @@ def test_the_same_page_at_two_engines_is_linked(watched: Watched) -> None:
     ada, bob = (page.get_by_role("article", name=name) for name in ("Ada, rank 1", "Bob, rank 3"))
     assert "same at Bob 3" in re.sub(r"\s+", " ", ada.inner_text())
     bob.hover()
-    expect(ada).to_have_class("twin")
-    assert page.locator("article.twin").count() == 2
+    expect(ada).to_have_class("duplicate")
+    assert page.locator("article.duplicate").count() == 2
     page.get_by_role("article", name="Cyd, rank 1").hover()
-    assert page.locator("article.twin").count() == 0
+    assert page.locator("article.duplicate").count() == 0
     ada.get_by_role("button", name="the same at Bob, rank 3").click()
     expect(bob).to_be_focused()
-    expect(ada).to_have_class("twin")
+    expect(ada).to_have_class("duplicate")
 
 
 def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
@@ -199,7 +199,7 @@ def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
     expect(opened_line).to_have_text("question 0")
     expect(opened_line).to_be_focused()
     press("ArrowDown")
-    order = page.evaluate("HEAD.order.map((engine) => HEAD.engines[engine])")
+    order = page.evaluate("HEADER.order.map((engine) => HEADER.engines[engine])")
     focused = "document.activeElement.getAttribute('aria-label')"
     for key, engine, rank in (
         ("ArrowDown", 0, 2),

@@ -64,7 +64,7 @@ def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: Watched)
     first = page.locator("table.nights tbody tr").first
     expect(first.get_by_role("link", name="2026-05-30")).to_have_attribute("href", "2026-05-30/report.html")
     drift = page.locator("table.nights tr", has_text="2026-05-09")
-    expect(drift.locator("td.loud")).to_have_text("judge drift", use_inner_text=True)
+    expect(drift.locator("td.attention")).to_have_text("judge drift", use_inner_text=True)
     expect(drift.locator("td.why")).to_contain_text("another model")
 
 
@@ -105,7 +105,7 @@ def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path:
     first = night("2026-05-01", status="no baseline", because=["there is no baseline yet"], gate=None)
     path = trend_page.write(written(tmp_path, [first, drift(), bing]))
     with opened(browser, address_of(path), locale="zh-CN") as found:
-        expect(found.page.locator(".minds")).to_contain_text(
+        expect(found.page.locator(".warnings")).to_contain_text(
             "bing：AP@10 下降 0.031，从 0.620 到 0.589，100 个查询"
         )
         unset = found.page.locator("table.nights tr", has_text="2026-05-01").locator("td.why")
@@ -116,7 +116,7 @@ def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path:
         expect(found.page.locator("table.nights")).to_contain_text("29 of 60 canaries changed")
         expect(found.page.get_by_text("原因中的英文句子是 night.json 里存的原文。")).to_be_visible()
     with opened(browser, address_of(path), locale="en-US") as found:
-        expect(found.page.locator(".minds p:visible").first).to_have_text("bing: AP@10 fell by 0.031")
+        expect(found.page.locator(".warnings p:visible").first).to_have_text("bing: AP@10 fell by 0.031")
 
 
 def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp
     path = trend_page.write(tmp_path)
     for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "开始后没有完成：")):
         with opened(browser, address_of(path), locale=locale) as found:
-            said = found.page.locator(".sampled")
+            said = found.page.locator(".notice")
             expect(said).to_contain_text(f"2026-05-02 {words}judge nightly judge.toml --date 2026-05-02")
             assert found.page.locator("table.nights tbody tr").count() == 2
 
@@ -155,7 +155,7 @@ def test_the_keyboard_reaches_links_switches_and_tables(watched: Watched) -> Non
         seen.append(page.evaluate("document.activeElement.tagName + ' ' + document.activeElement.className"))
     assert seen[:4] == ["A ", "A ", "BUTTON ", "BUTTON "]
     assert seen[4:8] == ["SUMMARY "] * 4
-    assert seen[8] == "DIV wide"
+    assert seen[8] == "DIV scrollable"
     assert seen[9] == "A "
 
 
@@ -191,7 +191,7 @@ def test_names_and_reasons_from_outside_are_text(browser: Browser, tmp_path: Pat
         view = {"width": width, "height": 900}
         with opened(browser, address_of(path), viewport=view, locale="en-US") as found:
             assert found.page.locator("img").count() == 0
-            expect(found.page.locator(".minds")).to_contain_text("<img src=x onerror=alert(1)>")
+            expect(found.page.locator(".warnings")).to_contain_text("<img src=x onerror=alert(1)>")
             assert found.page.evaluate(STICKS_OUT) == []
             assert found.page.evaluate("document.documentElement.scrollWidth") == width
             assert (found.requests, found.complaints) == ([], [])
@@ -236,7 +236,7 @@ def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Brow
     (tmp_path / "2026-05-03" / "night.json").write_text("{", encoding="utf-8")
     with opened(browser, address_of(trend_page.write(tmp_path)), locale="zh-CN") as found:
         expect(found.page.locator("h1")).to_have_text("2026-05-21：退步：bing。", use_inner_text=True)
-        expect(found.page.locator(".sampled")).to_contain_text("2026-05-03")
+        expect(found.page.locator(".notice")).to_contain_text("2026-05-03")
         assert found.page.locator("table.nights tbody tr").count() == 19
 
 
