@@ -112,13 +112,13 @@ def _text(stream: io.TextIOWrapper) -> str:
     return stream.read()
 
 
-def process(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+def process(*words: object, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `python -m judge` in a process of its own; return its exit code and what it printed."""
     return subprocess.run(
         [sys.executable, "-m", "judge", *map(str, words)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         check=False,
         env={**os.environ, **_KEYS, **environment},
     )
