@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from judge.api import agree, compare, run, score
-    from judge.config import Config
+    from judge.config.run import Config
     from judge.errors import InputError, JudgeError
     from judge.records import Judgment, Pair, Query, Ranking, Scale, Score, Snippet, Verdict
-    from judge.report.outcome import Outcome
+    from judge.runs.result import RunResult
 
-_HOMES = {
+_MODULES = {
     **dict.fromkeys(("agree", "compare", "run", "score"), "judge.api"),
-    "Config": "judge.config",
+    "Config": "judge.config.run",
     "InputError": "judge.errors",
     "JudgeError": "judge.errors",
-    "Outcome": "judge.report.outcome",
+    "RunResult": "judge.runs.result",
     **dict.fromkeys(
         ("Judgment", "Pair", "Query", "Ranking", "Scale", "Score", "Snippet", "Verdict"), "judge.records"
     ),
@@ -36,10 +36,10 @@ __all__ = [
     "InputError",
     "JudgeError",
     "Judgment",
-    "Outcome",
     "Pair",
     "Query",
     "Ranking",
+    "RunResult",
     "Scale",
     "Score",
     "Snippet",
@@ -52,6 +52,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # a module attribute can be anything
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'judge' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)

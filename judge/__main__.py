@@ -5,7 +5,7 @@ import os
 import sys
 from typing import NoReturn
 
-from judge.cli import INTERRUPTED, main
+from judge.cli.main import INTERRUPTED, main
 
 
 def start() -> NoReturn:

@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge import finished, pipeline
+from judge import pipeline, saved_runs
 from judge.assess.signals import KEPT
 from judge.assess.stop import Stop
-from judge.config import Config
+from judge.config.run import Config
 from judge.errors import Interrupted
-from judge.report.outcome import Outcome
+from judge.runs.result import RunResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,13 +27,13 @@ def run(
     *,
     config: str | Path | None = None,
     **options: object,
-) -> Outcome:
+) -> RunResult:
     """Judges `data` with `model`, scores every engine and writes the run's folder.
 
     `data` is a file, a DataFrame or an iterable of rows, one a result; `options` are those of
     `judge.Config` (`scale="binary"`, `repeats=3`, `out="runs/mine"`, …), over those of the TOML file
     `config`. Works where an event loop is running (notebooks). Raises InputError, StoreError and
-    Interrupted; an `Outcome` with `incomplete` set means that pairs stayed unjudged.
+    Interrupted; an `RunResult` with `incomplete` set means that pairs stayed unjudged.
     """
     path, rows = _source(data)
     asked = Config.load(Path(config) if config else None, data=path, model=model, **options)
@@ -42,7 +42,7 @@ def run(
     return _aside(asked, rows)
 
 
-def score(run: str | Path, measures: Iterable[str] | None = None, *, save: bool = False) -> Outcome:
+def score(run: str | Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
     The run's files change only to `save`; then the first measure decides from now on. Raises InputError
@@ -57,7 +57,7 @@ def compare(*runs: str | Path) -> Mapping[str, Any]:
     `comparisons` has a row for each pair of engines by each measure. Raises InputError when a folder is
     no finished run, or the runs can't be compared.
     """
-    return finished.compare_runs([Path(run) for run in runs])
+    return saved_runs.compare_runs([Path(run) for run in runs])
 
 
 def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
@@ -66,7 +66,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     `labels_scale` says how people graded where their highest grade doesn't. Raises InputError when the
     folder or the labels can't be read, or not one label is about the run.
     """
-    return finished.agree(Path(run), Path(qrels), labels_scale)
+    return saved_runs.agree(Path(run), Path(qrels), labels_scale)
 
 
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
@@ -77,7 +77,7 @@ def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:
     return None, data
 
 
-def _aside(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> Outcome:
+def _aside(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> RunResult:
     """The run in a thread of its own, because this one runs an event loop already; Ctrl-C ends it."""
     stop = Stop()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as aside:

@@ -15,7 +15,7 @@ import pytest
 import judge
 from judge import pipeline
 from judge.assess.stop import Stop
-from judge.config import Config
+from judge.config.run import Config
 from judge.errors import Interrupted
 from tests.loopback.server import LoopbackServer
 from tests.worlds import numbered, says_its_grade, slowly
@@ -49,7 +49,7 @@ def test_records_stand_on_one_line_of_a_notebook(tmp_path: Path) -> None:
     rows = [{"query": f"{number} {long}", "engine": "a", "snippet": long} for number in range(40)]
     outcome = judge.run(rows, model="lexical", out=str(tmp_path / "x"), max_chars=200_000)
     assert repr(outcome) == (
-        f"Outcome(folder={str(tmp_path / 'x')!r}, engines=('a',), queries=40, pairs=40, judgments=40)"
+        f"RunResult(folder={str(tmp_path / 'x')!r}, engines=('a',), queries=40, pairs=40, judgments=40)"
     )
     assert repr(outcome.scores) == (
         "Scores(engines=('a',), queries=40, repeats=1,"
@@ -78,7 +78,7 @@ def test_means_have_names_that_trackers_take(tmp_path: Path) -> None:
 
 
 def test_it_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
-    async def notebook_cell() -> judge.Outcome:
+    async def notebook_cell() -> judge.RunResult:
         return judge.run(pd.DataFrame(ROWS), model="lexical", out=str(tmp_path / "runs" / "x"))
 
     outcome = asyncio.run(notebook_cell())
@@ -110,7 +110,7 @@ def test_wrong_options_are_named(tmp_path: Path) -> None:
 
 def test_the_public_names_are_all_there() -> None:
     for name in judge.__all__:
-        assert getattr(judge, name) is getattr(importlib.import_module(judge._HOMES[name]), name)
+        assert getattr(judge, name) is getattr(importlib.import_module(judge._MODULES[name]), name)
     with pytest.raises(AttributeError):
         judge.nothing  # noqa: B018
 

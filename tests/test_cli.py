@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from judge import example
-from judge.cli import main
+from judge.cli.main import main
 from tests.loopback.server import LoopbackServer, Reply
 from tests.worlds import command, numbered, results, says_its_grade, write_rows
 
@@ -262,7 +262,7 @@ ENDING = """
 import sys
 
 from judge.__main__ import start
-from judge.cli import app
+from judge.cli.main import app
 from judge.errors import Interrupted
 
 @app.command()

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from judge.collect.journal import entries, path_of
-from judge.report.comparison import comparison
+from judge.cli.render.comparison_tables import comparison
+from judge.collect.raw_log import entries, path_of
 from tests.collect.asking import CANARY, results, three, write_queries
 from tests.loopback.engines import EngineServer, Page, Searched
 from tests.worlds import command

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from judge import finished
+from judge import saved_runs
 from judge.nightly import notices, trend_page
 from judge.nightly.band import band
 from tests.browser import address_of, opened, serious
@@ -36,7 +36,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
             records.written(night.parent, [{**record, "band": band(record)}])
             notices.write(night, record, {})
             trend_page.write(night.parent)
-        return finished.report(night)
+        return saved_runs.report(night)
 
     return write
 

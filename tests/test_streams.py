@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from judge import example
-from judge.cli import main
+from judge.cli.main import main
 from tests.worlds import command, numbered, results, write_rows
 
 FULL = Path("/dev/full")

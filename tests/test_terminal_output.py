@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from judge.commands.screen import Screen
-from judge.commands.streams import _Printed
+from judge.cli.output_streams import _Printed
+from judge.cli.screen import Screen
 from tests.worlds import command, numbered, write_rows
 
 #: A title, a clear screen, a link, a C1 sequence, and commands of three runners.
@@ -135,7 +135,7 @@ def test_a_runner_of_a_build_takes_nothing_for_a_command(pieces: list[str], prin
 
 def test_streams_of_a_command_are_such() -> None:
     script = (
-        "from judge.cli import app, main\n"
+        "from judge.cli.main import app, main\n"
         "app.command('prints')(lambda: print('::a\\n##[b'))\n"
         "raise SystemExit(main(['prints']))"
     )

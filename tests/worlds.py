@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from judge.cli import main
+from judge.cli.main import main
 from tests.loopback.server import Asked, LoopbackServer, Reply
 
 #: The puppy with anaemia: six snippets on anaemia, hunger, anaemia, anaemia, hunger, anaemia.

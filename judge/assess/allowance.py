@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from judge.assess.price import Price
 from judge.assess.schedule import Limits
-from judge.errors import Incomplete
+from judge.errors import RunIncomplete
+from judge.pricing.prices import Price
 from judge.records import Usage
 
 #: Sums of many small prices are off by rounding; a budget isn't used up by that.
@@ -33,7 +33,7 @@ class Allowance:
     def take(self) -> None:
         """Books one call; raises Incomplete when `max_calls` or `budget` is used up or can't be kept."""
         if self._max_calls is not None and self.calls >= self._max_calls:
-            raise Incomplete(f"--max-calls {self._max_calls} is used up; raise it and run again")
+            raise RunIncomplete(f"--max-calls {self._max_calls} is used up; raise it and run again")
         if self._budget is not None:
             self._check_money(self._budget)
         self.calls += 1
@@ -41,12 +41,12 @@ class Allowance:
 
     def _check_money(self, budget: float) -> None:
         if self.usd is None:
-            raise Incomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
+            raise RunIncomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
         spent = self.usd + self._maybe
         if spent + self._dearest > budget * _ROUNDING or spent >= budget:
-            raise Incomplete(f"--budget {budget:g} USD is used up; raise it and run again")
+            raise RunIncomplete(f"--budget {budget:g} USD is used up; raise it and run again")
         if spent + (self._in_flight + 1) * self._dearest > budget * _ROUNDING:
-            raise Incomplete(
+            raise RunIncomplete(
                 f"--budget {budget:g} USD is used up by the {spent:.4g} that is spent and what"
                 f" {self._in_flight} calls in flight may cost; run again for what they leave, or raise it"
             )

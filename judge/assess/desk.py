@@ -13,15 +13,15 @@ from judge.assess.schedule import Limits, Reserve, retrying
 from judge.assess.stop import Stop
 from judge.assess.store import ANSWERED, LOST, Call
 from judge.errors import (
-    AccountRefused,
+    AccountError,
     CallError,
-    Conceded,
-    Declined,
-    Incomplete,
+    ConnectionFailed,
     NoResponse,
+    ParametersRejected,
+    RequestRejected,
+    RetryableError,
+    RunIncomplete,
     TimedOut,
-    Transient,
-    Unconnected,
 )
 from judge.models import Model
 from judge.records import Completion, Prompt
@@ -127,7 +127,7 @@ class Seat:
         async for attempt in retrying(desk.limits, self.rest, desk.reserve.take):
             with attempt:
                 return await self._agree(prompt)
-        raise Declined("no_attempt", "the retry policy allowed no attempt")
+        raise RequestRejected("no_attempt", "the retry policy allowed no attempt")
 
     async def _agree(self, prompt: Prompt) -> Completion:
         """Asks at once again as often as the adapter has to give something up."""
@@ -138,7 +138,7 @@ class Seat:
             self._desk.allowance.take()
             try:
                 return await self._request(prompt)
-            except Conceded:
+            except ParametersRejected:
                 continue
 
     async def _enter(self) -> None:
@@ -187,16 +187,16 @@ class Seat:
 
     def _meet(self, fault: CallError) -> None:
         """Tells those whom `fault` concerns besides this pair."""
-        if not isinstance(fault, Unconnected | TimedOut | NoResponse):
+        if not isinstance(fault, ConnectionFailed | TimedOut | NoResponse):
             self._desk.reached = True
-        if isinstance(fault, AccountRefused):
+        if isinstance(fault, AccountError):
             self._desk.stop.request(fault)  # at once, before anybody takes the slot that this leaves
-        elif isinstance(fault, Transient):
+        elif isinstance(fault, RetryableError):
             self._tell_gate(fault)
-        elif isinstance(fault, Declined):
+        elif isinstance(fault, RequestRejected):
             self._tell_gate()
 
-    def _tell_gate(self, fault: Transient | None = None) -> None:
+    def _tell_gate(self, fault: RetryableError | None = None) -> None:
         """Says how the call of this place ended; raises Incomplete when the server is silent for too long."""
         gate, limits = self._desk.gate, self._desk.limits
         if self._turn is None:
@@ -210,7 +210,7 @@ class Seat:
             gate.failed(self._turn, fault.retry_after, turned_away=turned_away)
         self._raise_if_unavailable(fault)
 
-    def _raise_if_unavailable(self, fault: Transient) -> None:
+    def _raise_if_unavailable(self, fault: RetryableError) -> None:
         """Raise Incomplete when the server is silent for too long, or says that it will be.
 
         That is soon where it never answered.
@@ -226,10 +226,12 @@ class Seat:
         elif reason is None and silence > max_wait:
             reason = self._say_unavailable(fault, silence)
         if reason is not None:
-            raise Incomplete(f"{reason}, then run the same command again: what was judged is kept") from fault
+            raise RunIncomplete(
+                f"{reason}, then run the same command again: what was judged is kept"
+            ) from fault
         desk.waited_for = max(desk.waited_for, asked)
 
-    def _say_unavailable(self, fault: Transient, silence: float) -> str:
+    def _say_unavailable(self, fault: RetryableError, silence: float) -> str:
         """Return that no request was answered for `silence` seconds, and what to do."""
         desk = self._desk
         if desk.gate.turns_all_away:
@@ -251,12 +253,12 @@ class _FirstRequests:
         self._limits = limits
         self._timeouts = self._pages = self._others = 0
 
-    def reason_to_stop(self, fault: Transient, silence: float) -> str | None:
+    def reason_to_stop(self, fault: RetryableError, silence: float) -> str | None:
         """Count `fault` and return why the run should stop, None where it should try on.
 
         `silence` is the number of seconds since the first fault.
         """
-        if isinstance(fault, Unconnected):
+        if isinstance(fault, ConnectionFailed):
             most = min(self._limits.max_wait, _LASTING if fault.lasting else _STARTING)
             why = f"no connection to {fault.detail}; check --base-url, the network and that the server runs"
             return why if silence > most else None

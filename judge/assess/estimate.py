@@ -13,9 +13,9 @@ from datetime import datetime
 
 from judge.assess.assessor import Assessor
 from judge.assess.judging import split
-from judge.assess.price import Price, summed
 from judge.assess.schedule import Limits
 from judge.assess.store import Past, Store
+from judge.pricing.prices import Price, summed
 from judge.records import Pool, Prompt, Usage
 from judge.tokens import rough_tokens
 
@@ -33,7 +33,7 @@ _PAUSE, _STRETCH = 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class RunEstimate:
     """What a run would ask of one model: `judgments` in all, `known` of them free, `calls` to pay for.
 
     `again` further calls are to be expected for retries and re-asks; the tokens include theirs.
@@ -57,7 +57,9 @@ class Estimate:
     latency: float = _LATENCY
 
 
-def estimate(pool: Pool, assessor: Assessor, store: Store | None, repeats: int, limits: Limits) -> Estimate:
+def estimate_run(
+    pool: Pool, assessor: Assessor, store: Store | None, repeats: int, limits: Limits
+) -> RunEstimate:
     """What judging `pool` would cost now, given what `store` holds already, if there is one."""
     ruled, asked = split(pool, assessor, repeats)
     known = store.lookup(asked) if store else {}
@@ -70,7 +72,7 @@ def estimate(pool: Pool, assessor: Assessor, store: Store | None, repeats: int, 
     again = sum(_again(learned, version, n) for version, n in versions.items())
     usage = summed((*_by_experience(learned, versions), *map(_by_rule, map(assessor.prompt, unknown))))
     pace = _pace(store.seconds(assessor.model.name)) if store else None
-    return Estimate(
+    return RunEstimate(
         judgments=judgments,
         known=judgments - sum(len(asked[key]) for key in asked if key not in known),
         calls=len(todo),

@@ -7,16 +7,16 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from judge.assess.assessor import Answer, Assessor, Question
+from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.claiming import LEASE_POLL_INTERVAL, Claim, claimed
 from judge.assess.desk import Desk
-from judge.assess.price import Price, summed
 from judge.assess.stop import Stopped
 from judge.assess.store import ANSWERED, Call, Store
 from judge.assess.watch import Rounds, Watch
-from judge.errors import UNREADABLE, AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
-from judge.models.faults import shorten
+from judge.errors import UNREADABLE, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
+from judge.pricing.prices import Price, summed
 from judge.records import Judgment, Pool
 
 #: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
@@ -174,7 +174,7 @@ async def _work(session: _Session) -> None:
             await _settle(session, questions)
     except Stopped:
         return
-    except (AccountRefused, Incomplete, StoreError) as reason:
+    except (AccountError, RunIncomplete, StoreError) as reason:
         stop.request(reason)
 
 
@@ -187,7 +187,7 @@ async def _next(session: _Session) -> Sequence[Question] | None:
     questions = session.elsewhere.popleft()
     max_wait = session.desk.limits.max_wait
     if asyncio.get_running_loop().time() - session.moved_at > max_wait:
-        raise Incomplete(
+        raise RunIncomplete(
             f"another process is paying for the pairs that are left, and none came in {max_wait:g} s; let it"
             f" finish, or end whatever else uses {session.store.path}, then run the same command again: what"
             " was judged is kept"
@@ -206,11 +206,11 @@ async def _settle(session: _Session, questions: Sequence[Question]) -> None:
         return
     session.moved_at = asyncio.get_running_loop().time()
     _note(session, [session.assessor.judgment(question, answer) for question in questions])
-    if isinstance(answer, Answer):
+    if isinstance(answer, AssessorAnswer):
         _raise_after_consecutive_failures(session, answer)
 
 
-async def _pay(session: _Session, question: Question, claim: Claim) -> Answer:
+async def _pay(session: _Session, question: Question, claim: Claim) -> AssessorAnswer:
     answer = await session.assessor.ask(question, claim.seat)
     if answer.stored is not None:
         await claim.save(session.assessor.source(question), answer.stored)
@@ -232,7 +232,7 @@ def _tell(session: _Session, judgments: Iterable[Judgment]) -> None:
             session.watch.finished(finished)
 
 
-def _raise_after_consecutive_failures(session: _Session, answer: Answer) -> None:
+def _raise_after_consecutive_failures(session: _Session, answer: AssessorAnswer) -> None:
     """Raise Incomplete when pair after pair fails at the server, or no reply of the model can be read."""
     unreadable = answer.error in UNREADABLE
     session.failures_in_a_row = session.failures_in_a_row + 1 if answer.error in _SERVER_TROUBLE else 0
@@ -240,18 +240,18 @@ def _raise_after_consecutive_failures(session: _Session, answer: Answer) -> None
     session.only_thinking_in_a_row = session.only_thinking_in_a_row + 1 if answer.thinking else 0
     model = session.assessor.model
     if session.failures_in_a_row >= MAX_CONSECUTIVE_FAILURES:
-        raise Incomplete(
+        raise RunIncomplete(
             f"{MAX_CONSECUTIVE_FAILURES} pairs in a row failed with {answer.error!r} at {model.endpoint}, at"
             f" last: {answer.detail}; check the server, then run the same command again: what was judged is"
             " kept"
         )
     if session.only_thinking_in_a_row >= _MAX_ONLY_THINKING:
-        raise Incomplete(
+        raise RunIncomplete(
             f"{_MAX_ONLY_THINKING} pairs in a row have no grade by {model.name}: {answer.advice}"
         )
     if session.unreadable_in_a_row >= MAX_CONSECUTIVE_FAILURES:
         shown = f"the last reply ({answer.error}): {_shown(answer.reply)!r}" if answer.reply else "all empty"
-        raise Incomplete(
+        raise RunIncomplete(
             f"the replies of {model.name} to {MAX_CONSECUTIVE_FAILURES} pairs in a row hold no grade that can"
             f" be read, {shown}; {answer.advice}"
         )

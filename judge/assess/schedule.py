@@ -17,8 +17,8 @@ from tenacity import (
     wait_random,
 )
 
-from judge.assess.price import Price
-from judge.errors import CallError, Transient
+from judge.errors import CallError, RetryableError
+from judge.pricing.prices import Price
 
 #: Longest wait that a server may ask for, in seconds; an absurd Retry-After is cut to it where `max_wait`
 #: (`Limits`) doesn't end the run.
@@ -90,7 +90,7 @@ def retrying(
         return failed >= limits.attempts or not afford()
 
     return AsyncRetrying(
-        retry=retry_if_exception_type(Transient), wait=wait, stop=hopeless, sleep=sleep, reraise=True
+        retry=retry_if_exception_type(RetryableError), wait=wait, stop=hopeless, sleep=sleep, reraise=True
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from judge.records import Judgment, Round, Scale
+from judge.records import Judgment, RepeatProgress, Scale
 
 
 class Rounds:
@@ -14,9 +14,9 @@ class Rounds:
     def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
         self._pairs = pairs
         self._scale = scale
-        self._rounds = [Round(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+        self._rounds = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
 
-    def count(self, judgment: Judgment) -> Round | None:
+    def count(self, judgment: Judgment) -> RepeatProgress | None:
         """The repeat of `judgment` if this was its last one, and there are several."""
         if len(self._rounds) == 1:
             return None
@@ -47,7 +47,7 @@ class Watch(Protocol):
         """Say every second what is waited for; `""` where answers come."""
         ...
 
-    def finished(self, repeat: Round) -> None:
+    def finished(self, repeat: RepeatProgress) -> None:
         """The last pair of a repeat is there; asked only when there are several."""
         ...
 
@@ -68,7 +68,7 @@ class Unwatched:
     def waiting(self, status: str) -> None:
         """Ignores the status."""
 
-    def finished(self, repeat: Round) -> None:
+    def finished(self, repeat: RepeatProgress) -> None:
         """Ignores the repeat."""
 
     def end(self) -> None:

@@ -13,7 +13,7 @@ from judge.errors import SetupError
 from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
-    from judge.models.access import Access
+    from judge.models.endpoint import Endpoint
 
 #: What a user may write after -m.
 FORMS = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"
@@ -60,9 +60,9 @@ def open_model(
     `timeout` is in seconds per call. Raises SetupError when the form of `spec` is unknown, or a key or
     an extra is missing.
     """
-    from judge.models.access import Access
+    from judge.models.endpoint import Endpoint
 
-    access = Access(base_url, environ, timeout, concurrency)
+    access = Endpoint(base_url, environ, timeout, concurrency)
     if spec == "lexical":
         from judge.models.lexical import Lexical
 
@@ -73,19 +73,19 @@ def open_model(
     raise SetupError(f"there is no model {spec!r}; write {FORMS}")
 
 
-def _openai(name: str, access: Access, sampling: Sampling) -> Model:
+def _openai(name: str, access: Endpoint, sampling: Sampling) -> Model:
     from judge.models.openai import OpenAI
 
     return OpenAI(name, access, sampling)
 
 
-def _dashscope(name: str, access: Access, sampling: Sampling) -> Model:
+def _dashscope(name: str, access: Endpoint, sampling: Sampling) -> Model:
     from judge.models.dashscope import DashScope
 
     return DashScope(name, access, sampling)
 
 
-def _langchain(name: str, access: Access, sampling: Sampling) -> Model:
+def _langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
     from judge.models.langchain import open_chat_model
 
     if ":" not in name:
@@ -94,7 +94,7 @@ def _langchain(name: str, access: Access, sampling: Sampling) -> Model:
 
 
 #: What opens a provider's model, given its name: by the word before the colon. A program may add its own.
-PROVIDERS: dict[str, Callable[[str, Access, Sampling], Model]] = {
+PROVIDERS: dict[str, Callable[[str, Endpoint, Sampling], Model]] = {
     "openai": _openai,
     "dashscope": _dashscope,
     "langchain": _langchain,

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.assess.allowance import Allowance
-from judge.assess.price import Price
 from judge.assess.schedule import Limits
-from judge.errors import Incomplete
+from judge.errors import RunIncomplete
+from judge.pricing.prices import Price
 from judge.records import Usage
 
 #: A dollar for a million tokens of a reply, so that micro-dollars are tokens.
@@ -33,7 +33,7 @@ def test_no_call_starts_beyond_max_calls_however_the_others_end() -> None:
     few.take()
     few.settle(tokens(5), PRICE, answered=True)
     few.take()
-    with pytest.raises(Incomplete, match="max-calls 3"):
+    with pytest.raises(RunIncomplete, match="max-calls 3"):
         few.take()
     assert few.calls == 3
 
@@ -74,7 +74,7 @@ def calls_started(
             allowance.settle(tokens(back), PRICE, answered=True)
         try:
             allowance.take()
-        except Incomplete:
+        except RunIncomplete:
             break
         started += 1
         flying.append(cost)
@@ -88,7 +88,7 @@ def test_rounding_uses_no_budget_up() -> None:
     for _ in range(3):
         allowance.take()
         allowance.settle(tokens(100), PRICE, answered=True)
-    with pytest.raises(Incomplete, match=r"budget 0\.0003"):
+    with pytest.raises(RunIncomplete, match=r"budget 0\.0003"):
         allowance.take()
 
 
@@ -101,7 +101,7 @@ def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
     allowance.take()
     allowance.settle(None, PRICE, billed=True)
     allowance.take()  # 30 spent, 30 set aside, this one fits
-    with pytest.raises(Incomplete):
+    with pytest.raises(RunIncomplete):
         allowance.take()
     assert allowance.usd == pytest.approx(30e-6)
 
@@ -110,7 +110,7 @@ def test_a_declined_answer_is_paid_for() -> None:
     allowance = limited(budget=50e-6)
     allowance.take()
     allowance.settle(tokens(30), PRICE)
-    with pytest.raises(Incomplete):
+    with pytest.raises(RunIncomplete):
         allowance.take()
 
 
@@ -119,7 +119,7 @@ def test_a_server_that_counts_no_tokens_ends_a_budget_at_once() -> None:
     allowance.take()
     allowance.settle(None, PRICE, answered=True)
     assert allowance.usd is None
-    with pytest.raises(Incomplete, match="counts no tokens"):
+    with pytest.raises(RunIncomplete, match="counts no tokens"):
         allowance.take()
 
 
@@ -137,14 +137,14 @@ def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
     allowance.settle(tokens(30), PRICE, answered=True)
     for _ in range(2):
         allowance.take()
-    with pytest.raises(Incomplete, match="the 3e-05 that is spent and what 2 calls in flight may cost"):
+    with pytest.raises(RunIncomplete, match="the 3e-05 that is spent and what 2 calls in flight may cost"):
         allowance.take()
     for _ in range(2):
         allowance.settle(tokens(30), PRICE, answered=True)
-    with pytest.raises(Incomplete, match="is used up; raise it"):
+    with pytest.raises(RunIncomplete, match="is used up; raise it"):
         allowance.take()
 
 
 def test_no_budget_starts_no_call() -> None:
-    with pytest.raises(Incomplete):
+    with pytest.raises(RunIncomplete):
         limited(budget=0.0).take()

@@ -11,7 +11,7 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
-from judge.assess.prompt import default_directory, load
+from judge.assess.prompts import default_directory, load
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.dataset.pool import pool

@@ -17,7 +17,7 @@ from judge.assess.desk import Desk
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop, Stopped
 from judge.assess.store import Call, Source, Store, Stored
-from judge.errors import Declined, Interrupted, Transient
+from judge.errors import Interrupted, RequestRejected, RetryableError
 from judge.models import Model
 from judge.records import Completion, Prompt, Usage
 from tests.assess.simulated import prompt
@@ -136,7 +136,7 @@ def test_a_failed_call_is_in_the_ledger_before_the_next_one_is_made(tmp_path: Pa
     """So a kill while a pair waits for its next attempt takes nothing from the ledger."""
 
     async def scene(store: Store, other: Store) -> None:
-        away = Transient("rate_limit", "come again", retry_after=60.0)
+        away = RetryableError("rate_limit", "come again", retry_after=60.0)
         asking = asyncio.create_task(paid(store, "k", desk(Scripted(away))))
         await until(other, "k", [Call("rate_limit")])
         asking.cancel()
@@ -167,8 +167,8 @@ def test_an_answer_of_no_use_is_in_the_ledger_before_the_next_one_comes(tmp_path
 
 def test_what_fails_is_kept_once_and_its_key_is_free(tmp_path: Path) -> None:
     async def scene(store: Store) -> None:
-        down, filtered = Transient("server_error", "down"), Declined("content_filter", "no")
-        with pytest.raises(Declined):
+        down, filtered = RetryableError("server_error", "down"), RequestRejected("content_filter", "no")
+        with pytest.raises(RequestRejected):
             await paid(store, "k", desk(Scripted(down, filtered)))
         assert store.calls(["k"]) == [Call("server_error"), Call("content_filter")]
         assert store.look("k") == "free"

@@ -11,30 +11,30 @@ from typing import Any
 import pytest
 
 from judge.assess.desk import Desk, waiting
-from judge.assess.price import Price
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.assess.store import Call
 from judge.errors import (
-    AccountRefused,
+    AccountError,
     CallError,
-    Conceded,
-    Declined,
-    Incomplete,
+    ConnectionFailed,
     NoResponse,
+    ParametersRejected,
+    RequestRejected,
+    RetryableError,
+    RunIncomplete,
     TimedOut,
-    Transient,
-    Unconnected,
 )
+from judge.pricing.prices import Price
 from judge.records import Completion, Prompt, Usage
 from tests.assess import virtual
 from tests.assess.simulated import prompt
 
 USAGE = Usage(prompt_tokens=10, completion_tokens=5)
-DOWN = Transient("server_error", "down")
-LESS = Conceded("conceded", "no json_schema")
-NOBODY = Unconnected("transport", "http://x: connection refused", lasting=False)
-NO_HOST = Unconnected("transport", "http://x: unknown host", lasting=True)
+DOWN = RetryableError("server_error", "down")
+LESS = ParametersRejected("conceded", "no json_schema")
+NOBODY = ConnectionFailed("transport", "http://x: connection refused", lasting=False)
+NO_HOST = ConnectionFailed("transport", "http://x: unknown host", lasting=True)
 
 
 class Scripted:
@@ -62,7 +62,7 @@ def outcomes(desk: Desk) -> list[str]:
         async with desk.seat() as seat:
             try:
                 await seat.complete(prompt("tea"))
-            except (CallError, Incomplete) as error:
+            except (CallError, RunIncomplete) as error:
                 return [*(call.outcome for call in seat.calls), type(error).__name__]
         return [call.outcome for call in seat.calls]
 
@@ -99,7 +99,7 @@ def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
 
 def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
     assert outcomes(desk(DOWN, DOWN)) == ["server_error", "server_error", "Transient"]
-    assert outcomes(desk(Declined("too_long", "x"))) == ["too_long", "Declined"]
+    assert outcomes(desk(RequestRejected("too_long", "x"))) == ["too_long", "Declined"]
 
 
 def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None:
@@ -119,7 +119,7 @@ def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None
             with suppress(TimeoutError):
                 await asyncio.wait_for(seat.complete(prompt("tea")), 1)
             # 20 spent, 20 set aside, none in flight
-            with pytest.raises(Incomplete, match="used up; raise it"):
+            with pytest.raises(RunIncomplete, match="used up; raise it"):
                 here.allowance.take()
         assert here.gate.in_flight == 0
         return seat.calls
@@ -128,25 +128,25 @@ def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None
 
 
 def test_a_refused_account_stops_everybody() -> None:
-    here = desk(AccountRefused("auth", "who are you"))
+    here = desk(AccountError("auth", "who are you"))
     assert outcomes(here) == ["auth", "AccountRefused"]
-    assert isinstance(here.stop.reason, AccountRefused)
+    assert isinstance(here.stop.reason, AccountError)
 
 
 def test_a_declined_pair_shows_that_the_server_is_there() -> None:
-    here = desk(Declined("content_filter", "x"))
+    here = desk(RequestRejected("content_filter", "x"))
     outcomes(here)
     assert not here.gate.scouting
 
 
 @pytest.mark.parametrize(("fault", "seconds", "calls"), [(NOBODY, (20, 25), 7), (NO_HOST, (1, 2), 2)])
 def test_a_server_that_nobody_ever_reached_is_soon_given_up(
-    fault: Unconnected, seconds: tuple[float, float], calls: int
+    fault: ConnectionFailed, seconds: tuple[float, float], calls: int
 ) -> None:
     async def asked() -> tuple[float, int]:
         here = desk(*[fault] * 99, attempts=9)
         async with here.seat() as seat:
-            with pytest.raises(Incomplete, match=f"no connection to {fault.detail}; check --base-url"):
+            with pytest.raises(RunIncomplete, match=f"no connection to {fault.detail}; check --base-url"):
                 await seat.complete(prompt("tea"))
         return asyncio.get_running_loop().time(), here.allowance.calls
 
@@ -176,7 +176,7 @@ class Slow(Scripted):
             0.05, 16, 20, "an HTML page titled 'Login'; does this network ask to log in first",
         ),
         (NoResponse("transport", "Server disconnected"), 0.05, 16, 20, "disconnected; check --base-url"),
-        (AccountRefused("auth", "who are you"), 0.5, 8, 1, "who are you"),
+        (AccountError("auth", "who are you"), 0.5, 8, 1, "who are you"),
     ],
     ids=["timeout", "page", "disconnect", "account"],
 )  # fmt: skip
@@ -190,7 +190,7 @@ def test_a_server_that_never_answered_costs_few_requests(
             async with here.seat() as seat:
                 try:
                     await seat.complete(prompt(str(number)))
-                except (CallError, Incomplete) as error:
+                except (CallError, RunIncomplete) as error:
                     here.stop.request(error)
 
         working = [asyncio.create_task(work(number)) for number in range(256)]
@@ -226,12 +226,12 @@ def test_the_status_says_for_how_long_what_is_waited_for() -> None:
     assert said[2]
 
 
-@pytest.mark.parametrize("first", [DOWN, LESS, Declined("too_long", "x"), None])
+@pytest.mark.parametrize("first", [DOWN, LESS, RequestRejected("too_long", "x"), None])
 def test_a_server_that_was_heard_of_is_waited_for_as_long_as_patience_lasts(first: CallError | None) -> None:
     async def asked() -> float:
         here = desk(*filter(None, [first]), attempts=99)
         async with here.seat() as seat:
-            with suppress(Declined):
+            with suppress(RequestRejected):
                 await seat.complete(prompt("tea"))
         here.model = Scripted(*[NO_HOST] * 4, *[NOBODY] * 4)
         began = asyncio.get_running_loop().time()
@@ -243,13 +243,13 @@ def test_a_server_that_was_heard_of_is_waited_for_as_long_as_patience_lasts(firs
 
 
 def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of() -> None:
-    away = [Transient("rate_limit", "HTTP 429: slow", retry_after=wait) for wait in (7.0, 86400.0)]
+    away = [RetryableError("rate_limit", "HTTP 429: slow", retry_after=wait) for wait in (7.0, 86400.0)]
     here = desk(away[0], away[1])
 
     async def asked() -> float:
         async with here.seat() as seat:
             with pytest.raises(
-                Incomplete, match=r"scripted asks to come again in 24 h \(rate_limit: HTTP 429"
+                RunIncomplete, match=r"scripted asks to come again in 24 h \(rate_limit: HTTP 429"
             ):
                 await seat.complete(prompt("tea"))
         return asyncio.get_running_loop().time()
@@ -261,7 +261,7 @@ def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of()
 
 @pytest.mark.parametrize(("asked", "told"), [(45.0, 0), (300.0, 1)])
 def test_what_patience_allows_is_waited_for_and_told_of_where_it_is_long(asked: float, told: int) -> None:
-    here = desk(Transient("rate_limit", "slow", retry_after=asked))
+    here = desk(RetryableError("rate_limit", "slow", retry_after=asked))
     assert outcomes(here) == ["rate_limit", "answered"]
     assert here.remarks == ("scripted asked to wait for up to 5 min (Retry-After)",)[:told]
 

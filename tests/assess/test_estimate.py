@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from judge.assess.assessor import Assessor
-from judge.assess.estimate import Estimate, estimate
-from judge.assess.price import Price
-from judge.assess.prompt import default_directory, load
+from judge.assess.estimate import RunEstimate, estimate_run
+from judge.assess.prompts import default_directory, load
 from judge.assess.schedule import Limits
 from judge.assess.store import Call, Source, Store, Stored
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.models.lexical import Lexical
+from judge.pricing.prices import Price
 from judge.records import GRADED, Usage
 from judge.tokens import rough_tokens
 
@@ -27,7 +27,7 @@ VERSIONS = ASSESSOR.prompt_versions
 VERDICT = Stored(2, "r", (), "reply", {}, None, "m", None)
 
 
-def expected(store: Store | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS) -> Estimate:
+def expected(store: Store | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS) -> RunEstimate:
     """The estimate for so many pairs in either language."""
     queries = {"zh": ("小狗贫血的表现", zh), "en": ("anaemia in puppies", en)}
     rows = [
@@ -35,7 +35,7 @@ def expected(store: Store | None, zh: int = 0, en: int = 0, limits: Limits = LIM
         for lang, (query, count) in queries.items()
         for n in range(count)
     ]
-    return estimate(pool(read(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits)
+    return estimate_run(pool(read(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits)
 
 
 def judged(path: Path, version: str, calls: Sequence[Sequence[Call]]) -> None:
@@ -169,6 +169,6 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
             await store.save(question.key, ASSESSOR.source(question), VERDICT, [])
 
         asyncio.run(save())
-        found = estimate(pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
+        found = estimate_run(pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
     assert (found.judgments, found.known, found.calls) == (1, 1, 0)
     assert (found.prompt_tokens, found.usd, found.seconds) == (0, 0.0, 0.0)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from judge.assess.price import SHIPPED, Price, Row, common, find, read
 from judge.errors import InputError
+from judge.pricing.prices import SHIPPED, Price, PriceRow, common, find, read
 from judge.records import Usage
 
 ROW: dict[str, Any] = {"models": ["qwen-plus"], "input": 0.4, "output": 1.2, "as_of": date(2026, 7, 2)}
@@ -47,7 +47,7 @@ def test_more_cached_tokens_than_tokens_earn_no_money() -> None:
 def test_a_row_is_for_its_models_at_its_servers(
     models: list[str], endpoint: str, model: str, address: str, *, fits: bool
 ) -> None:
-    assert Row(tuple(models), endpoint, Price(1, 1, 1)).fits(model, address) == fits
+    assert PriceRow(tuple(models), endpoint, Price(1, 1, 1)).fits(model, address) == fits
 
 
 def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> None:

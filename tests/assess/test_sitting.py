@@ -11,8 +11,7 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
 from judge.assess.judging import Judging
-from judge.assess.price import Price
-from judge.assess.prompt import default_directory, load
+from judge.assess.prompts import default_directory, load
 from judge.assess.schedule import Limits
 from judge.assess.sitting import judge_in_turn
 from judge.assess.stop import Stop
@@ -20,8 +19,9 @@ from judge.assess.store import Store
 from judge.assess.watch import Unwatched
 from judge.dataset.pool import pool
 from judge.dataset.read import read
-from judge.errors import Incomplete, Interrupted, JudgeError, StoreError
+from judge.errors import Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.lexical import Lexical
+from judge.pricing.prices import Price
 from judge.records import GRADED, Completion, Prompt, Usage
 from tests.worlds import numbered
 
@@ -79,7 +79,7 @@ def test_who_interrupts_is_told_how_far_it_got_and_what_it_cost(tmp_path: Path) 
 
 def test_a_ceiling_is_told_of_and_not_raised(tmp_path: Path) -> None:
     stop = Stop()
-    stop.request(Incomplete("--max-calls 0 is used up"))
+    stop.request(RunIncomplete("--max-calls 0 is used up"))
     assert [str(judging.stopped) for judging in sit(tmp_path, Closing(), stop)] == [
         "--max-calls 0 is used up"
     ] * 2

@@ -21,9 +21,9 @@ from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
 
 from judge import pipeline
-from judge.config import Config
+from judge.config.run import Config
 from judge.models import open_model
-from judge.records import GRADED, Judgment, Prompt, Round, Sampling
+from judge.records import GRADED, Judgment, Prompt, RepeatProgress, Sampling
 from tests.loopback.server import Asked, LoopbackServer, Reply
 
 SCHEMA = {
@@ -148,7 +148,7 @@ class Stopwatch:
     def waiting(self, status: str) -> None:
         pass
 
-    def finished(self, repeat: Round) -> None:
+    def finished(self, repeat: RepeatProgress) -> None:
         pass
 
     def end(self) -> None:

@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from judge import cli, pipeline
-from judge.config import Config
+from judge import pipeline
+from judge.cli import main
+from judge.config.run import Config
 from judge.errors import InputError, JudgeError
-from judge.records import Judgment, Round
+from judge.records import Judgment, RepeatProgress
 from tests.worlds import numbered, write_rows
 
 #: Files whose bytes don't depend on what was paid, so that a kill must leave them equal or absent.
@@ -99,7 +100,7 @@ class Acknowledged:
     def waiting(self, status: str) -> None:
         pass
 
-    def finished(self, repeat: Round) -> None:
+    def finished(self, repeat: RepeatProgress) -> None:
         pass
 
     def end(self) -> None:
@@ -219,7 +220,7 @@ def command(here: World, *words: str, prepare: Callable[[], None] | None = None)
     """The command line `judge` in a child, `judge run` over `here` by default."""
 
     def task(_: int) -> int:
-        return cli.main(words or here.words)
+        return main.main(words or here.words)
 
     return Child(task, prepare)
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from judge.collect.outcome import Collected
+from judge.collect.tally import CollectResult
 from judge.errors import InputError, SetupError
 from tests.collect.asking import CANARY, answered, answers, collected, results, three, write_queries
 from tests.loopback.engines import DATE, EngineServer, Page
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 WRAPPERS = "langchain:tests.collect.wrappers"
 
 
-def wrapped(folder: Path, cls: str, options: object, **given: Any) -> Collected:
+def wrapped(folder: Path, cls: str, options: object, **given: Any) -> CollectResult:
     """What came of asking one of the wrappers, made with the options."""
     table = {"described": {cls: {"options": options}}, "base_urls": {}}
     with EngineServer(three) as server:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from judge import example, pipeline
-from judge.config import Config
+from judge.config.run import Config
 from judge.dataset import textfile
 from judge.dataset.read import read
 from judge.errors import InputError
@@ -263,7 +263,7 @@ def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> N
         os.truncate(file.fileno(), 2 << 30)  # a hole of 2 GiB
     script = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30));"
-        "from judge.cli import main; sys.argv[1:] = ['run', sys.argv[1], '-m', 'lexical']; sys.exit(main())"
+        "from judge.cli.main import main; sys.exit(main(['run', sys.argv[1], '-m', 'lexical']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path

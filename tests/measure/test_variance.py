@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from judge.measure.formulas import Floats
-from judge.measure.variance import Components, components, equivalence_p, icc
+from judge.measure.variance import VarianceComponents, components, equivalence_p, icc
 
 
 def floats(*values: float) -> Floats:
@@ -69,7 +69,7 @@ def test_components_need_two_of_each(shape: tuple[int, int, int]) -> None:
 
 
 def test_nothing_varies() -> None:
-    assert components(np.full((2, 3, 4), 0.5)) == Components(0, 0, 0, 0)
+    assert components(np.full((2, 3, 4), 0.5)) == VarianceComponents(0, 0, 0, 0)
 
 
 def test_components_find_the_variances_of_a_made_world() -> None:

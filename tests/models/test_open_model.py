@@ -9,7 +9,7 @@ import pytest
 
 from judge.errors import SetupError
 from judge.models import PROVIDERS, open_model
-from judge.models.access import Access
+from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
 from judge.records import Sampling
 from tests.models.asking import KEYS, SAMPLING
@@ -29,7 +29,7 @@ def test_a_program_adds_a_provider_of_its_own() -> None:
 
     opened = []
 
-    def opens(name: str, access: Access, sampling: Sampling) -> Echo:
+    def opens(name: str, access: Endpoint, sampling: Sampling) -> Echo:
         opened.append((name, access.timeout, sampling))
         return Echo()
 

@@ -21,9 +21,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from judge.errors import Transient, Unconnected
+from judge.errors import ConnectionFailed, RetryableError
 from judge.models import PROVIDERS
-from judge.models.access import Access
+from judge.models.endpoint import Endpoint
 from judge.nightly import canaries, flow
 from judge.records import Completion, Prompt, Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
@@ -194,7 +194,7 @@ _SERVERS: dict[str, FakeServer] = {}
 class _FakeModel:
     """A model of a `FakeServer`; an address where none is up refuses connections."""
 
-    def __init__(self, name: str, access: Access, _: Sampling) -> None:
+    def __init__(self, name: str, access: Endpoint, _: Sampling) -> None:
         self.name = f"fake:{name}"
         self.endpoint = access.url(default="")
         self.params: Mapping[str, Any] = {}
@@ -203,11 +203,11 @@ class _FakeModel:
         """Return the answer of the server that is at the address now."""
         server = _SERVERS.get(self.endpoint)
         if server is None:
-            raise Unconnected("transport", f"{self.endpoint}: connection refused", lasting=False)
+            raise ConnectionFailed("transport", f"{self.endpoint}: connection refused", lasting=False)
         reply = server.reply(prompt)
         await asyncio.sleep(reply.delay)
         if reply.status != 200:
-            raise Transient("server_error", f"HTTP {reply.status}")
+            raise RetryableError("server_error", f"HTTP {reply.status}")
         return Completion(reply.text or "", reply.model or self.name, "stop", {}, reply.usage)
 
     async def aclose(self) -> None:

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from judge.analysis.findings import Findings
+from judge.analysis.summary import summary
 from judge.measure.compare import compare
+from judge.measure.engine_summary import summarise
 from judge.measure.score import Scores, score
 from judge.measure.stability import stability
-from judge.measure.summary import summarise
-from judge.report import results
-from judge.report.findings import Findings
-from judge.report.reload import Held
-from judge.report.summary import summary
+from judge.runs import results
+from judge.runs.load import LoadedRun
 
 
-def scored(run: Held) -> Scores:
+def scored(run: LoadedRun) -> Scores:
     """The run's scores."""
     asked = run.asked
     return score(
@@ -30,14 +30,14 @@ def scored(run: Held) -> Scores:
     )
 
 
-def summary_of(run: Held) -> dict[str, Any]:
+def summary_of(run: LoadedRun) -> dict[str, Any]:
     """What summary.json holds of the run, but for slices and own lists."""
     scores = scored(run)
     found = Findings(compare(scores), (), None, stability(scores, run.judgments, run.asked.scale))
     return summary(run.data, run.pool, run.judgments, summarise(scores), found, run.asked)
 
 
-def entries_of(run: Held) -> Iterator[dict[str, Any]]:
+def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:
     """The queries of the run's results.json, once."""
     scores = scored(run)
     value, _, _ = scores.by_query()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from judge.analysis.label_agreement import agreement_json, queries_without_value
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
-from judge.report.agreement import agreement_json, queries_without_value
-from judge.report.reload import Held
-from judge.report.rundir import dump
+from judge.runs.folder import dump_json
+from judge.runs.load import LoadedRun
 from tests.report.labelled import Said, Shown, favouring, first, held, people
 
 #: Both engines show "u"; the third query was labelled in part, the fourth not at all.
@@ -36,7 +36,7 @@ STATISTICS = (
 def found(people_say: Said = PEOPLE, scale: Scale = GRADED) -> dict[str, Any]:
     run = held(SHOWN, ASSESSOR)
     said = agreement_json(run, people(run, people_say, scale, unmatched=4))
-    read_back: dict[str, Any] = json.loads(dump(said))
+    read_back: dict[str, Any] = json.loads(dump_json(said))
     assert read_back == said
     return said
 
@@ -177,7 +177,7 @@ def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
         assert "chance agreement is complete" in said[name]["why"]
     assert (said["same_grade"]["value"], said["same_verdict"]["value"]) == (1, 1)
     assert "equal" in said["orders"]["P@1"]["tau"]["why"]
-    assert dump(said)
+    assert dump_json(said)
 
 
 def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
@@ -243,7 +243,7 @@ def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
     assert more["calibration"] == alone["calibration"]
 
 
-def half_seen(queries: int = 40) -> tuple[Held, Said, Said]:
+def half_seen(queries: int = 40) -> tuple[LoadedRun, Said, Said]:
     """A is as good as B; people labelled what A shows last and B first, the assessor knows it all."""
     shown: Shown = {
         engine: {f"q{q}": [f"{engine}{q} {rank}" for rank in range(3)] for q in range(queries)}

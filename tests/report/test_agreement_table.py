@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from judge.analysis.label_agreement import agreement_json
+from judge.cli.render.agreement_tables import agreement
 from judge.errors import InputError
 from judge.measure.agreement import REFERENCES
 from judge.records import BINARY
-from judge.report.agreement import agreement_json
-from judge.report.agreement_table import agreement
 from tests.report.labelled import Said, Shown, favouring, first, held, people
 
 
@@ -153,7 +153,7 @@ def test_few_labels_say_what_is_missing() -> None:
     ten = printed(agreement_json(run, people(run, first(10, truth))))
     assert "No correction of nDCG@3: " in ten
     assert "needs 20" in ten
-    assert "With fewer than 20 queries the 95 % ranges come out too narrow." in ten
+    assert "With fewer than 20 queries, the 95 % intervals are too narrow." in ten
     thirty = printed(agreement_json(run, people(run, first(30, truth))))
     assert "with fewer than 50 intervals can be a little too narrow" in thirty
     assert "fewer than 20 queries" not in thirty

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from judge.analysis.label_files import GradeSource, grades, held_of
 from judge.dataset.labels import Label
 from judge.dataset.trec import rankings
 from judge.errors import InputError
-from judge.finished import agree_without_run
 from judge.measure.measures import parse_all
 from judge.records import GRADED
-from judge.report.bare import Side, grades, held_of
+from judge.saved_runs import agree_without_run
 
 Qrels = Mapping[str, Mapping[str, int]]
 #: trec_eval's name of a measure, and the lowest relevant grade.
@@ -179,8 +179,8 @@ def test_people_s_scale_can_be_said(tmp_path: Path) -> None:
 
 
 def test_files_about_different_queries_are_refused() -> None:
-    side = Side("gpt", {("q", "a"): 1}, GRADED)
-    other = Side("human", {("r", "a"): 1}, GRADED)
+    side = GradeSource("gpt", {("q", "a"): 1}, GRADED)
+    other = GradeSource("human", {("r", "a"): 1}, GRADED)
     with pytest.raises(InputError, match="gpt and human have no query in common"):
         held_of(side, other, (), 10, parse_all("P@1"))
 

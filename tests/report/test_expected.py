@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judge.report.expected import show
+from judge.cli.render.estimate_table import show
 
 PRICE = {
     "input": 0.4,

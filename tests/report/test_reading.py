@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from judge.report.reading import show
+from judge.cli.show import show
 
 #: Sets a terminal's title and clears its screen.
 _ORDER = "\x1b]0;mine\x07\x1b[2J"

@@ -1,0 +1,1 @@
+"""What a run says: its summary, combined runs, agreement with labels. Pure."""

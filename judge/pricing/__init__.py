@@ -1,0 +1,1 @@
+"""Prices of models, from the shipped table, a file or an option."""

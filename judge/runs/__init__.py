@@ -1,0 +1,1 @@
+"""Run folders: create, lock, save, load and export."""
