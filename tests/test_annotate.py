@@ -6,13 +6,17 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from tests.annotate.serving import Serving, judged, serving
 from tests.browser import address_of, opened, serious
 from tests.worlds import command, write_rows
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 # A crowded machine may need its time; what is right comes as soon as it can.
 expect.set_options(timeout=30_000)

@@ -6,16 +6,18 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from judge.report.display_text import escape_hidden, one_line
 from judge.report.html import render_report as report
 from tests.browser import address_of, opened
 from tests.report.pages import held, ran
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 CASES = Path(__file__).parent / "cases" / "attacks.jsonl"
 MARKUP = (
