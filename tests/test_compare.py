@@ -16,7 +16,7 @@ from rich.console import Console
 from judge.cli.progress import ProgressBar
 from judge.records import RepeatProgress
 from tests.loopback.server import Asked, LoopbackServer, Reply
-from tests.worlds import asking, command, numbered, results, says_its_grade, write_rows
+from tests.worlds import asking, command, numbered, process, results, says_its_grade, write_rows
 
 Row = dict[str, Any]
 
@@ -295,16 +295,16 @@ def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: P
         write_rows(data, rows)
         out = tmp_path / f"store{seed}" / "run"
         words = ("run", data, "-m", "lexical", "--depth", 5, "--repeats", 2, "--out", out)
-        assert command(*words, PYTHONHASHSEED=str(seed)).returncode == 0
+        assert process(*words, PYTHONHASHSEED=str(seed)).returncode == 0
         found.add((out / "summary.json").read_bytes())
-        printed = command("compare", out, PYTHONHASHSEED=str(seed)).stdout
+        printed = process("compare", out, PYTHONHASHSEED=str(seed)).stdout
         found.add(printed.encode())
     assert len(found) == 2
 
 
 def test_hashes_change_no_byte_of_a_comparison_of_runs(runs: Path) -> None:
     printed = {
-        command("compare", runs / "night1", runs / "night2", "--json", PYTHONHASHSEED=str(seed)).stdout
+        process("compare", runs / "night1", runs / "night2", "--json", PYTHONHASHSEED=str(seed)).stdout
         for seed in range(3)
     }
     assert len(printed) == 1

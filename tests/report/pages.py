@@ -33,8 +33,8 @@ def page_of(folder: Path, budget: PageBudget | None = None) -> str:
 
 
 def data_of(text: str) -> Row:
-    """What the reading room of a page is given."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    """What the query browser of a page is given."""
+    found = re.search(r'<script type="application/json" id="payload">(.*?)</script>', text, re.DOTALL)
     assert found
     data: Row = json.loads(found[1])
     return data

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from judge.analysis.label_agreement import queries_without_value
 from judge.analysis.loaded_run import LoadedRun
@@ -55,6 +54,8 @@ def test_what_was_labelled_is_counted() -> None:
 
 
 def test_a_table_of_grades_by_hand() -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     said = found()
     # Rows people, columns assessor; the pair whose judging failed is in no cell.
     assert said["confusion"] == [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]

@@ -10,7 +10,6 @@ from statistics import mean
 from typing import Any
 
 import pytest
-import pytrec_eval
 
 from judge.analysis.label_files import GradeSource, grades_by_pair, run_from_labels
 from judge.api import agree_label_files
@@ -88,6 +87,8 @@ def random_files(folder: Path, seed: int) -> tuple[list[Qrels], list[Path]]:
 
 def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
     """The values of a run on the topics where ours has one: where something is relevant, if it must be."""
+    import pytrec_eval
+
     name, least = THEIRS[measure]
     listed: dict[str, dict[str, float]] = defaultdict(dict)
     for line in path.read_text().splitlines():

@@ -9,7 +9,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-import pytrec_eval
 
 import judge
 from judge.errors import InputError
@@ -41,6 +40,8 @@ def unambiguous(given: list[dict[str, object]]) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_trec_eval_gives_the_run_s_own_scores(tmp_path: Path, seed: int) -> None:
+    import pytrec_eval
+
     out = tmp_path / "runs" / "x"
     measures = ["nDCG@10", "AP@10", "P@5", "RR@10", "R@5"]
     outcome = judge.run(unambiguous(rows(seed)), model="lexical", out=str(out), measures=measures)

@@ -139,7 +139,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     assert shown == [isolate(called[engine]) for engine in order]
     text = page_of(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
-    data = data_of(text)["head"]
+    data = data_of(text)["header"]
     assert (
         heads == [called[engine] for engine in order] == [data["engines"][place] for place in data["order"]]
     )
@@ -153,7 +153,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
 def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
     results = held(demo, "results.json")
     data = data_of(page_of(demo))
-    assert data["head"]["engines"] == sorted(results["summary"]["engines"])
+    assert data["header"]["engines"] == sorted(results["summary"]["engines"])
     pairs = 0
     for entry, (query_id, _, _, _, _, answers, packed) in zip(
         results["queries"], data["queries"], strict=True
@@ -164,7 +164,7 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
         }
         assert len(packed) == len(known)
         pairs += len(packed)
-        for engine, answer in zip(data["head"]["engines"], answers, strict=True):
+        for engine, answer in zip(data["header"]["engines"], answers, strict=True):
             numbers = [each[0] if isinstance(each, list) else each for each in (answer[1:2] or [[]])[0]]
             texts = [packed[number][1] for number in numbers]
             given = entry["engines"][engine]["snippets"]
