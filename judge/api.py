@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judge import finished, pipeline
-from judge.assess.signals import KEPT
-from judge.assess.stop import Stop
+from judge.client.cancel import INTERRUPTED, CancelToken
 from judge.config import Config
 from judge.errors import Interrupted
 from judge.report.outcome import Outcome
@@ -79,13 +78,13 @@ def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:
 
 def _aside(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> Outcome:
     """The run in a thread of its own, because this one runs an event loop already; Ctrl-C ends it."""
-    stop = Stop()
+    cancel_token = CancelToken()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as aside:
-        running = aside.submit(pipeline.run, config, rows=rows, stop=stop)
+        running = aside.submit(pipeline.run, config, rows=rows, cancel_token=cancel_token)
         try:
             return running.result()
         except KeyboardInterrupt:
-            stop.request_from_outside(Interrupted(KEPT))
+            cancel_token.cancel_from_thread(Interrupted(INTERRUPTED))
             raise
 
 

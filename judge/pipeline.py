@@ -16,12 +16,9 @@ from typing import Any
 
 from judge import setup
 from judge.assess import estimate as estimating
-from judge.assess.judging import Judging, together
-from judge.assess.price import common
-from judge.assess.sitting import judge_in_turn
-from judge.assess.stop import Stop
-from judge.assess.store import Store
-from judge.assess.watch import Unwatched, Watch
+from judge.assess.progress import NullProgress, ProgressListener
+from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
+from judge.client.cancel import CancelToken
 from judge.config import Config
 from judge.dataset.pool import pool
 from judge.dataset.suspicion import suspects
@@ -36,6 +33,7 @@ from judge.measure.slices import slices
 from judge.measure.stability import stability
 from judge.measure.summary import summarise
 from judge.measure.within import counterparts, within_lists
+from judge.pricing.prices import common_price
 from judge.records import Judgment
 from judge.report import files, reload
 from judge.report.findings import Findings
@@ -44,16 +42,21 @@ from judge.report.reload import Held
 from judge.report.rundir import RunFolder, reading_run
 from judge.report.summary import Asked, summary
 from judge.selftest import kept
+from judge.store.store import VerdictStore
 
 
 def run(
-    config: Config, *, rows: setup.Rows | None = None, watch: Watch | None = None, stop: Stop | None = None
+    config: Config,
+    *,
+    rows: setup.Rows | None = None,
+    progress: ProgressListener | None = None,
+    cancel_token: CancelToken | None = None,
 ) -> Outcome:
     """Judges a dataset, scores its engines and writes the run's folder.
 
-    `stop` lets another thread end the judging. Raises InputError before anything is paid, StoreError
-    when verdicts can't be kept, Interrupted after Ctrl-C. An `Outcome` has `incomplete` set when the
-    account, the budget or the server ended the judging, or too few pairs could be judged.
+    `cancel_token` lets another thread cancel the judging. Raises InputError before anything is paid,
+    StoreError when verdicts can't be stored, Interrupted after Ctrl-C. An `Outcome` has `incomplete` set when
+    the account, the budget or the server ended the judging, or too few pairs could be judged.
     """
     measures = setup.measures_of(config)
     if config.out:
@@ -61,30 +64,33 @@ def run(
     data = setup.dataset(config, rows)
     pooled = pool(data, config.depth)
     assessors = setup.assessors(config)
-    desks = setup.desks(config, assessors, stop or Stop())
+    clients = setup.build_clients(config, assessors, cancel_token or CancelToken())
     folder, who = setup.folder(config, data, assessors)
     with folder.locked():
         setup.claim(folder, config, who)
         where = setup.store(config, folder)
         tests = kept.look_up(where, kept.identities(assessors, config))
-        with Store(where) as store:
-            judged = asyncio.run(judge_in_turn(pooled, desks, store, config.repeats, watch or Unwatched()))
-        judgings = {assessor.name: each for (assessor, _), each in zip(desks, judged, strict=True)}
-        judging = together(judgings.values())
-        assessor, judgments, members = sitting({name: each.judgments for name, each in judgings.items()})
-        price = common(desk.limits.price for _, desk in desks)
-        cost = asdict(judging.cost) | {"price": price and asdict(price)}
+        with VerdictStore(where) as store:
+            listener = progress or NullProgress()
+            results = asyncio.run(judge_with_panel(pooled, clients, store, config.repeats, listener))
+        result = combine_results(results)
+        judgments_of = {
+            assessor.name: each.judgments for (assessor, _), each in zip(clients, results, strict=True)
+        }
+        assessor, judgments, members = sitting(judgments_of)
+        price = common_price(client.limits.price for _, client in clients)
+        cost = asdict(result.cost) | {"price": price and asdict(price)}
         asked = Asked(assessor, config.grading, config.repeats, measures, cost, tests)
         outcome = measure(folder.path, Held(data, pooled, judgments, asked, members))
         files.write(folder, outcome)
-    incomplete = _incomplete(outcome.summary, judging, config.min_coverage)
-    warnings = [*data.warnings, *judging.warnings]
-    if incomplete is None and (why := _failures(judging.judgments)):
+    incomplete = _incomplete(outcome.summary, result, config.min_coverage)
+    warnings = [*data.warnings, *result.warnings]
+    if incomplete is None and (why := _failures(result.judgments)):
         warnings.append(f"not every pair has a grade{why}")
     return replace(
         outcome,
         warnings=tuple(warnings),
-        calls_made=judging.calls_made,
+        calls_made=result.calls_made,
         incomplete=incomplete,
     )
 
@@ -141,10 +147,10 @@ def estimate(config: Config) -> Mapping[str, Any]:
     assessors = setup.assessors(config, calls=False)
     folder, _ = setup.folder(config, data, assessors)
     path = setup.store(config, folder)
-    with Store(path) if path.exists() else nullcontext() as store:
+    with VerdictStore(path) if path.exists() else nullcontext() as store:
         found = {
-            assessor.name: asdict(estimating.estimate(pooled, assessor, store, config.repeats, desk.limits))
-            for assessor, desk in setup.desks(config, assessors, Stop())
+            assessor.name: asdict(estimating.estimate(pooled, assessor, store, config.repeats, client.limits))
+            for assessor, client in setup.build_clients(config, assessors, CancelToken())
         }
     size = {
         "results": pooled.results,
@@ -155,7 +161,7 @@ def estimate(config: Config) -> Mapping[str, Any]:
     return {**size, "assessors": found}
 
 
-def _incomplete(totals: Mapping[str, Any], judging: Judging, least: float) -> Incomplete | None:
+def _incomplete(totals: Mapping[str, Any], judging: JudgingResult, least: float) -> Incomplete | None:
     members = (totals["panel"] or {}).get("members", ())
     wanted = totals["judgments"] * (len(members) or 1)
     missing = wanted - sum(each["judged"] for each in members or [totals])

@@ -72,7 +72,7 @@ def collect(  # one parameter an option is how typer reads a command
     base_url: _BaseUrl = None,
 ) -> None:
     """Ask search engines and write what they return as a dataset. The same command again resumes."""
-    from judge.assess.signals import raising
+    from judge.client.cancel import raise_on_signals
     from judge.collect import flow
     from judge.collect.asked import Asked
 
@@ -80,7 +80,7 @@ def collect(  # one parameter an option is how typer reads a command
     typed["engines"] = typed.pop("engine") or None
     typed["base_urls"] = _addresses(typed.pop("base_url") or ()) or None
     asked = Asked.load(config, **typed)
-    with raising():
+    with raise_on_signals():
         collected = flow.collect(asked, watch=_watch())
     _print(collected)
     if collected.incomplete is not None:

@@ -88,12 +88,12 @@ def given(context: typer.Context) -> dict[str, Any]:
 
 def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     from judge import pipeline
-    from judge.assess.signals import raising
+    from judge.client.cancel import raise_on_signals
     from judge.report import table
 
     config = to_config(typed, toml)
-    with raising():
-        outcome = pipeline.run(config, watch=watch())
+    with raise_on_signals():
+        outcome = pipeline.run(config, progress=watch())
     # Tables of a run that stopped before its first grade are empty.
     if outcome.incomplete is None or table.has_grades(outcome):
         table.outcome(outcome, console())

@@ -29,15 +29,15 @@ _OF_RUNS = frozenset(
 @options.those_of(run, without=_OF_RUNS, model=options.Model, repeats=Anew, out=Beside)
 def selftest(context: typer.Context, **_: object) -> None:
     """Test an assessor on shipped probes: is it fooled, too strict, obedient? Its runs show the result."""
-    from judge.assess.signals import raising
+    from judge.client.cancel import raise_on_signals
     from judge.selftest import table
     from judge.selftest.flow import calls
     from judge.selftest.flow import selftest as test
 
     asked = to_config(given(context), context.params["config"])
     table.before(*calls(asked), console())
-    with raising():
-        found = test(asked, watch=watch())
+    with raise_on_signals():
+        found = test(asked, progress=watch())
     table.tested(found, console())
     if found.incomplete is not None:
         say(found.incomplete)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from judge import setup
-from judge.assess.watch import Watch
+from judge.assess.progress import ProgressListener
 from judge.config import Config, environment, is_day
 from judge.dataset.clean import visible
 from judge.errors import InputError, StoreError
@@ -47,7 +47,9 @@ class Told:
     lines: tuple[str, ...]
 
 
-def nightly(toml: Path, day: str, watch: Watch | None = None, canary_watch: Watch | None = None) -> Told:
+def nightly(
+    toml: Path, day: str, watch: ProgressListener | None = None, canary_watch: ProgressListener | None = None
+) -> Told:
     """Does the night of `day` that `toml` asks for, or what is left of it, and tells of it.
 
     `canary_watch` follows the judging of canaries, `watch` that of the engines' results.

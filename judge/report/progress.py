@@ -55,18 +55,18 @@ class Bar:
         )
         self._failed = 0
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         """Draws the bar, with what is known already filled in."""
         self._task = self._progress.add_task(
-            "", total=asked, completed=known, known=known, cost="", failed="", status=""
+            "", total=total, completed=done, known=done, cost="", failed="", status=""
         )
         self._progress.start()
 
-    def judged(self, judgment: Judgment, usd: float | None) -> None:
+    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Moves the bar on by one."""
         self._advance(f"${usd:.4f}" if usd else "", judgment.error is not None)
 
-    def waiting(self, status: str) -> None:
+    def set_status(self, status: str) -> None:
         """Shows what is waited for in place of the rate."""
         self._progress.update(self._task, status=status)
 
@@ -79,7 +79,7 @@ class Bar:
         said = f"{self._failed} failed" if self._failed else ""
         self._progress.update(self._task, advance=1, cost=cost, failed=said)
 
-    def finished(self, repeat: Round) -> None:
+    def end_repeat(self, repeat: Round) -> None:
         """Prints a line above the bar."""
         self._progress.console.print(Text(_finished(repeat)))
 
@@ -112,20 +112,20 @@ class Lines:
         self._clock = clock
         self._every = every
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         """Says how much there is to do."""
-        self._asked, self._known, self._done, self._failed = asked, known, known, 0
+        self._asked, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._said = self._clock()
-        if known < asked:
-            rest = f"; the other {known:,} are known already" if known else ""
-            plural = "s" * (asked - known > 1)
-            self._say(f"{self._words.doing} {asked - known:,} {self._words.thing}{plural}{rest}")
+        if done < total:
+            rest = f"; the other {done:,} are known already" if done else ""
+            plural = "s" * (total - done > 1)
+            self._say(f"{self._words.doing} {total - done:,} {self._words.thing}{plural}{rest}")
 
-    def judged(self, judgment: Judgment, usd: float | None) -> None:
+    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Says where things stand when ten seconds have passed since the last time."""
         self._advance(f", ${usd:.4f} so far" if usd else "", judgment.error is not None)
 
-    def waiting(self, status: str) -> None:
+    def set_status(self, status: str) -> None:
         """Says what is waited for when ten seconds have passed since the last line."""
         now = self._clock()
         if status and now - self._said >= self._every:
@@ -150,7 +150,7 @@ class Lines:
                 f"{rate:.1f}/s{cost}, about {left:.0f} s left"
             )
 
-    def finished(self, repeat: Round) -> None:
+    def end_repeat(self, repeat: Round) -> None:
         """Says what came of the repeat."""
         self._say(_finished(repeat))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from judge import Config, pipeline
-from judge.assess.watch import Unwatched
+from judge.assess.progress import NullProgress
 from judge.records import Usage
 from judge.report.outcome import Outcome
 from tests.chaos.table import Figure, parser, report
@@ -66,7 +66,7 @@ def estimates(folder: Path, pairs: int) -> Iterator[Figure]:
             asked = _config(out, data, server.openai_url, depth=pairs, concurrency=8)
             [guess] = pipeline.estimate(asked)["assessors"].values()
             watch = _Stopwatch()
-            spent = pipeline.run(asked, watch=watch).summary["cost"]
+            spent = pipeline.run(asked, progress=watch).summary["cost"]
             yield from _errors(guess, {**spent, "seconds": watch.seconds}, basis)
 
 
@@ -80,12 +80,12 @@ def _errors(guess: Mapping[str, Any], spent: Mapping[str, Any], basis: str) -> I
         yield Figure(f"{name} by {basis}", f"{error:+.1%}", target, not promised or abs(error) <= 0.10)
 
 
-class _Stopwatch(Unwatched):
+class _Stopwatch(NullProgress):
     """Takes the seconds that judging took."""
 
     seconds = 0.0
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         self._began = time.monotonic()
 
     def end(self) -> None:

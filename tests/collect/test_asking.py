@@ -9,8 +9,8 @@ from threading import Event
 
 import aiohttp
 
-from judge.assess.schedule import Limits
-from judge.assess.stop import Stop
+from judge.client.cancel import CancelToken
+from judge.client.retry import Limits
 from judge.collect.asking import Asking, Seat
 from judge.collect.dataset import Held
 from judge.collect.journal import Entry, Journal, entries
@@ -41,7 +41,7 @@ class SlowDisk(Journal):
 
 async def _asked(folder: Path, server: EngineServer, journal: Journal) -> None:
     opened = sources(asked(folder, server, "searxng", "exa"), {})
-    stop = Stop()
+    stop = CancelToken()
     watch = Lines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
         asking = Asking(journal, Held(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch)

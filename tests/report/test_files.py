@@ -91,7 +91,7 @@ def test_hostile_names_and_texts_stay_data(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "x"
     judge.run(given, model="lexical", out=str(out))
     assert {path.parent for path in tmp_path.rglob("*") if path.is_file()} <= {
-        out, out.parent, out.parent / "verdicts.sqlite.owners"
+        out, out.parent, out.parent / "verdicts.sqlite.locks"
     }  # fmt: skip
     assert len(list(out.glob("run.*.trec"))) == 6
     assert len({path.name.casefold() for path in out.iterdir()}) == len(list(out.iterdir()))

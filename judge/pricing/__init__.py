@@ -1,0 +1,1 @@
+"""Prices of tokens, and what calls cost."""
