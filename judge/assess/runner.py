@@ -79,7 +79,7 @@ async def judge_with_panel(
                 results.append(await judge_pool(pool, assessor, client, window, repeats, progress))
             await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
     if isinstance(token.reason, Interrupted):
-        grades = sum(each.grade is not None for result in results for each in result.judgments)
+        grades = sum(judgment.grade is not None for result in results for judgment in result.judgments)
         usd = combine_results(results).cost.usd
         spent = f", ${usd:.4f}" if usd else ""
         total = len(clients) * repeats * len(pool.pairs)
@@ -119,7 +119,7 @@ async def judge_pool(
     finally:
         progress.end()
     order = {(pair.query.id, pair.snippet.id): index for index, pair in enumerate(pool.pairs)}
-    judgments = sorted(run.judgments, key=lambda each: (each.repeat, order[each.query_id, each.snippet_id]))
+    judgments = sorted(run.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     corrupt = [key for key in dict.fromkeys(store.corrupt_keys) if key in requests]
     warnings = [
         f"{store.path}: {len(corrupt)} verdicts no longer match their checksums and were asked for again,"
@@ -203,8 +203,7 @@ class _PoolRun:
                     elif self.todo:
                         await asyncio.wait(self.tasks, return_when=asyncio.FIRST_COMPLETED)
                     elif self.leased_elsewhere:
-                        self._raise_without_progress()
-                        await token.sleep(LEASE_POLL_INTERVAL)
+                        await self._wait_for_other_processes()
                         await self._lease_batch(group, self.leased_elsewhere, len(self.leased_elsewhere))
                     elif self.tasks:
                         await asyncio.wait(self.tasks)
@@ -215,7 +214,7 @@ class _PoolRun:
             except (Incomplete, StoreError) as reason:
                 token.cancel(reason)
 
-    def _raise_without_progress(self) -> None:
+    async def _wait_for_other_processes(self) -> None:
         max_wait = self.client.limits.max_wait
         if asyncio.get_running_loop().time() - self.last_progress_at > max_wait:
             raise Incomplete(
@@ -223,6 +222,7 @@ class _PoolRun:
                 f" {max_wait:g} s; wait for it, or end whatever else uses {self.window.store.path}, then run"
                 " the same command again: what was judged is kept"
             )
+        await self.client.cancel_token.sleep(LEASE_POLL_INTERVAL)
 
     async def _lease_batch(
         self, group: asyncio.TaskGroup, pairs: deque[Sequence[Question]], size: int
@@ -326,9 +326,9 @@ def combine_results(results: Collection[JudgingResult]) -> JudgingResult:
     costs = [result.cost for result in results]
     usd = [cost.usd for cost in costs]
     counts = {
-        each.name: sum(getattr(cost, each.name) for cost in costs)
-        for each in fields(Cost)
-        if each.name != "usd"
+        column.name: sum(getattr(cost, column.name) for cost in costs)
+        for column in fields(Cost)
+        if column.name != "usd"
     }
     return JudgingResult(
         judgments=tuple(judgment for result in results for judgment in result.judgments),

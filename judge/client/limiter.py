@@ -222,7 +222,10 @@ class AdaptiveLimiter:
                 continue
             wait = 0.0 if self._releases_waiters else self._seconds_until_permit()
             if wait > 0:
-                self._schedule_admit(wait)
+                if self._timer is not None:
+                    self._timer.cancel()
+                if wait < inf:  # a little later, because a timer may fire a tick early
+                    self._timer = asyncio.get_running_loop().call_later(wait + 0.0005, self._admit)
                 return
             self._waiters.popleft().set_result(self._grant())
 
@@ -253,13 +256,6 @@ class AdaptiveLimiter:
         else:
             self._estimator.add(permit)
         return permit
-
-    def _schedule_admit(self, seconds: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if seconds < inf:
-            # A little later, because a timer may fire a tick early.
-            self._timer = asyncio.get_running_loop().call_later(seconds + 0.0005, self._admit)
 
 
 class RateEstimator:

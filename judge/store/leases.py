@@ -13,7 +13,6 @@ import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from filelock import FileLock, Timeout
 
@@ -45,7 +44,7 @@ def lock_folder(store: Path) -> Path:
 
 
 class LeaseHolder:
-    """Marks this process as alive until `close` or its death; use it as a context manager."""
+    """Marks this process as alive until `close` or its death."""
 
     def __init__(self, folder: Path) -> None:
         make_folder(folder)
@@ -57,12 +56,6 @@ class LeaseHolder:
                     self.is_dead(path.stem)
         self._lock = FileLock(self._path(self.id), thread_local=False)
         self._lock.acquire(timeout=0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _path(self, holder_id: str) -> Path:
         return self._folder / f"{holder_id}.lock"

@@ -80,7 +80,7 @@ class VerdictStore:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._reader = stack.enter_context(closing(schema.open_store(path, wait)))
-                self._holder = stack.enter_context(LeaseHolder(lock_folder(path)))
+                self._holder = stack.enter_context(closing(LeaseHolder(lock_folder(path))))
                 connection = schema.connect(path, wait)
                 self._writer = stack.enter_context(closing(GroupCommitWriter(path, connection)))
             except (sqlite3.Error, OSError) as error:
@@ -197,7 +197,9 @@ class VerdictStore:
         self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
     ) -> None:
         """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
-        body = _pack(verdict)
+        names = (name for name in StoredVerdict.__slots__ if name not in ("grade", "usage"))
+        usage = {"usage": asdict(verdict.usage) if verdict.usage else None}
+        body = json.dumps({name: getattr(verdict, name) for name in names} | usage, sort_keys=True)
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat)
         row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body), _now())
 
@@ -247,12 +249,6 @@ def read_call(outcome: str, maybe_billed: int, *tokens: int | None) -> Call:
         raise ValueError(f"a call took {[*tokens]} tokens")
     usage = None if tokens[0] is None else Usage(*(count or 0 for count in tokens))
     return Call(outcome, usage, bool(maybe_billed))
-
-
-def _pack(verdict: StoredVerdict) -> str:
-    names = (name for name in StoredVerdict.__slots__ if name not in ("grade", "usage"))
-    fields = {name: getattr(verdict, name) for name in names}
-    return json.dumps({**fields, "usage": asdict(verdict.usage) if verdict.usage else None}, sort_keys=True)
 
 
 def _unpack(grade: int, body: str) -> StoredVerdict:

@@ -39,12 +39,12 @@ class Closing(Lexical):
 def sit(path: Path, model: Closing, stop: CancelToken, members: int = 2) -> list[JudgingResult]:
     """What two assessors of one model, or so many, make of a small pool."""
     assessor = Assessor(model, load(default_directory(), GRADED), GRADED)
-    desks = [
+    clients = [
         (assessor, ModelClient(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop))
         for _ in range(members)
     ]
     with VerdictStore(path / "v.sqlite") as store:
-        return asyncio.run(judge_with_panel(POOL, desks, store, 1, NullProgress()))
+        return asyncio.run(judge_with_panel(POOL, clients, store, 1, NullProgress()))
 
 
 def test_every_assessor_judges_in_its_turn_and_a_shared_model_is_closed_once(tmp_path: Path) -> None:
