@@ -35,21 +35,18 @@ class SpendLimit:
         if self._max_calls is not None and self.calls >= self._max_calls:
             raise Incomplete(f"--max-calls {self._max_calls} is used up; raise it and run again")
         if self._budget is not None:
-            self._check_budget(self._budget)
+            if self.usd is None:
+                raise Incomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
+            spent, ceiling = self.usd + self._maybe_billed, self._budget * _ROUNDING
+            if spent + self._highest_cost > ceiling or spent >= self._budget:
+                raise Incomplete(f"--budget {self._budget:g} USD is used up; raise it and run again")
+            if spent + (self._in_flight + 1) * self._highest_cost > ceiling:
+                raise Incomplete(
+                    f"--budget {self._budget:g} USD would be exceeded: {spent:.4g} spent, {self._in_flight}"
+                    " requests in flight; rerun to use what is left, or raise --budget"
+                )
         self.calls += 1
         self._in_flight += 1
-
-    def _check_budget(self, budget: float) -> None:
-        if self.usd is None:
-            raise Incomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
-        spent = self.usd + self._maybe_billed
-        if spent + self._highest_cost > budget * _ROUNDING or spent >= budget:
-            raise Incomplete(f"--budget {budget:g} USD is used up; raise it and run again")
-        if spent + (self._in_flight + 1) * self._highest_cost > budget * _ROUNDING:
-            raise Incomplete(
-                f"--budget {budget:g} USD would be exceeded: {spent:.4g} spent, {self._in_flight} requests in"
-                " flight; rerun to use what is left, or raise --budget"
-            )
 
     def settle(
         self, usage: Usage | None, price: Price | None, *, answered: bool = False, maybe_billed: bool = False

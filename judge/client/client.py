@@ -47,15 +47,12 @@ class CallLog(Protocol):
 
     def begin_call(self) -> None:
         """A request is sent now."""
-        ...
 
     def end_call(self, call: Call) -> None:
         """A request ended as `call`."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait before a retry; raise Cancelled when the run is cancelled meanwhile."""
-        ...
 
 
 class PairPermit:
@@ -211,12 +208,10 @@ class ModelClient:
         """
         max_wait, outage = self.limits.max_wait, self.limiter.outage_seconds()
         wait = error.retry_after or 0.0
+        endpoint = self.model.endpoint
         reason = None if self._has_response else self._startup_errors.reason_to_stop(error, outage)
         if reason is None and wait > max_wait:
-            reason = (
-                f"{self.model.endpoint} asks to come again in {format_duration(wait)} ({error}); wait for so"
-                " long"
-            )
+            reason = f"{endpoint} asks to come again in {format_duration(wait)} ({error}); wait for so long"
         elif reason is None and outage > max_wait:
             reason = self._describe_outage(error, outage)
         if reason is not None:

@@ -39,7 +39,10 @@ class Busy:
 
 
 def lock_folder(store: Path) -> Path:
-    """Return the folder of the lock files of the store at the path `store`."""
+    """Return the folder of the lock files of the store at the path `store`.
+
+    An earlier format has them in `….owners`: two versions of judge must not use one store at the same time.
+    """
     return store.with_name(store.name + ".locks")
 
 
