@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from judge.api import agree, compare, run, score
-    from judge.config import Config
+    from judge.config.run import Config
     from judge.errors import InputError, JudgeError
     from judge.records import Judgment, Pair, Query, Ranking, Scale, Score, Snippet, Verdict
-    from judge.report.outcome import Outcome
+    from judge.runs.result import RunResult
 
 _HOMES = {
     **dict.fromkeys(("agree", "compare", "run", "score"), "judge.api"),

@@ -1,6 +1,6 @@
 """Owns `python -m judge`."""
 
-from judge.cli import main
+from judge.cli.main import main
 
 if __name__ == "__main__":
     main()

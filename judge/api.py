@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge import finished, pipeline
+from judge import api, pipeline
 from judge.client.cancel import INTERRUPTED, CancelToken
-from judge.config import Config
+from judge.config.run import Config
 from judge.errors import Interrupted
-from judge.report.outcome import Outcome
+from judge.runs.result import RunResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def run(
     *,
     config: str | Path | None = None,
     **options: object,
-) -> Outcome:
+) -> RunResult:
     """Judges `data` with `model`, scores every engine and writes the run's folder.
 
     `data` is a file, a DataFrame or an iterable of rows, one a result; `options` are those of
@@ -41,7 +41,7 @@ def run(
     return _aside(asked, rows)
 
 
-def score(run: str | Path, measures: Iterable[str] | None = None, *, save: bool = False) -> Outcome:
+def score(run: str | Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
     The run's files change only to `save`; then the first measure decides from now on. Raises InputError
@@ -56,7 +56,7 @@ def compare(*runs: str | Path) -> Mapping[str, Any]:
     `comparisons` has a row for each pair of engines by each measure. Raises InputError when a folder is
     no finished run, or the runs can't be compared.
     """
-    return finished.compare_runs([Path(run) for run in runs])
+    return api.compare([Path(run) for run in runs])
 
 
 def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
@@ -65,7 +65,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     `labels_scale` says how people graded where their highest grade doesn't. Raises InputError when the
     folder or the labels can't be read, or not one label is about the run.
     """
-    return finished.agree(Path(run), Path(qrels), labels_scale)
+    return api.agree(Path(run), Path(qrels), labels_scale)
 
 
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
@@ -76,7 +76,7 @@ def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:
     return None, data
 
 
-def _aside(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> Outcome:
+def _aside(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> RunResult:
     """The run in a thread of its own, because this one runs an event loop already; Ctrl-C ends it."""
     cancel_token = CancelToken()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as aside:

@@ -33,7 +33,7 @@ UNREADABLE = frozenset(
     {"empty", "refusal", "truncated", "malformed", "missing_key", "not_a_grade", "not_integer", "ambiguous"}
 )
 #: What a model or its provider makes of a pair; all else is the server's or the connection's doing.
-ITS_OWN = UNREADABLE | {"content_filter"}
+ASSESSOR_ERRORS = UNREADABLE | {"content_filter"}
 
 
 class JudgeError(Exception):
@@ -48,11 +48,11 @@ class SetupError(InputError):
     """A key, an extra or a model is missing; the text says what to set or install."""
 
 
-class Incomplete(JudgeError):
+class RunIncomplete(JudgeError):
     """The run stopped before every pair was judged; what was paid for is kept."""
 
 
-class Interrupted(Incomplete):
+class Interrupted(RunIncomplete):
     """A person or a signal stopped the run; the same command goes on where it stopped."""
 
 
@@ -60,7 +60,7 @@ class StoreError(JudgeError):
     """The verdict store cannot be read or written."""
 
 
-class Unreadable(JudgeError):
+class ReplyParseError(JudgeError):
     """A reply holds no verdict that can be read without guessing.
 
     `kind` is one of `UNREADABLE`.
@@ -97,11 +97,11 @@ class CallError(JudgeError):
         self.usage = usage
 
 
-class Transient(CallError):
+class RetryableError(CallError):
     """A fault that may pass: kinds rate_limit, server_error, transport."""
 
 
-class Unconnected(Transient):
+class ConnectionFailed(RetryableError):
     """No connection came about, so nobody heard of the call: kind transport.
 
     `lasting` is True when waiting alone will not help: no such host, no TLS, a proxy that refuses.
@@ -112,11 +112,11 @@ class Unconnected(Transient):
         self.lasting = lasting
 
 
-class TimedOut(Transient):
+class TimedOut(RetryableError):
     """No response came within the timeout, so the call may be billed: kind transport."""
 
 
-class NoResponse(Transient):
+class NoResponse(RetryableError):
     """What came back is no response of the provider's API: a broken connection, a page: kind transport.
 
     `is_page` is True for an HTML page, which a network or a web server sends instead of the provider.
@@ -127,7 +127,7 @@ class NoResponse(Transient):
         self.is_page = is_page
 
 
-class Conceded(CallError):
+class ParametersRejected(CallError):
     """The server refused a parameter or a format, and the adapter gave it up: kind conceded.
 
     The same prompt is to be asked again at once; it comes to an end, for there is only so much to
@@ -135,11 +135,11 @@ class Conceded(CallError):
     """
 
 
-class Declined(CallError):
+class RequestRejected(CallError):
     """Final for this pair: kinds content_filter, refusal, too_long, bad_request."""
 
 
-class AccountRefused(CallError):
+class AccountError(CallError):
     """No call can succeed: kinds auth, quota, model_not_found, bad_parameter."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judge.assess.assessor import Assessor
-from judge.config import FREE, Config
+from judge.config.run import FREE, Config
 from judge.records import Dataset
 
 # Named by the fingerprint of what they hold, so that a file may be moved between two runs.

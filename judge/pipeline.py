@@ -14,62 +14,62 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from judge import setup
+from judge import factory
+from judge.analysis.findings import Findings
+from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.analysis.summary import summary
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
 from judge.client.cancel import CancelToken
-from judge.config import Config
+from judge.config.run import Config
+from judge.dataset.injection import flagged_pairs
 from judge.dataset.pool import pool
-from judge.dataset.suspicion import suspects
-from judge.errors import Incomplete
+from judge.errors import RunIncomplete
 from judge.measure.compare import compare, largest_contributions
-from judge.measure.flagged import Judged, without_flagged
-from judge.measure.kinship import kin
-from judge.measure.panel import panel, sitting
+from judge.measure.engine_summary import summarise
+from judge.measure.flagged_sensitivity import ScoringInput, flagged_sensitivity
+from judge.measure.own_list_check import check_own_lists, counterparts
+from judge.measure.panel_agreement import panel_agreement, sitting
 from judge.measure.score import Scores, score
-from judge.measure.served import COLUMN, who_graded
-from judge.measure.slices import slices
+from judge.measure.segments import compare_segments
+from judge.measure.self_preference import shared_vendors
+from judge.measure.served_models import COLUMN, who_graded
 from judge.measure.stability import stability
-from judge.measure.summary import summarise
-from judge.measure.within import counterparts, within_lists
 from judge.pricing.prices import common_price
 from judge.records import Judgment
-from judge.report import files, reload
-from judge.report.findings import Findings
-from judge.report.outcome import Outcome
-from judge.report.reload import Held
-from judge.report.rundir import RunFolder, reading_run
-from judge.report.summary import Asked, summary
-from judge.selftest import kept
+from judge.runs import export, load
+from judge.runs.folder import RunFolder, reading_run
+from judge.runs.result import RunResult
+from judge.selftest import stored_results
 from judge.store.store import VerdictStore
 
 
 def run(
     config: Config,
     *,
-    rows: setup.Rows | None = None,
+    rows: factory.Rows | None = None,
     progress: ProgressListener | None = None,
     cancel_token: CancelToken | None = None,
-) -> Outcome:
+) -> RunResult:
     """Judges a dataset, scores its engines and writes the run's folder.
 
     `cancel_token` lets another thread cancel the judging. Raises InputError before anything is paid,
     StoreError when verdicts can't be stored, Interrupted after Ctrl-C. An `Outcome` has `incomplete` set when
     the account, the budget or the server ended the judging, or too few pairs could be judged.
     """
-    measures = setup.measures_of(config)
+    measures = factory.measures_of(config)
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
-    data = setup.dataset(config, rows)
+    data = factory.dataset(config, rows)
     pooled = pool(data, config.depth)
-    assessors = setup.assessors(config)
-    clients = setup.build_clients(config, assessors, cancel_token or CancelToken())
-    folder, who = setup.folder(config, data, assessors)
+    assessors = factory.assessors(config)
+    clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
+    folder, who = factory.folder(config, data, assessors)
     with folder.locked():
-        setup.claim(folder, config, who)
-        where = setup.store(config, folder)
-        tests = kept.look_up(where, kept.identities(assessors, config))
+        factory.claim(folder, config, who)
+        where = factory.store(config, folder)
+        tests = stored_results.look_up(where, stored_results.identities(assessors, config))
         with VerdictStore(where) as store:
             listener = progress or NullProgress()
             results = asyncio.run(judge_with_panel(pooled, clients, store, config.repeats, listener))
@@ -80,9 +80,9 @@ def run(
         assessor, judgments, members = sitting(judgments_of)
         price = common_price(client.limits.price for _, client in clients)
         cost = asdict(result.cost) | {"price": price and asdict(price)}
-        asked = Asked(assessor, config.grading, config.repeats, measures, cost, tests)
-        outcome = measure(folder.path, Held(data, pooled, judgments, asked, members))
-        files.write(folder, outcome)
+        asked = RunSpec(assessor, config.grading, config.repeats, measures, cost, tests)
+        outcome = measure_run(folder.path, LoadedRun(data, pooled, judgments, asked, members))
+        export.write_data_files(folder, outcome)
     incomplete = _incomplete(outcome.summary, result, config.min_coverage)
     warnings = [*data.warnings, *result.warnings]
     if incomplete is None and (why := _failures(result.judgments)):
@@ -95,7 +95,7 @@ def run(
     )
 
 
-def measure(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = None) -> Outcome:
+def measure_run(path: Path, held: LoadedRun, pairs: Collection[frozenset[str]] | None = None) -> RunResult:
     """All that is free: the scores of a run and what they say, of all `pairs` of engines or some."""
     data, pooled, judgments, asked = held.data, held.pool, held.judgments, held.asked
     wanted = tuple(dict.fromkeys((*asked.measures, *counterparts(asked.measures, pooled.depth))))
@@ -105,23 +105,23 @@ def measure(path: Path, held: Held, pairs: Collection[frozenset[str]] | None = N
 
     everything = score(data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth)
     scores = everything.of_measures(asked.measures)
-    measured = Judged(data.rankings, pooled.documents, judgments, asked.scale, pooled.depth)
+    measured = ScoringInput(data.rankings, pooled.documents, judgments, asked.scale, pooled.depth)
     comparisons = compare(scores, pairs)
     found = Findings(
         comparisons,
-        slices(scores, data.queries, pairs, {COLUMN: who_graded(judgments)}),
-        within_lists(everything, pooled.depth),
+        compare_segments(scores, data.queries, pairs, {COLUMN: who_graded(judgments)}),
+        check_own_lists(everything, pooled.depth),
         stability(scores, judgments, asked.scale),
-        panel(held.members, asked.scale, rescored) if held.members else None,
-        kin(held.members or [asked.assessor], data.engines),
-        without_flagged(scores, measured, suspects(data.rankings, pooled.depth), pairs),
+        panel_agreement(held.members, asked.scale, rescored) if held.members else None,
+        shared_vendors(held.members or [asked.assessor], data.engines),
+        flagged_sensitivity(scores, measured, flagged_pairs(data.rankings, pooled.depth), pairs),
         largest_contributions(scores, comparisons[0]) if comparisons else (),
     )
     totals = summary(data, pooled, judgments, summarise(scores), found, asked)
-    return Outcome(path, data, pooled, judgments, scores, asked.scale, totals, members=held.members)
+    return RunResult(path, data, pooled, judgments, scores, asked.scale, totals, members=held.members)
 
 
-def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> Outcome:
+def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
     """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
 
     `measures` None takes the run's own. Raises InputError when `path` is no finished run, its files don't
@@ -130,27 +130,31 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
     folder = RunFolder(path)
     folder.read("summary.json")  # before a lock file appears in what is no run's folder
     with folder.locked() if save else nullcontext():
-        held = reload.load(folder)
-        chosen = setup.measures(measures, held.pool.depth) if measures else held.asked.measures
+        held = load.load_run(folder)
+        chosen = factory.measures(measures, held.pool.depth) if measures else held.asked.measures
         with reading_run(path):
-            tests = kept.look_up_again(folder, held.asked.selftest)
-            outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
+            tests = stored_results.look_up_again(folder, held.asked.selftest)
+            outcome = measure_run(
+                path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests))
+            )
         if save:
-            files.write(folder, outcome)
+            export.write_data_files(folder, outcome)
     return outcome
 
 
 def estimate(config: Config) -> Mapping[str, Any]:
     """What `run` would ask of each assessor and cost now, given what is known already; makes no call."""
-    data = setup.dataset(config)
+    data = factory.dataset(config)
     pooled = pool(data, config.depth)
-    assessors = setup.assessors(config, calls=False)
-    folder, _ = setup.folder(config, data, assessors)
-    path = setup.store(config, folder)
+    assessors = factory.assessors(config, calls=False)
+    folder, _ = factory.folder(config, data, assessors)
+    path = factory.store(config, folder)
     with VerdictStore(path) if path.exists() else nullcontext() as store:
         found = {
-            assessor.name: asdict(estimating.estimate(pooled, assessor, store, config.repeats, client.limits))
-            for assessor, client in setup.build_clients(config, assessors, CancelToken())
+            assessor.name: asdict(
+                estimating.estimate_run(pooled, assessor, store, config.repeats, client.limits)
+            )
+            for assessor, client in factory.build_clients(config, assessors, CancelToken())
         }
     size = {
         "results": pooled.results,
@@ -161,23 +165,25 @@ def estimate(config: Config) -> Mapping[str, Any]:
     return {**size, "assessors": found}
 
 
-def _incomplete(totals: Mapping[str, Any], judging: JudgingResult, least: float) -> Incomplete | None:
+def _incomplete(totals: Mapping[str, Any], judging: JudgingResult, least: float) -> RunIncomplete | None:
     members = (totals["panel"] or {}).get("members", ())
     wanted = totals["judgments"] * (len(members) or 1)
     missing = wanted - sum(each["judged"] for each in members or [totals])
     if judging.stopped is not None:
-        return Incomplete(f"stopped with {missing:,} of {wanted:,} unjudged: {judging.stopped}")
+        return RunIncomplete(f"stopped with {missing:,} of {wanted:,} unjudged: {judging.stopped}")
     if not wanted and any(row["errors"] for row in totals["engines"].values()):
-        return Incomplete("there was nothing to judge: the dataset holds no result, but engines that broke")
+        return RunIncomplete(
+            "there was nothing to judge: the dataset holds no result, but engines that broke"
+        )
     for member in members:
         if member["judged"] < least * totals["judgments"]:
-            return Incomplete(
+            return RunIncomplete(
                 f"{member['name']} judged {member['judged']:,} of {totals['judgments']:,} pairs, less than"
                 f" --min-coverage {least:.0%}{_failures(judging.judgments, member['name'])};"
                 f" {_advice(judging.judgments)}"
             )
     if totals["coverage"] < least:
-        return Incomplete(
+        return RunIncomplete(
             f"only {totals['coverage']:.2%} of the pairs were judged, less than --min-coverage {least:.0%}"
             f"{_failures(judging.judgments)}; {_advice(judging.judgments)}"
         )

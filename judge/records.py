@@ -293,7 +293,7 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RepeatProgress:
     """One repeat of `repeats` that is finished: repeat `number` (from 1) and what came of its pairs."""
 
     number: int

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from judge.collect.catalogue import KNOWN
+from judge.collect.engine_catalogue import KNOWN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

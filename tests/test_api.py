@@ -15,7 +15,7 @@ import pytest
 import judge
 from judge import pipeline
 from judge.client.cancel import CancelToken
-from judge.config import Config
+from judge.config.run import Config
 from judge.errors import Interrupted
 from tests.loopback.server import LoopbackServer
 from tests.worlds import numbered, says_its_grade, slowly

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judge.records import Round
-from judge.report.progress import Bar
+from judge.cli.progress import ProgressBar
+from judge.records import RepeatProgress
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import asking, command, numbered, results, says_its_grade, write_rows
 
@@ -373,9 +373,9 @@ def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
 
 def test_on_a_terminal_a_finished_repeat_is_told_above_the_bar() -> None:
     said = io.StringIO()
-    bar = Bar(Console(file=said, force_terminal=True, width=80))
+    bar = ProgressBar(Console(file=said, force_terminal=True, width=80))
     bar.begin(total=4, done=0)
-    bar.end_repeat(Round(number=1, repeats=2, judged=1200, failed=3, relevant=300))
+    bar.end_repeat(RepeatProgress(number=1, repeats=2, judged=1200, failed=3, relevant=300))
     bar.end()
     assert "repeat 1 of 2: 1,200 pairs judged, 3 failed; 25.0% of the judged are relevant" in said.getvalue()
 

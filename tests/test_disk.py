@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from judge.errors import StoreError
-from judge.report.rundir import RunFolder
+from judge.runs.folder import RunFolder
 from tests.worlds import chaos
 
 

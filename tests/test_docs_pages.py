@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from judge.collect.asked import Asked
-from judge.collect.described import _KEYS
+from judge.collect.collection import collect
+from judge.collect.custom_engine import _KEYS
 from judge.collect.engines import SLOTS
-from judge.collect.flow import collect
+from judge.config.collect import CollectConfig
+from judge.config.nightly import NightlyConfig
 from judge.nightly.notices.webhook import _FORMATS, Webhook
-from judge.nightly.rules import Rules
 from tests.collect.asking import answers, write_queries
 from tests.loopback.aside import ServerAside
 
@@ -108,7 +108,7 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(tomllib.loads(block[1])["collect"]["engines"][name]["key"], KEY)
     with Documented(WIRES[example]) as server:
-        found = collect(Asked.load(toml, base_urls={name: server.url}, rate=1000.0))
+        found = collect(CollectConfig.load(toml, base_urls={name: server.url}, rate=1000.0))
     depth, calls = TAKES[example]
     assert (found.incomplete, found.calls_made) == (None, calls)
     [answer] = answers(tmp_path, name)
@@ -121,7 +121,7 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
 @pytest.mark.parametrize("language", PAGES)
 def test_every_key_slot_and_kind_is_documented(language: str) -> None:
     collecting, nightly = page(f"collecting{language}"), page(f"nightly{language}")
-    names = {each.name for each in fields(Asked)} - {"written", "described", "engines"} | {
+    names = {each.name for each in fields(CollectConfig)} - {"written", "described", "engines"} | {
         "engine",
         "engines",
     }
@@ -129,7 +129,7 @@ def test_every_key_slot_and_kind_is_documented(language: str) -> None:
         assert f"`{key}`" in collecting, key
     for slot in SLOTS:
         assert f"`{{{slot}}}`" in collecting, slot
-    for rule in fields(Rules):
+    for rule in fields(NightlyConfig):
         assert f"`{rule.name}`" in nightly, rule.name
     for kind in _FORMATS:
         assert f"`{kind}`" in nightly, kind
@@ -146,7 +146,7 @@ def test_the_webhook_of_the_page_is_a_webhook(language: str) -> None:
 
 
 def test_the_defaults_in_the_table_of_rules_are_the_programs() -> None:
-    rules, text = Rules(), page("nightly")
+    rules, text = NightlyConfig(), page("nightly")
     for name in ("alpha", "min_drop", "min_shared", "max_missing", "max_empty_snippets", "canary_repeats"):
         assert re.search(rf"^\| `{name}` \|.*\| {getattr(rules, name)} \|$", text, re.MULTILINE), name
     assert f"| `{rules.judge_on_drift}` |" in text

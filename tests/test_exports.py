@@ -13,9 +13,9 @@ import pytest
 import pytrec_eval
 
 import judge
-from judge.dataset.cells import cell, readings
+from judge.dataset.spreadsheet import cell, unescape_candidates
 from judge.errors import InputError
-from judge.report.rundir import dump
+from judge.runs.folder import dump_json
 from tests.worlds import command
 
 #: Names that a spreadsheet, a path, a column or a file system would take for something else.
@@ -65,7 +65,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for rank, text in enumerate(TEXTS[place % 3 :] + TEXTS[: place % 3], start=1)
     )
     data = world / "data.jsonl"
-    data.write_text("".join(dump(row) + "\n" for row in rows), encoding="utf-8")
+    data.write_text("".join(dump_json(row) + "\n" for row in rows), encoding="utf-8")
     ran = command("run", data, "-m", "lexical", "--out", world / "runs" / "x")
     assert ran.returncode == 0, ran.stderr
     planned = command("agree", world / "runs" / "x", "--plan", len(QUERIES))
@@ -81,7 +81,7 @@ def sheet(path: Path) -> list[list[str]]:
 
 def unmarked(text: str) -> str:
     """The text that a cell was made from."""
-    return readings(text)[0]
+    return unescape_candidates(text)[0]
 
 
 def test_every_file_stays_in_the_run_s_folder_under_a_name_of_its_own(run: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_name_that_no_file_could_bear_is_refused_before_anything_is_paid(
         with pytest.raises(InputError, match=f"field '{field}' is"):
             judge.run([row], model="lexical", out=str(out))
     data = tmp_path / "data.jsonl"
-    data.write_text(dump(row) + "\n", encoding="utf-8")
+    data.write_text(dump_json(row) + "\n", encoding="utf-8")
     ran = command("run", data, "-m", "lexical", "--out", out)
     assert ran.returncode == 2
     assert f"data.jsonl:1: field {field!r}" in ran.stderr.replace("\n", " ")
@@ -173,4 +173,4 @@ def test_a_name_that_no_file_could_bear_is_refused_before_anything_is_paid(
 @pytest.mark.parametrize("text", ["\t=1", "\r=1", "\tplain", "﹦1", "﹢1", "﹣1", "﹫a", "\u3000＝1"])
 def test_what_may_begin_a_formula_somewhere_gets_an_apostrophe(text: str) -> None:
     assert cell(text) == "'" + text
-    assert readings(cell(text))[0] == text
+    assert unescape_candidates(cell(text))[0] == text

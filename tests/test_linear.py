@@ -14,10 +14,10 @@ import pytest
 
 from judge.dataset import clean
 from judge.dataset.encoding import looks_misdecoded
+from judge.dataset.injection import _TRICKS, detect_injection
+from judge.dataset.invisible_characters import drop_invisible
 from judge.dataset.markup import visible_text
-from judge.dataset.suspicion import _TRICKS, suspicions
-from judge.dataset.unseen import drop_invisible
-from judge.models.faults import Fault, classify
+from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 
 #: Between 4 and 16; what is faster than this many seconds is not compared.
@@ -253,15 +253,17 @@ def shown_query(text: str) -> object:
 
 
 def suspected(text: str) -> object:
-    return suspicions("a query of words", text, text)
+    return detect_injection("a query of words", text, text)
 
 
 def error_page(text: str) -> object:
-    return classify(Fault.of(500, text, {}), KEY)
+    return classify(ErrorResponse.of(500, text, {}), KEY)
 
 
 def error_message(text: str) -> object:
-    return classify(Fault.of(429, {"error": {"message": text, "code": text, "details": [text]}}, {}), KEY)
+    return classify(
+        ErrorResponse.of(429, {"error": {"message": text, "code": text, "details": [text]}}, {}), KEY
+    )
 
 
 def encodable(step: Callable[[str], object]) -> Callable[[str], object]:

@@ -16,7 +16,7 @@ from judge import Config, pipeline
 from judge.errors import InputError
 from judge.example import path as example
 from judge.records import Usage
-from judge.report.outcome import Outcome
+from judge.runs.result import RunResult
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.till import Till, digest, qwen, talkative
 from tests.worlds import asking, command, numbered, says_its_grade, slowly, write_rows
@@ -139,7 +139,7 @@ def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> No
 # --- ceilings -----------------------------------------------------------------------------------------
 
 
-def spending(server: LoopbackServer, out: Path, concurrency: int, **ceiling: Any) -> Outcome:
+def spending(server: LoopbackServer, out: Path, concurrency: int, **ceiling: Any) -> RunResult:
     """A run of 200 pairs at 1 and 2 dollars a million tokens, in and out, under a ceiling."""
     return judge.run(numbered(20, 1, 10), "openai:fake", base_url=server.openai_url, price=(1.0, 2.0),
                      concurrency=concurrency, measures=("P@5",), out=str(out), **ceiling)  # fmt: skip

@@ -13,17 +13,19 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge import finished, tomlfile
-from judge.annotate import labels
-from judge.assess.prompt import default_directory, load
-from judge.collect import journal
+from judge import api
+from judge.annotate import label_log
+from judge.assess.prompts import default_directory, load
+from judge.cli import show
+from judge.collect import raw_log
+from judge.config import loader
 from judge.dataset.labels import read_labels
 from judge.errors import InputError
 from judge.filesystem import open_for_read, read_bytes, read_text
 from judge.nightly import baseline, history
 from judge.records import GRADED
-from judge.report import reading, results
-from judge.report.rundir import RunFolder
+from judge.runs import results
+from judge.runs.folder import RunFolder
 from tests.worlds import numbered, write_rows
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and devices")
@@ -78,15 +80,15 @@ def replace(request: pytest.FixtureRequest) -> Callable[[Path], Path]:
 @pytest.mark.parametrize(
     ("name", "command"),
     [
-        ("results.json", finished.report),
+        ("results.json", api.rewrite_report),
         ("results.json", judge.score),
-        ("results.json", lambda run: reading.find(run, "q0")),
-        ("results.json", lambda run: list(results.entries(run / "results.json"))),
-        ("summary.json", finished.report),
-        ("summary.json", lambda run: finished.compare_runs([run])),
+        ("results.json", lambda run: show.find_query(run, "q0")),
+        ("results.json", lambda run: list(results.read_entries(run / "results.json"))),
+        ("summary.json", api.rewrite_report),
+        ("summary.json", lambda run: api.compare([run])),
         ("config.json", judge.score),
         ("judgments.jsonl", judge.score),
-        ("judgments.jsonl", lambda run: finished.agree(run, run / "labels.csv")),
+        ("judgments.jsonl", lambda run: api.agree(run, run / "labels.csv")),
         ("night.json", lambda run: RunFolder(run).read_if_there("night.json")),
     ],
 )
@@ -123,9 +125,9 @@ def test_a_file_that_a_baseline_copies_is_a_regular_file(
     ("place", "read"),
     [
         ("baseline/baseline.json", baseline.pointer),
-        ("data.raw.jsonl", lambda folder: list(journal.entries(folder / "data.raw.jsonl"))),
-        ("labels/me.jsonl", lambda folder: labels.opened(folder, "me").__enter__()),
-        ("judge.toml", lambda folder: tomlfile.load(folder / "judge.toml")),
+        ("data.raw.jsonl", lambda folder: list(raw_log.entries(folder / "data.raw.jsonl"))),
+        ("labels/me.jsonl", lambda folder: label_log.opened(folder, "me").__enter__()),
+        ("judge.toml", lambda folder: loader.load(folder / "judge.toml")),
         ("labels.csv", lambda folder: read_labels(folder / "labels.csv")),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from judge import finished
+from judge import api
 from judge.nightly import notices, trend_page
 from judge.nightly.band import band
 from tests.browser import address_of, opened, serious
@@ -34,7 +34,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
             records.written(night.parent, [{**record, "band": band(record)}])
             notices.write(night, record, {})
             trend_page.write(night.parent)
-        return finished.report(night)
+        return api.rewrite_report(night)
 
     return write
 

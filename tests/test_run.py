@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.report.rundir import RunFolder
+from judge.runs.folder import RunFolder
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import (
     asking,

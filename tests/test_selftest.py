@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 import judge
-from judge.config import Config
-from judge.errors import Incomplete, InputError
-from judge.report import table
-from judge.report.outcome import Outcome
-from judge.selftest.flow import SelfTest, calls, selftest
+from judge.cli.render import run_tables
+from judge.config.run import Config
+from judge.errors import InputError, RunIncomplete
+from judge.runs.result import RunResult
+from judge.selftest.selftest_run import SelfTest, calls, selftest
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.selftest import assessors
 from tests.worlds import command
@@ -48,10 +48,10 @@ def counts(share: dict[str, Any]) -> tuple[int, int]:
     return share["count"], share["of"]
 
 
-def printed(outcome: Outcome) -> str:
+def printed(outcome: RunResult) -> str:
     """What a run says on the terminal."""
     screen = Console(file=io.StringIO(), width=1000)
-    table.outcome(outcome, screen)
+    run_tables.print_run(outcome, screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue()
 
@@ -132,7 +132,7 @@ def test_a_server_that_fails_leaves_no_result(asked: Callable[..., Config], tmp_
         return Reply(status=401, body='{"error": {"message": "no"}}')
 
     for answer in (failing, refusing):
-        with LoopbackServer(answer) as server, pytest.raises(Incomplete, match="the same command"):
+        with LoopbackServer(answer) as server, pytest.raises(RunIncomplete, match="the same command"):
             selftest(asked(server))
         assert not list(tmp_path.glob("runs/selftests/*.json"))
 

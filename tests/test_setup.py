@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from judge.config import Config
+from judge.config.run import Config
 from judge.dataset.labels import Label
 from judge.errors import InputError
+from judge.factory import labels_scale
 from judge.records import BINARY, GRADED, Scale, ScaleName
-from judge.setup import labels_scale
 
 STRICT = replace(GRADED, relevant_from=3)
 

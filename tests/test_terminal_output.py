@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from judge.commands.screen import Screen
-from judge.commands.streams import _Printed
+from judge.cli.output_streams import _Printed
+from judge.cli.screen import Screen
 from tests.worlds import command, numbered, write_rows
 
 #: A title, a clear screen, a link, a C1 sequence, and commands of three runners.

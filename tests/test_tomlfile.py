@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from judge import example, setup
-from judge.collect.asked import Asked
-from judge.collect.flow import collect
-from judge.config import Config
+from judge import example, factory
+from judge.collect.collection import collect
+from judge.config.collect import CollectConfig
+from judge.config.loader import ConfigSource
+from judge.config.run import Config
 from judge.errors import InputError
 from judge.nightly import flow
-from judge.tomlfile import Written
 from tests.worlds import command, results
 
 #: The least that a night needs, besides the line that is tried.
@@ -118,7 +118,7 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
 def test_a_wrong_value_of_collecting_is_found_in_its_table(old: str, new: str, words: str) -> None:
     Path("judge.toml").write_text(COLLECT.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        collect(Asked.load(Path("judge.toml"), out=None if "out = 3" in new else "d.jsonl"))
+        collect(CollectConfig.load(Path("judge.toml"), out=None if "out = 3" in new else "d.jsonl"))
     assert str(caught.value).startswith(f"judge.toml: {words}")
 
 
@@ -127,7 +127,7 @@ def test_a_path_is_of_the_folder_that_judge_runs_in_and_says_so(here: Path) -> N
     assert said(f"{LOCAL}data = 'lost.jsonl'\n[nightly]\ncanary_repeats = 0") == lost
     Path("judge.toml").write_text(COLLECT.replace("q.txt", "lost.txt"), encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        collect(Asked.load(Path("judge.toml"), out="d.jsonl"))
+        collect(CollectConfig.load(Path("judge.toml"), out="d.jsonl"))
     assert str(caught.value) == f"judge.toml: [collect] queries: lost.txt: no such file in {here}"
 
 
@@ -155,16 +155,16 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
     toml.write_text('depth = -1\nmodel = "foo:bar"\nmeasures = ["nope"]\n')
     asked = Config.load(toml, depth=5, model="bar:foo", measures=["no"])
     with pytest.raises(InputError, match=r"^there is no model 'bar:foo'"):
-        setup.model(asked)
+        factory.model(asked)
     with pytest.raises(InputError, match=r"^there is no measure 'no'"):
-        setup.measures_of(asked)
+        factory.measures_of(asked)
     with pytest.raises(InputError, match=r"^scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
     assert Config.load(toml, depth=5).options().keys() == Config.known().keys()
 
 
 def test_a_place_is_named_once() -> None:
-    written = Written(Path("a.toml"), "t", {"size": "size"})
+    written = ConfigSource(Path("a.toml"), "t", {"size": "size"})
     for text, whole in (
         ("size is 3", "a.toml: [t] size is 3"),
         ("it is 3", "a.toml: [t] size: it is 3"),

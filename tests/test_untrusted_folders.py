@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge import finished
-from judge.annotate import labels
-from judge.collect.journal import Journal
+from judge import api
+from judge.annotate import label_log
+from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
 from judge.filesystem import file_name, open_for_append, write_file
 from judge.nightly import flow
 from judge.nightly.baseline import pointer
-from judge.report.rundir import RunFolder
-from judge.report.trec import file_names
+from judge.runs.folder import RunFolder
+from judge.runs.trec_export import file_names
 from judge.store.leases import Lease
 from judge.store.store import VerdictStore
 from tests.collect.asking import collected, three, write_queries
@@ -41,16 +41,16 @@ def judged(folder: Path) -> Path:
     data = write_rows(folder / "data.jsonl", numbered(3, 2, 2))
     out = folder / "runs" / "x"
     judge.run(data, "lexical", out=str(out))
-    finished.report(out)
-    plan = finished.plan_labels(out, 2, 0, None)
+    api.rewrite_report(out)
+    plan = api.plan_labels(out, 2, 0, None)
     text = plan.path.read_text(encoding="utf-8-sig").splitlines()
     (folder / "graded.csv").write_text(
         "\n".join([text[0], *(line[: -len(",,")] + ",1," for line in text[1:])]), encoding="utf-8"
     )
-    finished.agree(out, folder / "graded.csv")
+    api.agree(out, folder / "graded.csv")
     judge.score(out)
-    with labels.opened(out, "me") as mine:
-        mine.add(labels.Decision("0" * 16, "q0", "s", 1))
+    with label_log.opened(out, "me") as mine:
+        mine.add(label_log.LabelDecision("0" * 16, "q0", "s", 1))
         mine.write_table()
     return out
 
@@ -132,7 +132,7 @@ def test_appending_refuses_links_devices_and_files_of_others(tmp_path: Path) -> 
     with pytest.raises(OSError, match="no regular file"):
         open_for_append(tmp_path / "pipe")
     os.close(open_for_append(victim))
-    with pytest.raises(StoreError, match="symbolic link"), Journal(tmp_path / "link"):
+    with pytest.raises(StoreError, match="symbolic link"), RawLog(tmp_path / "link"):
         pass
 
 
@@ -244,7 +244,7 @@ def test_labels_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "run").mkdir()
     plant(tmp_path / "run" / "labels", tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="symbolic link"), labels.opened(tmp_path / "run", "me"):
+    with pytest.raises(InputError, match="symbolic link"), label_log.opened(tmp_path / "run", "me"):
         pass
     assert files(tmp_path / "elsewhere") == []
 

@@ -12,18 +12,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from judge.annotate.annotation_page import page
 from judge.annotate.guard import Guarded, Policy
-from judge.annotate.labels import Decision
-from judge.annotate.page import page
-from judge.annotate.session import LabelConflict, Session
+from judge.annotate.label_log import LabelDecision
+from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
-from judge.report.rundir import dump
+from judge.runs.folder import dump_json
 
 _ID = re.compile(r"[0-9a-f]{16,64}")
 _LONGEST = 4000
 
 
-def app(session: Session, policy: Policy) -> Guarded:
+def app(session: AnnotationSession, policy: Policy) -> Guarded:
     """The page of `session` as an ASGI application, behind `policy`."""
     ours = page()
 
@@ -72,7 +72,7 @@ def _answer(ask: Callable[[], Mapping[str, Any]]) -> Response:
         status, content = 400, {"error": str(error)}
     except StoreError as error:
         status, content = 507, {"error": str(error)}
-    return Response(dump(content), status, media_type="application/json")
+    return Response(dump_json(content), status, media_type="application/json")
 
 
 def _place(text: str | None) -> int | None:
@@ -88,7 +88,7 @@ def _without_fields(body: bytes, deed: Callable[[], Mapping[str, Any]]) -> Mappi
     return deed()
 
 
-def _decision(body: bytes, who: str) -> tuple[Decision, str | None]:
+def _decision(body: bytes, who: str) -> tuple[LabelDecision, str | None]:
     """The decision in a write, and the id of the one that it replaces."""
     found = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment", "replaces")
     # A page that was left open may meet another person's server at its address.
@@ -103,7 +103,7 @@ def _decision(body: bytes, who: str) -> tuple[Decision, str | None]:
     if grade is not None and type(grade) is not int:
         raise InputError("'grade' is a whole number, or null for not sure")
     replaces = None if found["replaces"] is None else _id(found, "replaces")
-    return Decision(_id(found), query_id, snippet_id, grade, comment.strip()), replaces
+    return LabelDecision(_id(found), query_id, snippet_id, grade, comment.strip()), replaces
 
 
 def _id(found: Mapping[str, Any], name: str = "id") -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judge.errors import InputError
-from judge.report.rundir import dump
+from judge.runs.folder import dump_json
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -199,7 +199,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:
-    body = dump({"error": why}).encode()
+    body = dump_json({"error": why}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -15,20 +15,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from judge.annotate import labels, tasks
+from judge.annotate import label_log, tasks
 from judge.annotate.guard import policy
-from judge.annotate.session import Session
+from judge.annotate.session import AnnotationSession
 from judge.errors import InputError, SetupError
 from judge.filesystem import write_file
-from judge.report import reload
-from judge.report.rundir import RunFolder, reading_run
+from judge.runs import load
+from judge.runs.folder import RunFolder, reading_run
 
 #: Tells the person at the terminal a text.
 Say = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ServerAddress:
     """Where the page is: `port` 0 takes a free one, and every request for data needs the `token`."""
 
     host: str
@@ -36,7 +36,7 @@ class Address:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
 
-def annotate(run: Path, plan: Path | None, who: str, address: Address, opens: bool, say: Say) -> None:
+def annotate(run: Path, plan: Path | None, who: str, address: ServerAddress, opens: bool, say: Say) -> None:
     """Serves the page on which `who` labels the run in folder `run`, until Ctrl-C or SIGTERM.
 
     Without a `plan` 50 queries are drawn. `opens` opens a browser; `say` tells the person. Raises
@@ -44,19 +44,19 @@ def annotate(run: Path, plan: Path | None, who: str, address: Address, opens: bo
     """
     _check_extra()
     policy(address.host, address.port, address.token)
-    held = reload.load(RunFolder(run))
+    held = load.load_run(RunFolder(run))
     keys = tasks.planned(plan, held.pool) if plan else tasks.drawn(held.pool)
     with reading_run(run):
         today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
-    with labels.opened(run, who) as kept, _listening(address) as listener:
+    with label_log.opened(run, who) as kept, _listening(address) as listener:
         ordered = tasks.in_order(held.pool, keys, kept.who)
-        session = Session(run, held, ordered, kept, today)
+        session = AnnotationSession(run, held, ordered, kept, today)
         port = listener.getsockname()[1]
         url = _url(address, port)
         say(_greeting(session, url))
         try:
             with _opened(url) if opens else nullcontext():
-                _serve(session, Address(address.host, port, address.token), listener)
+                _serve(session, ServerAddress(address.host, port, address.token), listener)
         finally:
             say(_farewell(session, plan))
 
@@ -82,7 +82,7 @@ def _check_extra() -> None:
         raise SetupError(f"judge annotate needs {' and '.join(missing)}: pip install 'search-judge[web]'")
 
 
-def _listening(address: Address) -> socket.socket:
+def _listening(address: ServerAddress) -> socket.socket:
     try:
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((address.host, address.port), family=family)
@@ -92,7 +92,7 @@ def _listening(address: Address) -> socket.socket:
         ) from error
 
 
-def _serve(session: Session, address: Address, listener: socket.socket) -> None:
+def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.socket) -> None:
     """Answers requests until a signal; the answers under way are finished first."""
     import uvicorn
 
@@ -121,13 +121,13 @@ def _serve(session: Session, address: Address, listener: socket.socket) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _url(address: Address, port: int) -> str:
+def _url(address: ServerAddress, port: int) -> str:
     host = f"[{address.host}]" if ":" in address.host else address.host
     # A fragment stays in the browser: no log and no other site gets to see it.
     return f"http://{host}:{port}/#{address.token}"
 
 
-def _greeting(session: Session, url: str) -> str:
+def _greeting(session: AnnotationSession, url: str) -> str:
     state = session.state()
     done = f", {state['labelled']:,} of them are labelled" if state["labelled"] else ""
     return (
@@ -136,7 +136,7 @@ def _greeting(session: Session, url: str) -> str:
     )
 
 
-def _farewell(session: Session, plan: Path | None) -> str:
+def _farewell(session: AnnotationSession, plan: Path | None) -> str:
     if not session.labels.current:
         return "no label was given"
     table = session.labels.write_table()

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.annotate.labels import Decision, Labels
+from judge.analysis.label_agreement import HumanLabels, compare_with_labels
+from judge.analysis.loaded_run import LoadedRun
+from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.annotate.tasks import Tasks, shown
 from judge.errors import InputError
-from judge.report import words, words_zh
-from judge.report.agreement import People, agreement_json
-from judge.report.reload import Held
+from judge.report import sentences, words_zh
 
 #: What of agreement.json the page tells; the rest is for `judge agree`.
 _TOLD = (
@@ -27,13 +27,13 @@ class LabelConflict(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AnnotationSession:
     """Somebody's labels of the run `held` in folder `run`. `today` is the date that its prompts named."""
 
     run: Path
-    held: Held
+    held: LoadedRun
     tasks: Tasks
-    labels: Labels
+    labels: LabelLog
     today: str | None = None
 
     def state(self, at: int | None = None) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Session:
             **(self._pair(at, current) if at is not None else {"pair": None}),
         }
 
-    def label(self, decision: Decision, replaces: str | None) -> dict[str, Any]:
+    def label(self, decision: LabelDecision, replaces: str | None) -> dict[str, Any]:
         """Keeps a decision and gives the state after it.
 
         `replaces` is the id of the decision that the page showed for the pair, None when it showed none.
@@ -107,7 +107,7 @@ class Session:
         self.labels.seal()
         agreement = self._agreement()
         kappa = agreement["kappa_relevant"]["value"] if agreement else None
-        said = {"en": words.strength, "zh": words_zh.strength}
+        said = {"en": sentences.strength, "zh": words_zh.strength}
         strength = None if kappa is None else {lang: say(kappa) for lang, say in said.items()}
         return {**self.export(), "agreement": agreement, "strength": strength}
 
@@ -124,15 +124,15 @@ class Session:
         grades = {key: grade for key, grade in given.items() if key in known}
         if not grades:
             return None
-        people = People(grades, self.held.asked.scale, len(given) - len(grades), self.labels.table.name)
-        found = agreement_json(self.held, people)
+        people = HumanLabels(grades, self.held.asked.scale, len(given) - len(grades), self.labels.table.name)
+        found = compare_with_labels(self.held, people)
         return {name: found[name] for name in _TOLD}
 
     def _last(self) -> dict[str, Any] | None:
         last = self.labels.last
         return None if last is None else {"id": last.id, "at": self.tasks.places.get(last.key)}
 
-    def _pair(self, at: int, current: Mapping[tuple[str, str], Decision]) -> dict[str, Any]:
+    def _pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.tasks.pairs[at]
         places = self.tasks.queries[pair.query.id]
         key = (pair.query.id, pair.snippet.id)

@@ -12,15 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from judge.dataset.cells import readings
+from judge.dataset.delimited import column_name, read_text, records, separator_of
 from judge.dataset.identifiers import short_hash
 from judge.dataset.labels import to_label
-from judge.dataset.sheet import column_name, read_text, records, separator_of
+from judge.dataset.spreadsheet import unescape_candidates
 from judge.errors import InputError
-from judge.measure.calibrate import ENOUGH_LABELLED
-from judge.measure.calibrate import plan as draw
+from judge.measure.calibration import ENOUGH_LABELLED
+from judge.measure.calibration import plan as draw
 from judge.records import Pair, Pool
-from judge.report.page.legible import legible
+from judge.report.display_text import escape_hidden
 
 #: A pair's name: (query_id, snippet_id).
 Key = tuple[str, str]
@@ -75,7 +75,11 @@ def planned(path: Path, pool: Pool) -> tuple[Key, ...]:
     known = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     found: dict[Key, None] = {}
     for place, query_cell, snippet_cell in _rows(path):
-        names = ((query, item) for query in readings(query_cell) for item in readings(snippet_cell))
+        names = (
+            (query, item)
+            for query in unescape_candidates(query_cell)
+            for item in unescape_candidates(snippet_cell)
+        )
         key = next((name for name in names if name in known), None)
         if key is None:
             raise InputError(
@@ -104,12 +108,12 @@ def shown(pair: Pair, today: str | None) -> dict[str, Any]:
         "query_id": query.id,
         "snippet_id": snippet.id,
         "lang": query.lang,
-        "query": legible(query.text),
-        "reference": legible(query.reference or ""),
+        "query": escape_hidden(query.text),
+        "reference": escape_hidden(query.reference or ""),
         "today": today or "",
-        "title": legible(snippet.title),
-        "date": legible(snippet.date),
-        "snippet": legible(snippet.text),
+        "title": escape_hidden(snippet.title),
+        "date": escape_hidden(snippet.date),
+        "snippet": escape_hidden(snippet.text),
     }
 
 

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from judge.assess.prompt import Prompts
-from judge.errors import AccountRefused, CallError, Unreadable
+from judge.assess.prompts import Prompts
+from judge.errors import AccountError, CallError, ReplyParseError
 from judge.models import Model
 from judge.parsing.verdict import parse_verdict
 from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
@@ -53,7 +53,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AssessorAnswer:
     """What became of a question: a verdict to store, or an error, its words and the last reply.
 
     `advice` names what helps against an unreadable reply, `thinking` is True where the model put out
@@ -108,14 +108,16 @@ class Assessor:
         """Return what the store shows beside the key of `question`."""
         return VerdictKeyInfo(self.model.name, question.prompt_version, question.repeat)
 
-    async def ask(self, question: Question, complete: Callable[[Prompt], Awaitable[Completion]]) -> Answer:
+    async def ask(
+        self, question: Question, complete: Callable[[Prompt], Awaitable[Completion]]
+    ) -> AssessorAnswer:
         """Ask the model by `complete`, and once more for the verdict alone when the reply can't be parsed.
 
         Raises AccountRefused, and what `complete` raises besides CallError: this concerns all pairs.
         """
         completions: list[Completion] = []
         flags: tuple[str, ...] = ()
-        error: Unreadable | CallError | None = None
+        error: ReplyParseError | CallError | None = None
         for render in (self._prompts.render, self._prompts.again):
             prompt = render(question.pair, self._as_of)
 
@@ -125,24 +127,24 @@ class Assessor:
 
             try:
                 verdict = await self._verdict(prompt, complete_prompt)
-            except Unreadable as unreadable:
+            except ReplyParseError as unreadable:
                 error, flags = unreadable, ("re_asked",)
-            except AccountRefused:
+            except AccountError:
                 raise
             except CallError as fault:
                 error = fault
                 break
             else:
                 flags = (*verdict.flags, *flags, *self._oddities(verdict, completions[-1], prompt))
-                return Answer(_stored(verdict, completions[-1], flags), None, completions[-1].text)
+                return AssessorAnswer(_stored(verdict, completions[-1], flags), None, completions[-1].text)
         reply = completions[-1].text if completions else ""
-        if not isinstance(error, Unreadable):
-            return Answer(None, error.kind if error else None, reply, error.detail if error else "")
+        if not isinstance(error, ReplyParseError):
+            return AssessorAnswer(None, error.kind if error else None, reply, error.detail if error else "")
         thinking = _is_only_thinking(completions[-1])
         advice = self._advice(error.kind, completions[-1], thinking=thinking)
         is_cut = thinking or "--max-tokens" in advice
         detail = f"{error.detail} ({advice})" if is_cut else error.detail
-        return Answer(None, error.kind, reply, detail, advice, thinking)
+        return AssessorAnswer(None, error.kind, reply, detail, advice, thinking)
 
     def _advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
         """Return what helps against a reply that is unreadable in the way `kind`."""
@@ -178,7 +180,7 @@ class Assessor:
             flags.append("prompt_echo")
         return flags
 
-    def judgment(self, question: Question, answer: StoredVerdict | Answer) -> Judgment:
+    def judgment(self, question: Question, answer: StoredVerdict | AssessorAnswer) -> Judgment:
         """The durable record of `question`: of a stored verdict, or of what became of asking."""
         stored = answer if isinstance(answer, StoredVerdict) else answer.stored
         error = None if isinstance(answer, StoredVerdict) else answer.error
@@ -207,7 +209,7 @@ class Assessor:
         """
         for kind, why in _UNREADABLE.items():
             if kind in question.pair.snippet.flags:
-                unjudged = self.judgment(question, Answer(None, kind, "", why))
+                unjudged = self.judgment(question, AssessorAnswer(None, kind, "", why))
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
         if "empty_snippet" not in question.pair.snippet.flags:
             return None

@@ -33,7 +33,7 @@ _PAUSE, _STRETCH = 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class RunEstimate:
     """What a run would ask of one model: `judgments` in all, `known` of them free, `calls` to pay for.
 
     `again` further calls are to be expected for retries and re-asks; the tokens include theirs.
@@ -57,9 +57,9 @@ class Estimate:
     latency: float = _LATENCY
 
 
-def estimate(
+def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
-) -> Estimate:
+) -> RunEstimate:
     """What judging `pool` would cost now, given what `store` holds already, if there is one."""
     ruled, asked = plan_requests(pool, assessor, repeats)
     known = store.find_verdicts(asked) if store else {}
@@ -73,7 +73,7 @@ def estimate(
     usages = (*_by_experience(learned, versions), *map(_by_rule, map(assessor.prompt, unknown)))
     usage = sum(usages, Usage())
     pace = _pace(store.calls_by_second(assessor.model.name)) if store else None
-    return Estimate(
+    return RunEstimate(
         judgments=judgments,
         known=judgments - sum(len(asked[key]) for key in asked if key not in known),
         calls=len(todo),

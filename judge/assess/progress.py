@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from judge.records import Judgment, Round, Scale
+from judge.records import Judgment, RepeatProgress, Scale
 
 
 class RepeatCounter:
@@ -14,9 +14,9 @@ class RepeatCounter:
     def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
         self._pairs = pairs
         self._scale = scale
-        self._repeats = [Round(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+        self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
 
-    def count(self, judgment: Judgment) -> Round | None:
+    def count(self, judgment: Judgment) -> RepeatProgress | None:
         """Count `judgment`; return its repeat if this was the last one of it, and there are several."""
         if len(self._repeats) == 1:
             return None
@@ -46,7 +46,7 @@ class ProgressListener(Protocol):
         """The run waits for `status`, every second; `""` while answers come."""
         return
 
-    def end_repeat(self, repeat: Round) -> None:
+    def end_repeat(self, repeat: RepeatProgress) -> None:
         """The last pair of a repeat is there; only with several repeats."""
         return
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import islice
 
-from judge.assess.assessor import Answer, Assessor, Question
+from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient
-from judge.errors import UNREADABLE, AccountRefused, Incomplete, Interrupted, JudgeError, StoreError
-from judge.models.faults import shorten
+from judge.errors import UNREADABLE, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.pricing.cost import Cost, total_cost
 from judge.records import Judgment, Pool
@@ -211,13 +211,13 @@ class _PoolRun:
                         return
             except Cancelled:
                 return
-            except (Incomplete, StoreError) as reason:
+            except (RunIncomplete, StoreError) as reason:
                 token.cancel(reason)
 
     async def _wait_for_other_processes(self) -> None:
         max_wait = self.client.limits.max_wait
         if asyncio.get_running_loop().time() - self.last_progress_at > max_wait:
-            raise Incomplete(
+            raise RunIncomplete(
                 "the remaining pairs are leased by another process, which made no progress for"
                 f" {max_wait:g} s; wait for it, or end whatever else uses {self.window.store.path}, then run"
                 " the same command again: what was judged is kept"
@@ -255,10 +255,10 @@ class _PoolRun:
             self.leased_elsewhere.append(questions)
         except Cancelled:
             return
-        except (AccountRefused, Incomplete, StoreError) as reason:
+        except (AccountError, RunIncomplete, StoreError) as reason:
             self.client.cancel_token.cancel(reason)
 
-    def _evaluate(self, answer: Answer) -> None:
+    def _evaluate(self, answer: AssessorAnswer) -> None:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
         if answer.stored is not None:
             self.client.limiter.confirm()
@@ -285,9 +285,9 @@ class _PoolRun:
             )
         else:
             return
-        self.client.cancel_token.cancel(Incomplete(why))
+        self.client.cancel_token.cancel(RunIncomplete(why))
 
-    def _add_judgments(self, questions: Sequence[Question], answer: Answer | StoredVerdict) -> None:
+    def _add_judgments(self, questions: Sequence[Question], answer: AssessorAnswer | StoredVerdict) -> None:
         self.last_progress_at = asyncio.get_running_loop().time()
         judgments = [self.assessor.judgment(question, answer) for question in questions]
         self.judgments += judgments

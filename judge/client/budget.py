@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from judge.client.retry import Limits
-from judge.errors import Incomplete
+from judge.errors import RunIncomplete
 from judge.pricing.prices import Price
 from judge.records import Usage
 
@@ -33,15 +33,15 @@ class SpendLimit:
     def reserve(self) -> None:
         """Reserve one call; raise Incomplete when `max_calls` or `budget` is used up or can't be checked."""
         if self._max_calls is not None and self.calls >= self._max_calls:
-            raise Incomplete(f"--max-calls {self._max_calls} is used up; raise it and run again")
+            raise RunIncomplete(f"--max-calls {self._max_calls} is used up; raise it and run again")
         if self._budget is not None:
             if self.usd is None:
-                raise Incomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
+                raise RunIncomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
             spent, ceiling = self.usd + self._maybe_billed, self._budget * _ROUNDING
             if spent + self._highest_cost > ceiling or spent >= self._budget:
-                raise Incomplete(f"--budget {self._budget:g} USD is used up; raise it and run again")
+                raise RunIncomplete(f"--budget {self._budget:g} USD is used up; raise it and run again")
             if spent + (self._in_flight + 1) * self._highest_cost > ceiling:
-                raise Incomplete(
+                raise RunIncomplete(
                     f"--budget {self._budget:g} USD would be exceeded: {spent:.4g} spent, {self._in_flight}"
                     " requests in flight; rerun to use what is left, or raise --budget"
                 )

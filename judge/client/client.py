@@ -15,15 +15,15 @@ from judge.client.cancel import CancelToken
 from judge.client.limiter import AdaptiveLimiter, Permit
 from judge.client.retry import Limits, RetryBudget, retry_policy
 from judge.errors import (
-    AccountRefused,
+    AccountError,
     CallError,
-    Conceded,
-    Declined,
-    Incomplete,
+    ConnectionFailed,
     NoResponse,
+    ParametersRejected,
+    RequestRejected,
+    RetryableError,
+    RunIncomplete,
     TimedOut,
-    Transient,
-    Unconnected,
 )
 from judge.models import Model
 from judge.records import ANSWERED, LOST, Call, Completion, Prompt
@@ -149,7 +149,7 @@ class ModelClient:
         async for attempt in retry_policy(self.limits, permit.sleep, self._retry_budget.withdraw):
             with attempt:
                 return await self._with_negotiation(prompt, permit)
-        raise Declined("no_attempt", "the retry policy allowed no attempt")
+        raise RequestRejected("no_attempt", "the retry policy allowed no attempt")
 
     async def _with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Send again at once as often as the adapter gives up a parameter that the server rejects."""
@@ -159,7 +159,7 @@ class ModelClient:
             self.cancel_token.raise_if_cancelled()
             try:
                 return await self._with_budget(prompt, permit)
-            except Conceded:
+            except ParametersRejected:
                 continue
 
     async def _with_budget(self, prompt: Prompt, permit: PairPermit) -> Completion:
@@ -188,20 +188,20 @@ class ModelClient:
 
     def _record_error(self, error: CallError, permit: PairPermit) -> None:
         """Tell cancel token and limiter of `error`; raise Incomplete when the server is unavailable."""
-        if not isinstance(error, Unconnected | TimedOut | NoResponse):
+        if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
             self._has_response = True
-        if isinstance(error, AccountRefused):
+        if isinstance(error, AccountError):
             self.cancel_token.cancel(error)  # at once, before another pair gets the permit
-        elif isinstance(error, Declined):
+        elif isinstance(error, RequestRejected):
             self.limiter.record_answer(permit.current)
-        elif isinstance(error, Transient):
+        elif isinstance(error, RetryableError):
             throttled = error.kind == "rate_limit" or error.retry_after is not None
             # Without retries, the run does not wait for a server that fails.
             if throttled or self.limits.attempts > 1:
                 self.limiter.record_failure(permit.current, error.retry_after, throttled=throttled)
             self._raise_if_unavailable(error)
 
-    def _raise_if_unavailable(self, error: Transient) -> None:
+    def _raise_if_unavailable(self, error: RetryableError) -> None:
         """Raise Incomplete when the server gave no answer for too long, or asks to wait for too long.
 
         That is soon where it never answered.
@@ -215,10 +215,12 @@ class ModelClient:
         elif reason is None and outage > max_wait:
             reason = self._describe_outage(error, outage)
         if reason is not None:
-            raise Incomplete(f"{reason}, then run the same command again: what was judged is kept") from error
+            raise RunIncomplete(
+                f"{reason}, then run the same command again: what was judged is kept"
+            ) from error
         self._longest_wait = max(self._longest_wait, wait)
 
-    def _describe_outage(self, error: Transient, seconds: float) -> str:
+    def _describe_outage(self, error: RetryableError, seconds: float) -> str:
         """Return that no request was answered for so many seconds, and what to do."""
         endpoint = self.model.endpoint
         if self.limiter.throttles_all:
@@ -239,12 +241,12 @@ class _StartupErrors:
         self._limits = limits
         self._timeouts = self._pages = self._others = 0
 
-    def reason_to_stop(self, error: Transient, outage: float) -> str | None:
+    def reason_to_stop(self, error: RetryableError, outage: float) -> str | None:
         """Count `error` and return why the run should stop, None where it should go on.
 
         `outage` is the number of seconds since the first error.
         """
-        if isinstance(error, Unconnected):
+        if isinstance(error, ConnectionFailed):
             longest = min(self._limits.max_wait, _MAX_LASTING if error.lasting else _MAX_STARTUP)
             why = f"no connection to {error.detail}; check --base-url, the network and that the server runs"
             return why if outage > longest else None

@@ -16,7 +16,7 @@ from tenacity import (
     wait_random,
 )
 
-from judge.errors import CallError, Transient
+from judge.errors import CallError, RetryableError
 from judge.pricing.prices import Price
 
 #: Longest wait for a Retry-After, in seconds; a longer one is cut where `max_wait` (`Limits`) allows more.
@@ -89,7 +89,7 @@ def retry_policy(
         return failures >= limits.attempts or not withdraw()
 
     return AsyncRetrying(
-        retry=retry_if_exception_type(Transient), wait=wait, stop=stop, sleep=sleep, reraise=True
+        retry=retry_if_exception_type(RetryableError), wait=wait, stop=stop, sleep=sleep, reraise=True
     )
 
 

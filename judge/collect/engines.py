@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from judge.collect import codes
-from judge.collect.shape import Shape
-from judge.report.rundir import dump
+from judge.collect import language_codes
+from judge.collect.response_shape import ResponseShape
+from judge.runs.folder import dump_json
 
 #: What templates may ask for.
 SLOTS = frozenset(
@@ -27,7 +27,7 @@ _SLOT = re.compile(rf"\{{({'|'.join(sorted(SLOTS))})\}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class EngineDefinition:
     """How one engine is asked; `docs` is the address at which its maker says so.
 
     `base_url` is "" where there is no common server; `base_env` names a variable that may hold one.
@@ -39,7 +39,7 @@ class Engine:
 
     name: str
     docs: str
-    shape: Shape
+    shape: ResponseShape
     base_url: str = ""
     base_env: str = ""
     path: str = ""
@@ -51,12 +51,12 @@ class Engine:
     body: Mapping[str, Any] | None = None
     page: int = 10
     hint: str = ""
-    language: Callable[[str], str] = codes.unchanged
-    country: Callable[[str], str] = codes.unchanged
+    language: Callable[[str], str] = language_codes.unchanged
+    country: Callable[[str], str] = language_codes.unchanged
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class EngineRequest:
     """One call as it is made, less its key: the same request is never made again once it is answered.
 
     `setting` is the digest of what else goes with it and changes answers, "" where nothing does.
@@ -69,8 +69,8 @@ class Request:
 
 
 def requests(
-    engine: Engine, base_url: str, query: str, depth: int, place: Mapping[str, str | None]
-) -> list[Request]:
+    engine: EngineDefinition, base_url: str, query: str, depth: int, place: Mapping[str, str | None]
+) -> list[EngineRequest]:
     """The calls that bring `depth` results for `query`, in order; `place` holds lang and country.
 
     An engine without a second page is called once, and gives what it gives.
@@ -101,15 +101,15 @@ def setting(told: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _request(engine: Engine, base_url: str, slots: Mapping[str, Any]) -> Request:
+def _request(engine: EngineDefinition, base_url: str, slots: Mapping[str, Any]) -> EngineRequest:
     path = _SLOT.sub(lambda slot: quote(str(slots[slot[1]] or ""), safe=""), engine.path)
     params = urlencode(filled(engine.params, slots))
     joint = "&" if "?" in path else "?"
-    body = "" if engine.body is None else dump(filled(engine.body, slots))
+    body = "" if engine.body is None else dump_json(filled(engine.body, slots))
     url = f"{base_url}{path}{joint + params if params else ''}"
     templates = (*engine.headers.items(), *engine.secrets.items())
     literal = {name: text for name, text in templates if "{key}" not in text}
-    return Request(engine.method, url, body, setting(literal))
+    return EngineRequest(engine.method, url, body, setting(literal))
 
 
 def filled(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:

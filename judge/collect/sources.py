@@ -11,12 +11,12 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from judge.collect.engines import Engine, Request, requests
-from judge.collect.shape import Shape
-from judge.errors import Declined, SetupError
-from judge.models.access import Access
+from judge.collect.engines import EngineDefinition, EngineRequest, requests
+from judge.collect.response_shape import ResponseShape
+from judge.errors import RequestRejected, SetupError
 from judge.models.bodies import ACCEPTED, BodyRefused, read_limited
-from judge.models.faults import shorten, transport
+from judge.models.endpoint import Endpoint
+from judge.models.error_mapping import shorten, transport
 from judge.models.redaction import mask, redact
 
 #: A key of fewer characters may be a word, which answers are full of: it is masked in errors alone.
@@ -40,7 +40,7 @@ class Response:
     undecodable: str = ""
 
 
-class Source(Protocol):
+class ResultSource(Protocol):
     """An engine that can be asked."""
 
     @property
@@ -49,7 +49,7 @@ class Source(Protocol):
         ...
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> ResponseShape:
         """How its answers are read."""
         ...
 
@@ -68,11 +68,11 @@ class Source(Protocol):
         """How many results it gives at most, None when it gives as many as it is asked for."""
         ...
 
-    def requests(self, query: str, depth: int) -> list[Request]:
+    def requests(self, query: str, depth: int) -> list[EngineRequest]:
         """The calls that bring `depth` results for `query`, in order."""
         ...
 
-    async def fetch(self, request: Request, session: aiohttp.ClientSession) -> Response:
+    async def fetch(self, request: EngineRequest, session: aiohttp.ClientSession) -> Response:
         """What comes back for `request`; raises CallError when nothing whole does."""
         ...
 
@@ -84,7 +84,7 @@ class Http:
     SetupError when the address or the key is missing.
     """
 
-    def __init__(self, engine: Engine, access: Access, place: Mapping[str, str | None]) -> None:
+    def __init__(self, engine: EngineDefinition, access: Endpoint, place: Mapping[str, str | None]) -> None:
         if not (access.base_url or engine.base_url or access.environ.get(engine.base_env)):
             raise SetupError(
                 f"engine {engine.name!r} has no common address: add --base-url {engine.name}=https://…"
@@ -110,11 +110,11 @@ class Http:
         has_pages = len(self.requests("", engine.page + 1)) > 1
         self.most = None if has_pages else engine.page
 
-    def requests(self, query: str, depth: int) -> list[Request]:
+    def requests(self, query: str, depth: int) -> list[EngineRequest]:
         """The calls that bring `depth` results for `query`, in order."""
         return requests(self._engine, self._base_url, query, depth, self._place)
 
-    async def fetch(self, request: Request, session: aiohttp.ClientSession) -> Response:
+    async def fetch(self, request: EngineRequest, session: aiohttp.ClientSession) -> Response:
         """What comes back for `request`; raises Transient or Declined when nothing whole does."""
         joint = "&" if "?" in request.url else "?"
         url = URL(request.url + (joint + self._params if self._params else ""), encoded=True)
@@ -145,7 +145,7 @@ class Http:
                     shorten(mask(why, *self.secrets)),
                 )
         except BodyRefused as refused:
-            raise Declined("too_long", str(refused)) from None
+            raise RequestRejected("too_long", str(refused)) from None
         except TimeoutError:
             raise transport("no answer in time") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:

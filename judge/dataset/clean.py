@@ -11,12 +11,12 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from judge.dataset.absent import CUT, EMPTY, TEXTLESS
 from judge.dataset.encoding import looks_misdecoded
 from judge.dataset.identifiers import short_hash
+from judge.dataset.injection import detect_injection
+from judge.dataset.invisible_characters import drop_invisible, has_invisible
 from judge.dataset.markup import visible_text
-from judge.dataset.suspicion import suspicions
-from judge.dataset.unseen import drop_invisible, has_invisible
+from judge.dataset.missing import CUT, EMPTY, TEXTLESS
 from judge.records import Snippet
 
 #: So many characters of a query or a reference are shown.
@@ -65,7 +65,7 @@ def snippet(
     shown, flags = _clean(text, max_chars)
     heading, more = _clean(title, max_chars)
     dated, _ = _clean(date, 100)
-    flags |= more | set(suspicions(query, _joined(title, text), _joined(heading, shown)))
+    flags |= more | set(detect_injection(query, _joined(title, text), _joined(heading, shown)))
     name = [heading, shown, dated if dates else ""]
     if not (shown or heading) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
         flags.add(CUT)

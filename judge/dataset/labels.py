@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.dataset.absent import ABSENT, CUT, EMPTY
-from judge.dataset.cells import column, readings
-from judge.dataset.sheet import column_name, read_text, records, separator_of
+from judge.dataset.delimited import column_name, read_text, records, separator_of
+from judge.dataset.missing import ABSENT, CUT, EMPTY
+from judge.dataset.spreadsheet import column, unescape_candidates
 from judge.errors import InputError
 from judge.records import Dataset, Pair, Pool
 
@@ -205,11 +205,11 @@ def _names(dataset: Dataset, pool: Pool) -> _Names:
 
 def _pairs(label: Label, names: _Names) -> tuple[list[tuple[str, str]], bool]:
     """The pairs that the label is about, and whether it names a snippet itself."""
-    known = (names.queries[name] for name in readings(label.query_id) if name in names.queries)
+    known = (names.queries[name] for name in unescape_candidates(label.query_id) if name in names.queries)
     query_id = next(known, None)
     if query_id is None:
         return [], False
-    for item in readings(label.item):
+    for item in unescape_candidates(label.item):
         if (query_id, item) in names.snippets:
             return [(query_id, item)], True
         if (query_id, item) in names.documents:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset import clean, fields, trec
-from judge.dataset.absent import EMPTY, absent
-from judge.dataset.forms import Row, from_mappings, rows
 from judge.dataset.identifiers import folded, identifier, query_id_of
 from judge.dataset.language import majority_language, query_language
+from judge.dataset.missing import EMPTY, has_missing_text
+from judge.dataset.readers import InputRow, from_mappings, read_rows
 from judge.errors import InputError
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
@@ -79,7 +79,7 @@ def read(
     warnings: list[str] = []
     shown = _Shown(max_chars, dates)
     if isinstance(source, Path):
-        data = _gather(rows(source, columns or {}, warnings.append), str(source), lang, shown)
+        data = _gather(read_rows(source, columns or {}, warnings.append), str(source), lang, shown)
     else:
         data = _gather(from_mappings(source, columns or {}), "the dataset", lang, shown)
     return replace(data, warnings=(*warnings, *data.warnings))
@@ -98,11 +98,11 @@ def read_trec(
 
     Nobody knows what a result shows whose document is not in `docs`: it is `absent`.
     """
-    found = trec.rows(topics, docs, runs)
+    found = trec.trec_rows(topics, docs, runs)
     return _gather(found, ", ".join(map(str, runs)), lang, _Shown(max_chars, dates))
 
 
-def _gather(found: Iterable[Row], source: str, lang: LangChoice, shown: _Shown) -> Dataset:
+def _gather(found: Iterable[InputRow], source: str, lang: LangChoice, shown: _Shown) -> Dataset:
     asked: dict[str, _Asked] = {}
     for row in found:
         _add(row, asked, lang, shown)
@@ -118,7 +118,7 @@ def _gather(found: Iterable[Row], source: str, lang: LangChoice, shown: _Shown) 
     return Dataset(queries, rankings, engines, tuple(_warnings(asked, engines)), shown.dates)
 
 
-def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, shown: _Shown) -> None:
+def _add(row: InputRow, asked: dict[str, _Asked], lang: LangChoice, shown: _Shown) -> None:
     each = _query(row, asked, lang)
     each.is_cut |= any(clean.is_cut(_text(row, name)) for name in ("query", "reference"))
     engine = identifier(row.place, row.column("engine"), row.values.get("engine"), "engine")
@@ -148,12 +148,12 @@ def _add(row: Row, asked: dict[str, _Asked], lang: LangChoice, shown: _Shown) ->
     answer.results[rank] = (row.place, _snippet(row, each, shown, f"{engine} {rank}"))
 
 
-def _line(row: Row, engine: str) -> str:
+def _line(row: InputRow, engine: str) -> str:
     """The row's place, less the engine that places in nested rows end with."""
     return row.place.removesuffix(f": engine {engine!r}")
 
 
-def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
+def _query(row: InputRow, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
     raw = row.values.get("query")
     if not isinstance(raw, str):
         wrong = "is missing" if raw is None else f"is {raw!r:.80}, not text"
@@ -172,7 +172,7 @@ def _query(row: Row, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
     return each
 
 
-def _new_query(row: Row, query_id: str, raw: str, lang: LangChoice) -> _Asked:
+def _new_query(row: InputRow, query_id: str, raw: str, lang: LangChoice) -> _Asked:
     text = clean.query(raw)
     if not text:
         raise InputError(f"{row.at('query')} is {raw!r:.80}, in which nothing is to be read")
@@ -181,12 +181,12 @@ def _new_query(row: Row, query_id: str, raw: str, lang: LangChoice) -> _Asked:
     return _Asked(query, row.place, _extra(row), is_scriptless=language is None)
 
 
-def _reference(row: Row) -> str | None:
+def _reference(row: InputRow) -> str | None:
     """The known answer, fit to stand in a prompt."""
     return clean.query(unicodedata.normalize("NFC", _text(row, "reference"))) or None
 
 
-def _extra(row: Row) -> dict[str, str]:
+def _extra(row: InputRow) -> dict[str, str]:
     return {
         name: str(value)
         for name, value in row.extra.items()
@@ -194,7 +194,7 @@ def _extra(row: Row) -> dict[str, str]:
     }
 
 
-def _same(row: Row, each: _Asked, raw: str, reference: str | None) -> None:
+def _same(row: InputRow, each: _Asked, raw: str, reference: str | None) -> None:
     """Raises InputError when the row says other things of its query than an earlier row did."""
     known = each.query
     if raw is not known.raw_text and folded(raw) != folded(known.raw_text):
@@ -209,7 +209,7 @@ def _same(row: Row, each: _Asked, raw: str, reference: str | None) -> None:
         )
 
 
-def _rank(row: Row, answer: _Answer) -> int:
+def _rank(row: InputRow, answer: _Answer) -> int:
     value = row.values.get("rank")
     ranked = value is not None
     if answer.ranked is not None and answer.ranked != ranked:
@@ -218,7 +218,7 @@ def _rank(row: Row, answer: _Answer) -> int:
     return _whole(row, value) if ranked else len(answer.results) + 1
 
 
-def _latency(row: Row) -> float | None:
+def _latency(row: InputRow) -> float | None:
     value = row.values.get("latency_ms")
     if value is None:
         return None
@@ -227,7 +227,7 @@ def _latency(row: Row) -> float | None:
     return float(value)
 
 
-def _whole(row: Row, value: object) -> int:
+def _whole(row: InputRow, value: object) -> int:
     rank = value
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
         rank = int(float(value))
@@ -239,7 +239,7 @@ def _whole(row: Row, value: object) -> int:
     return rank
 
 
-def _snippet(row: Row, each: _Asked, how: _Shown, place: str) -> Snippet:
+def _snippet(row: InputRow, each: _Asked, how: _Shown, place: str) -> Snippet:
     value = fields.shown(row.place, row.column("snippet"), row.values["snippet"])
     given = (value or "", *(_text(row, name) for name in ("title", "url", "date", "docno")))
     if given not in each.cleaned:
@@ -255,10 +255,10 @@ def _snippet(row: Row, each: _Asked, how: _Shown, place: str) -> Snippet:
             dates=how.dates,
         )
     shown = each.cleaned[given]
-    return absent(shown, place) if value is None and EMPTY in shown.flags else shown
+    return has_missing_text(shown, place) if value is None and EMPTY in shown.flags else shown
 
 
-def _text(row: Row, name: str) -> str:
+def _text(row: InputRow, name: str) -> str:
     return fields.text(row.place, row.column(name), row.values.get(name))
 
 

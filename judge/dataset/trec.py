@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from judge.dataset import fields
-from judge.dataset.forms import Row, lines, parse_object
+from judge.dataset.readers import InputRow, lines, parse_object
 from judge.errors import InputError
 from judge.records import Ranking, Snippet
 
 _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
 
 
-def rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[Row]:
+def trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[InputRow]:
     """The rows of all runs, best first in each list.
 
     A run's order is by score, highest first, as in trec_eval; ties go by the rank column, which says
@@ -61,12 +61,12 @@ def _rows(
     lists: Mapping[tuple[str, str], Sequence[tuple[str, str, Any]]],
     queries: Mapping[str, str],
     texts: Mapping[str, Mapping[str, Any]],
-) -> Iterator[Row]:
+) -> Iterator[InputRow]:
     for (query_id, engine), results in lists.items():
         asked = {"query": queries[query_id], "query_id": query_id, "engine": engine}
         for place, docno, _ in results:
             shown = texts.get(docno, {"snippet": None})
-            yield Row(place, {**asked, **shown, "docno": docno})
+            yield InputRow(place, {**asked, **shown, "docno": docno})
 
 
 def _topics(path: Path) -> dict[str, str]:

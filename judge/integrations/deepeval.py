@@ -18,9 +18,9 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 from pydantic import BaseModel, ValidationError
 
-from judge.config import Config
-from judge.errors import InputError, JudgeError, Unreadable
-from judge.integrations.office import Judged, Office, Room
+from judge.config.run import Config
+from judge.errors import InputError, JudgeError, ReplyParseError
+from judge.integrations.background import BackgroundRunner, JudgedPairs, Resources
 from judge.measure.measures import parse_all
 from judge.measure.score import score
 from judge.parsing.final_answer import extract_final_answer
@@ -38,7 +38,7 @@ class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
 
     def __init__(self, model: str, **options: object) -> None:
         self.config = Config.load(None, model=model, **options)
-        self.office = Office(self.config)
+        self.office = BackgroundRunner(self.config)
         super().__init__(model)
         self.name = model
 
@@ -130,7 +130,7 @@ class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
         self.error, self.success = str(error), False
         return error
 
-    def _settle(self, found: Judged | None) -> float:
+    def _settle(self, found: JudgedPairs | None) -> float:
         self.score = self._scored(found) if found else 0.0
         relevant = [str(row["rank"]) for row in self.verdicts if row["verdict"] == "yes"]
         self.reason = (
@@ -141,7 +141,7 @@ class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
         self.success = self.score >= (self.threshold or 0.0)
         return self.score
 
-    def _scored(self, found: Judged) -> float:
+    def _scored(self, found: JudgedPairs) -> float:
         scale = self.model.config.grading
         self.verdicts = _rows(found, scale.relevant_from)
         measures = parse_all([f"{self._measure}@{self.k}"])
@@ -165,7 +165,7 @@ class ContextualRelevancyNDCG(_OfSnippets):  # type: ignore[no-untyped-call]
     _title = "Contextual Relevancy NDCG"
 
 
-def _rows(found: Judged, relevant_from: int) -> list[dict[str, Any]]:
+def _rows(found: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
     """One row a snippet, in rank order, by the judgment of the first repeat."""
     (ranking,) = found.data.rankings
     said = {judgment.snippet_id: judgment for judgment in found.judgments if judgment.repeat == 1}
@@ -179,7 +179,7 @@ def _rows(found: Judged, relevant_from: int) -> list[dict[str, Any]]:
     return rows
 
 
-async def _answer(room: Room, text: str, schema: type[_Schema] | None) -> str | _Schema:
+async def _answer(room: Resources, text: str, schema: type[_Schema] | None) -> str | _Schema:
     """The reply as DeepEval wants it; asked once more when it doesn't fit the schema."""
 
     def fit(completion: Completion) -> str | _Schema:
@@ -188,7 +188,7 @@ async def _answer(room: Room, text: str, schema: type[_Schema] | None) -> str | 
     prompt = _prompt(text, schema)
     try:
         reply = await room.reply(prompt, fit)
-    except Unreadable:
+    except ReplyParseError:
         again = "Reply with one JSON object that fits the schema asked for, and nothing else."
         again = again if schema else "Reply with the answer alone."
         reply = await room.reply(_prompt(f"{text}\n\n{again}", schema), fit)
@@ -208,7 +208,7 @@ def _fitted(reply: str, schema: type[_Schema] | None, *, cut: bool) -> str | _Sc
         return schema.model_validate_json(answer[answer.find("{") : answer.rfind("}") + 1])
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]
-        raise Unreadable("malformed", f"the reply is no {schema.__name__}: {problem['msg']}") from None
+        raise ReplyParseError("malformed", f"the reply is no {schema.__name__}: {problem['msg']}") from None
 
 
 def strict(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.estimates import Estimate, Statistic, estimates
 from judge.measure.formulas import Floats, Ints, quotient
+from judge.measure.intervals import IntervalEstimate, Statistic, estimates
 from judge.measure.kappa import cohen_kappa, collapsed, confusions, krippendorff_alpha
 from judge.records import Scale
 
@@ -60,17 +60,17 @@ class Agreement:
     people: Scale
     assessor: Scale
     table: tuple[tuple[int, ...], ...]
-    same_grade: Estimate
-    kappa: Estimate
-    quadratic: Estimate
-    alpha: Estimate
-    bias: Estimate
-    same_side: Estimate
-    kappa_relevant: Estimate
-    bias_relevant: Estimate
-    precision: Estimate
-    recall: Estimate
-    kappa_at: Mapping[int, Estimate]
+    same_grade: IntervalEstimate
+    kappa: IntervalEstimate
+    quadratic: IntervalEstimate
+    alpha: IntervalEstimate
+    bias: IntervalEstimate
+    same_side: IntervalEstimate
+    kappa_relevant: IntervalEstimate
+    bias_relevant: IntervalEstimate
+    precision: IntervalEstimate
+    recall: IntervalEstimate
+    kappa_at: Mapping[int, IntervalEstimate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ def agreement(paired: Paired, people: Scale, assessor: Scale) -> Agreement:
         assessor=assessor,
         table=tuple(tuple(row[: assessor.top + 1]) for row in whole[: people.top + 1].tolist()),
         kappa_at=kappa_at,
-        **({} if one_scale else dict.fromkeys(_SAME_SCALE_ONLY, Estimate(None, why=_TWO_SCALES))),
+        **({} if one_scale else dict.fromkeys(_SAME_SCALE_ONLY, IntervalEstimate(None, why=_TWO_SCALES))),
         **found,
     )
 
 
-def _estimates(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, Estimate]:
+def _estimates(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, IntervalEstimate]:
     """The estimates of statistics of tables (..., levels, levels), from each query's table."""
     queries, *table = tables.shape
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Ints
-from judge.measure.lists import NO_GRADE, Lists, best_grades
+from judge.measure.ranked_lists import NO_GRADE, RankedLists, best_grades
 from judge.records import Judgment, Ranking, Scale
 
 #: Lists are padded to so many ranks, whatever the longest is: sums down to a cutoff of the defaults then
@@ -81,7 +81,7 @@ class Arrays:
     repeats: tuple[int, ...]
     pairs: tuple[tuple[str, str], ...]
     grades: Ints
-    lists: Lists
+    lists: RankedLists
     coverage: Coverage
 
 
@@ -114,7 +114,7 @@ def build(
     repeat = np.arange(snippet.shape[1])[:, None] % times
     grade = judged[snippet, repeat]
     best = best_grades(grade, document, max(map(len, layout.numbers), default=0) or 1)
-    lists = Lists(depth, grade, origin, document, snippet, missing[snippet, repeat], best)
+    lists = RankedLists(depth, grade, origin, document, snippet, missing[snippet, repeat], best)
     return Arrays(
         tuple(layout.engines),
         tuple(layout.queries),
@@ -229,7 +229,7 @@ def _contradiction(pairs: Mapping[tuple[str, str], int], judgments: Sequence[Jud
     raise AssertionError("every judgment can stand")
 
 
-def _coverage(layout: _Layout, lists: Lists, times: int) -> Coverage:
+def _coverage(layout: _Layout, lists: RankedLists, times: int) -> Coverage:
     duplicates = layout.returned - lists.first[:, ::times].sum(-1)
     graded = (lists.grade != NO_GRADE).sum(-1).reshape(*layout.returned.shape, times)
     blind = (graded == 0) & (layout.returned > 0)[..., None]
@@ -237,7 +237,7 @@ def _coverage(layout: _Layout, lists: Lists, times: int) -> Coverage:
     return Coverage(layout.returned, duplicates, layout.errors, layout.absent, graded, blind, pooled, unique)
 
 
-def _found(layout: _Layout, lists: Lists, times: int) -> tuple[Ints, Ints]:
+def _found(layout: _Layout, lists: RankedLists, times: int) -> tuple[Ints, Ints]:
     """(queries,) documents in the pool, and (engines, queries) those that one engine alone found."""
     first, document = lists.first[:, ::times], lists.document[:, ::times]
     engine, query, rank = np.nonzero(first)

@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from judge.measure.agreement import Paired
-from judge.measure.estimates import Estimate, estimate, estimates
 from judge.measure.formulas import Floats, Ints, quotient
+from judge.measure.intervals import IntervalEstimate, estimate, estimates
 
 #: How often an engine may be called favoured by chance: over all pairs of engines.
 ALPHA = 0.05
@@ -30,7 +30,7 @@ class EngineBias:
     engine: str
     results: int
     queries: int
-    bias: Estimate
+    bias: IntervalEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class BiasGap:
 
     favoured: str
     other: str
-    difference: Estimate
+    difference: IntervalEstimate
 
 
 def engine_bias(engines: Sequence[str], engine: Ints, shown: Paired) -> tuple[EngineBias, ...]:
@@ -80,9 +80,9 @@ def widest_gap(engines: Sequence[str], engine: Ints, shown: Paired) -> BiasGap |
     among = clear if clear.size else np.arange(len(pairs))
     widest = among[differences[among].argmax()]
     value, margin = float(differences[widest]), float(margins[widest])
-    difference = Estimate(value, value - margin, value + margin)
+    difference = IntervalEstimate(value, value - margin, value + margin)
     if np.isnan(margin):
-        difference = Estimate(value, why=_FEW)
+        difference = IntervalEstimate(value, why=_FEW)
     return BiasGap(engines[one[widest]], engines[other[widest]], difference)
 
 
@@ -118,7 +118,7 @@ def _by_engine(engines: int, engine: Ints, shown: Paired) -> Floats:
     return cells
 
 
-def _engine_bias(name: str, cells: Floats, shared: Estimate) -> EngineBias:
+def _engine_bias(name: str, cells: Floats, shared: IntervalEstimate) -> EngineBias:
     present = cells[cells[:, 1] > 0]
     # Where one query is all there is, resamples hold it or nothing: a range of no width.
     bias = estimate(present, _mean, _UNSEEN) if len(present) == 1 else shared

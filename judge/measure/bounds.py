@@ -25,14 +25,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, quotient
-from judge.measure.lists import NO_GRADE, Lists
 from judge.measure.measures import Measure
+from judge.measure.ranked_lists import NO_GRADE, RankedLists
 
 # (level, what reaching it adds to the gain)
 _Levels = Sequence[tuple[int, float]]
 
 
-def pooled_bounds(measure: Measure, lists: Lists, table: Floats) -> tuple[Floats, Floats]:
+def pooled_bounds(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
     """(engines, topics) lowest and highest values of nDCG, AP or R that unjudged snippets leave possible.
 
     `table` holds the gain of each grade. They are over the grades that make the measure defined; for a
@@ -61,7 +61,7 @@ class _View:
     undecided: Bools
 
     @classmethod
-    def of(cls, lists: Lists, cutoff: int) -> _View:
+    def of(cls, lists: RankedLists, cutoff: int) -> _View:
         undecided, rival = _rivals(lists)
         seen = np.where(lists.first, lists.grade, NO_GRADE)
         down_to = (..., slice(cutoff))
@@ -81,7 +81,7 @@ class _View:
         return int(self.open.sum(-1).max(initial=0))
 
 
-def _rivals(lists: Lists) -> tuple[Bools, Bools]:
+def _rivals(lists: RankedLists) -> tuple[Bools, Bools]:
     """Which documents have an unjudged snippet; where one has another than the snippet that stands there."""
     engine, topic, rank = np.nonzero(lists.unjudged)
     at = topic, lists.document[engine, topic, rank]

@@ -13,7 +13,7 @@ EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MeasureKind:
     """One entry of the catalogue of measures.
 
     `parameters` may stand in the brackets; `pool_free` measures don't change when another engine
@@ -40,7 +40,7 @@ KINDS = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            Kind(
+            MeasureKind(
                 "nDCG",
                 "optional",
                 ("own", "dcg"),
@@ -48,7 +48,7 @@ KINDS = MappingProxyType(
                 "discounted gain, divided by that of the best list that the pool allows",
                 "Järvelin & Kekäläinen 2002 (trec_eval ndcg_cut); exp-log2: Burges et al. 2005",
             ),
-            Kind(
+            MeasureKind(
                 "AP",
                 "optional",
                 ("own", "rel"),
@@ -57,10 +57,10 @@ KINDS = MappingProxyType(
                 "its mean over queries is MAP",
                 "trec_eval map_cut",
             ),
-            Kind(
+            MeasureKind(
                 "P", "needed", ("rel",), True, "relevant results in the first k, divided by k", "trec_eval P"
             ),
-            Kind(
+            MeasureKind(
                 "R",
                 "optional",
                 ("rel",),
@@ -68,7 +68,7 @@ KINDS = MappingProxyType(
                 "relevant results in the first k, divided by the relevant documents of the pool",
                 "trec_eval recall, relative to the pool",
             ),
-            Kind(
+            MeasureKind(
                 "RR",
                 "optional",
                 ("rel",),
@@ -76,7 +76,7 @@ KINDS = MappingProxyType(
                 "1 / rank of the first relevant result; its mean is MRR",
                 "Voorhees 1999 (trec_eval recip_rank)",
             ),
-            Kind(
+            MeasureKind(
                 "Success",
                 "needed",
                 ("rel",),
@@ -84,7 +84,7 @@ KINDS = MappingProxyType(
                 "1 when a relevant result is in the first k, else 0; the hit rate",
                 "trec_eval success",
             ),
-            Kind(
+            MeasureKind(
                 "SetP",
                 "none",
                 ("rel",),
@@ -92,7 +92,7 @@ KINDS = MappingProxyType(
                 "relevant results, divided by the results returned; the relevancy score of RAG evaluation",
                 "trec_eval set_P",
             ),
-            Kind(
+            MeasureKind(
                 "sDCG",
                 "needed",
                 (),
@@ -100,7 +100,7 @@ KINDS = MappingProxyType(
                 "discounted gain, divided by that of k results of the top grade: the one for trends",
                 "Järvelin & Kekäläinen 2002, with a fixed ideal",
             ),
-            Kind(
+            MeasureKind(
                 "DCG",
                 "needed",
                 ("dcg",),
@@ -108,7 +108,7 @@ KINDS = MappingProxyType(
                 "discounted gain: the gains divided by log2(1 + rank), summed",
                 "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005",
             ),
-            Kind(
+            MeasureKind(
                 "RBP",
                 "optional",
                 ("rel", "p"),
@@ -116,7 +116,7 @@ KINDS = MappingProxyType(
                 "expected rate of relevant results for a reader who goes on with probability p",
                 "Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)",
             ),
-            Kind(
+            MeasureKind(
                 "ERR",
                 "optional",
                 (),
@@ -124,7 +124,7 @@ KINDS = MappingProxyType(
                 "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",
                 "Chapelle et al. 2009",
             ),
-            Kind(
+            MeasureKind(
                 "Judged",
                 "needed",
                 (),
@@ -161,7 +161,7 @@ def unknown(name: str) -> str:
     return f"there is no measure {name!r}; {hint} are {everything}"
 
 
-def no_parameter(kind: Kind, parameter: str) -> str:
+def no_parameter(kind: MeasureKind, parameter: str) -> str:
     """The message for a parameter that the measure doesn't take: those it does."""
     known = ", ".join(kind.parameters) or "none"
     return f"{kind.name} has no parameter {parameter!r}; its parameters: {known} ({kind.syntax})"

@@ -23,7 +23,7 @@ import numpy as np
 
 from judge.measure.formulas import Floats
 from judge.measure.score import Scores, bounded_mean, mean_known
-from judge.measure.simultaneous import TIE, Simultaneous, compare_means, detectable, least_queries
+from judge.measure.simultaneous import TIE, SimultaneousIntervals, compare_means, detectable, least_queries
 
 #: The share of the worst case by which an interval is wider.
 _NOT_AT_RANDOM = 0.1
@@ -169,7 +169,7 @@ class _Pair:
     largest: float
     one: str
     two: str
-    test: Simultaneous
+    test: SimultaneousIntervals
     column: int
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from judge.measure.arrays import Arrays
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.measure.lists import Lists
 from judge.measure.measures import Measure
+from judge.measure.ranked_lists import RankedLists
 from judge.measure.values import measured_values, surely_defined
 from judge.records import Scale
 
@@ -29,7 +29,7 @@ _BLOCK = 2**21
 
 
 @dataclass(frozen=True, slots=True)
-class Incomplete:
+class IncompleteScores:
     """The lists of all engines on the topics that have an unjudged snippet.
 
     `topics` (queries, repeats) numbers these topics, -1 elsewhere. `engines` and `queries` are all that
@@ -38,12 +38,12 @@ class Incomplete:
 
     engines: tuple[str, ...]
     queries: tuple[str, ...]
-    lists: Lists
+    lists: RankedLists
     topics: Ints
     scale: Scale
 
     @classmethod
-    def of(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> Incomplete:
+    def of(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> IncompleteScores:
         """Return those of `arrays` on the topics that `unsure` (topics,) marks."""
         topics = np.where(unsure, np.cumsum(unsure) - 1, -1)
         return cls(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge.errors import InputError
-from judge.measure.catalogue import EXAMPLES, KINDS, Kind, no_parameter, unknown
+from judge.measure.catalogue import EXAMPLES, KINDS, MeasureKind, no_parameter, unknown
 
 #: What is computed when nobody says otherwise.
 DEFAULTS = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
@@ -51,7 +51,7 @@ class Measure:
         self._check_cutoff(kind)
         self._check_values()
 
-    def _check_cutoff(self, kind: Kind) -> None:
+    def _check_cutoff(self, kind: MeasureKind) -> None:
         if self.cutoff is None and kind.cutoff == "needed":
             raise InputError(f"{self.name} needs a cutoff, e.g. {self.name}@10")
         if self.cutoff is not None and kind.cutoff == "none":
@@ -159,12 +159,12 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
             )
 
 
-def describe() -> tuple[Kind, ...]:
+def describe() -> tuple[MeasureKind, ...]:
     """Every measure that exists, in the order to show them: syntax, meaning and source."""
     return tuple(KINDS.values())
 
 
-def _arguments(kind: Kind, inside: str) -> dict[str, Any]:
+def _arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):
         parameter, equals, value = (piece.strip() for piece in part.partition("="))
@@ -178,7 +178,7 @@ def _arguments(kind: Kind, inside: str) -> dict[str, Any]:
     return given
 
 
-def _value(kind: Kind, parameter: str, text: str) -> int | float | str:
+def _value(kind: MeasureKind, parameter: str, text: str) -> int | float | str:
     number = {"rel": r"[0-9]{1,9}", "p": r"[0-9]*\.?[0-9]+(e-?[0-9]+)?"}.get(parameter)
     if number is None:
         return text.strip("'\"")

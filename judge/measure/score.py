@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge.measure.arrays import Arrays, Coverage, build
-from judge.measure.difference_bounds import Incomplete
+from judge.measure.difference_bounds import IncompleteScores
 from judge.measure.formulas import Bools, Floats, Ints, largest_value, quotient
 from judge.measure.imputation import DRAWS, impute
-from judge.measure.lists import Lists
 from judge.measure.measures import Measure, check_depth
+from judge.measure.ranked_lists import RankedLists
 from judge.measure.values import judged_shares, measured_values, surely_defined, value_bounds
 from judge.records import Judgment, Ranking, Scale, Score, brief
 
@@ -53,7 +53,7 @@ class Scores:
     judged: Floats
     coverage: Coverage
     largest: tuple[float, ...]
-    incomplete: Incomplete | None = None
+    incomplete: IncompleteScores | None = None
 
     def __repr__(self) -> str:
         measures = brief(tuple(map(str, self.measures)))
@@ -182,7 +182,7 @@ def score(
         judged,
         arrays.coverage,
         tuple(largest_value(measure, scale, depth) for measure in measures),
-        Incomplete.of(arrays, unsure, scale) if np.any(unsure) else None,
+        IncompleteScores.of(arrays, unsure, scale) if np.any(unsure) else None,
     )
 
 
@@ -243,7 +243,7 @@ def _impute(arrays: Arrays, scale: Scale) -> Ints:
     return impute(arrays.pairs, arrays.grades, discounts, arrays.repeats, scale.top)
 
 
-def _imputed_values(measures: Sequence[Measure], lists: Lists, grades: Ints, scale: Scale) -> Floats:
+def _imputed_values(measures: Sequence[Measure], lists: RankedLists, grades: Ints, scale: Scale) -> Floats:
     """Return (engines, topics, measures) the means over the pools that `grades` complete.
 
     NaN where nothing judged in the pool is relevant and the measure needs it.

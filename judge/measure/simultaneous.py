@@ -36,7 +36,7 @@ _POWER = 0.8416212335729143
 
 
 @dataclass(frozen=True, slots=True)
-class Simultaneous:
+class SimultaneousIntervals:
     """Means with their simultaneous intervals; every array is (columns,).
 
     `se` is the standard error of `mean`, `low` to `high` the interval mean ± `critical`·se, `p` the p-value
@@ -56,7 +56,7 @@ class Simultaneous:
 
 def compare_means(
     differences: Floats, widening: Floats | None = None, *, families: int = 1, seed: int = SEED
-) -> list[Simultaneous]:
+) -> list[SimultaneousIntervals]:
     """Test the means of (queries, measures, columns) differences, one family of columns per measure.
 
     NaN marks a query that a column lacks. The error of each family is 5 % divided by `families`
@@ -83,7 +83,7 @@ def compare_means(
 
 def compare_groups(
     differences: Floats, members: Bools, *, families: int = 1, seed: int = SEED
-) -> Simultaneous:
+) -> SimultaneousIntervals:
     """Test whether the mean of each of (queries, columns) differences differs between two groups of queries.
 
     What is tested is the mean over `members`, (queries,), minus the mean over the rest, with Welch's
@@ -185,7 +185,7 @@ def _squared_t(mean: Floats, variance: Floats, scale: Floats) -> Floats:
 
 def _decide(
     mean: Floats, se: Floats, tested: Bools, maxima: Floats, families: int, widening: Floats | float = 0.0
-) -> Simultaneous:
+) -> SimultaneousIntervals:
     """Return the decision on one family of columns; `maxima` are the largest |t| of each resample."""
     below, above = np.broadcast_to(widening, (2, *mean.shape))
     ascending = np.sort(maxima)
@@ -201,4 +201,4 @@ def _decide(
         reach[tested] = critical * se[tested]
     without: Bools = np.isnan(mean)
     low, high = (np.where(without, np.nan, end) for end in (mean - reach - below, mean + reach + above))
-    return Simultaneous(mean, se, low, high, np.where(without, np.nan, p), tested, critical)
+    return SimultaneousIntervals(mean, se, low, high, np.where(without, np.nan, p), tested, critical)

@@ -11,13 +11,13 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.measure.estimates import Estimate, estimate
 from judge.measure.formulas import Floats, Ints, quotient
+from judge.measure.intervals import IntervalEstimate, estimate
 from judge.measure.kappa import coincidences, fleiss_kappa, krippendorff_alpha
-from judge.measure.lists import NO_GRADE
-from judge.measure.orders import tau
+from judge.measure.rank_correlation import tau
+from judge.measure.ranked_lists import NO_GRADE
 from judge.measure.score import Scores, mean_known
-from judge.measure.variance import Components, components, equivalence_p, icc
+from judge.measure.variance import VarianceComponents, components, equivalence_p, icc
 from judge.records import Judgment, Scale
 
 #: How far two repeats' means may be apart to count as the same: absolute, and said beforehand.
@@ -55,7 +55,7 @@ class MeasureRepeats:
     measure: str
     engines: tuple[EngineRepeats, ...]
     tau: float | None
-    components: Components | None
+    components: VarianceComponents | None
     spread: float | None
     p: float | None
     equivalent: bool | None
@@ -73,10 +73,10 @@ class Stability:
 
     repeats: int
     pairs: int
-    flips: Estimate
-    changes: Estimate
-    ever: Estimate
-    alpha: Estimate
+    flips: IntervalEstimate
+    changes: IntervalEstimate
+    ever: IntervalEstimate
+    alpha: IntervalEstimate
     kappa: float | None
     measures: tuple[MeasureRepeats, ...]
 
@@ -137,7 +137,7 @@ def _counts(grades: Ints, levels: int) -> Ints:
     return counts
 
 
-def _share(query: Ints, some: Floats, all_of_them: Floats) -> Estimate:
+def _share(query: Ints, some: Floats, all_of_them: Floats) -> IntervalEstimate:
     def share(sums: Floats) -> Floats:
         return quotient(sums[..., 0], sums[..., 1], np.nan)
 
@@ -145,7 +145,7 @@ def _share(query: Ints, some: Floats, all_of_them: Floats) -> Estimate:
     return estimate(cells, share, _NEVER, share=True)
 
 
-def _alpha(query: Ints, counts: Ints) -> Estimate:
+def _alpha(query: Ints, counts: Ints) -> IntervalEstimate:
     levels = counts.shape[1]
 
     def alpha(sums: Floats) -> Floats:
@@ -235,7 +235,7 @@ def _least_tau(means: Floats) -> float | None:
     return min(known) if known and len(known) == len(taus) else None
 
 
-def _components(value: Floats) -> Components | None:
+def _components(value: Floats) -> VarianceComponents | None:
     """The variance split over the queries where every engine has a value in every repeat."""
     whole = ~np.isnan(value).any(axis=(0, 2))
     return components(value[:, whole].transpose(1, 0, 2))

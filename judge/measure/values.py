@@ -6,12 +6,12 @@ import numpy as np
 
 from judge.measure.bounds import pooled_bounds
 from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, gains, quotient
-from judge.measure.lists import NO_GRADE, Lists
 from judge.measure.measures import Measure
+from judge.measure.ranked_lists import NO_GRADE, RankedLists
 from judge.records import Scale
 
 
-def measured_values(measure: Measure, lists: Lists, scale: Scale) -> Floats:
+def measured_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
     """Return (engines, topics) the values of `measure`; an unjudged snippet counts as grade 0.
 
     NaN where the measure is undefined: for nDCG, AP and R where nothing in the pool is relevant.
@@ -29,7 +29,7 @@ def measured_values(measure: Measure, lists: Lists, scale: Scale) -> Floats:
     return quotient(value, _returned(lists), 0.0) if measure.name == "SetP" else value
 
 
-def value_bounds(measure: Measure, lists: Lists, scale: Scale, value: Floats) -> tuple[Floats, Floats]:
+def value_bounds(measure: Measure, lists: RankedLists, scale: Scale, value: Floats) -> tuple[Floats, Floats]:
     """Return (engines, topics) lowest and highest values over all grades of the unjudged snippets.
 
     They are over the grades that make the measure defined, and equal `value`, which `measured_values`
@@ -49,7 +49,7 @@ def value_bounds(measure: Measure, lists: Lists, scale: Scale, value: Floats) ->
     return value, quotient(high, _returned(lists), 0.0) if measure.name == "SetP" else high
 
 
-def surely_defined(measure: Measure, lists: Lists, scale: Scale) -> Bools:
+def surely_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:
     """Return (topics,) whether the measure is defined whatever grades the unjudged snippets have."""
     if measure.pool_free:
         return np.ones(lists.best.shape[0], bool)
@@ -57,7 +57,7 @@ def surely_defined(measure: Measure, lists: Lists, scale: Scale) -> Bools:
     return defined
 
 
-def judged_shares(measure: Measure, lists: Lists) -> Floats:
+def judged_shares(measure: Measure, lists: RankedLists) -> Floats:
     """Return (engines, topics) the share of the snippets down to the cutoff that have a grade."""
     cutoff = measure.looks_at(lists.depth)
     here = (lists.origin >= 0)[..., :cutoff]
@@ -65,13 +65,13 @@ def judged_shares(measure: Measure, lists: Lists) -> Floats:
     return quotient(graded.sum(-1).astype(np.float64), here.sum(-1).astype(np.float64), np.nan)
 
 
-def _alone(measure: Measure, lists: Lists) -> Lists:
+def _alone(measure: Measure, lists: RankedLists) -> RankedLists:
     # A list is its own ideal when it is all there is in the pool. AP counts what it shows down to the
     # cutoff, the ideal list of nDCG chooses from all of it.
     return lists.alone(measure.looks_at(lists.depth) if measure.name == "AP" else lists.depth)
 
 
-def _divided(measure: Measure, lists: Lists, table: Floats) -> Floats:
+def _divided(measure: Measure, lists: RankedLists, table: Floats) -> Floats:
     """Return (engines, topics) the values of nDCG, AP and R."""
     cutoff = measure.looks_at(lists.depth)
     pool = lists.pool_gains(table)
@@ -83,13 +83,15 @@ def _divided(measure: Measure, lists: Lists, table: Floats) -> Floats:
     return quotient(earnings, divisor, 0.0 if measure.own else np.nan)
 
 
-def _divided_bounds(measure: Measure, lists: Lists, table: Floats, value: Floats) -> tuple[Floats, Floats]:
+def _divided_bounds(
+    measure: Measure, lists: RankedLists, table: Floats, value: Floats
+) -> tuple[Floats, Floats]:
     low, high = value.copy(), value.copy()
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
     low[:, unsure], high[:, unsure] = pooled_bounds(measure, lists.of_topics(unsure), table)
     return low, high
 
 
-def _returned(lists: Lists) -> Floats:
+def _returned(lists: RankedLists) -> Floats:
     returned: Ints = np.add.reduce(lists.origin >= 0, axis=-1)
     return returned.astype(np.float64)

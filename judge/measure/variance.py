@@ -16,7 +16,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Components:
+class VarianceComponents:
     """The variance of a score: of queries, of engines, of engines' strengths on single queries, of repeats.
 
     `noise` is what repeats of one query and engine differ by; averaging over repeats divides it alone.
@@ -46,7 +46,7 @@ def icc(values: Floats) -> float | None:
     return float((between_queries - left) / total) if total > _ROUNDING * np.ptp(values) ** 2 else None
 
 
-def components(values: Floats) -> Components | None:
+def components(values: Floats) -> VarianceComponents | None:
     """The variance components of (queries, engines, repeats), by the method of moments.
 
     Mean squares of the random-effects analysis of variance with repeats nested in query x engine, solved
@@ -62,7 +62,7 @@ def components(values: Floats) -> Components | None:
     by_engine = queries * repeats * np.square(of_engine - mean).sum() / (engines - 1)
     by_both = repeats * np.square(apart).sum() / ((queries - 1) * (engines - 1))
     noise = np.square(values - cell[:, :, None]).sum() / (queries * engines * (repeats - 1))
-    return Components(
+    return VarianceComponents(
         query=max(0.0, float(by_query - by_both) / (engines * repeats)),
         engine=max(0.0, float(by_engine - by_both) / (queries * repeats)),
         query_engine=max(0.0, float(by_both - noise) / repeats),

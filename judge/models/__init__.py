@@ -57,10 +57,10 @@ def open_model(
     `timeout` is in seconds per call. Raises SetupError when the form of `spec` is unknown, or a key or
     an extra is missing.
     """
-    from judge.models.access import Access
+    from judge.models.endpoint import Endpoint
 
     kind, _, name = spec.partition(":")
-    access = Access(base_url, environ, timeout, concurrency)
+    access = Endpoint(base_url, environ, timeout, concurrency)
     if spec == "lexical":
         from judge.models.lexical import Lexical
 

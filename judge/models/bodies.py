@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
 from judge.errors import CallError, causes
-from judge.models.faults import transport
+from judge.models.error_mapping import transport
 
 #: The largest body that is read, in bytes, before and after it is unpacked.
 MAX_BYTES = 8 * 2**20

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from judge.errors import Declined, SetupError
-from judge.models.access import DASHSCOPE_URL, Access, public_part
+from judge.errors import RequestRejected, SetupError
 from judge.models.bodies import ACCEPTED, BodyRefused, LimitedBody, refused_body
-from judge.models.faults import Fault, classify, timed_out
-from judge.models.logs import keep_out
-from judge.models.reach import no_answer, proxy, proxy_secrets
-from judge.models.replies import complete, messages, parse
-from judge.models.terms import Negotiation, sampling_params
+from judge.models.chat_messages import complete, messages, parse
+from judge.models.endpoint import DASHSCOPE_URL, Endpoint, public_part
+from judge.models.error_mapping import ErrorResponse, classify, timed_out
+from judge.models.logs import redact_logs
+from judge.models.negotiation import Negotiation, sampling_params
+from judge.models.proxies import no_answer, proxy, proxy_secrets
 from judge.records import Completion, Prompt, Sampling
 
 try:
@@ -45,7 +45,7 @@ class DashScope:
     for. Raises `SetupError` without a key, unless the server is on a private network.
     """
 
-    def __init__(self, model: str, access: Access, sampling: Sampling) -> None:
+    def __init__(self, model: str, access: Endpoint, sampling: Sampling) -> None:
         url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
         params = {**sampling_params(sampling), "enable_thinking": sampling.thinking}
         self.name = f"dashscope:{model}"
@@ -55,7 +55,7 @@ class DashScope:
         self._timeout = access.timeout
         self._key = access.key("DASHSCOPE_API_KEY", url)
         self._secrets = (self._key, *proxy_secrets(url))
-        keep_out(*self._secrets)
+        redact_logs(*self._secrets)
         self._negotiation = Negotiation(params, ("json_object", "text"))
         # The SDK's own pool keeps 20 connections: above that, each call would shake hands anew.
         limits = httpx.Limits(
@@ -85,7 +85,7 @@ class DashScope:
         terms = self._negotiation.terms
         sent = terms.with_format(prompt.schema)
         answer = await self._post(prompt, sent)
-        if isinstance(answer, Fault):
+        if isinstance(answer, ErrorResponse):
             raise self._negotiation.step_down(terms, answer) or classify(answer, *self._secrets)
         return self._read(answer, sent)
 
@@ -94,7 +94,7 @@ class DashScope:
         await self._client.aclose()
         await self._http.aclose()
 
-    async def _post(self, prompt: Prompt, params: Mapping[str, Any]) -> Mapping[str, Any] | Fault:
+    async def _post(self, prompt: Prompt, params: Mapping[str, Any]) -> Mapping[str, Any] | ErrorResponse:
         # `chat.completions.create` sends the same, but drops the error that a gateway puts into a
         # success, and builds every request in a thread.
         request = self._client.protocol.build_chat_request(
@@ -119,7 +119,9 @@ class DashScope:
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
             raise no_answer(cause, self.endpoint, self._key, never_sent=never_sent) from None
         except UnicodeEncodeError as error:
-            raise Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}") from None
+            raise RequestRejected(
+                "bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}"
+            ) from None
         return parse(response.status_code, response.content, response.headers, *self._secrets)
 
     def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:

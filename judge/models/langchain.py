@@ -11,20 +11,13 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from judge.errors import CallError, Conceded, Declined, SetupError
-from judge.models.access import (
-    DASHSCOPE_URL,
-    NO_KEY,
-    OPENAI_URL,
-    Access,
-    public_part,
-    thinking_switch,
-)
-from judge.models.faults import Fault, classify, timed_out
-from judge.models.logs import keep_out
-from judge.models.reach import no_answer, proxy, proxy_secrets
-from judge.models.replies import complete, messages
-from judge.models.terms import NEGOTIABLE, sampling_params
+from judge.errors import CallError, ParametersRejected, RequestRejected, SetupError
+from judge.models.chat_messages import complete, messages
+from judge.models.endpoint import DASHSCOPE_URL, NO_KEY, OPENAI_URL, Endpoint, public_part, thinking_switch
+from judge.models.error_mapping import ErrorResponse, classify, timed_out
+from judge.models.logs import redact_logs
+from judge.models.negotiation import NEGOTIABLE, sampling_params
+from judge.models.proxies import no_answer, proxy, proxy_secrets
 from judge.records import Completion, Prompt, Sampling
 
 try:
@@ -49,7 +42,7 @@ TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class LangChainSetup:
     """What is known about a chat model besides its name.
 
     `params` are what it sends, `timeout` is in seconds for a whole call, `threads` says how many
@@ -65,15 +58,15 @@ class Setup:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
-class LangChain:
+class LangChainModel:
     """A LangChain chat model: `LangChain(ChatAnthropic(…), "anthropic:claude")`.
 
     Nothing but the model's own endpoint hears of a call: tracing to LangSmith is off and LangChain's
     cache is not asked (it would answer every repeat alike). A ready object keeps its own retries.
     """
 
-    def __init__(self, model: BaseChatModel, name: str, setup: Setup | None = None) -> None:
-        setup = setup or Setup()
+    def __init__(self, model: BaseChatModel, name: str, setup: LangChainSetup | None = None) -> None:
+        setup = setup or LangChainSetup()
         self.name = f"langchain:{name}"
         self.endpoint = setup.endpoint
         self.params = setup.params
@@ -84,7 +77,7 @@ class LangChain:
         self._pool = ThreadPoolExecutor(setup.threads, "langchain") if setup.threads else None
         held = [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
         self._secrets = (*held, *setup.secrets)
-        keep_out(*self._secrets)
+        redact_logs(*self._secrets)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The model's final answer; raises `Transient`, `Conceded`, `Declined` or `AccountRefused`."""
@@ -126,7 +119,9 @@ class LangChain:
                     self._pool, blocking, model.invoke, turns
                 )
 
-    def _concede(self, asked: BaseChatModel, fault: Fault | None, error: CallError) -> Conceded | None:
+    def _concede(
+        self, asked: BaseChatModel, fault: ErrorResponse | None, error: CallError
+    ) -> ParametersRejected | None:
         """What to raise when the server refuses extra parameters: the call goes on without them."""
         if fault is None or fault.status not in NEGOTIABLE or error.kind not in _OF_PARAMETERS:
             return None
@@ -138,20 +133,20 @@ class LangChain:
         if self._model is asked:  # many may be refused at once: the first one changes the model
             self._model = asked.model_copy(update={"extra_body": kept or None})
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
-        return Conceded("conceded", error.detail)
+        return ParametersRejected("conceded", error.detail)
 
-    def _translate(self, error: Exception, fault: Fault | None) -> CallError:
+    def _translate(self, error: Exception, fault: ErrorResponse | None) -> CallError:
         if fault is not None:
             return classify(fault, *self._secrets, endpoint=self.endpoint)
         if isinstance(error, UnicodeEncodeError):
-            return Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
+            return RequestRejected("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
         if isinstance(error, TimeoutError):
             return timed_out(self._timeout)
         # Neither an answer nor a refusal: the connection broke, or the reply was none that the package reads.
         return no_answer(error, self.endpoint, *self._secrets)
 
 
-def open_chat_model(spec: str, access: Access, sampling: Sampling) -> LangChain:
+def open_chat_model(spec: str, access: Endpoint, sampling: Sampling) -> LangChainModel:
     """The chat model that `spec`, PROVIDER:NAME, names; raises SetupError with what is missing."""
     provider, _, name = spec.partition(":")
     opened = {"tongyi": _tongyi, "openai": _openai}
@@ -163,7 +158,7 @@ def open_chat_model(spec: str, access: Access, sampling: Sampling) -> LangChain:
         raise SetupError(f"langchain:{spec} cannot be opened: {error}") from None
 
 
-def _openai(name: str, access: Access, sampling: Sampling) -> LangChain:
+def _openai(name: str, access: Endpoint, sampling: Sampling) -> LangChainModel:
     from judge.models.openai import connections
 
     url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
@@ -183,17 +178,17 @@ def _openai(name: str, access: Access, sampling: Sampling) -> LangChain:
         extra_body=thinking or None,
         **params,
     )
-    setup = Setup(
+    setup = LangChainSetup(
         public_part(url, *access.secrets),
         {**params, **thinking},
         access.timeout,
         http=http,
         secrets=proxy_secrets(url),
     )
-    return LangChain(model, f"openai:{name}", setup)
+    return LangChainModel(model, f"openai:{name}", setup)
 
 
-def _any(provider: str, name: str, access: Access, sampling: Sampling) -> LangChain:
+def _any(provider: str, name: str, access: Endpoint, sampling: Sampling) -> LangChainModel:
     params = sampling_params(sampling)
     key = access.environ.get(f"{provider.upper()}_API_KEY")
     url = access.url(default="") if access.base_url else ""
@@ -202,16 +197,16 @@ def _any(provider: str, name: str, access: Access, sampling: Sampling) -> LangCh
     options.update(params, max_retries=0, timeout=access.timeout)
     model = init_chat_model(name, model_provider=provider, **options)
     proxy(url)  # raises for one that can't be used
-    setup = Setup(
+    setup = LangChainSetup(
         public_part(url, *access.secrets),
         params,
         access.timeout,
         secrets=(*filter(None, [key]), *proxy_secrets(url)),
     )
-    return LangChain(model, f"{provider}:{name}", setup)
+    return LangChainModel(model, f"{provider}:{name}", setup)
 
 
-def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
+def _tongyi(name: str, access: Endpoint, sampling: Sampling) -> LangChainModel:
     with warnings.catch_warnings():
         # The package says on import that it is no longer maintained; whoever names tongyi chose it.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -226,14 +221,14 @@ def _tongyi(name: str, access: Access, sampling: Sampling) -> LangChain:
         key = access.key("DASHSCOPE_API_KEY", url)
         unmasked: Any = key or NO_KEY
         model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire)
-    setup = Setup(
+    setup = LangChainSetup(
         public_part(url, *access.secrets),
         params,
         access.timeout,
         threads=access.concurrency,
         secrets=(key, *proxy_secrets(url)),
     )
-    return LangChain(model, f"tongyi:{name}", setup)
+    return LangChainModel(model, f"tongyi:{name}", setup)
 
 
 def _finish_reason(said: Mapping[str, Any]) -> object:
@@ -243,16 +238,16 @@ def _finish_reason(said: Mapping[str, Any]) -> object:
     )
 
 
-def _fault(error: Exception) -> Fault | None:
+def _fault(error: Exception) -> ErrorResponse | None:
     """The server's own words in `error`, None when no server spoke."""
     worded = TONGYI_REFUSAL.search(str(error))
     if worded:
-        return Fault(int(worded[1]), worded[2], worded[3])
+        return ErrorResponse(int(worded[1]), worded[2], worded[3])
     if error.args and isinstance(error.args[0], Mapping):
-        return Fault.of(200, error.args[0], {})
+        return ErrorResponse.of(200, error.args[0], {})
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
     if not isinstance(status, int) or status < 300:
         return None
     body = getattr(error, "body", None) or str(error)
-    return Fault.of(status, body, getattr(response, "headers", None) or {})
+    return ErrorResponse.of(status, body, getattr(response, "headers", None) or {})

@@ -11,7 +11,7 @@ from judge.models.redaction import redact
 _secrets: dict[str, None] = {}
 
 
-def keep_out(*secrets: str) -> None:
+def redact_logs(*secrets: str) -> None:
     """Keep `secrets` out of every log record that this process makes from now on.
 
     A server may repeat the key in its answer, and libraries log whole answers and addresses when asked to be

@@ -11,14 +11,14 @@ import aiohttp
 import httpx2
 import openai
 
-from judge.errors import CallError, Declined
-from judge.models.access import NO_KEY, OPENAI_URL, Access, public_part, thinking_switch
+from judge.errors import CallError, RequestRejected
 from judge.models.bodies import ACCEPTED, BodyRefused, LimitedBody, refused_body
-from judge.models.faults import Fault, classify, timed_out
-from judge.models.logs import keep_out
-from judge.models.reach import no_answer, proxy, proxy_secrets
-from judge.models.replies import complete, messages, parse
-from judge.models.terms import Negotiation, sampling_params
+from judge.models.chat_messages import complete, messages, parse
+from judge.models.endpoint import NO_KEY, OPENAI_URL, Endpoint, public_part, thinking_switch
+from judge.models.error_mapping import ErrorResponse, classify, timed_out
+from judge.models.logs import redact_logs
+from judge.models.negotiation import Negotiation, sampling_params
+from judge.models.proxies import no_answer, proxy, proxy_secrets
 from judge.records import Completion, Prompt, Sampling
 
 
@@ -33,7 +33,11 @@ class OpenAI:
     """
 
     def __init__(
-        self, model: str, access: Access, sampling: Sampling, extra: Mapping[str, Any] = MappingProxyType({})
+        self,
+        model: str,
+        access: Endpoint,
+        sampling: Sampling,
+        extra: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
         params = {**sampling_params(sampling), **thinking_switch(url, sampling.thinking), **extra}
@@ -44,7 +48,7 @@ class OpenAI:
         self._timeout = access.timeout
         self._key = access.key("OPENAI_API_KEY", url)
         self._secrets = (self._key, *proxy_secrets(url))
-        keep_out(*self._secrets)
+        redact_logs(*self._secrets)
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
         self._client = _client(url, self._key or NO_KEY, access)
 
@@ -53,7 +57,7 @@ class OpenAI:
         terms = self._negotiation.terms
         sent = terms.with_format(prompt.schema)
         answer = await self._post({"model": self._model, "messages": messages(prompt), **sent})
-        if isinstance(answer, Fault):
+        if isinstance(answer, ErrorResponse):
             raise self._negotiation.step_down(terms, answer) or classify(
                 answer, *self._secrets, endpoint=self.endpoint
             )
@@ -70,7 +74,7 @@ class OpenAI:
         """Closes connections; the model can't be used afterwards."""
         await self._client.close()
 
-    async def _post(self, body: Mapping[str, Any]) -> Mapping[str, Any] | Fault:
+    async def _post(self, body: Mapping[str, Any]) -> Mapping[str, Any] | ErrorResponse:
         # The typed door walks the request against its type hints and builds response models that
         # nobody reads: half of the CPU of a call. This is the same client's plain one.
         try:
@@ -83,7 +87,9 @@ class OpenAI:
         except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
             raise self._unconnected(error) from None
         except UnicodeEncodeError as error:
-            raise Declined("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}") from None
+            raise RequestRejected(
+                "bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}"
+            ) from None
         return parse(response.status_code, response.content, response.headers, *self._secrets)
 
     def _unconnected(self, error: Exception) -> CallError:
@@ -112,7 +118,7 @@ class _Client(openai.AsyncOpenAI):
         }
 
 
-def _client(url: str, key: str, access: Access) -> openai.AsyncOpenAI:
+def _client(url: str, key: str, access: Endpoint) -> openai.AsyncOpenAI:
     return _Client(
         api_key=key,
         base_url=url,
@@ -135,7 +141,7 @@ async def _limit_body(response: httpx2.Response) -> None:
     response.stream = _LimitedStream(response)
 
 
-def connections(url: str, access: Access) -> httpx2.AsyncClient:
+def connections(url: str, access: Endpoint) -> httpx2.AsyncClient:
     """The connections to `url`, kept open between calls; raises SetupError for a proxy that can't be used."""
     limits = httpx2.Limits(
         max_connections=access.concurrency, max_keepalive_connections=access.concurrency, keepalive_expiry=30

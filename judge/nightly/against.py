@@ -9,28 +9,29 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from judge.analysis.combine_runs import CombinedRuns, combine_runs
+from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.config.nightly import NightlyConfig
 from judge.measure.compare import compare
 from judge.measure.measures import Measure
 from judge.measure.score import score
 from judge.nightly.differences import different
 from judge.nightly.drift import QueryDrift, shared
 from judge.nightly.gate import Row, changes, could_hide, decide, too_few
-from judge.nightly.rules import Rules
-from judge.report.outcome import Outcome
-from judge.report.reload import Held
-from judge.report.summary import Asked
-from judge.report.together import Together, together
+from judge.runs.result import RunResult
 
 #: What may differ between two nights of one judge: the canaries answer for the server behind an address.
 _FREE = frozenset({"dataset", "endpoint", "repeats", "as_of"})
 _BEFORE, _NOW = "baseline", "tonight"
 
 
-def held(outcome: Outcome) -> Held:
+def held(outcome: RunResult) -> LoadedRun:
     """Tonight's run as it would be read back."""
     found = outcome.summary
-    asked = Asked(found["assessor"], outcome.scale, found["repeats"], outcome.scores.measures, found["cost"])
-    return Held(outcome.data, outcome.pool, outcome.judgments, asked)
+    asked = RunSpec(
+        found["assessor"], outcome.scale, found["repeats"], outcome.scores.measures, found["cost"]
+    )
+    return LoadedRun(outcome.data, outcome.pool, outcome.judgments, asked)
 
 
 def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
@@ -39,7 +40,7 @@ def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> 
     return [f"the judge is another one by judge.toml: {'; '.join(changed)}"] if changed else []
 
 
-def too_different(found: QueryDrift, rules: Rules, to_set: str) -> Iterator[str]:
+def too_different(found: QueryDrift, rules: NightlyConfig, to_set: str) -> Iterator[str]:
     """Why tonight's queries are too different from the baseline's; `to_set` makes tonight the baseline."""
     if not found.shared or found.shared_share < rules.min_shared:
         yield (
@@ -49,19 +50,19 @@ def too_different(found: QueryDrift, rules: Rules, to_set: str) -> Iterator[str]
         )
 
 
-def meet(tonight: Held, before: Held, measures: Sequence[Measure]) -> Together:
+def meet(tonight: LoadedRun, before: LoadedRun, measures: Sequence[Measure]) -> CombinedRuns:
     """Both runs on one pool and on the queries that both ask, to be measured by `measures`."""
     ids = shared(tonight.data.queries, before.data.queries)
-    return together({_BEFORE: _cut(before, ids, measures), _NOW: _cut(tonight, ids, measures)})
+    return combine_runs({_BEFORE: _cut(before, ids, measures), _NOW: _cut(tonight, ids, measures)})
 
 
-def shifted(met: Together, rules: Rules) -> Iterator[str]:
+def shifted(met: CombinedRuns, rules: NightlyConfig) -> Iterator[str]:
     """That the judge is another one by the grades of pairs that it judged for both runs."""
     if met.shift is not None and met.shift.p < rules.canary_alpha:
         yield f"pairs that both runs judged were judged by {met.shift.said}, p = {met.shift.p:.2g}"
 
 
-def rows(met: Together, broken: Collection[str], rules: Rules) -> tuple[Row, ...]:
+def rows(met: CombinedRuns, broken: Collection[str], rules: NightlyConfig) -> tuple[Row, ...]:
     """The gate's rows, engine by engine, over those that are in both runs."""
     sides = _sides(met)
     if not sides:
@@ -79,7 +80,7 @@ def rows(met: Together, broken: Collection[str], rules: Rules) -> tuple[Row, ...
     return decide(changes(compared, scores, sides, rules.alpha), broken, rules)
 
 
-def remarks(met: Together, rows: Sequence[Row], rules: Rules) -> Iterator[str]:
+def remarks(met: CombinedRuns, rows: Sequence[Row], rules: NightlyConfig) -> Iterator[str]:
     """What was done to make both runs comparable, and what could not be found."""
     yield from met.notes
     if not _sides(met):
@@ -93,7 +94,7 @@ def remarks(met: Together, rows: Sequence[Row], rules: Rules) -> Iterator[str]:
     yield from could_hide(rows, rules.min_drop)
 
 
-def _cut(run: Held, ids: frozenset[str], measures: Sequence[Measure]) -> Held:
+def _cut(run: LoadedRun, ids: frozenset[str], measures: Sequence[Measure]) -> LoadedRun:
     """The run on some of its queries, to be measured by `measures`: its grades give any."""
     queries = {id_: query for id_, query in run.data.queries.items() if id_ in ids}
     return replace(
@@ -101,7 +102,7 @@ def _cut(run: Held, ids: frozenset[str], measures: Sequence[Measure]) -> Held:
     )
 
 
-def _sides(met: Together) -> dict[str, tuple[str, str]]:
+def _sides(met: CombinedRuns) -> dict[str, tuple[str, str]]:
     """What each engine that both runs have is called: at the baseline and tonight."""
     names, known = met.names, set(met.held.data.engines)
     both = sorted(engine for run, engine in names if run == _BEFORE and (_NOW, engine) in names)

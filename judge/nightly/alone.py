@@ -11,7 +11,7 @@ from pathlib import Path
 from judge.dataset.clean import visible
 from judge.filesystem import read_text
 from judge.lock import locked
-from judge.report.rundir import RunFolder
+from judge.runs.folder import RunFolder
 
 
 @contextmanager

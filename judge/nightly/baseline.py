@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.errors import ITS_OWN, InputError, StoreError
+from judge.analysis.loaded_run import LoadedRun
+from judge.config.nightly import NightlyConfig
+from judge.english import join_names
+from judge.errors import ASSESSOR_ERRORS, InputError, StoreError
 from judge.filesystem import file_name, make_folder, read_text
 from judge.nightly.collecting import FILE as COLLECTED
 from judge.nightly.decision import bare
 from judge.nightly.history import RECORD
-from judge.nightly.rules import Rules
 from judge.nightly.steadiness import Grades
 from judge.records import Judgment
-from judge.report import reload
-from judge.report.reload import Held
-from judge.report.rundir import RunFolder, dump
-from judge.report.words import listed
+from judge.runs import load
+from judge.runs.folder import RunFolder, dump_json
 
 FOLDER = "baseline"
 CANARIES = "canaries"
@@ -62,7 +62,7 @@ class Graded:
         """How many were never answered."""
         return self.asked - self.judged - self.unreadable
 
-    def heard(self, rules: Rules) -> bool:
+    def heard(self, rules: NightlyConfig) -> bool:
         """Whether the judge is there at all: so few were never answered as the rules let pass."""
         return self.unheard <= rules.max_missing * self.asked
 
@@ -77,7 +77,7 @@ class Baseline:
 
     id: str
     name: str
-    held: Held
+    held: LoadedRun
     summary: Mapping[str, Any]
     identity: Mapping[str, Any]
     canaries: Graded | None
@@ -104,7 +104,7 @@ def graded(judgments: Sequence[Judgment], asked: int) -> Graded:
         if judgment.grade is not None:
             grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
     names = frozenset(judgment.served_model for judgment in judgments if judgment.served_model)
-    unreadable = sum(judgment.error in ITS_OWN for judgment in judgments)
+    unreadable = sum(judgment.error in ASSESSOR_ERRORS for judgment in judgments)
     return Graded(grades, names, asked, sum(map(len, grades.values())), unreadable)
 
 
@@ -121,7 +121,7 @@ def ended(night: Path) -> list[Path]:
 
 def graded_run(folder: RunFolder) -> Graded:
     """The canaries in the folder of their run."""
-    held = reload.load(folder)
+    held = load.load_run(folder)
     return graded(held.judgments, len(held.pool.pairs) * held.asked.repeats)
 
 
@@ -132,14 +132,14 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
     StoreError when the disk takes no copy.
     """
     _check_judged(run)
-    held = reload.load(RunFolder(run))
+    held = load.load_run(RunFolder(run))
     apart = _check(run)
     name = run.resolve().name
     texts = _texts(run)
     asked = ended(run)
     if asked:  # the last round is of the judge that ended the night
         texts |= {f"{CANARIES}/{file}": text for file, text in _texts(asked[-1]).items()}
-    content = hashlib.sha256(dump(texts).encode()).hexdigest()[:8]
+    content = hashlib.sha256(dump_json(texts).encode()).hexdigest()[:8]
     said = {
         "id": f"{file_name(name)}-{content}",
         "name": name,
@@ -153,7 +153,7 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
     for file, text in texts.items():
         _copy(text, folder / str(said["id"]) / file)
     _load(folder, said)  # before it counts: a copy that can't be read would end every night to come
-    RunFolder(folder).write(_POINTER, [dump(said, indent=2), "\n"])
+    RunFolder(folder).write(_POINTER, [dump_json(said, indent=2), "\n"])
     return said
 
 
@@ -194,7 +194,7 @@ def _check(run: Path) -> str | None:
         raise InputError(f"{run}: is an incomplete night and no yardstick ({bare(night['because'])})")
     if mute := [engine for engine, row in summary["engines"].items() if not row["answered"]]:
         raise InputError(
-            f"{run}: is no yardstick: not one query got a result from {listed(mute)}; mend how it is asked,"
+            f"{run}: is no yardstick: not one query got a result from {join_names(mute)}; mend how it is asked,"
             " or leave it out"
         )
     if night is None or night["status"] != "judge drift":
@@ -266,7 +266,7 @@ def _again(nights: Path) -> str:
 
 def to_set(nights: Path) -> str:
     """Return the command that makes the latest complete night the baseline, RUN where there is none."""
-    rules = Rules(folder=str(nights))
+    rules = NightlyConfig(folder=str(nights))
     for record in sorted(nights.glob(f"*/{RECORD}"), reverse=True):
         with suppress(InputError):
             if RunFolder(record.parent).read(RECORD).get("whole"):
@@ -280,7 +280,7 @@ def _load(place: Path, said: Mapping[str, Any]) -> Baseline:
     return Baseline(
         id=said["id"],
         name=said["name"],
-        held=reload.load(folder),
+        held=load.load_run(folder),
         summary=folder.read("summary.json"),
         identity=folder.read("config.json")["identity"],
         canaries=graded_run(canaries) if said["canaries"] else None,

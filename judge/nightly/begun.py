@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from judge import setup
-from judge.config import Config
+from judge import factory
+from judge.config.run import Config
 from judge.nightly.differences import different
-from judge.report.rundir import RunFolder, dump
+from judge.runs.folder import RunFolder, dump_json
 
 
 def identity(config: Config) -> Mapping[str, Any]:
     """What a run asks of whom; reads the dataset, so that a bad one costs nothing."""
-    assessors = setup.assessors(config)
-    return setup.folder(config, setup.dataset(config), assessors)[1]
+    assessors = factory.assessors(config)
+    return factory.folder(config, factory.dataset(config), assessors)[1]
 
 
 def go_on(folder: RunFolder, who: Mapping[str, Any]) -> None:
     """Makes the run in `folder`, if one was begun there, that of `who`."""
     begun = folder.read_if_there("config.json")
     if begun is not None and begun["identity"] != who:
-        folder.write("config.json", [dump({**begun, "identity": who}, indent=2), "\n"])
+        folder.write("config.json", [dump_json({**begun, "identity": who}, indent=2), "\n"])
 
 
 def asked_otherwise(folder: RunFolder, asked: Config) -> list[str]:

@@ -16,15 +16,15 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from judge import setup
+from judge import factory
 from judge.assess.runner import plan_requests
-from judge.config import Config
+from judge.config.run import Config
 from judge.dataset.pool import pool
 from judge.nightly import record
 from judge.pricing.cost import total_cost
 from judge.pricing.prices import FREE_PRICE, Price, common_price
 from judge.records import Call
-from judge.report.rundir import RunFolder, dump
+from judge.runs.folder import RunFolder, dump_json
 from judge.store import ledger
 
 _FILE = "paid.json"
@@ -66,19 +66,19 @@ def _held(night: RunFolder) -> dict[str, Any]:
 def _write(night: RunFolder, held: Mapping[str, Any]) -> None:
     if held != _held(night):
         night.path.mkdir(parents=True, exist_ok=True)
-        night.write(_FILE, [dump(held, indent=2), "\n"])
+        night.write(_FILE, [dump_json(held, indent=2), "\n"])
 
 
 def _costs(calls: Sequence[tuple[str, Call]], asked: Sequence[Config]) -> list[Mapping[str, Any]]:
     """What the calls cost, apart by price: the members of a panel have their own."""
     if not calls:
         return []
-    assessors = setup.assessors(asked[0])
-    prices = [setup.price(asked[0], each.model) for each in assessors]
+    assessors = factory.assessors(asked[0])
+    prices = [factory.price(asked[0], each.model) for each in assessors]
     alike, of_key = common_price(prices), dict[str, Price | None]()
     if any(prices) and alike is None:
         for config in asked:
-            pooled = pool(setup.dataset(config), config.depth)
+            pooled = pool(factory.dataset(config), config.depth)
             for assessor, price in zip(assessors, prices, strict=True):
                 of_key |= dict.fromkeys(plan_requests(pooled, assessor, config.repeats)[1], price)
     together = defaultdict[Price | None, list[Call]](list)

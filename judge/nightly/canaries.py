@@ -14,14 +14,14 @@ from typing import Any
 
 from judge import pipeline
 from judge.assess.progress import ProgressListener
-from judge.config import Config
+from judge.config.nightly import NightlyConfig
+from judge.config.run import Config
 from judge.errors import InputError
 from judge.nightly import begun
 from judge.nightly.baseline import Baseline, Graded, graded, graded_run, rounds
-from judge.nightly.rules import Rules
 from judge.nightly.steadiness import Steadiness, drift, steadiness
-from judge.report.outcome import Outcome
-from judge.report.rundir import RunFolder
+from judge.runs.folder import RunFolder
+from judge.runs.result import RunResult
 
 #: The store of a round of canaries, in its folder.
 STORE = "verdicts.sqlite"
@@ -34,7 +34,7 @@ def path() -> Path:
     return Path(__file__).resolve().parent / "canaries.jsonl"
 
 
-def heard(folder: Path, rules: Rules) -> bool:
+def heard(folder: Path, rules: NightlyConfig) -> bool:
     """Whether the round of canaries in `folder` came to its end and the judge answered."""
     return (folder / "results.json").exists() and graded_run(RunFolder(folder)).heard(rules)
 
@@ -55,7 +55,7 @@ def asked(config: Config, folder: Path, repeats: int) -> Config:
     )
 
 
-def judged(config: Config, folder: Path, repeats: int, watch: ProgressListener | None) -> Outcome:
+def judged(config: Config, folder: Path, repeats: int, watch: ProgressListener | None) -> RunResult:
     """The run over the canaries in `folder`, asked as `config` asks."""
     own = asked(config, folder, repeats)
     if folder.is_symlink():
@@ -74,7 +74,7 @@ class CanaryCheck:
     rounds before.
     """
 
-    run: Outcome
+    run: RunResult
     earlier: tuple[Mapping[str, Any], ...]
     graded: Graded
     flips: float | None
@@ -83,7 +83,7 @@ class CanaryCheck:
     accepted: tuple[str, ...] = ()
 
 
-def check(outcome: Outcome, baseline: Baseline | None, rules: Rules) -> CanaryCheck:
+def check(outcome: RunResult, baseline: Baseline | None, rules: NightlyConfig) -> CanaryCheck:
     """Tonight's canaries, all rounds, against those of the baseline; without any, against the first round.
 
     A round that was asked otherwise, before judge.toml was mended, is of no judge that the night has.
@@ -117,7 +117,7 @@ def blind(check: CanaryCheck, baseline: Baseline) -> Iterator[str]:
         yield "no canary was graded at the baseline, too: a judge that drifts is known by its name alone"
 
 
-def another(tonight: Graded, before: Graded, rules: Rules) -> Iterator[str]:
+def another(tonight: Graded, before: Graded, rules: NightlyConfig) -> Iterator[str]:
     """Why the judge that graded canaries tonight is another one than `before`."""
     found = steadiness(tonight.grades, before.grades, rules.max_flip_rate)
     moved = [*(drift(found, rules) if found else ()), *_unread(tonight, before, rules.max_missing)]
@@ -127,7 +127,7 @@ def another(tonight: Graded, before: Graded, rules: Rules) -> Iterator[str]:
     yield from moved
 
 
-def _names(tonight: Graded, before: Graded, rules: Rules | None) -> Iterator[str]:
+def _names(tonight: Graded, before: Graded, rules: NightlyConfig | None) -> Iterator[str]:
     new = {name for name in tonight.served - before.served if rules is None or not rules.accepts(name)}
     if new and before.served:
         yield (

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge.config import environment
+from judge.config.run import environment
 from judge.dataset.identifiers import short_hash
-from judge.models.access import public_part
+from judge.english import join_names
+from judge.models.endpoint import public_part
 from judge.nightly.differences import different
 from judge.nightly.history import RECORD
-from judge.report.rundir import RunFolder, dump
-from judge.report.words import listed
+from judge.runs.folder import RunFolder, dump_json
 
 if TYPE_CHECKING:
-    from judge.collect.asked import Asked
+    from judge.config.collect import CollectConfig
 
 #: What is kept of a collection beside the dataset.
 FILE = "collected.json"
@@ -37,22 +37,22 @@ def collected(toml: Path, folder: RunFolder) -> tuple[Path, Mapping[str, Any]]:
     """
     path = folder.path / "data.jsonl"
     if not (folder.path / "config.json").exists() or (folder.path / RECORD).exists():
-        from judge.collect.asked import Asked
-        from judge.collect.flow import collect
+        from judge.collect.collection import collect
+        from judge.config.collect import CollectConfig
 
-        asked = Asked.load(toml, out=str(path))
+        asked = CollectConfig.load(toml, out=str(path))
         found = collect(asked)
         kept = {"remarks": found.remarks, "asked": described(asked)}
-        folder.write(FILE, [dump(kept, indent=2), "\n"])
+        folder.write(FILE, [dump_json(kept, indent=2), "\n"])
     return path, folder.read_if_there(FILE) or {}
 
 
-def described(asked: Asked) -> dict[str, Any]:
+def described(asked: CollectConfig) -> dict[str, Any]:
     """All that shapes what engines answer, without a key: options, and each engine's address and table.
 
     Of a table there are digests alone, part by part: anything may stand in it.
     """
-    from judge.collect.opening import sources
+    from judge.collect.registry import sources
 
     engines = {
         source.name: {
@@ -93,4 +93,4 @@ def _otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> Itera
         parts = sorted(one["table"].keys() | two["table"].keys())
         changed = [part for part in parts if one["table"].get(part) != two["table"].get(part)]
         if changed:
-            yield f"{listed(changed)} changed in [collect.engines.{engine}]"
+            yield f"{join_names(changed)} changed in [collect.engines.{engine}]"

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.nightly.gate import Row
 from judge.nightly.history import EXITS, Status
-from judge.nightly.rules import SET
 
 #: So many more results without a text are an interface that changed, not a ranking.
 _RENAMED = 0.3
@@ -29,7 +29,7 @@ class Found:
     """
 
     baseline: bool
-    to_set: str = SET
+    to_set: str = SET_BASELINE_COMMAND
     judge: Sequence[str] = ()
     missing: Sequence[str] = ()
     queries: Sequence[str] = ()

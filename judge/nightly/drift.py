@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge.analysis.loaded_run import LoadedRun
 from judge.measure.formulas import Floats, Ints
 from judge.records import Query
-from judge.report.reload import Held
 
 _SPLITS = 200
 _SEED = 0
@@ -46,7 +46,7 @@ class QueryDrift:
         return self.shared / self.baseline if self.baseline else 0.0
 
 
-def query_drift(tonight: Held, baseline: Held) -> QueryDrift:
+def query_drift(tonight: LoadedRun, baseline: LoadedRun) -> QueryDrift:
     """How tonight's queries differ from those of the baseline."""
     now, then = tonight.data.queries, baseline.data.queries
     both = len(shared(now, then))
@@ -71,7 +71,7 @@ def shared(tonight: Mapping[str, Query], baseline: Mapping[str, Query]) -> froze
     )
 
 
-def no_relevant(held: Held) -> float | None:
+def no_relevant(held: LoadedRun) -> float | None:
     """The share of queries where no engine returned a snippet known to be relevant; None without queries."""
     least = held.asked.scale.relevant_from
     lucky = {each.query_id for each in held.judgments if each.grade is not None and each.grade >= least}

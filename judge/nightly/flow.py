@@ -10,12 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from judge import setup
+from judge import factory
+from judge.api import rewrite_report
 from judge.assess.progress import ProgressListener
-from judge.config import Config, environment, is_day
+from judge.config.loader import ConfigSource, section
+from judge.config.nightly import NIGHTS_FOLDER, SET_BASELINE_COMMAND, NightlyConfig
+from judge.config.run import Config, environment, is_day
 from judge.dataset.clean import visible
+from judge.english import join_names
 from judge.errors import InputError, StoreError
-from judge.finished import report
 from judge.measure.measures import Measure, parse_all
 from judge.nightly import baseline, begun, notices, stores, trend_page
 from judge.nightly.alone import alone
@@ -24,11 +27,8 @@ from judge.nightly.differences import different
 from judge.nightly.history import RECORD
 from judge.nightly.night import finished, night
 from judge.nightly.notices.webhook import Webhook
-from judge.nightly.rules import FOLDER, SET, Rules
 from judge.nightly.tonight import Tonight
-from judge.report.rundir import RunFolder, reading_run
-from judge.report.words import listed
-from judge.tomlfile import Written, section
+from judge.runs.folder import RunFolder, reading_run
 
 #: The files of a dataset in TREC's form.
 _TREC = ("topics", "docs", "trec_runs")
@@ -59,7 +59,7 @@ def nightly(
     tonight, environ = _asked(toml, day), environment()
     folder, webhook = tonight.folder, tonight.rules.webhook
     if webhook:
-        with Written(toml).about():
+        with ConfigSource(toml).about():
             Webhook.of(webhook, environ)  # a bad one is not found out after all is paid
     if folder.path.is_symlink():
         raise InputError(
@@ -72,7 +72,7 @@ def nightly(
             record = night(_begun(tonight, toml), watch, canary_watch)
         # Told again when it was finished before: a process may have died between judging and telling.
         if record["coverage"] is not None:
-            also += _drawn("report", lambda: report(folder.path))
+            also += _drawn("report", lambda: rewrite_report(folder.path))
         lines = notices.write(folder.path, record, environ, webhook=webhook or None)
         also += _drawn("trend", lambda: trend_page.write(tonight.nights))
     return Told(record, (*lines, *notices.quiet(also, environ)))
@@ -99,7 +99,7 @@ def _drawn(what: str, draw: Callable[[], Path]) -> list[str]:
 def nights_of(run: Path) -> Path:
     """The folder of the nights of which `run` is one; the usual one when it is none."""
     run = run.resolve()
-    return run.parent if (run / RECORD).exists() else Path(FOLDER)
+    return run.parent if (run / RECORD).exists() else Path(NIGHTS_FOLDER)
 
 
 def set_baseline(run: Path, nights: Path) -> Mapping[str, Any]:
@@ -131,7 +131,7 @@ def gate_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Measure, .
     """
     if names is None:
         return tuple(replace(each, cutoff=min(10, depth)) for each in parse_all(("AP@10", "sDCG@10")))
-    chosen = setup.measures(names, depth)
+    chosen = factory.measures(names, depth)
     for each in chosen:
         if not each.compares:
             raise InputError(
@@ -148,12 +148,12 @@ def _asked(toml: Path, day: str) -> Tonight:
         raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01")
     if not toml.exists():
         raise InputError(f"{toml}: no such file; {_FIRST}")
-    rules, asked = Rules.load(section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
+    rules, asked = NightlyConfig.load(section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
     _check(toml, asked)
     folder = RunFolder(Path(rules.folder) / day)
-    with Written(toml, "nightly", {"measures": "measures"}).about("measures"):
+    with ConfigSource(toml, "nightly", {"measures": "measures"}).about("measures"):
         measures = gate_measures(rules.measures, asked.depth)
-    wanted = dict.fromkeys((*setup.measures_of(asked), *measures))
+    wanted = dict.fromkeys((*factory.measures_of(asked), *measures))
     config = replace(
         _dated(asked, day),
         out=str(folder.path),
@@ -175,7 +175,7 @@ def _check(toml: Path, asked: Config) -> None:
         )
     if named and named not in (["data"], [*_TREC]):
         raise InputError(
-            f"{toml}: {listed(named)} are no dataset: it is data alone, or {listed(_TREC)} together"
+            f"{toml}: {join_names(named)} are no dataset: it is data alone, or {join_names(_TREC)} together"
         )
 
 
@@ -184,8 +184,8 @@ def _begun(tonight: Tonight, toml: Path) -> Tonight:
     config, folder = tonight.config, tonight.folder
     tonight = replace(tonight, baseline=baseline.load(tonight.nights))
     _check_order(tonight)
-    setup.assessors(config)  # a key that is missing is said before engines are asked
-    stores.check(setup.store(config, folder))
+    factory.assessors(config)  # a key that is missing is said before engines are asked
+    stores.check(factory.store(config, folder))
     if not section(toml, "collect"):
         return tonight
     data, kept = collected(toml, folder)
@@ -199,7 +199,7 @@ def _check_order(tonight: Tonight) -> None:
     if is_day(name) and tonight.day < name:
         raise InputError(
             f"--date is {tonight.day!r}, before the baseline's night {name}; take a later day, or set an"
-            f" earlier night as the baseline: {SET} with one of {tonight.nights}"
+            f" earlier night as the baseline: {SET_BASELINE_COMMAND} with one of {tonight.nights}"
         )
 
 

@@ -15,11 +15,11 @@ from typing import Literal
 
 import numpy as np
 
+from judge.config.nightly import NightlyConfig
 from judge.measure.compare import Comparison
 from judge.measure.formulas import Floats
 from judge.measure.resampling import RESAMPLES, holm, randomised_p
 from judge.measure.score import Scores
-from judge.nightly.rules import Rules
 
 #: The probability with which a drop of the size `detectable` is found.
 _POWER = 0.8
@@ -63,7 +63,7 @@ class Row:
     detectable: float | None = None
 
 
-def decide(changes: Sequence[Change], broken: Collection[str], rules: Rules) -> tuple[Row, ...]:
+def decide(changes: Sequence[Change], broken: Collection[str], rules: NightlyConfig) -> tuple[Row, ...]:
     """A verdict on each change, in the same order; engines that are `broken` tonight are blamed for nothing.
 
     A drop is a regression when it is significant at `rules.alpha` over all that is tested, at least
@@ -99,14 +99,14 @@ def detectable(change: Change, level: float, min_drop: float) -> float | None:
     return max(min_drop, quantiles * change.sd / sqrt(change.n))
 
 
-def _row(change: Change, fall: float, rise: float, rules: Rules) -> Row:
+def _row(change: Change, fall: float, rise: float, rules: NightlyConfig) -> Row:
     verdict = _verdict(change, fall, rise, rules)
     if verdict == "improvement" and change.p is not None:
         return Row(replace(change, p=1 - change.p), rise, verdict)
     return Row(change, None if np.isnan(fall) else fall, verdict)
 
 
-def _verdict(change: Change, fall: float, rise: float, rules: Rules) -> Verdict:
+def _verdict(change: Change, fall: float, rise: float, rules: NightlyConfig) -> Verdict:
     moved, least, most = change.change, change.least, change.most
     if np.isnan(fall) or moved is None or least is None or most is None:
         return "incomplete"

@@ -11,9 +11,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from judge.config import is_day
+from judge.config.run import is_day
 from judge.errors import InputError
-from judge.report.rundir import RunFolder
+from judge.runs.folder import RunFolder
 
 RECORD = "night.json"
 #: The format of that file.

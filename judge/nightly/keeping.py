@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from judge import setup
+from judge import factory
 from judge.nightly import against, canaries, stores
 from judge.nightly.baseline import ended, graded_run
 from judge.nightly.canaries import CanaryCheck
 from judge.nightly.tonight import Tonight
-from judge.report.rundir import RunFolder
+from judge.runs.folder import RunFolder
 from judge.store import copy
 
 
@@ -25,7 +25,7 @@ def promote(tonight: Tonight) -> None:
 
 def shared(tonight: Tonight) -> Path:
     """The store that nights share."""
-    return setup.store(tonight.config, tonight.folder)
+    return factory.store(tonight.config, tonight.folder)
 
 
 def begin(tonight: Tonight, who: Mapping[str, Any], check: CanaryCheck | None, *, apart: bool) -> Path:

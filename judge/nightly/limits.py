@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from judge.config import Config
+from judge.config.nightly import NightlyConfig
+from judge.config.run import Config
+from judge.english import format_count
 from judge.nightly.canaries import CanaryCheck
-from judge.nightly.rules import Rules
-from judge.report.outcome import Outcome
-from judge.report.words import counted
+from judge.runs.result import RunResult
 
 #: A limit as a run names it: less what canaries took.
 _LIMIT = re.compile(r"--(max-calls|budget) [\d.e+-]+( USD)?")
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 
 
-def unheard(config: Config, check: CanaryCheck | None, rules: Rules) -> list[str]:
+def unheard(config: Config, check: CanaryCheck | None, rules: NightlyConfig) -> list[str]:
     """Why the run does not begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.graded.heard(rules):
         return []
@@ -44,13 +44,13 @@ def spared(config: Config, check: CanaryCheck | None) -> Config:
     )
 
 
-def incomplete(config: Config, outcome: Outcome, check: CanaryCheck | None) -> list[str]:
+def incomplete(config: Config, outcome: RunResult, check: CanaryCheck | None) -> list[str]:
     """What ended the run before its end, as `config` has its limits."""
     if outcome.incomplete is None:
         return []
     why = str(outcome.incomplete)
     made = check.run.calls_made if check and _LIMIT.search(why) else 0
-    went = f" ({counted(made, 'call')} of the night went to canaries)" if made else ""
+    went = f" ({format_count(made, 'call')} of the night went to canaries)" if made else ""
     return [_as_written(why, config) + went]
 
 

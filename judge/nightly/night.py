@@ -13,10 +13,11 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-from judge import pipeline, setup
+from judge import factory, pipeline
 from judge.assess.progress import ProgressListener
-from judge.config import Config
-from judge.measure.answers import textless
+from judge.config.nightly import NightlyConfig
+from judge.config.run import Config
+from judge.measure.latency_tokens import textless
 from judge.nightly import (
     against,
     band,
@@ -44,11 +45,10 @@ from judge.nightly.decision import (
     without_text,
 )
 from judge.nightly.history import FORMAT, RECORD
-from judge.nightly.rules import Rules
 from judge.nightly.tonight import Tonight
 from judge.records import Ranking
-from judge.report.outcome import Outcome
-from judge.report.rundir import RunFolder, dump
+from judge.runs.folder import RunFolder, dump_json
+from judge.runs.result import RunResult
 from judge.store import copy
 
 _SUSPENDED = "the gate was suspended: no engine is blamed tonight"
@@ -68,7 +68,7 @@ class _Gate:
     remarks: Sequence[str]
 
 
-def finished(folder: RunFolder, rules: Rules) -> Mapping[str, Any] | None:
+def finished(folder: RunFolder, rules: NightlyConfig) -> Mapping[str, Any] | None:
     """The record of the night in `folder` when nothing is left to do by `rules`; else None."""
     found = folder.read_if_there(RECORD)
     if not found or not found.get("finished"):
@@ -111,13 +111,13 @@ def night(
     written = _record(tonight, who["prompts"], check, outcome, gate, apart)
     written |= {"stopped": stopped, "paid": paid, "apart": apart and relpath(apart, tonight.folder.path)}
     written["band"] = band.band(written)
-    tonight.folder.write(RECORD, [dump(written, indent=2), "\n"])
+    tonight.folder.write(RECORD, [dump_json(written, indent=2), "\n"])
     return written
 
 
 def _without_text(tonight: Tonight) -> Iterator[str]:
     """Which engines return so few texts tonight that judging would be in vain."""
-    data = setup.dataset(tonight.config)
+    data = factory.dataset(tonight.config)
     of_engine: dict[str, list[Ranking]] = {}
     for ranking in data.rankings:
         of_engine.setdefault(ranking.engine, []).append(ranking)
@@ -173,7 +173,7 @@ def _left_to_pay(tonight: Tonight) -> bool:
 
 def _gate(
     tonight: Tonight,
-    outcome: Outcome | None,
+    outcome: RunResult | None,
     missing: Sequence[str],
     otherwise: Sequence[str],
     check: CanaryCheck | None,
@@ -218,7 +218,7 @@ def _gate(
 
 
 def _remarks(
-    tonight: Tonight, check: CanaryCheck | None, outcome: Outcome | None, gate: _Gate, apart: Path | None
+    tonight: Tonight, check: CanaryCheck | None, outcome: RunResult | None, gate: _Gate, apart: Path | None
 ) -> Iterator[str]:
     """What a reader must know besides what was decided."""
     if outcome:
@@ -243,7 +243,9 @@ def _remarks(
     yield from outcome.warnings if outcome else ()
 
 
-def _strangers(outcome: Outcome, frozen: Baseline, check: CanaryCheck | None, rules: Rules) -> list[str]:
+def _strangers(
+    outcome: RunResult, frozen: Baseline, check: CanaryCheck | None, rules: NightlyConfig
+) -> list[str]:
     """Models that graded tonight and are not those of the baseline, by what servers call them."""
     new = baseline.served(outcome.summary) - frozen.served
     if check and not check.reasons:
@@ -257,7 +259,7 @@ def _record(
     tonight: Tonight,
     prompts: Mapping[str, str],
     check: CanaryCheck | None,
-    outcome: Outcome | None,
+    outcome: RunResult | None,
     gate: _Gate,
     apart: Path | None,
 ) -> dict[str, Any]:

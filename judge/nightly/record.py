@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from judge.config.nightly import NightlyConfig
 from judge.dataset.identifiers import short_hash
 from judge.measure.measures import Measure, parse
 from judge.nightly.baseline import Baseline
 from judge.nightly.canaries import CanaryCheck
 from judge.nightly.decision import Decision, Found
 from judge.nightly.drift import QueryDrift
-from judge.nightly.rules import Rules
-from judge.report.outcome import Outcome
+from judge.runs.result import RunResult
 
 
-def gate(found: Found, rules: Rules, measures: Sequence[Measure]) -> dict[str, Any]:
+def gate(found: Found, rules: NightlyConfig, measures: Sequence[Measure]) -> dict[str, Any]:
     """The gate's rows and what they were decided by."""
     return {
         "ran": not found.suspended,
@@ -57,7 +57,7 @@ def checked(check: CanaryCheck) -> dict[str, Any]:
     }
 
 
-def _fingerprint(outcome: Outcome) -> str:
+def _fingerprint(outcome: RunResult) -> str:
     """Which pairs the canaries are: nights with other ones share only some."""
     pairs = sorted((pair.query.id, pair.snippet.id) for pair in outcome.pool.pairs)
     return short_hash([part for pair in pairs for part in pair], 8)

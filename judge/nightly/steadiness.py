@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge.config.nightly import NightlyConfig
 from judge.measure.formulas import Floats
-from judge.nightly.rules import Rules
 
 #: A pair: its query and its snippet. Its grades, repeat by repeat, without those that failed.
 Grades = Mapping[tuple[str, str], Sequence[int]]
@@ -72,7 +72,7 @@ def steadiness(tonight: Grades, before: Grades, max_flip_rate: float) -> Steadin
     )
 
 
-def drift(found: Steadiness, rules: Rules) -> tuple[str, ...]:
+def drift(found: Steadiness, rules: NightlyConfig) -> tuple[str, ...]:
     """Why the judge is another one than at the baseline; empty when chance explains what changed.
 
     Two tests share `rules.canary_alpha`: pairs changed more than their own unsteadiness and the tolerated

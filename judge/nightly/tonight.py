@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.config import Config
+from judge.config.nightly import NightlyConfig
+from judge.config.run import Config
 from judge.measure.measures import Measure
 from judge.nightly.baseline import Baseline
-from judge.nightly.rules import Rules
-from judge.report.rundir import RunFolder
+from judge.runs.folder import RunFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Tonight:
     day: str
     folder: RunFolder
     config: Config
-    rules: Rules
+    rules: NightlyConfig
     measures: tuple[Measure, ...]
     baseline: Baseline | None = None
     remarks: tuple[str, ...] = ()

@@ -9,15 +9,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.cli.render.cells import print_table
+from judge.english import format_count, join_names
 from judge.errors import InputError
 from judge.nightly import history
 from judge.nightly.history import EXITS, History, Kind, Night, Value
 from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, unfinished
-from judge.report.charts.texts import between, fixed
-from judge.report.page.legible import name, short
-from judge.report.table import whole
-from judge.report.words import counted, listed
+from judge.report.charts.svg import format_number, format_range
+from judge.report.display_text import one_line, truncate_with_ellipsis
 
 #: The most nights that a line of the terminal shows.
 NIGHTS = 60
@@ -66,7 +66,7 @@ def trend(found: History, engine: str | None = None, measure: str | None = None)
 def _known(asked: str, known: Iterable[str], what: str) -> str:
     names = list(known)
     if asked not in names:
-        raise InputError(f"no night has a trend of {what} {asked!r}; there is {listed(names) or 'none'}")
+        raise InputError(f"no night has a trend of {what} {asked!r}; there is {join_names(names) or 'none'}")
     return asked
 
 
@@ -108,11 +108,11 @@ def show(found: Row, console: Console) -> None:
     nights = found["nights"]
     for line in _heading(found):
         console.print(Text(line))
-    whole(_table(found), console)
+    print_table(_table(found), console)
     for line in (*_notes(nights), *_news(nights[-NIGHTS:])):
         console.print(Text(line))
     for damaged in found["damaged"]:
-        console.print(Text(f"left out: {short(damaged, _REASON)}"))
+        console.print(Text(f"left out: {truncate_with_ellipsis(damaged, _REASON)}"))
     for day in found["begun"]:
         console.print(Text(unfinished(day).en))
 
@@ -122,7 +122,7 @@ def _heading(found: Row) -> list[str]:
     what = found["measure"] or "no measure"
     if found["kind"] == "change":
         what += ", change from the frozen baseline on one pool"
-    said = f"{counted(len(nights), 'night')}, {nights[0]['date']} to {nights[-1]['date']}: {what}"
+    said = f"{format_count(len(nights), 'night')}, {nights[0]['date']} to {nights[-1]['date']}: {what}"
     left_out = len(nights) - NIGHTS
     return [said, *([f"lines show the last {NIGHTS} nights"] if left_out > 0 else [])]
 
@@ -137,10 +137,12 @@ def _table(found: Row) -> Table:
     engines = found["engines"]
     frames = windows([_values(row) for row in engines.values()], alike=True, zero=signed)
     for (engine, row), frame in zip(engines.items(), frames, strict=True):
-        numbers = (fixed(row[each], "+.3f" if signed else ".3f") for each in ("first", "last", "min", "max"))
+        numbers = (
+            format_number(row[each], "+.3f" if signed else ".3f") for each in ("first", "last", "min", "max")
+        )
         line = sparkline([each and each["value"] for each in row["values"][-NIGHTS:]], frame)
         cells = (*numbers, _queries(row["values"]), _change(row["to_baseline"]))
-        table.add_row(Text(name(engine)), Text(line), *map(Text, cells))
+        table.add_row(Text(one_line(engine)), Text(line), *map(Text, cells))
     nights = found["nights"][-NIGHTS:]
     table.add_row("status", Text("".join(_SIGNS[each["status"]] for each in nights)))
     table.add_row("changed", Text("".join("^" if each["changed"] else " " for each in nights)))
@@ -154,12 +156,12 @@ def _canaries(shares: Sequence[float | None]) -> tuple[Text, ...]:
     known = [share for share in shares if share is not None]
     line = sparkline(shares[-NIGHTS:], Window(0.0, 1.0))
     ends = (known[0], known[-1], min(known), max(known))
-    return Text("canaries as at the baseline"), Text(line), *(Text(fixed(each)) for each in ends)
+    return Text("canaries as at the baseline"), Text(line), *(Text(format_number(each)) for each in ends)
 
 
 def _queries(values: Sequence[Row | None]) -> str:
     """Over how many queries the last value is."""
-    return next((f"{each['n']:,}" for each in reversed(values) if each), fixed(None))
+    return next((f"{each['n']:,}" for each in reversed(values) if each), format_number(None))
 
 
 def _values(row: Row) -> list[Value]:
@@ -174,9 +176,9 @@ def sparkline(values: Sequence[float | None], frame: Window) -> str:
 
 def _change(change: Row | None) -> str:
     if change is None:
-        return fixed(None)
-    ends = f" ({between(change['ci95'], '+.3f')})" if change["ci95"] else ""
-    return fixed(change["value"], "+.3f") + ends
+        return format_number(None)
+    ends = f" ({format_range(change['ci95'], '+.3f')})" if change["ci95"] else ""
+    return format_number(change["value"], "+.3f") + ends
 
 
 def _notes(nights: Sequence[Row]) -> Iterator[str]:
@@ -185,7 +187,7 @@ def _notes(nights: Sequence[Row]) -> Iterator[str]:
         yield "first, last, min and max of engines are without nights of judge drift"
     paid = [each["paid_usd"] for each in nights if each["paid_usd"] is not None]
     if paid:
-        yield f"paid: ${sum(paid):,.4f} in {counted(len(paid), 'night')}"
+        yield f"paid: ${sum(paid):,.4f} in {format_count(len(paid), 'night')}"
 
 
 def _news(nights: Sequence[Row]) -> list[str]:
@@ -194,9 +196,13 @@ def _news(nights: Sequence[Row]) -> list[str]:
     for each in nights:
         parts = [CHANGED[change][1].en for change in each["changed"]]
         if EXITS[each["status"]]:
-            who = f" of {listed([name(engine) for engine in each['regressed']])}" if each["regressed"] else ""
+            who = (
+                f" of {join_names([one_line(engine) for engine in each['regressed']])}"
+                if each["regressed"]
+                else ""
+            )
             parts.append(f"{each['status']}{who}")
-            parts += [short(reason, _REASON) for reason in each["because"][:1] if not who]
+            parts += [truncate_with_ellipsis(reason, _REASON) for reason in each["because"][:1] if not who]
         if parts:
             told.append(f"{each['date']}  {_SIGNS[each['status']]}  {'; '.join(parts)}")
     signs = "status: · fine, ! regression, ~ judge drift, ? not decided, - no baseline; ^ something changed"

@@ -9,15 +9,15 @@ from statistics import median
 
 from markupsafe import Markup
 
+from judge.messages import Text
 from judge.nightly import history
 from judge.nightly.history import EXITS, Kind, Night, Value
 from judge.nightly.trend_strips import Mark, Point, Strip, picture
 from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, STATUS
-from judge.report.charts import texts
-from judge.report.charts.chart import ENGINES, Caption, Chart
-from judge.report.charts.svg import NOTHING, Said, name, say, tag
-from judge.report.page import legible
+from judge.report import display_text
+from judge.report.charts import svg
+from judge.report.charts.svg import MAX_ENGINES, NOTHING, Caption, Chart, name_element, tag, text_element
 
 #: The most nights that a picture shows.
 NIGHTS = 366
@@ -28,7 +28,7 @@ _APART: Mapping[Kind, frozenset[history.Change]] = {
     "mean": frozenset({"model", "prompt", "scale"}),
     "change": frozenset({"model", "prompt", "scale", "baseline"}),
 }
-_NIGHT = Said("night", "日期")
+_NIGHT = Text("night", "日期")
 
 _DOT = tag("circle", cx=9, cy=0, r=3, class_="dot")
 _HOLLOW = tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
@@ -60,12 +60,12 @@ def chart(nights: Sequence[Night], measure: str, kind: Kind) -> Chart | None:
     rows = [row for row in rows if row.known]
     if not rows:
         return None
-    mean, change = texts.mean_of(measure), kind == "change"
-    title = Said(f"{mean}, night by night", f"逐晚的 {mean}")
+    mean, change = svg.mean_of(measure), kind == "change"
+    title = Text(f"{mean}, night by night", f"逐晚的 {mean}")
     if change:
-        title = Said(f"{mean}, change from the baseline", f"{mean} 相对基线的变化")
+        title = Text(f"{mean}, change from the baseline", f"{mean} 相对基线的变化")
     caption = Caption(_id(measure), title, _said(shown, mean, kind))
-    drawn = rows[:ENGINES]
+    drawn = rows[:MAX_ENGINES]
     frames = windows([row.known for row in drawn], alike=True, zero=change)
     strips = [_strip(shown, row, frame, kind) for row, frame in zip(drawn, frames, strict=True)]
     form = _form(kind)
@@ -85,25 +85,25 @@ def canaries(nights: Sequence[Night]) -> Chart | None:
     found = [each.canaries for each in shown]
     if not any(found):
         return None
-    title = Said("The judge: canaries", "评测员：金丝雀样本")
-    desc = Said(
+    title = Text("The judge: canaries", "评测员：金丝雀样本")
+    desc = Text(
         "The same pairs, graded anew every night. When their grades move, the judge has moved, not an engine."
         f" Above: the share graded as in the baseline; below: the mean grade.{_letters(shown, 'en')}",
         "同一批样本每晚重新判定：等级变了，变的是评测员而不是引擎。上：与基线等级相同的比例；下：平均等级。"
         f"{_letters(shown, 'zh')}",
     )
     caption = Caption("trend-canaries", title, desc)
-    labels = Said("graded as in the baseline", "与基线相同"), Said("mean grade", "平均等级")
+    labels = Text("graded as in the baseline", "与基线相同"), Text("mean grade", "平均等级")
     shares = [each.unchanged if each else None for each in found]
     grades = [each.mean_grade if each else None for each in found]
     rows = [_canary_row(shown, labels[0], shares), _canary_row(shown, labels[1], grades)]
     rows = [row for row in rows if row.known]
     frames = windows([row.known for row in rows], alike=False, zero=False)
     strips = [_strip(shown, row, frame, "mean") for row, frame in zip(rows, frames, strict=True)]
-    keys = [(_DOT, Said("a night", "一晚")), (_ALARM, Said("judge drift", "评测员漂移"))]
-    head = (_NIGHT, *labels, Said("pairs", "样本数"), Said("drift", "漂移"))
+    keys = [(_DOT, Text("a night", "一晚")), (_ALARM, Text("judge drift", "评测员漂移"))]
+    head = (_NIGHT, *labels, Text("pairs", "样本数"), Text("drift", "漂移"))
     table = tuple(
-        (each.day.isoformat(), texts.fixed(share), texts.fixed(grade), *_told(each.canaries))
+        (each.day.isoformat(), svg.fixed(share), svg.fixed(grade), *_told(each.canaries))
         for each, share, grade in zip(shown, shares, grades, strict=True)
     )
     svg = picture(caption, keys, strips, _marks(shown), (shown[0].day, shown[-1].day))
@@ -113,18 +113,18 @@ def canaries(nights: Sequence[Night]) -> Chart | None:
 def _row(nights: Sequence[Night], engine: str, measure: str, kind: Kind) -> _Row:
     gate = [each.gate.get((engine, measure)) for each in nights]
     return _Row(
-        name(engine, 18, class_="head", x=0, y=13),
-        legible.name(engine),
+        name_element(engine, 18, class_="head", x=0, y=13),
+        display_text.one_line(engine),
         history.series(nights, engine, measure, kind),
         [row.baseline if row and kind == "mean" else None for row in gate],
         [bool(row and row.verdict == "regression") for row in gate],
     )
 
 
-def _canary_row(nights: Sequence[Night], label: Said, numbers: Sequence[float | None]) -> _Row:
+def _canary_row(nights: Sequence[Night], label: Text, numbers: Sequence[float | None]) -> _Row:
     values = [None if number is None else Value(number, None, 0) for number in numbers]
     drift = [bool(each.canaries and each.canaries.drift) for each in nights]
-    return _Row(say(label, class_="head", x=0, y=13), "", values, [None] * len(nights), drift)
+    return _Row(text_element(label, class_="head", x=0, y=13), "", values, [None] * len(nights), drift)
 
 
 def _told(canary: history.Canaries | None) -> tuple[str, str]:
@@ -191,7 +191,7 @@ def _marks(nights: Sequence[Night]) -> list[Mark]:
             letters = "".join(CHANGED[each][0] for each in changed)
             day = nights[at].day
             en, zh = (f"{day}: {', '.join(CHANGED[each][1][lang] for each in changed)}" for lang in (0, 1))
-            found.append(Mark(_across(nights, at), letters, Said(en, zh)))
+            found.append(Mark(_across(nights, at), letters, Text(en, zh)))
     return found
 
 
@@ -206,7 +206,7 @@ def _letters(nights: Sequence[Night], lang: str) -> str:
     return f" Dotted lines: {', '.join(f'{letter} {text}' for letter, text in words)}."
 
 
-def _said(nights: Sequence[Night], mean: str, kind: Kind) -> Said:
+def _said(nights: Sequence[Night], mean: str, kind: Kind) -> Text:
     if kind == "change":
         en = (
             f"{mean} depends on what all engines found, so nights can't be set side by side: this is each"
@@ -218,31 +218,31 @@ def _said(nights: Sequence[Night], mean: str, kind: Kind) -> Said:
         zh = f"各引擎的 {mean} 均值；此指标不依赖池，各晚可以直接相比。"
     en += " All strips have the same span, so slopes compare."
     zh += "各条纵轴跨度相同，斜率可比。"
-    return Said(en + _letters(nights, "en"), zh + _letters(nights, "zh"))
+    return Text(en + _letters(nights, "en"), zh + _letters(nights, "zh"))
 
 
-def _keys(rows: Sequence[_Row], kind: Kind) -> list[tuple[Markup, Said]]:
+def _keys(rows: Sequence[_Row], kind: Kind) -> list[tuple[Markup, Text]]:
     """The marks that the picture has, and what they mean."""
     keys = [
-        (_DOT, Said("a night", "一晚")),
-        (_BAND, Said("95 % interval", "95 % 区间")),
-        (_HOLLOW, Said("gate not decided", "闸门未判")),
+        (_DOT, Text("a night", "一晚")),
+        (_BAND, Text("95 % interval", "95 % 区间")),
+        (_HOLLOW, Text("gate not decided", "闸门未判")),
     ]
     if kind == "mean" and any(base is not None for row in rows for base in row.base):
-        keys.append((_BASE, Said("baseline", "基线")))
+        keys.append((_BASE, Text("baseline", "基线")))
     if any(alarm for row in rows for alarm in row.alarms):
-        keys.append((_ALARM, Said("regression", "退步")))
+        keys.append((_ALARM, Text("regression", "退步")))
     return keys
 
 
-def _heads(engine: str) -> tuple[Said, ...]:
-    return tuple(Said(text, text) for text in (engine, "95 %", "n"))
+def _heads(engine: str) -> tuple[Text, ...]:
+    return tuple(Text(text, text) for text in (engine, "95 %", "n"))
 
 
 def _cells(value: Value | None, form: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
-    return texts.fixed(value.value, form), texts.between(value.interval, form), f"{value.n:,}"
+    return svg.format_number(value.value, form), svg.format_range(value.interval, form), f"{value.n:,}"
 
 
 def _form(kind: Kind, *, short: bool = False) -> str:
@@ -252,8 +252,8 @@ def _form(kind: Kind, *, short: bool = False) -> str:
 def _value(value: Value | None, form: str) -> str:
     if value is None:
         return NOTHING
-    mean = texts.fixed(value.value, form)
-    return f"{mean} ({texts.between(value.interval, form)})" if value.interval else mean
+    mean = svg.format_number(value.value, form)
+    return f"{mean} ({svg.format_range(value.interval, form)})" if value.interval else mean
 
 
 def _id(measure: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge.nightly.history import Value
-from judge.report.charts.scale import scale
+from judge.report.charts.axis import make_axis
 
 #: The least that a strip spans: less would make a mountain of noise.
 _LEAST = 0.02
@@ -25,7 +25,7 @@ class Window:
 
     def ticks(self, *, signed: bool = False) -> tuple[tuple[float, str], ...]:
         """The round values inside: where each is and how it is written."""
-        along = scale([self.low, self.low + self.span], 4)
+        along = make_axis([self.low, self.low + self.span], 4)
         inside = (tick for tick in along.ticks if self.low <= tick <= self.low + self.span)
         return tuple((self.at(tick), along.label(tick, signed=signed)) for tick in inside)
 

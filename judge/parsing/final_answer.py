@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.tolerant_json import Scan, flatten, is_strict, scan
 from judge.parsing.vocabulary import ANY_KEY, QUOTES
 
@@ -55,15 +55,15 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
     reply = _strip_control_tokens(text)
     rest = _behind_thinking_blocks(reply)
     if len(rest) > _MAX_CHARS and not (len(rest) <= MAX_SOUND_CHARS and is_strict(rest)):
-        raise Unreadable("malformed", f"an answer of {len(rest)} characters is no verdict")
+        raise ReplyParseError("malformed", f"an answer of {len(rest)} characters is no verdict")
     objects = scan(rest)
     start = _thinking_end(rest, objects)
     answer = rest[start:]
     if _marks(_OPENER, answer, scan(answer) if start else objects, len(answer)):
-        raise Unreadable("truncated", "the reply starts thinking and never stops")
+        raise ReplyParseError("truncated", "the reply starts thinking and never stops")
     answer = _strip_control_tokens(answer)
     if not answer or (cut and answer != reply):
-        raise Unreadable("truncated" if cut else "empty", "the reply holds no whole answer")
+        raise ReplyParseError("truncated" if cut else "empty", "the reply holds no whole answer")
     return answer
 
 
@@ -88,7 +88,7 @@ def _behind_thinking_blocks(text: str) -> str:
     while opener := _OPENER.match(text, position):
         closer = _CLOSER.search(text, opener.end())
         if not closer:
-            raise Unreadable("truncated", "the reply starts thinking and never stops")
+            raise ReplyParseError("truncated", "the reply starts thinking and never stops")
         position = closer.end()
         while position < len(text) and text[position] in _BLANKS:
             position += 1
@@ -109,13 +109,13 @@ def _thinking_end(text: str, objects: Scan) -> int:
     if not in_block and (
         _JSON_FIRST.match(text) or _marks(_KNOWN_KEY, text, objects, min(end, last.start()))
     ):
-        raise Unreadable("malformed", "a closing mark of thinking follows an object")
+        raise ReplyParseError("malformed", "a closing mark of thinking follows an object")
     head = flatten(text[: openers[0].start()]) if in_block else ""
     if _ANY_QUOTED_KEY.search(head) or (head and _JSON_FIRST.match(head)):
-        raise Unreadable("malformed", "thinking stands inside a damaged object")
+        raise ReplyParseError("malformed", "thinking stands inside a damaged object")
     broken = flatten(thought[end:])
     if broken.count("{") > broken.count("}") and not _still_open(openers, closers, end):
-        raise Unreadable("malformed", "a closing mark of thinking stands inside a damaged object")
+        raise ReplyParseError("malformed", "a closing mark of thinking stands inside a damaged object")
     return last.end()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned
 from judge.parsing.contradictions import contradicts, has_correction, relevance_of, stated_values
 from judge.parsing.tolerant_json import flatten
@@ -50,7 +50,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     if places:
         grade = {parse_value(value, scale) for value in statements if value is not None}
         if len(grade) > 1:
-            raise Unreadable("ambiguous", f"{len(places)} lines state values that differ")
+            raise ReplyParseError("ambiguous", f"{len(places)} lines state values that differ")
         lead = "\n".join(lines[: places[0]])
         trail = "\n".join((_comment(flatten(lines[places[-1]]), scale), *lines[places[-1] + 1 :]))
         reason = _reason_of(lines, places)
@@ -70,7 +70,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or (not _is_reason(lead) and is_attributed(lead))
         or (scale.name == "binary" and relevance_of(flatten(prose)) - {value})
     ):
-        raise Unreadable("ambiguous", "the text around the value contradicts it")
+        raise ReplyParseError("ambiguous", "the text around the value contradicts it")
     return value, reason
 
 
@@ -163,7 +163,7 @@ def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
                 rest + "".join(sentences[index + 1 :]),
             )
     if len(bare) > 24 or re.search(r"[。!,;?\n]|\.\s|\w\s+\w+\s+\w", bare):
-        raise Unreadable("malformed", f"prose without a verdict: {flat[:80]!r}")
+        raise ReplyParseError("malformed", f"prose without a verdict: {flat[:80]!r}")
     return {parse_value(bare, scale)}, "", ""
 
 

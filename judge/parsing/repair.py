@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts, has_correction, is_refusal
 from judge.parsing.tolerant_json import Scan, flatten, unescape, without_prose_braces
@@ -105,27 +105,27 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     flat = flatten(answer)
     mentions = _find_mentions(flat, scale)
     if len(mentions) > _MAX_MENTIONS:
-        raise Unreadable("malformed", f"the value is stated {len(mentions)} times")
+        raise ReplyParseError("malformed", f"the value is stated {len(mentions)} times")
     unclosed = cut or flat.count("{") > flat.count("}")
     if not mentions:
-        raise Unreadable("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
+        raise ReplyParseError("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
     if unclosed and not any(mention.complete for mention in mentions):
-        raise Unreadable("truncated", f"the reply ends within the value: {answer[-80:]!r}")
+        raise ReplyParseError("truncated", f"the reply ends within the value: {answer[-80:]!r}")
     grade = _agreed_grade(flat, mentions, scale)
     if any(opposes(member["value"], grade, scale) for member in _SAME_QUESTION.finditer(flat)) or any(
         member["value"].strip(QUOTES) not in NO_VALUE and value_of(member["value"], scale) != grade
         for member in _LATER.finditer(flat)
     ):
-        raise Unreadable("ambiguous", "another member of a damaged object states another value")
+        raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
     if _LIST.search(flat):
-        raise Unreadable("ambiguous", "a list of several verdicts answers for one snippet")
+        raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
     for mention in mentions:
         if not mention.complete:
             continue
         for place in (_place_first(flat, mention, cut=cut), _place_last(flat, mention, cut=cut)):
             if place is not None and _stands_alone(*place, grade, scale):
                 return _make_verdict(answer, flat, mention, grade)
-    raise Unreadable("truncated" if unclosed else "malformed", "the value may be part of the reason")
+    raise ReplyParseError("truncated" if unclosed else "malformed", "the value may be part of the reason")
 
 
 def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
@@ -151,13 +151,13 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
 def _agreed_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> int:
     """Return the one grade that all mentions state."""
     if any(_GOES_ON.match(flat, mention.end) for mention in mentions):
-        raise Unreadable("malformed", "text behind a value makes it another one")
+        raise ReplyParseError("malformed", "text behind a value makes it another one")
     grades = {value_of(mention.value, scale) for mention in mentions}
     if grades == {None}:
         parse_value(mentions[0].value, scale)
     grade = grades.pop()
     if grades or grade is None:
-        raise Unreadable("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
+        raise ReplyParseError("ambiguous", f"{len(mentions)} values in a damaged object do not agree")
     return grade
 
 

@@ -40,7 +40,7 @@ _MAX_NODES = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class JsonText:
     """A string, or a bare word or number as it was written."""
 
     value: str
@@ -48,7 +48,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
+class JsonObject:
     """The members of an object in the order written, duplicates included.
 
     `unended` is True when the text stopped right behind the last value, with no delimiter, or with a comma
@@ -59,14 +59,14 @@ class Object:
     unended: bool = False
 
 
-Node = Text | Object | list["Node"]
+Node = JsonText | JsonObject | list["Node"]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectSpan:
     """An object and where it stands in the text."""
 
-    object: Object
+    object: JsonObject
     start: int
     end: int
 
@@ -156,17 +156,17 @@ class _Reader:
         match = _SPACE.match(self.flat, position)
         return match.end() if match else position
 
-    def members(self, position: int, depth: int) -> tuple[Object, int]:
+    def members(self, position: int, depth: int) -> tuple[JsonObject, int]:
         """Return the members of an object whose brace is already open."""
         pairs: list[tuple[str, Node]] = []
         while True:
             position = self.skip(position)
             if self.flat.startswith("}", position):
-                return Object(tuple(pairs)), position + 1
+                return JsonObject(tuple(pairs)), position + 1
             if pairs and _END.match(self.flat, position):
                 last = pairs[-1][1]
-                bare = isinstance(last, Text) and not last.quoted
-                return Object(tuple(pairs), unended=bare), len(self.flat)
+                bare = isinstance(last, JsonText) and not last.quoted
+                return JsonObject(tuple(pairs), unended=bare), len(self.flat)
             key, position = self._text(position)
             position = self.skip(position)
             if not self.flat.startswith(":", position):
@@ -175,7 +175,7 @@ class _Reader:
             pairs.append((key.value, value))
             position, ended = self._delimiter(position, value, "}")
             if ended:
-                return Object(tuple(pairs), unended=True), position
+                return JsonObject(tuple(pairs), unended=True), position
 
     def _items(self, position: int, depth: int) -> tuple[list[Node], int]:
         items: list[Node] = []
@@ -199,7 +199,9 @@ class _Reader:
         if self.flat.startswith(closer, after):
             return after, False
         # A bare number that touches the end of the text may have been longer.
-        complete = not isinstance(value, Text) or value.quoted or self.flat.startswith(("```", "~~~"), after)
+        complete = (
+            not isinstance(value, JsonText) or value.quoted or self.flat.startswith(("```", "~~~"), after)
+        )
         if complete and _END.match(self.flat, after):
             return len(self.flat), True
         raise _Broken
@@ -217,11 +219,11 @@ class _Reader:
             raise _Broken
         return text, end
 
-    def _text(self, position: int) -> tuple[Text, int]:
+    def _text(self, position: int) -> tuple[JsonText, int]:
         if match := _STRING.match(self.flat, position):
             start, end = match.span(match.lastindex or 0)
-            return Text(unescape(self.text[start:end]), quoted=True), match.end()
+            return JsonText(unescape(self.text[start:end]), quoted=True), match.end()
         match = _BARE.match(self.flat, position)
         if match and not match[0].endswith("."):  # no number ends with its point: digits may be missing
-            return Text(match[0], quoted=False), match.end()
+            return JsonText(match[0], quoted=False), match.end()
         raise _Broken

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts, has_correction, is_refusal
 from judge.parsing.final_answer import MAX_SOUND_CHARS, extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.repair import is_damaged, parse_damaged
-from judge.parsing.tolerant_json import Node, Object, Scan, Text, flatten, is_strict, scan, unescape
+from judge.parsing.tolerant_json import JsonObject, JsonText, Node, Scan, flatten, is_strict, scan, unescape
 from judge.parsing.vocabulary import (
     KEYS,
     LATER_WORDS,
@@ -55,7 +55,7 @@ class _Claim:
     """One value that an object states for the scale's key; `depth` counts the objects around it."""
 
     value: Node
-    owner: Object
+    owner: JsonObject
     depth: int
 
 
@@ -126,15 +126,15 @@ def _add_braces(answer: str, *, cut: bool) -> str:
 
 def _parse_answer(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
     if cut and "{" in flatten(answer) and not _JSON_FIRST.match(answer):
-        raise Unreadable("truncated", "the reply was cut off, perhaps before its own object")
+        raise ReplyParseError("truncated", "the reply was cut off, perhaps before its own object")
     if is_damaged(answer, objects):
         return parse_damaged(answer, scale, cut=cut)
     if objects.objects:
         return _parse_objects(answer, objects, scale, cut=cut)
     if is_refusal(answer):
-        raise Unreadable("refusal", f"the reply declines: {answer[:80]!r}")
+        raise ReplyParseError("refusal", f"the reply declines: {answer[:80]!r}")
     if cut:
-        raise Unreadable("truncated", f"the reply was cut off: {answer[-80:]!r}")
+        raise ReplyParseError("truncated", f"the reply was cut off: {answer[-80:]!r}")
     grade, reason = parse_labelled_lines(answer, scale)
     return Verdict(grade, reason, () if reason else ("no_reason",))
 
@@ -144,13 +144,13 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     claims, echoes = _claims_of_answer(answer, objects, scale)
     grade = _agreed_grade(claims, scale)
     if cut and any(claim.owner.unended and claim.value is claim.owner.pairs[-1][1] for claim in claims):
-        raise Unreadable("truncated", "the reply was cut off right behind the value")
+        raise ReplyParseError("truncated", "the reply was cut off right behind the value")
     if min(claim.depth for claim in claims) > 1:
-        raise Unreadable("missing_key", "the verdict lies too deep inside other objects")
+        raise ReplyParseError("missing_key", "the verdict lies too deep inside other objects")
     if any(
         _states_another(*member, grade, scale) for span in objects.objects for member in _members(span.object)
     ):
-        raise Unreadable("ambiguous", "another member of the object may hold the final value")
+        raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.gaps(len(answer))]
     between = gaps[echoes + 1 : -1]
     if (
@@ -158,7 +158,9 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
         or any(is_disowned(gap, is_last=False) for gap in between)
         or any(map(has_correction, gaps[1:]))
     ):
-        raise Unreadable("ambiguous", "the text behind an object corrects it, or attributes it to another")
+        raise ReplyParseError(
+            "ambiguous", "the text behind an object corrects it, or attributes it to another"
+        )
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
     reason, flags = _reason_of(claims)
     strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)
@@ -172,7 +174,7 @@ def _claims_of_answer(answer: str, objects: Scan, scale: Scale) -> tuple[list[_C
     """
     for before, after in pairwise(objects.objects):
         if flatten(answer[before.end : after.start]).strip() == ",":
-            raise Unreadable("ambiguous", "a list of several verdicts answers for one snippet")
+            raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
     per_object: list[list[_Claim]] = []
     for keys in (KEYS[scale.name], OTHER_KEYS):
         per_object = [list(_claims(span.object, keys)) for span in objects.objects]
@@ -181,16 +183,16 @@ def _claims_of_answer(answer: str, objects: Scan, scale: Scale) -> tuple[list[_C
     echoes = list(takewhile(lambda group: group and all(map(_is_echo, group)), per_object))
     real = [claim for group in per_object[len(echoes) :] for claim in group]
     claims = [claim for group in per_object for claim in group]
-    if not claims or not (real or any(isinstance(claim.value, Text) for claim in claims)):
-        raise Unreadable("missing_key", f"no object has the key {KEYS[scale.name][0]!r}")
+    if not claims or not (real or any(isinstance(claim.value, JsonText) for claim in claims)):
+        raise ReplyParseError("missing_key", f"no object has the key {KEYS[scale.name][0]!r}")
     first = next(index for index, group in enumerate(per_object) if group)
     for index, (span, group) in enumerate(zip(objects.objects, per_object, strict=True)):
         if not group and span.object.pairs and (index > first or _resembles_verdict(span.object)):
-            raise Unreadable("ambiguous", "one object has a verdict, another may replace it")
+            raise ReplyParseError("ambiguous", "one object has a verdict, another may replace it")
     return (real, len(echoes)) if real else (claims, 0)
 
 
-def _resembles_verdict(node: Object) -> bool:
+def _resembles_verdict(node: JsonObject) -> bool:
     """Return True when an object without the scale's key may be a part of the answer."""
     return any(
         _plain(key) in REASON_KEYS or _SAME_QUESTION.fullmatch(_plain(key)) for key, _ in _members(node)
@@ -202,39 +204,39 @@ def _claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_Claim]
     if isinstance(node, list):
         claims = [claim for item in node for claim in _claims(item, keys, depth)]
         if claims and len(node) > 1:
-            raise Unreadable("ambiguous", "a list of several verdicts answers for one snippet")
+            raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
         yield from claims
-    elif isinstance(node, Object):
+    elif isinstance(node, JsonObject):
         for key, value in node.pairs:
             if _plain(key) in keys:
                 yield _Claim(value, node, depth)
                 continue
             inner = list(_claims(value, keys, depth + 1))
             if inner and not may_wrap(key):
-                raise Unreadable("ambiguous", f"a verdict under {key!r} may not be the answer")
+                raise ReplyParseError("ambiguous", f"a verdict under {key!r} may not be the answer")
             yield from inner
 
 
 def _is_echo(claim: _Claim) -> bool:
     """Return True for a placeholder or a schema where the value should be."""
-    if isinstance(claim.value, Object):
+    if isinstance(claim.value, JsonObject):
         return any(key in _SCHEMA_KEYS for key, _ in claim.value.pairs)
-    return isinstance(claim.value, Text) and is_placeholder(claim.value.value)
+    return isinstance(claim.value, JsonText) and is_placeholder(claim.value.value)
 
 
 def _agreed_grade(claims: Sequence[_Claim], scale: Scale) -> int:
     """Return the one grade that all claims state."""
     grades: set[int] = set()
-    failures: list[Unreadable] = []
+    failures: list[ReplyParseError] = []
     for claim in claims:
         try:
-            grades.add(parse_value(claim.value.value if isinstance(claim.value, Text) else "", scale))
-        except Unreadable as failure:
+            grades.add(parse_value(claim.value.value if isinstance(claim.value, JsonText) else "", scale))
+        except ReplyParseError as failure:
             failures.append(failure)
     if failures and not grades:
         raise failures[0]
     if failures or len(grades) > 1:
-        raise Unreadable("ambiguous", f"{len(claims)} values that do not agree")
+        raise ReplyParseError("ambiguous", f"{len(claims)} values that do not agree")
     return grades.pop()
 
 
@@ -243,7 +245,7 @@ def _members(node: Node) -> Iterator[tuple[str, Node]]:
     if isinstance(node, list):
         for item in node:
             yield from _members(item)
-    elif isinstance(node, Object):
+    elif isinstance(node, JsonObject):
         for key, value in node.pairs:
             yield key, value
             yield from _members(value)
@@ -251,7 +253,7 @@ def _members(node: Node) -> Iterator[tuple[str, Node]]:
 
 def _states_another(key: str, value: Node, grade: int, scale: Scale) -> bool:
     """Return True for a member such as `final_grade` that is not `grade`, or `relevant` that opposes it."""
-    words = value.value if isinstance(value, Text) else "…"
+    words = value.value if isinstance(value, JsonText) else "…"
     if _SAME_QUESTION.fullmatch(_plain(key)) and opposes(words, grade, scale):
         return True
     holds_it = any(_plain(inner) in KEYS[scale.name] for inner, _ in _members(value))
@@ -270,24 +272,24 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
     """
     lead, trail = gaps[0], gaps[-1]
     if is_refusal(lead):
-        raise Unreadable("refusal", f"the reply declines before it answers: {lead[:80]!r}")
+        raise ReplyParseError("refusal", f"the reply declines before it answers: {lead[:80]!r}")
     if any(contradicts(gap, grade, scale) for gap in gaps):
-        raise Unreadable("ambiguous", "the text around the object states another value")
+        raise ReplyParseError("ambiguous", "the text around the object states another value")
     # What leads to the first of two objects with nothing between them leads to both.
     nearest = next(
         (gap for gap in reversed(gaps[:-1]) if any(map(str.isalnum, _FENCE.sub("", gap)))), gaps[-2]
     )
     if is_attributed(nearest) or is_embedded(nearest, trail):
-        raise Unreadable("ambiguous", "the object may be an example, or the answer of another")
+        raise ReplyParseError("ambiguous", "the object may be an example, or the answer of another")
     if cut and any(map(str.isalnum, trail)):
-        raise Unreadable("truncated", "the reply was cut off behind the object")
+        raise ReplyParseError("truncated", "the reply was cut off behind the object")
 
 
 def _reason_of(claims: Sequence[_Claim]) -> tuple[str, tuple[str, ...]]:
     """Return the first reason beside the claims, and the flags for it."""
     for claim in claims:
         for key, value in claim.owner.pairs:
-            if _plain(key) in REASON_KEYS and isinstance(value, Text) and value.quoted:
+            if _plain(key) in REASON_KEYS and isinstance(value, JsonText) and value.quoted:
                 return value.value, ()
     return "", ("no_reason",)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.tolerant_json import flatten
 from judge.records import Scale, ScaleName
 
@@ -83,7 +83,7 @@ def parse_value(text: str, scale: Scale) -> int:
         if value is not None:
             return value
     fraction = scale.name == "graded" and _FRACTION.fullmatch(word)
-    raise Unreadable("not_integer" if fraction else "not_a_grade", f"{text[:64]!r} is not on the scale")
+    raise ReplyParseError("not_integer" if fraction else "not_a_grade", f"{text[:64]!r} is not on the scale")
 
 
 def _strip(text: str) -> str:
@@ -102,7 +102,7 @@ def value_of(text: str, scale: Scale) -> int | None:
     """Return the grade that a value states, None when it states none."""
     try:
         return parse_value(text, scale)
-    except Unreadable:
+    except ReplyParseError:
         return None
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from judge.english import round_count
 from judge.measure.compare import Comparison
 from judge.measure.simultaneous import LEAST_DIFFERING
-from judge.report import words
-from judge.report.words import FEW, FEW_QUERIES, TIE, chance, deciding, lead, rounded, standing
+from judge.report import sentences
+from judge.report.sentences import FEW, FEW_QUERIES, TIE, chance, deciding, lead, standing
 
 __all__ = [
     "by_segment",
@@ -53,14 +54,14 @@ _WHY = {
 
 def few(summary: Row) -> str:
     """Return the warning about intervals over few queries; empty when there are enough."""
-    if not words.has_few_queries(summary):
+    if not sentences.has_few_queries(summary):
         return ""
     return f"查询不足 {FEW_QUERIES} 条，区间只是近似值，只能检出很大的差异。"
 
 
 def planning(summary: Row, measure: str | None = None) -> str:
     """Return a sentence about what more queries would show; empty when no pair can be tested."""
-    found = words.plan(summary, measure)
+    found = sentences.plan(summary, measure)
     if found is None:
         return ""
     return (
@@ -101,7 +102,7 @@ def verdict_of(row: Row) -> str:
         return "分不出高下（每条查询的差值都相同，没有方差，无法检验）"
     if row["at_least_queries"] is None:
         return "分不出高下"
-    return f"分不出高下（至少需要 {rounded(row['at_least_queries'])} 条双方都有分数的查询）"
+    return f"分不出高下（至少需要 {round_count(row['at_least_queries'])} 条双方都有分数的查询）"
 
 
 def headline(summary: Row, measure: str | None = None) -> str:
@@ -156,7 +157,7 @@ def difference(row: Row) -> str:
 
 
 def _worst_case(row: Row) -> str:
-    if not words.is_unsure(row):
+    if not sentences.is_unsure(row):
         return ""
     least, most = row["bounds"]
     robust = "，任何等级都不改变结论" if row["robust"] else ""
@@ -165,12 +166,12 @@ def _worst_case(row: Row) -> str:
 
 def by_segment(summary: Row) -> Iterator[str]:
     """Yield what stands under the headline: segments that other engines win, leads that differ."""
-    for column, value, queries, row in words.reversals(summary):
+    for column, value, queries, row in sentences.reversals(summary):
         yield (
             f"但在 {column} {value}（{queries:,} 条查询）中，{row['a']} 领先 {row['b']}："
             f"{row['difference']:+.4f}{interval(row['ci95'])}。"
         )
-    for column, value, row in words.differing_leads(summary):
+    for column, value, row in sentences.differing_leads(summary):
         yield (
             f"{row['a']} 与 {row['b']} 的差值因查询类别而异：{column} {value} 中为 {row['inside']:+.4f}，"
             f"其余查询中为 {row['outside']:+.4f}，两者相差 {row['difference']:+.4f}{interval(row['ci95'])}。"

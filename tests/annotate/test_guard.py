@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judge.annotate import guard
-from judge.annotate.serve import Address
+from judge.annotate.serve import ServerAddress
 from judge.errors import InputError
 from tests.annotate.serving import Serving, judged, label, serving
 
@@ -296,7 +296,7 @@ def test_the_same_requests_unforged_are_answered(run: Path) -> None:
 
 
 def test_every_start_has_a_token_that_nobody_gave() -> None:
-    first, second = (Address("127.0.0.1", 0) for _ in range(2))
+    first, second = (ServerAddress("127.0.0.1", 0) for _ in range(2))
     assert first.token != second.token
     assert len(first.token) >= 32
     assert first.token not in repr(first) + repr(guard.policy("localhost", 80, first.token))

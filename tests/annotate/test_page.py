@@ -9,8 +9,8 @@ from importlib.resources import files
 
 import pytest
 
-from judge.annotate.page import page
-from judge.assess.prompt import default_directory
+from judge.annotate.annotation_page import page
+from judge.assess.prompts import default_directory
 
 TEMPLATES = files("judge.annotate") / "templates"
 

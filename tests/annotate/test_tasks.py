@@ -13,9 +13,9 @@ from judge.annotate import tasks
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
-from judge.measure.calibrate import plan as draw
+from judge.measure.calibration import plan as draw
 from judge.records import Dataset, Pair, Pool, Query, Snippet
-from judge.report import plan
+from judge.runs import labelling_plan
 
 IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]
 
@@ -104,7 +104,7 @@ def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path, separator: str) -> None:
     data, held = world(IDS)
-    path = plan.write(tmp_path / "plan.csv", data, held, IDS[::-1])
+    path = labelling_plan.write(tmp_path / "plan.csv", data, held, IDS[::-1])
     text = path.read_text(encoding="utf-8-sig")
     if separator != ",":
         text = text.replace(",", separator)
@@ -116,7 +116,7 @@ def test_a_plan_names_its_pairs_whatever_a_spreadsheet_made_of_it(tmp_path: Path
 
 def test_rows_that_were_taken_out_of_a_plan_are_not_asked_about(tmp_path: Path) -> None:
     data, held = world(["p", "q"])
-    path = plan.write(tmp_path / "plan.csv", data, held, ["p", "q"])
+    path = labelling_plan.write(tmp_path / "plan.csv", data, held, ["p", "q"])
     lines = path.read_text(encoding="utf-8-sig").splitlines()
     path.write_text("\n".join([lines[0], "", lines[2], lines[2], ",,,"]))
     assert len(tasks.planned(path, held)) == 1

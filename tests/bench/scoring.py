@@ -13,9 +13,9 @@ from typing import Any
 import pytrec_eval
 
 from judge.measure.arrays import build
+from judge.measure.engine_summary import summarise
 from judge.measure.measures import DEFAULTS, parse_all
 from judge.measure.score import score
-from judge.measure.summary import summarise
 from judge.records import GRADED, Judgment, Ranking
 from tests.measure.world import World
 

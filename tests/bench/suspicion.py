@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from judge.dataset import clean
-from judge.dataset.suspicion import SUSPICIOUS
+from judge.dataset.injection import INJECTION_FLAGS
 from tests import hostile
 
 
 def is_flagged(case: Mapping[str, str]) -> bool:
     """Whether something suspicious is noticed about a case."""
     shown = clean.snippet(case["snippet"], max_chars=4000, query=case["query"])
-    return not SUSPICIOUS.isdisjoint(shown.flags)
+    return not INJECTION_FLAGS.isdisjoint(shown.flags)
 
 
 def is_held_out(case: Mapping[str, str]) -> bool:

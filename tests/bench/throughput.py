@@ -21,9 +21,9 @@ from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
 
 from judge import pipeline
-from judge.config import Config
+from judge.config.run import Config
 from judge.models import open_model
-from judge.records import GRADED, Judgment, Prompt, Round, Sampling
+from judge.records import GRADED, Judgment, Prompt, RepeatProgress, Sampling
 from tests.loopback.server import Asked, LoopbackServer, Reply
 
 SCHEMA = {
@@ -148,7 +148,7 @@ class Stopwatch:
     def set_status(self, status: str) -> None:
         pass
 
-    def end_repeat(self, repeat: Round) -> None:
+    def end_repeat(self, repeat: RepeatProgress) -> None:
         pass
 
     def end(self) -> None:

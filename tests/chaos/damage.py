@@ -23,14 +23,14 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from judge import finished, pipeline
-from judge.annotate import labels, tasks
-from judge.annotate.session import Session
-from judge.cli import app
-from judge.config import Config
+from judge import api, pipeline
+from judge.annotate import label_log, tasks
+from judge.annotate.session import AnnotationSession
+from judge.cli.main import app
+from judge.config.run import Config
 from judge.errors import InputError, Interrupted, JudgeError
-from judge.report import reload
-from judge.report.rundir import RunFolder, reading_run
+from judge.runs import load
+from judge.runs.folder import RunFolder, reading_run
 from tests.chaos.table import Figure, parser, report
 from tests.nightly import records
 from tests.worlds import numbered, write_rows
@@ -60,7 +60,7 @@ def make(folder: Path) -> Path:
     data, out = write_rows(folder / "d.jsonl", numbered(4, 2, 3)), folder / "run"
     pipeline.run(Config(data=str(data), model="lexical", out=str(out), repeats=2, store=str(folder / "s")))
     shutil.copy(out / "qrels.txt", folder / "labels.txt")
-    finished.agree(out, folder / "labels.txt")
+    api.agree(out, folder / "labels.txt")
     for day in (_DAY, "2026-05-02"):
         night = folder / "nights" / day
         night.mkdir(parents=True)
@@ -187,13 +187,13 @@ def start_annotating(run: Path) -> Result:
     """Do what `judge annotate` does before it listens, and show the first pair."""
 
     def start() -> None:
-        held = reload.load(RunFolder(run))
+        held = load.load_run(RunFolder(run))
         keys = tasks.drawn(held.pool)
         with reading_run(run):
             today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
-        with labels.opened(run, "me") as own:
+        with label_log.opened(run, "me") as own:
             ordered = tasks.in_order(held.pool, keys, own.who)
-            Session(run, held, ordered, own, today).state()
+            AnnotationSession(run, held, ordered, own, today).state()
 
     errors = io.StringIO()
     with redirect_stderr(errors):

@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from judge import cli, pipeline
-from judge.config import Config
+from judge import pipeline
+from judge.cli import main
+from judge.config.run import Config
 from judge.errors import InputError, JudgeError
-from judge.records import Judgment, Round
+from judge.records import Judgment, RepeatProgress
 from tests.worlds import numbered, write_rows
 
 #: Files whose bytes don't depend on what was paid, so that a kill must leave them equal or absent.
@@ -99,7 +100,7 @@ class Acknowledged:
     def set_status(self, status: str) -> None:
         pass
 
-    def end_repeat(self, repeat: Round) -> None:
+    def end_repeat(self, repeat: RepeatProgress) -> None:
         pass
 
     def end(self) -> None:
@@ -220,7 +221,7 @@ def command(here: World, *words: str, prepare: Callable[[], None] | None = None)
 
     def task(_: int) -> int:
         sys.argv = ["judge", *(words or here.words)]
-        cli.main()
+        main.main()
         return 0
 
     return Child(task, prepare)

@@ -18,7 +18,7 @@ from typing import Any
 from judge import Config, pipeline
 from judge.assess.progress import NullProgress
 from judge.records import Usage
-from judge.report.outcome import Outcome
+from judge.runs.result import RunResult
 from tests.chaos.table import Figure, parser, report
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.test_money import snippets, stormy
@@ -43,7 +43,7 @@ def main() -> int:
     return report(figures)
 
 
-def _run(out: Path, data: Path, url: str, **options: object) -> Outcome:
+def _run(out: Path, data: Path, url: str, **options: object) -> RunResult:
     return pipeline.run(_config(out, data, url, **options))
 
 

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from judge.config.nightly import NightlyConfig
 from judge.nightly import flow
 from judge.nightly.decision import Found, decide
 from judge.nightly.gate import Row
 from judge.nightly.gate import decide as gate
-from judge.nightly.rules import Rules
 from judge.nightly.steadiness import Grades, drift, steadiness
 from tests.chaos import table
 from tests.chaos.table import Figure
@@ -37,7 +37,7 @@ from tests.nightly.nights import Judge, World, world
 
 NIGHTS = 30
 DROP = 0.03
-RULES = Rules()
+RULES = NightlyConfig()
 #: Shares of the pairs to which the judge of a swap gives another grade than the one before.
 SWAPS = np.linspace(0.25, 0.6, 30)
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED
 from tests.parsing.reply_fuzz import make, outcome
@@ -124,7 +124,7 @@ def slowest_of_long() -> float:
         if scale is BINARY:
             text = text.replace('"grade": 1', '"verdict": "yes"')[:_LONG]
         started = time.thread_time()
-        with suppress(Unreadable):
+        with suppress(ReplyParseError):
             parse_verdict(text, scale)
         slowest = max(slowest, time.thread_time() - started)
     return slowest

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from judge.collect.asked import Asked
-from judge.collect.catalogue import KNOWN
-from judge.collect.flow import collect
-from judge.collect.outcome import Collected
+from judge.collect.collection import collect
+from judge.collect.engine_catalogue import KNOWN
+from judge.collect.tally import CollectResult
+from judge.config.collect import CollectConfig
 from tests.loopback.engines import EngineServer, Page, Result, Searched
 
 #: Shaped unlike any provider's keys, so that only knowing it can mask it.
@@ -42,7 +42,7 @@ def write_queries(folder: Path, *queries: str) -> Path:
     return path
 
 
-def asked(folder: Path, server: EngineServer, *engines: str, **options: Any) -> Asked:
+def asked(folder: Path, server: EngineServer, *engines: str, **options: Any) -> CollectConfig:
     """A collection from `server` into the folder."""
     names = [engine.removeprefix("http:") for engine in engines]
     given: dict[str, Any] = {
@@ -52,15 +52,15 @@ def asked(folder: Path, server: EngineServer, *engines: str, **options: Any) -> 
         "rate": RATE,
         "base_urls": dict.fromkeys(names, server.url),
     }
-    return Asked(**{**given, **options})
+    return CollectConfig(**{**given, **options})
 
 
-def collected(folder: Path, server: EngineServer, *engines: str, **options: Any) -> Collected:
+def collected(folder: Path, server: EngineServer, *engines: str, **options: Any) -> CollectResult:
     """What came of the collection."""
     return collect(asked(folder, server, *engines, **options))
 
 
-def answered(found: Collected) -> dict[str, int]:
+def answered(found: CollectResult) -> dict[str, int]:
     """How many queries each engine answered."""
     return {name: tally.answered for name, tally in found.engines.items()}
 

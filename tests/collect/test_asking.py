@@ -9,19 +9,19 @@ from threading import Event
 
 import aiohttp
 
+from judge.cli.progress import COLLECTING, ProgressLines
 from judge.client.cancel import CancelToken
 from judge.client.retry import Limits
-from judge.collect.asking import Asking, Seat
-from judge.collect.dataset import Held
-from judge.collect.journal import Entry, Journal, entries
-from judge.collect.opening import sources
-from judge.collect.queries import read
-from judge.report.progress import COLLECTING, Lines
+from judge.collect.assemble import CollectedResults
+from judge.collect.collector import Collector, EngineSession
+from judge.collect.query_file import read
+from judge.collect.raw_log import RawLog, RawLogEntry, entries
+from judge.collect.registry import sources
 from tests.collect.asking import RATE, asked, three, write_queries
 from tests.loopback.engines import EngineServer
 
 
-class SlowDisk(Journal):
+class SlowDisk(RawLog):
     """Keeps the first entry no sooner than the second is there, as a disk that takes its time may."""
 
     def __init__(self, path: Path) -> None:
@@ -30,7 +30,7 @@ class SlowDisk(Journal):
         self.waited_in_vain = False
         self._second = Event()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RawLogEntry) -> None:
         self.begun += 1
         if self.begun == 1:
             self.waited_in_vain = not self._second.wait(timeout=5)
@@ -39,13 +39,17 @@ class SlowDisk(Journal):
         super().add(entry)
 
 
-async def _asked(folder: Path, server: EngineServer, journal: Journal) -> None:
+async def _asked(folder: Path, server: EngineServer, journal: RawLog) -> None:
     opened = sources(asked(folder, server, "searxng", "exa"), {})
     stop = CancelToken()
-    watch = Lines(StringIO(), words=COLLECTING)
+    watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
-        asking = Asking(journal, Held(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch)
-        await asking.ask(read(folder / "queries.tsv"), [Seat(source, RATE, stop) for source in opened])
+        asking = Collector(
+            journal, CollectedResults(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch
+        )
+        await asking.ask(
+            read(folder / "queries.tsv"), [EngineSession(source, RATE, stop) for source in opened]
+        )
 
 
 def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from judge.collect.asked import Asked
-from judge.collect.catalogue import KNOWN
-from judge.collect.flow import collect
-from judge.collect.journal import entries
+from judge.collect.collection import collect
+from judge.collect.engine_catalogue import KNOWN
+from judge.collect.raw_log import entries
+from judge.config.collect import CollectConfig
 from judge.errors import SetupError
 from tests.collect.asking import (
     CANARY,
@@ -247,7 +247,7 @@ def test_a_described_engine_is_asked_as_its_table_says(
         encoding="utf-8",
     )
     with EngineServer(three) as server:
-        collect(Asked.load(toml, base_urls={"mine": server.url}))
+        collect(CollectConfig.load(toml, base_urls={"mine": server.url}))
     [request] = server.searched
     assert request.sent == {"n": "10", "text": "茶 & tea", "sig": CANARY}
     assert request.headers["X-Token"] == f"token {CANARY}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judge.client.cancel import CancelToken
-from judge.collect.flow import collect
+from judge.collect.collection import collect
 from judge.dataset.read import read
 from judge.errors import InputError, Interrupted
 from tests.collect.asking import (

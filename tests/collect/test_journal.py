@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.collect.engines import Request
-from judge.collect.journal import Entry, Journal, entries, path_of
+from judge.collect.engines import EngineRequest
+from judge.collect.raw_log import RawLog, RawLogEntry, entries, path_of
 from judge.errors import InputError, StoreError
 
 texts = st.text(max_size=20)
 
 
-def entry(query_id: str, body: str = "{}") -> Entry:
+def entry(query_id: str, body: str = "{}") -> RawLogEntry:
     """A call that was answered."""
-    request = Request("GET", "http://localhost/search?q=tea")
-    return Entry("brave", query_id, request, "2026-11-20T01:02:03.004+00:00", 200, 12.5, body, None)
+    request = EngineRequest("GET", "http://localhost/search?q=tea")
+    return RawLogEntry("brave", query_id, request, "2026-11-20T01:02:03.004+00:00", 200, 12.5, body, None)
 
 
 @given(body=texts, error=st.none() | texts, status=st.none() | st.integers(100, 599))
@@ -28,9 +28,11 @@ def test_what_is_added_is_read_back_equal(
     body: str, error: str | None, status: int | None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("journal") / "data.jsonl.raw.jsonl"
-    made = Entry("exa", "q\u2028", Request("POST", "http://a", body), "now", status, 0.1, body, error)
+    made = RawLogEntry(
+        "exa", "q\u2028", EngineRequest("POST", "http://a", body), "now", status, 0.1, body, error
+    )
     for _ in range(2):
-        with Journal(path) as journal:
+        with RawLog(path) as journal:
             journal.add(made)
     assert list(entries(path)) == [made, made]
 
@@ -38,12 +40,12 @@ def test_what_is_added_is_read_back_equal(
 @pytest.mark.parametrize("cut", [1, 2, 50, 100])
 def test_a_torn_line_is_no_call_and_the_next_one_begins_a_line(cut: int, tmp_path: Path) -> None:
     path = path_of(tmp_path / "data.jsonl")
-    with Journal(path) as journal:
+    with RawLog(path) as journal:
         journal.add(entry("q1", "x" * 100_000))
         journal.add(entry("q2"))
     path.write_bytes(path.read_bytes()[:-cut])
     assert [each.query_id for each in entries(path)] == ["q1"]
-    with Journal(path) as journal:
+    with RawLog(path) as journal:
         journal.add(entry("q3"))
     assert [each.query_id for each in entries(path)] == ["q1", "q3"]
 
@@ -52,7 +54,7 @@ def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> No
     path = tmp_path / "journal"
     path.write_bytes(b'{"engine": "br')
     assert list(entries(path)) == []
-    with Journal(path) as journal:
+    with RawLog(path) as journal:
         journal.add(entry("q1"))
     assert [each.query_id for each in entries(path)] == ["q1"]
 
@@ -60,7 +62,7 @@ def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> No
 @pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"engine": "brave"}', '{"request": 3}'])
 def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    with Journal(path) as journal:
+    with RawLog(path) as journal:
         journal.add(entry("q1"))
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="journal:2: is no call"):
@@ -69,14 +71,14 @@ def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
 
 def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
-    with pytest.raises(StoreError, match="cannot be written"), Journal(tmp_path / "journal"):
+    with pytest.raises(StoreError, match="cannot be written"), RawLog(tmp_path / "journal"):
         pass
 
 
 def test_any_thread_may_add_and_every_line_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     made = [entry(f"q{number}", "x" * 5_000) for number in range(100)]
-    with Journal(path) as journal, ThreadPoolExecutor(8) as threads:
+    with RawLog(path) as journal, ThreadPoolExecutor(8) as threads:
         list(threads.map(journal.add, made))
     assert sorted(each.query_id for each in entries(path)) == sorted(each.query_id for each in made)
 
@@ -84,7 +86,7 @@ def test_any_thread_may_add_and_every_line_is_whole(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with Journal(path) as journal:
+    with RawLog(path) as journal:
         journal.add(entry("q1"))
         resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 50, hard))
         try:

@@ -15,7 +15,7 @@ import requests
 
 pytest.importorskip("langchain_community")
 
-from judge.collect.outcome import Collected
+from judge.collect.tally import CollectResult
 from judge.errors import InputError, SetupError
 from tests.collect.asking import CANARY, answered, answers, collected, results, three, write_queries
 from tests.loopback.engines import DATE, EngineServer, Page
@@ -24,7 +24,7 @@ from tests.worlds import command
 WRAPPERS = "langchain:tests.collect.wrappers"
 
 
-def wrapped(folder: Path, cls: str, options: object, **given: Any) -> Collected:
+def wrapped(folder: Path, cls: str, options: object, **given: Any) -> CollectResult:
     """What came of asking one of the wrappers, made with the options."""
     table = {"described": {cls: {"options": options}}, "base_urls": {}}
     with EngineServer(three) as server:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from judge.collect.asked import Asked
-from judge.collect.catalogue import KNOWN
-from judge.collect.described import engine
-from judge.collect.opening import sources
+from judge.collect.custom_engine import engine
+from judge.collect.engine_catalogue import KNOWN
+from judge.collect.registry import sources
+from judge.config.collect import CollectConfig
 from judge.errors import InputError, SetupError
 
 LOCAL = "http://127.0.0.1:9"
@@ -19,7 +19,7 @@ TABLE: dict[str, Any] = {"url": "https://mine.example/find?q={query}", "results"
 
 def opened(*engines: str, **options: Any) -> list[str]:
     """The names of what was opened, from an empty environment."""
-    asked = Asked(queries="q.txt", engines=engines, out="d.jsonl", **options)
+    asked = CollectConfig(queries="q.txt", engines=engines, out="d.jsonl", **options)
     return [source.name for source in sources(asked, {})]
 
 
@@ -102,7 +102,7 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
         '[collect.engines.mine]\nresults = "x"\n',
         encoding="utf-8",
     )
-    found = Asked.load(toml, depth=7, out=None)
+    found = CollectConfig.load(toml, depth=7, out=None)
     assert (found.engines, found.depth, found.rate) == (("brave", "http:mine"), 7, 2)
     assert (found.base_urls, found.described) == ({"brave": "http://a"}, {"mine": {"results": "x"}})
 
@@ -125,4 +125,4 @@ def test_bad_options_are_named(table: str, said: str, tmp_path: Path) -> None:
     toml = tmp_path / "judge.toml"
     toml.write_text(f"[collect]\n{table}\n", encoding="utf-8")
     with pytest.raises(InputError, match=rf"judge\.toml: \[collect\] .*{said}"):
-        Asked.load(toml)
+        CollectConfig.load(toml)

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from judge.client.cancel import CancelToken
-from judge.collect.pace import Pace
-from judge.errors import Incomplete, JudgeError
+from judge.collect.pacing import RequestPacer
+from judge.errors import JudgeError, RunIncomplete
 
 
 class Clock:
@@ -28,7 +28,7 @@ class Clock:
 def test_turns_are_evenly_apart_and_in_order() -> None:
     async def turns() -> list[tuple[int, float]]:
         clock, taken = Clock(), []
-        pace = Pace(4.0, clock.sleep, clock.read)
+        pace = RequestPacer(4.0, clock.sleep, clock.read)
 
         async def take(number: int) -> None:
             await pace.turn()
@@ -52,7 +52,7 @@ def test_a_pause_that_begins_during_a_wait_is_waited_for() -> None:
                 paused = True
                 pace.pause(60.0)
 
-        pace = Pace(1.0, sleep, clock.read)
+        pace = RequestPacer(1.0, sleep, clock.read)
         await pace.turn()
         await pace.turn()
         return clock.now - 100.0
@@ -63,11 +63,11 @@ def test_a_pause_that_begins_during_a_wait_is_waited_for() -> None:
 def test_a_stop_ends_the_wait() -> None:
     async def wait() -> None:
         stop = CancelToken()
-        pace = Pace(0.001, stop.sleep)
+        pace = RequestPacer(0.001, stop.sleep)
         await pace.turn()
         waiting = asyncio.ensure_future(pace.turn())
         await asyncio.sleep(0)
-        stop.cancel(Incomplete("enough"))
+        stop.cancel(RunIncomplete("enough"))
         await waiting
 
     with pytest.raises(JudgeError, match="enough"):

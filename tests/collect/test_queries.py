@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.collect.queries import read
+from judge.collect.query_file import read
 from judge.dataset.identifiers import query_id_of
 from judge.errors import InputError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.collect.catalogue import KNOWN
+from judge.collect.engine_catalogue import KNOWN
 from tests.collect.asking import answers, collected, results, three, write_queries
 from tests.loopback.engines import EngineServer, Page
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from judge.collect.catalogue import KNOWN
-from judge.collect.journal import entries
+from judge.collect.engine_catalogue import KNOWN
+from judge.collect.raw_log import entries
 from tests.collect.asking import CANARY, answers, collected, three, write_queries
 from tests.loopback.engines import EngineServer, Page, wire
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.cells import cell, column, inert, readings
+from judge.dataset.spreadsheet import cell, column, escape_cell, unescape_candidates
 
 AWKWARD = st.text(st.sampled_from("'=+-@＝ \t\n0159.e%/:abA狗\ufeff\ud800"), max_size=8)
 
@@ -15,7 +15,7 @@ AWKWARD = st.text(st.sampled_from("'=+-@＝ \t\n0159.e%/:abA狗\ufeff\ud800"), m
     "text", ["=1+1", "+86", "-1", "@x", " =1", "\t-2", "\n=1", "＝1", "\ufeff=1", "'=1", "''=1"]
 )
 def test_a_formula_gets_an_apostrophe(text: str) -> None:
-    assert inert(text) == cell(text) == "'" + text
+    assert escape_cell(text) == cell(text) == "'" + text
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_formula_gets_an_apostrophe(text: str) -> None:
     ["007", "'007", "1.10", "3-2", "12:30", "1e5", "50%", "2024-05-01", "123456789012", "1234567890123e45"],
 )
 def test_what_a_spreadsheet_would_write_anew_gets_one_too(text: str) -> None:
-    assert inert(text) == text
+    assert escape_cell(text) == text
     assert cell(text) == "'" + text
 
 
@@ -31,8 +31,8 @@ def test_what_a_spreadsheet_would_write_anew_gets_one_too(text: str) -> None:
     "text", ["", "0", "17", "12345678901", "q1", "3fa9", "e5", "小狗", "it's", "'tis", "1 dog"]
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
-    assert cell(text) == inert(text) == text
-    assert readings(text)[0] == text
+    assert cell(text) == escape_cell(text) == text
+    assert unescape_candidates(text)[0] == text
 
 
 @given(AWKWARD, AWKWARD)
@@ -42,9 +42,9 @@ def test_no_two_texts_become_one_cell(one: str, other: str) -> None:
 
 @given(AWKWARD)
 def test_a_cell_is_read_back_whether_or_not_the_apostrophe_is_kept(text: str) -> None:
-    assert readings(cell(text))[0] == text
+    assert unescape_candidates(cell(text))[0] == text
     dropped = cell(text).removeprefix("'") if cell(text) != text else text
-    assert text in readings(dropped)
+    assert text in unescape_candidates(dropped)
 
 
 @given(st.text(st.characters()))

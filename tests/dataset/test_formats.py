@@ -22,7 +22,7 @@ import pandas as pd
 import pytest
 
 from judge import example, pipeline
-from judge.config import Config
+from judge.config.run import Config
 from judge.dataset import textfile
 from judge.dataset.read import read
 from judge.errors import InputError

@@ -24,7 +24,7 @@ from deepeval.metrics import BaseMetric, ContextualRelevancyMetric, Faithfulness
 from deepeval.test_case import LLMTestCase
 from pydantic import BaseModel
 
-from judge.errors import AccountRefused, Incomplete, InputError, Unreadable
+from judge.errors import AccountError, InputError, ReplyParseError, RunIncomplete
 from judge.integrations import deepeval as ours
 
 
@@ -108,7 +108,7 @@ def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -
             "openai:m", base_url=server.openai_url, scale="binary", store=str(tmp_path / "v.sqlite")
         )
         metric = ours.ContextualRelevancyAP(model)
-        with pytest.raises(Incomplete, match="1 of 6 snippets stayed unjudged"):
+        with pytest.raises(RunIncomplete, match="1 of 6 snippets stayed unjudged"):
             metric.measure(case())
         assert (metric.score, metric.success) == (None, False)
         assert "content_filter" in (metric.error or "")
@@ -151,7 +151,7 @@ def test_a_reply_that_does_not_fit_is_asked_for_again_then_refused(tmp_path: Pat
     with LoopbackServer(lambda asked: Reply(text=next(replies))) as server:
         model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
         assert model.generate("one", schema=Shape) == Shape(name="right")
-        with pytest.raises(Unreadable):
+        with pytest.raises(ReplyParseError):
             model.generate("two", schema=Shape)
         schema = (server.asked[0].body or {})["response_format"]["json_schema"]["schema"]
         assert schema["required"] == ["name", "note"]
@@ -180,7 +180,7 @@ def test_what_stopped_one_call_does_not_stop_the_next(tmp_path: Path) -> None:
     refused = Reply(status=401, body='{"error": {"code": "invalid_api_key", "message": "no"}}')
     with LoopbackServer(lambda asked: refused if asked.number == 1 else Reply(text="well")) as server:
         model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
-        with pytest.raises(AccountRefused):
+        with pytest.raises(AccountError):
             model.generate("one")
         assert model.generate("two") == "well"
         model.close()

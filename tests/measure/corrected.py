@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from judge.measure.correction import Corrected, Sample, correct
 from judge.measure.formulas import Floats
+from judge.measure.ppi import Corrected, Sample, correct
 
 
 def floats(*values: float) -> Floats:

@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 from truescore.agreement import krippendorff_alpha
 
 from judge.measure.agreement import REFERENCES, Agreement, Paired, agreement
-from judge.measure.estimates import Estimate
+from judge.measure.intervals import IntervalEstimate
 from judge.records import BINARY, GRADED, Scale
 
 
@@ -29,10 +29,10 @@ def labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> Paired
     return Paired(query, human, np.clip(human + slip, 0, 3))
 
 
-def estimates(found: Agreement) -> dict[str, Estimate]:
+def estimates(found: Agreement) -> dict[str, IntervalEstimate]:
     named = {each.name: getattr(found, each.name) for each in fields(found)}
     named |= {f"kappa_at {grade}": one for grade, one in found.kappa_at.items()}
-    return {name: one for name, one in named.items() if isinstance(one, Estimate)}
+    return {name: one for name, one in named.items() if isinstance(one, IntervalEstimate)}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_pairs_of_a_query_are_no_independent_evidence() -> None:
     assert width(by_query) > 2 * width(by_pair)
 
 
-def width(one: Estimate) -> float:
+def width(one: IntervalEstimate) -> float:
     assert one.high is not None
     assert one.low is not None
     return one.high - one.low

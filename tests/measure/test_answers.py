@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.measure.answers import Latency, latency, textless, tokens
+from judge.measure.latency_tokens import Latency, latency, textless, tokens
 from judge.records import Ranking, Snippet
 from judge.tokens import rough_tokens
 

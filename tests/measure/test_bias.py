@@ -8,8 +8,8 @@ from scipy import stats
 
 from judge.measure.agreement import Paired
 from judge.measure.bias import BiasGap, engine_bias, widest_gap
-from judge.measure.estimates import Estimate
 from judge.measure.formulas import Ints
+from judge.measure.intervals import IntervalEstimate
 
 
 def ints(*values: int) -> Ints:
@@ -58,7 +58,7 @@ def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
     assert clear(gap)
 
 
-def width(found: Estimate) -> float:
+def width(found: IntervalEstimate) -> float:
     assert found.low is not None
     assert found.high is not None
     return found.high - found.low

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from judge.errors import InputError
-from judge.measure.calibrate import ENOUGH_LABELLED, LEAST_LABELLED, LEAST_VALUES, calibrate, plan, reserve
+from judge.measure.calibration import ENOUGH_LABELLED, LEAST_LABELLED, LEAST_VALUES, calibrate, plan, reserve
 from judge.measure.formulas import Bools, Floats
 from tests.measure.corrected import corrected_mean, floats, graded, numbers
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from judge.measure.calibrate import calibrate
-from judge.measure.correction import Corrected
+from judge.measure.calibration import calibrate
 from judge.measure.formulas import Bools, Floats, summed_precision
+from judge.measure.ppi import Corrected
 from tests.measure.corrected import corrected_mean
 
 #: How often the assessor calls a relevant result relevant, and an irrelevant one irrelevant.

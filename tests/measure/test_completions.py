@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.measure.compare import compare
-from judge.measure.summary import summarise
+from judge.measure.engine_summary import summarise
 from judge.records import BINARY, GRADED
 from tests.measure.world import World
 

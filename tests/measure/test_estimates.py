@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judge.measure.estimates import estimate, estimates
 from judge.measure.formulas import Floats, quotient
+from judge.measure.intervals import estimate, estimates
 
 
 def share(sums: Floats) -> Floats:

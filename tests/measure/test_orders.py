@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from judge.measure.formulas import Floats
-from judge.measure.orders import rbo, swaps, tau, tau_ap
+from judge.measure.rank_correlation import rbo, swaps, tau, tau_ap
 
 Correlation = Callable[[Floats, Floats], float | None]
 

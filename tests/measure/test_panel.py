@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.measure.measures import parse_all
-from judge.measure.panel import SHORT, SPLIT, TIE, panel, sitting, vote
+from judge.measure.panel_agreement import SHORT, SPLIT, TIE, majority_judgments, panel_agreement, sitting
 from judge.measure.score import Scores, score
 from judge.records import BINARY, GRADED, Judgment, Ranking, Snippet
 
@@ -51,7 +51,7 @@ def test_the_middle_grade_counts(
     grades: tuple[int | None, ...], low: int | None, high: int | None, flags: tuple[str, ...]
 ) -> None:
     members = given_to(*[(grade,) for grade in grades])
-    (lower,), (higher,) = vote(members), vote(members, high=True)
+    (lower,), (higher,) = majority_judgments(members), majority_judgments(members, high=True)
     assert (lower.grade, higher.grade, lower.flags) == (low, high, flags)
     assert lower.error == (None if low is not None else "no_quorum")
     assert lower.assessor == f"panel({', '.join(members)})"
@@ -64,15 +64,15 @@ def test_the_middle_grade_counts(
 def test_ties_are_between_the_two_middles_and_order_does_not_matter(grades: list[int]) -> None:
     members = given_to(*[(grade,) for grade in grades])
     turned = dict(reversed(members.items()))
-    (lower,), (higher,) = vote(members), vote(members, high=True)
+    (lower,), (higher,) = majority_judgments(members), majority_judgments(members, high=True)
     assert (lower.grade, higher.grade) == (median_low(grades), median_high(grades))
     assert (TIE in lower.flags) == (lower.grade != higher.grade)
-    assert vote(turned)[0].grade == lower.grade
+    assert majority_judgments(turned)[0].grade == lower.grade
 
 
 def test_what_a_rule_decided_is_no_vote() -> None:
     by_rule = judged("rule:empty_snippet", [0])
-    (voted,) = vote({"a": by_rule, "b": by_rule})
+    (voted,) = majority_judgments({"a": by_rule, "b": by_rule})
     assert voted == by_rule[0]
 
 
@@ -96,7 +96,7 @@ def test_how_members_get_on() -> None:
         return score(rankings, documents, judgments, measures, BINARY, depth=3)
 
     members = given_to([1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 0])
-    found = panel(members, BINARY, rescore)
+    found = panel_agreement(members, BINARY, rescore)
     (two,) = found.pairs
     assert two.n == 6
     assert two.same == pytest.approx(4 / 6)
@@ -118,5 +118,5 @@ def test_a_graded_tie_decides_only_across_the_line() -> None:
     def rescore(judgments: Sequence[Judgment]) -> Scores:
         return score(rankings, documents, judgments, parse_all(["P@2"]), GRADED, depth=2)
 
-    found = panel(given_to([0, 1], [1, 3]), GRADED, rescore)
+    found = panel_agreement(given_to([0, 1], [1, 3]), GRADED, rescore)
     assert (found.ties, found.deciding) == (2, 1)

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.measure.estimates import Estimate
-from judge.measure.people import (
-    Orders,
+from judge.measure.human_labels import (
+    RankingAgreement,
     as_judgments,
-    orders,
     paired,
+    ranking_agreement,
     relevant,
-    shown,
     typical_grades,
+    visible_pairs,
     wholly_graded,
 )
+from judge.measure.intervals import IntervalEstimate
 from judge.records import BINARY, GRADED
 from tests.measure.world import World, judgment
 
@@ -91,7 +91,7 @@ ASSESSOR = typical_grades(WORLD.judgments())
 
 def test_a_result_counts_for_every_engine_that_shows_it() -> None:
     people = {("p", "u"): 1, ("p", "v"): 2, ("r", "y"): 3, ("r", "z"): 0}
-    engine, both = shown("ab", WORLD.rankings(), 10, people, ASSESSOR)
+    engine, both = visible_pairs("ab", WORLD.rankings(), 10, people, ASSESSOR)
     rows = zip(engine.tolist(), both.query.tolist(), both.human.tolist(), both.assessor.tolist(), strict=True)
     # a: p/u. b: p/v twice and p/u, r/y. Queries are numbered by name: p is 0, r is 1.
     assert sorted(rows) == [(0, 0, 1, 3), (1, 0, 1, 3), (1, 0, 2, 2), (1, 0, 2, 2), (1, 1, 3, 2)]
@@ -99,11 +99,11 @@ def test_a_result_counts_for_every_engine_that_shows_it() -> None:
 
 def test_results_below_the_depth_and_of_other_engines_don_t_count() -> None:
     people = {("p", "u"): 1, ("p", "v"): 2, ("p", "w"): 2}
-    engine, both = shown("ab", WORLD.rankings(), 1, people, ASSESSOR)
+    engine, both = visible_pairs("ab", WORLD.rankings(), 1, people, ASSESSOR)
     assert (engine.tolist(), both.human.tolist()) == ([0, 1], [1, 2])
-    engine, both = shown("b", reversed(WORLD.rankings()), 10, people, ASSESSOR)
+    engine, both = visible_pairs("b", reversed(WORLD.rankings()), 10, people, ASSESSOR)
     assert (engine.tolist(), both.human.tolist()) == ([0, 0, 0], [2, 1, 2])
-    engine, both = shown((), WORLD.rankings(), 10, people, ASSESSOR)
+    engine, both = visible_pairs((), WORLD.rankings(), 10, people, ASSESSOR)
     assert (engine.size, both.human.size) == (0, 0)
 
 
@@ -138,8 +138,12 @@ def first_result(grades: Mapping[str, str], measures: str = "P(rel=1)@1") -> Wor
     return World(returned, [judged], measures=measures)
 
 
-def ordered(people: Mapping[str, str], assessor: Mapping[str, str], measures: str = "P(rel=1)@1") -> Orders:
-    found = orders(first_result(people, measures).scores(), first_result(assessor, measures).scores())
+def ordered(
+    people: Mapping[str, str], assessor: Mapping[str, str], measures: str = "P(rel=1)@1"
+) -> RankingAgreement:
+    found = ranking_agreement(
+        first_result(people, measures).scores(), first_result(assessor, measures).scores()
+    )
     return found[0]
 
 
@@ -196,12 +200,12 @@ def test_one_engine_has_no_order() -> None:
 
 def test_only_measures_that_compare_engines_order_them() -> None:
     both = first_result({"a": "10", "b": "11"}, "nDCG(own)@1 P@1 Judged@1").scores()
-    assert [found.measure for found in orders(both, both)] == ["P@1"]
+    assert [found.measure for found in ranking_agreement(both, both)] == ["P@1"]
 
 
 def test_tau_has_a_value_and_no_range() -> None:
     found = ordered({"a": "100", "b": "000"}, {"a": "111", "b": "000"})
-    assert found.tau == Estimate(1)
+    assert found.tau == IntervalEstimate(1)
 
 
 def test_an_engine_with_few_values_doesn_t_take_the_others_queries() -> None:
@@ -245,4 +249,6 @@ def test_neither_engines_nor_queries_come_first(seed: int) -> None:
         )
         for world in worlds
     ]
-    assert orders(*(world.scores() for world in turned)) == orders(*(world.scores() for world in worlds))
+    assert ranking_agreement(*(world.scores() for world in turned)) == ranking_agreement(
+        *(world.scores() for world in worlds)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judge.measure.served import MIXED, UNNAMED, served, who_graded
+from judge.measure.served_models import MIXED, UNNAMED, count_served_models, who_graded
 from judge.records import GRADED, Judgment
 from tests.measure.world import World, judgment
 
@@ -25,19 +25,19 @@ def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() 
         by(None, "q1", "x", 0, repeat=2),
         by("failed", "q2", "z", None, repeat=3),
     ]
-    found = served(WORLD.rankings(), WORLD.documents(), judgments, GRADED)
+    found = count_served_models(WORLD.rankings(), WORLD.documents(), judgments, GRADED)
     said = [(each.model, each.judgments, each.relevant, each.mean_grade, each.engines) for each in found]
     assert said == [
         ("old", 3, 2, 2.0, {"A": 3, "B": 2}),
         ("", 1, 0, 0.0, {"A": 1}),
         ("new", 1, 1, 3.0, {"A": 1, "B": 1}),
     ]
-    assert served(WORLD.rankings(), WORLD.documents(), judgments[::-1], GRADED) == found
+    assert count_served_models(WORLD.rankings(), WORLD.documents(), judgments[::-1], GRADED) == found
 
 
 def test_results_below_the_depth_count_for_no_engine() -> None:
     documents = {**WORLD.documents(), ("A", "q1"): ("x",)}
-    found = served(WORLD.rankings(), documents, [by("m", "q1", "y", 1)], GRADED)
+    found = count_served_models(WORLD.rankings(), documents, [by("m", "q1", "y", 1)], GRADED)
     assert [each.engines for each in found] == [{"B": 1}]
 
 

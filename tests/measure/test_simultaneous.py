@@ -12,7 +12,7 @@ from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED, draw_queries
 from judge.measure.simultaneous import (
     LEAST_GROUP,
-    Simultaneous,
+    SimultaneousIntervals,
     compare_groups,
     compare_means,
     detectable,
@@ -32,7 +32,7 @@ def skewed_differences(seed: int = 0, queries: int = 20, columns: int = 3) -> Fl
     return values
 
 
-def one_family(differences: Floats, families: int = 1) -> Simultaneous:
+def one_family(differences: Floats, families: int = 1) -> SimultaneousIntervals:
     (test,) = compare_means(differences[:, None, :], families=families)
     return test
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from judge.measure.compare import compare
+from judge.measure.engine_summary import summarise
+from judge.measure.segments import Segment, compare_segments
 from judge.measure.simultaneous import LEAST_GROUP
-from judge.measure.slices import Slice, slices
-from judge.measure.summary import summarise
 from judge.records import Lang, Query
 from tests.measure.tables import NAN, tabled
 
@@ -22,10 +22,10 @@ def query(number: int, lang: Lang = "en", **extra: str) -> Query:
     return Query(f"q{number:02}", "text", "text", lang, extra=extra)
 
 
-def sliced(queries: Sequence[Query], measures: str = "P@5") -> dict[tuple[str, str], Slice]:
+def sliced(queries: Sequence[Query], measures: str = "P@5") -> dict[tuple[str, str], Segment]:
     """The slices of as many queries, by column and value."""
     values = np.repeat(VALUES[:, : len(queries), None, None], len(measures.split()), axis=3)
-    found = slices(tabled(values, measures=measures), {each.id: each for each in queries})
+    found = compare_segments(tabled(values, measures=measures), {each.id: each for each in queries})
     return {(each.column, each.value): each for each in found}
 
 
@@ -48,7 +48,7 @@ def test_many_slices_leave_it_possible_to_be_clearly_better() -> None:
     """28 pairs of 8 engines in 20 slices of 20 queries: each slice has a twentieth of the error."""
     queries = [query(number, topic=f"t{number % 20:02}") for number in range(400)]
     values = 0.5 + 0.05 * np.arange(8)[:, None] + np.random.default_rng(0).normal(0, 0.001, (8, 400))
-    found = slices(tabled(values), {each.id: each for each in queries})
+    found = compare_segments(tabled(values), {each.id: each for each in queries})
     assert len(found) == 20
     assert {pair.outcome for each in found for pair in each.comparisons} == {"better"}
 
@@ -56,13 +56,13 @@ def test_many_slices_leave_it_possible_to_be_clearly_better() -> None:
 # --- does a lead differ between segments
 
 
-def led(*leads: float, size: int = 30, noise: float = 0.05) -> tuple[Slice, ...]:
+def led(*leads: float, size: int = 30, noise: float = 0.05) -> tuple[Segment, ...]:
     """The segments of a topic in each of which a leads b by so much, more or less."""
     rng = np.random.default_rng(5)
     b = rng.random(size * len(leads))
     a = b + np.repeat(leads, size) + rng.normal(0, noise, b.size)
     queries = [query(number, topic=f"t{number // size}") for number in range(b.size)]
-    return slices(tabled([a, b], engines="ab"), {each.id: each for each in queries})
+    return compare_segments(tabled([a, b], engines="ab"), {each.id: each for each in queries})
 
 
 def test_a_lead_that_differs_between_segments_is_found() -> None:
@@ -109,7 +109,7 @@ def test_leads_that_are_alike_are_seldom_said_to_differ() -> None:
     wrong = 0
     for _ in range(400):
         values = rng.beta(2, 2, (1, 60)) + rng.exponential(0.1, (3, 60)) * np.arange(1, 4)[:, None]
-        en, _ = slices(tabled(values), queries)
+        en, _ = compare_segments(tabled(values), queries)
         wrong += any(contrast.differs for contrast in en.contrasts)
     assert wrong <= 33  # 99.9 % of binomial counts with 5 % are below this
 
@@ -172,7 +172,7 @@ def test_an_engine_that_broke_on_a_whole_slice_has_no_mean_there() -> None:
     queries: Mapping[str, Query] = {
         each.id: each for each in (query(0, "zh"), query(1, "en"), query(2, "en"))
     }
-    en, zh = slices(tabled([[NAN, 0.5, 0.6], [0.3, 0.2, 0.4]]), queries)
+    en, zh = compare_segments(tabled([[NAN, 0.5, 0.6], [0.3, 0.2, 0.4]]), queries)
     assert [engine.measures["P@5"].mean for engine in zh.engines] == [None, 0.3]
     assert [engine.errors for engine in zh.engines] == [1, 0]
     assert (zh.comparisons[0].n, zh.comparisons[0].outcome) == (0, "undetermined")

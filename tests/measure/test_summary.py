@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from judge.measure.summary import EngineSummary, summarise
+from judge.measure.engine_summary import EngineSummary, summarise
 from judge.records import BINARY
 from tests.measure.world import World
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
 from judge.measure.formulas import Floats
-from judge.measure.variance import Components, components, equivalence_p, icc
+from judge.measure.variance import VarianceComponents, components, equivalence_p, icc
 
 
 def floats(*values: float) -> Floats:
@@ -70,7 +70,7 @@ def test_components_need_two_of_each(shape: tuple[int, int, int]) -> None:
 
 
 def test_nothing_varies() -> None:
-    assert components(np.full((2, 3, 4), 0.5)) == Components(0, 0, 0, 0)
+    assert components(np.full((2, 3, 4), 0.5)) == VarianceComponents(0, 0, 0, 0)
 
 
 def test_components_find_the_variances_of_a_made_world() -> None:

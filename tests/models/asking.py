@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from judge.errors import Conceded
+from judge.errors import ParametersRejected
 from judge.models import Model, open_model
 from judge.records import GRADED, Completion, Prompt, Sampling
 from tests.loopback.server import Asked, LoopbackServer, Reply
@@ -58,7 +58,7 @@ async def agree(model: Model, prompt: Prompt) -> Completion:
     while True:
         try:
             return await model.complete(prompt)
-        except Conceded:
+        except ParametersRejected:
             continue
 
 

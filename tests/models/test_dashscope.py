@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from judge.errors import SetupError
-from judge.models.access import Access
 from judge.models.dashscope import DashScope
+from judge.models.endpoint import Endpoint
 from judge.records import Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.models.asking import CANARY, PROMPT, SAMPLING, always, ask, open_at
@@ -77,7 +77,7 @@ def test_a_plain_text_output_is_read() -> None:
 
 def test_setup_says_what_is_missing() -> None:
     with pytest.raises(SetupError, match="set DASHSCOPE_API_KEY"):
-        DashScope("qwen-plus", Access(None, {}, 5.0, 8), SAMPLING)
+        DashScope("qwen-plus", Endpoint(None, {}, 5.0, 8), SAMPLING)
 
 
 def test_without_the_extra_it_says_what_to_install() -> None:
@@ -99,7 +99,7 @@ def test_no_warning_and_no_file_of_the_home_directory(
     config.write_text('base_url = "https://elsewhere.example"\nmax_retries = 5\n')
     monkeypatch.setenv("DASHSCOPE_CONFIG_PATH", str(config))
     # Warnings are errors here; without a workspace the SDK has one ready.
-    model = DashScope("qwen-plus", Access(None, {"DASHSCOPE_API_KEY": CANARY}, 5.0, 8), SAMPLING)
+    model = DashScope("qwen-plus", Endpoint(None, {"DASHSCOPE_API_KEY": CANARY}, 5.0, 8), SAMPLING)
     assert model.endpoint == "https://dashscope.aliyuncs.com/api/v1"
     asyncio.run(model.aclose())
 
@@ -107,7 +107,7 @@ def test_no_warning_and_no_file_of_the_home_directory(
 def test_the_environment_names_the_server() -> None:
     with always(Reply(text=GRADE)) as server:
         environ = {"DASHSCOPE_HTTP_BASE_URL": server.dashscope_url}
-        model = DashScope("m", Access(None, environ, 5.0, 8), SAMPLING)
+        model = DashScope("m", Endpoint(None, environ, 5.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("dashscope:m", server.dashscope_url)
         ask(model)
         assert "Authorization" not in server.asked[0].headers

@@ -8,23 +8,23 @@ from email.utils import format_datetime
 
 import pytest
 
-from judge.errors import AccountRefused, CallError, Declined, NoResponse, TimedOut, Transient
+from judge.errors import AccountError, CallError, NoResponse, RequestRejected, RetryableError, TimedOut
 from judge.records import Completion
 from tests.loopback.server import LoopbackServer, Reply
 from tests.models.asking import ADAPTERS, CANARY, Case, always, ask, cases, open_at, reply_of
 
 CLASSES: dict[str, type[CallError]] = {
-    "rate_limit": Transient,
-    "server_error": Transient,
-    "transport": Transient,
-    "content_filter": Declined,
-    "refusal": Declined,
-    "too_long": Declined,
-    "bad_request": Declined,
-    "auth": AccountRefused,
-    "quota": AccountRefused,
-    "model_not_found": AccountRefused,
-    "bad_parameter": AccountRefused,
+    "rate_limit": RetryableError,
+    "server_error": RetryableError,
+    "transport": RetryableError,
+    "content_filter": RequestRejected,
+    "refusal": RequestRejected,
+    "too_long": RequestRejected,
+    "bad_request": RequestRejected,
+    "auth": AccountError,
+    "quota": AccountError,
+    "model_not_found": AccountError,
+    "bad_parameter": AccountError,
 }
 #: The case file names the family; a parameter of ours that stops the run is told apart from a bad pair.
 FINER = {"ds_thinking_nonstream": "bad_parameter"}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.errors import AccountRefused, CallError, Declined, Transient
-from judge.models.faults import DETAIL_LENGTH, Fault, classify, retry_after, shorten
+from judge.errors import AccountError, CallError, RequestRejected, RetryableError
+from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, retry_after, shorten
 from judge.models.redaction import mask
 
 SAID = [
@@ -107,15 +107,15 @@ SAID = [
     (200, "", "upstream timeout", "server_error"),
 ]
 CLASSES: dict[str, type[CallError]] = {
-    **dict.fromkeys(("rate_limit", "server_error"), Transient),
-    **dict.fromkeys(("content_filter", "too_long", "bad_request"), Declined),
-    **dict.fromkeys(("auth", "quota", "model_not_found", "bad_parameter"), AccountRefused),
+    **dict.fromkeys(("rate_limit", "server_error"), RetryableError),
+    **dict.fromkeys(("content_filter", "too_long", "bad_request"), RequestRejected),
+    **dict.fromkeys(("auth", "quota", "model_not_found", "bad_parameter"), AccountError),
 }
 
 
 @pytest.mark.parametrize(("status", "code", "message", "kind"), SAID)
 def test_a_fault_is_what_the_server_says(status: int, code: str, message: str, kind: str) -> None:
-    error = classify(Fault(status, code, message))
+    error = classify(ErrorResponse(status, code, message))
     assert (error.kind, type(error)) == (kind, CLASSES[kind])
     assert f"HTTP {status}" in str(error)
 
@@ -128,7 +128,9 @@ def test_a_fault_is_what_the_server_says(status: int, code: str, message: str, k
     ],
 )
 def test_a_word_for_an_empty_account_means_what_its_server_means_by_it(endpoint: str, kind: str) -> None:
-    fault = Fault(429, "insufficient_quota", "You exceeded your current quota.", headers={"retry-after": "3"})
+    fault = ErrorResponse(
+        429, "insufficient_quota", "You exceeded your current quota.", headers={"retry-after": "3"}
+    )
     error = classify(fault, endpoint=endpoint)
     assert error.kind == kind
     assert error.retry_after == (3.0 if kind == "rate_limit" else None)
@@ -138,13 +140,13 @@ def test_a_word_for_an_empty_account_means_what_its_server_means_by_it(endpoint:
     "body", [None, "", "gone", b"\xff", [], {"error": None}, {"error": "gone"}, {"detail": ["x"]}]
 )
 def test_any_body_is_some_fault(body: object) -> None:
-    assert classify(Fault.of(500, body, {})).kind == "server_error"
+    assert classify(ErrorResponse.of(500, body, {})).kind == "server_error"
 
 
 def test_a_success_takes_the_status_that_its_body_names() -> None:
-    assert Fault.of(200, {"error": {"code": 429, "message": "slow down"}}, {}).status == 429
-    assert Fault.of(200, {"status_code": 400, "code": "DataInspectionFailed"}, {}).status == 400
-    assert Fault.of(500, {"error": {"code": 404}}, {}).status == 500
+    assert ErrorResponse.of(200, {"error": {"code": 429, "message": "slow down"}}, {}).status == 429
+    assert ErrorResponse.of(200, {"status_code": 400, "code": "DataInspectionFailed"}, {}).status == 400
+    assert ErrorResponse.of(500, {"error": {"code": 404}}, {}).status == 500
 
 
 def gemini(*quotas: str) -> list[object]:
@@ -164,18 +166,20 @@ def gemini(*quotas: str) -> list[object]:
     ],
 )
 def test_which_limit_it_was_is_read_where_a_server_hides_it(quotas: list[str], kind: str) -> None:
-    assert classify(Fault.of(429, gemini(*quotas), {})).kind == kind
+    assert classify(ErrorResponse.of(429, gemini(*quotas), {})).kind == kind
 
 
 def test_an_error_is_found_under_the_names_that_baidu_gives_it() -> None:
-    fault = Fault.of(200, {"error_code": 110, "error_msg": "Access token invalid or no longer valid"}, {})
+    fault = ErrorResponse.of(
+        200, {"error_code": 110, "error_msg": "Access token invalid or no longer valid"}, {}
+    )
     assert (fault.code, fault.message) == ("110", "Access token invalid or no longer valid")
 
 
 def test_only_what_may_pass_asks_to_wait() -> None:
-    assert classify(Fault(429, headers={"Retry-After": "3"})).retry_after == 3.0
-    assert classify(Fault(503, headers={"retry-after": "3"})).retry_after == 3.0
-    assert classify(Fault(401, headers={"retry-after": "3"})).retry_after is None
+    assert classify(ErrorResponse(429, headers={"Retry-After": "3"})).retry_after == 3.0
+    assert classify(ErrorResponse(503, headers={"retry-after": "3"})).retry_after == 3.0
+    assert classify(ErrorResponse(401, headers={"retry-after": "3"})).retry_after is None
 
 
 def test_a_date_is_read_by_the_servers_clock() -> None:

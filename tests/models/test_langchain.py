@@ -17,10 +17,10 @@ from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from judge.errors import CallError, Declined, SetupError, Transient
+from judge.errors import CallError, RequestRejected, RetryableError, SetupError
 from judge.models import open_model
-from judge.models.access import Access
-from judge.models.langchain import LangChain, Setup, open_chat_model
+from judge.models.endpoint import Endpoint
+from judge.models.langchain import LangChainModel, LangChainSetup, open_chat_model
 from judge.records import Completion, Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.models.asking import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
@@ -77,9 +77,9 @@ def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
         chat = init_chat_model(
             "m", model_provider="openai", base_url=server.openai_url, api_key="k", max_retries=0
         )
-        here = Setup("https://dashscope.aliyuncs.com/compatible-mode/v1")
-        with pytest.raises(Transient, match="rate_limit"):
-            ask(LangChain(chat, "openai:m", here))
+        here = LangChainSetup("https://dashscope.aliyuncs.com/compatible-mode/v1")
+        with pytest.raises(RetryableError, match="rate_limit"):
+            ask(LangChainModel(chat, "openai:m", here))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_tracing_and_caches_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def said(message: AIMessage) -> Completion:
     """The completion that a ready chat model's `message` becomes."""
-    [answer] = ask(LangChain(GenericFakeChatModel(messages=iter([message])), "fake"))
+    [answer] = ask(LangChainModel(GenericFakeChatModel(messages=iter([message])), "fake"))
     return answer
 
 
@@ -196,20 +196,20 @@ def test_a_cut_answer_is_known_by_every_providers_word(
 
 @pytest.mark.parametrize("metadata", [{"finish_reason": "SAFETY"}, {"stop_reason": "refusal"}])
 def test_an_answer_that_a_filter_cut_is_none(metadata: dict[str, str]) -> None:
-    with pytest.raises(Declined, match="content_filter"):
+    with pytest.raises(RequestRejected, match="content_filter"):
         said(AIMessage(GRADE, response_metadata=metadata))
 
 
 def test_a_ready_object_that_breaks_is_a_failed_call() -> None:
-    model = LangChain(GenericFakeChatModel(messages=iter([])), "fake")
-    with pytest.raises(Transient, match="transport: "):
+    model = LangChainModel(GenericFakeChatModel(messages=iter([])), "fake")
+    with pytest.raises(RetryableError, match="transport: "):
         ask(model)
 
 
 def test_a_slow_call_is_given_up_in_time() -> None:
     with (
         always(Reply(text=GRADE, delay=1.0)) as server,
-        pytest.raises(Transient, match=r"no answer within 0\.2 s"),
+        pytest.raises(RetryableError, match=r"no answer within 0\.2 s"),
     ):
         ask(open_at("langchain:openai", server, timeout=0.2))
 
@@ -222,7 +222,7 @@ def test_threads_end_with_the_model() -> None:
 
 
 def test_setup_says_what_is_missing() -> None:
-    access = Access(None, {}, 5.0, 8)
+    access = Endpoint(None, {}, 5.0, 8)
     with pytest.raises(SetupError, match="set OPENAI_API_KEY"):
         open_chat_model("openai:gpt", access, SAMPLING)
     with pytest.raises(SetupError, match="set DASHSCOPE_API_KEY"):

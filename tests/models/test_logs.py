@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from judge.models.logs import keep_out
+from judge.models.logs import redact_logs
 
 KEY = "wonder/ful key"
 
@@ -25,8 +25,8 @@ def logged() -> Iterator[io.StringIO]:
 
 
 def test_a_key_in_words_arguments_and_tracebacks_is_masked(logged: io.StringIO) -> None:
-    keep_out(KEY)
-    keep_out(KEY)
+    redact_logs(KEY)
+    redact_logs(KEY)
     logger = logging.getLogger("some.library.part")
     logger.error("sent %s, got %r, %d%%", quote(KEY, safe=""), {"key": KEY}, 7)
     try:
@@ -39,7 +39,7 @@ def test_a_key_in_words_arguments_and_tracebacks_is_masked(logged: io.StringIO) 
 
 
 def test_a_record_without_a_key_stays_as_it_is(logged: io.StringIO) -> None:
-    keep_out("", "none", KEY)
+    redact_logs("", "none", KEY)
     records: list[logging.LogRecord] = []
     logger = logging.getLogger("some.library")
 

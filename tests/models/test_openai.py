@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from judge.errors import AccountRefused, Conceded, Declined, SetupError
-from judge.models.access import Access, thinking_switch
+from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
+from judge.models.endpoint import Endpoint, thinking_switch
 from judge.models.openai import OpenAI
 from judge.records import Completion, Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
@@ -137,7 +137,7 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
 
     message = "response_format.type json_schema is not supported"
     with refusing(message, lambda asked: format_of(asked) == "json_schema") as server:
-        model = OpenAI("m", Access(server.openai_url, {}, 5.0, 8), SAMPLING)
+        model = OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)
         answers = asyncio.run(asking(model))
         assert len(server.asked) <= 16
     assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
@@ -145,7 +145,7 @@ def test_many_first_calls_pay_one_refusal_each() -> None:
 
 def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> None:
     async def asking(model: OpenAI) -> list[str]:
-        with pytest.raises(Conceded, match="json_schema is not supported") as conceded:
+        with pytest.raises(ParametersRejected, match="json_schema is not supported") as conceded:
             await model.complete(PROMPT)
         said = [conceded.value.kind, (await model.complete(PROMPT)).text]
         await model.aclose()
@@ -153,7 +153,7 @@ def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> No
 
     message = "response_format.type json_schema is not supported"
     with refusing(message, lambda asked: format_of(asked) == "json_schema") as server:
-        said = asyncio.run(asking(OpenAI("m", Access(server.openai_url, {}, 5.0, 8), SAMPLING)))
+        said = asyncio.run(asking(OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)))
         assert said == ["conceded", GRADE]
         assert len(server.asked) == 2
 
@@ -179,26 +179,26 @@ def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, 
 
 def test_a_refusal_that_no_step_cures_ends() -> None:
     with refusing("Range of max_tokens should be [1, 100]", lambda _: True) as server:
-        with pytest.raises(AccountRefused, match=r"bad_parameter.*max_tokens.*change that parameter"):
+        with pytest.raises(AccountError, match=r"bad_parameter.*max_tokens.*change that parameter"):
             ask(open_at("openai", server))
         assert len(server.asked) == 1
 
 
 def test_an_endless_refusal_of_formats_ends() -> None:
     with refusing("response_format is not supported", lambda _: True) as server:
-        with pytest.raises(AccountRefused):
+        with pytest.raises(AccountError):
             ask(open_at("openai", server))
         assert [format_of(asked) for asked in server.asked] == ["json_schema", "json_object", "text"]
 
 
 def test_text_that_is_no_unicode_is_this_pairs_own_failure() -> None:
-    with always(Reply(text=GRADE)) as server, pytest.raises(Declined, match="bad_request"):
+    with always(Reply(text=GRADE)) as server, pytest.raises(RequestRejected, match="bad_request"):
         ask(open_at("openai", server), replace(PROMPT, user="half of an emoji: \ud83d"))
 
 
 def test_extra_parameters_win() -> None:
     with always(Reply(text=GRADE)) as server:
-        access = Access(server.openai_url, {}, 5.0, 8)
+        access = Endpoint(server.openai_url, {}, 5.0, 8)
         ask(OpenAI("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
         [asked] = server.asked
     assert asked.body is not None
@@ -207,20 +207,20 @@ def test_extra_parameters_win() -> None:
 
 def test_setup_says_what_is_missing() -> None:
     with pytest.raises(SetupError, match=r"set OPENAI_API_KEY"):
-        OpenAI("gpt", Access(None, {}, 5.0, 8), SAMPLING)
+        OpenAI("gpt", Endpoint(None, {}, 5.0, 8), SAMPLING)
     with pytest.raises(SetupError, match=r"OPENAI_API_KEY holds characters"):
-        OpenAI("gpt", Access(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
+        OpenAI("gpt", Endpoint(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
     for address in ("api.openai.com/v1", "https://", "http://host:port/v1"):
         with pytest.raises(SetupError, match="no server's address"):
-            OpenAI("gpt", Access(address, {}, 5.0, 8), SAMPLING)
+            OpenAI("gpt", Endpoint(address, {}, 5.0, 8), SAMPLING)
 
 
 def test_the_environment_names_the_server_and_no_password_gets_into_an_address() -> None:
     with always(Reply(text=GRADE)) as server:
         environ = {"OPENAI_BASE_URL": f"{server.openai_url}/"}
-        model = OpenAI("m", Access(None, environ, 5.0, 8), SAMPLING)
+        model = OpenAI("m", Endpoint(None, environ, 5.0, 8), SAMPLING)
         assert (model.name, model.endpoint) == ("openai:m", server.openai_url)
         ask(model)
     with pytest.raises(SetupError) as refused:
-        OpenAI("m", Access("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
+        OpenAI("m", Endpoint("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
     assert "secret" not in str(refused.value)

@@ -7,9 +7,9 @@ import ssl
 
 import pytest
 
-from judge.errors import CallError, SetupError, Unconnected
+from judge.errors import CallError, ConnectionFailed, SetupError
 from judge.models import open_model
-from judge.models.reach import no_answer, proxy
+from judge.models.proxies import no_answer, proxy
 from tests.loopback.server import LoopbackServer, Reply
 from tests.models.asking import ADAPTERS, CANARY, KEYS, SAMPLING, always, ask, open_at
 
@@ -122,7 +122,7 @@ def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -
     outer = RuntimeError("some library's words")
     outer.__cause__ = cause
     error = no_answer(outer, f"https://judge.example/v1/{CANARY}", CANARY)
-    assert isinstance(error, Unconnected)
+    assert isinstance(error, ConnectionFailed)
     assert f"https://judge.example/v1/***: {words}" in error.detail
     assert (error.kind, error.billed, error.lasting) == ("transport", False, lasting)
 
@@ -132,5 +132,5 @@ def test_why_there_is_no_connection(cause: OSError, words: str, lasting: bool) -
 )
 def test_a_call_that_somebody_may_have_heard_may_be_billed(cause: Exception) -> None:
     error = no_answer(cause, "https://judge.example/v1")
-    assert not isinstance(error, Unconnected)
+    assert not isinstance(error, ConnectionFailed)
     assert error.billed

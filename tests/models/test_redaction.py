@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.models.faults import Fault
-from judge.models.reach import proxy_secrets
+from judge.models.chat_messages import complete, parse
+from judge.models.error_mapping import ErrorResponse
+from judge.models.proxies import proxy_secrets
 from judge.models.redaction import SHORTEST, mask, redact, secrets_in
-from judge.models.replies import complete, parse
 
 KEY = "kä/9e41+not.like=a~key&<\"\\'"
 SPELLINGS: dict[str, Callable[[str], str]] = {
@@ -87,10 +87,10 @@ def test_secrets_are_named_so() -> None:
 def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
     said = {"choices": [{"message": {"content": f"it is {KEY}"}}], "model": KEY, "id": KEY}
     answer = parse(200, json.dumps(said).encode(), {}, KEY)
-    assert not isinstance(answer, Fault)
+    assert not isinstance(answer, ErrorResponse)
     assert answer == {"choices": [{"message": {"content": "it is ***"}}], "model": "***", "id": "***"}
     fault = parse(500, f"<html>{'x' * 4990}{html.escape(KEY)}</html>".encode(), {}, KEY)
-    assert isinstance(fault, Fault)
+    assert isinstance(fault, ErrorResponse)
     assert fault.message.split()[-1] == "x" * 4990 + "***"
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.errors import CallError, Declined, NoResponse, Transient
-from judge.models.faults import Fault, classify
-from judge.models.replies import complete, flatten, parse, read_usage
+from judge.errors import CallError, NoResponse, RequestRejected, RetryableError
+from judge.models.chat_messages import complete, flatten, parse, read_usage
+from judge.models.error_mapping import ErrorResponse, classify
 from judge.records import Usage
 from tests.loopback.server import Reply
 from tests.models.asking import always, ask, open_at
@@ -43,7 +43,7 @@ VALUES = st.recursive(
 @given(st.dictionaries(NAMES, VALUES, max_size=4))
 def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
     answer = parse(200, json.dumps(body).encode(), {})
-    if isinstance(answer, Fault):
+    if isinstance(answer, ErrorResponse):
         assert isinstance(classify(answer), CallError)
         return
     try:
@@ -57,13 +57,13 @@ def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_an_answer_or_a_failed_call(body: bytes) -> None:
-    with suppress(Transient):
-        assert isinstance(parse(200, body, {}), dict | Fault)
+    with suppress(RetryableError):
+        assert isinstance(parse(200, body, {}), dict | ErrorResponse)
 
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
 def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> None:
-    with pytest.raises(Transient, match="no whole JSON object"):
+    with pytest.raises(RetryableError, match="no whole JSON object"):
         parse(200, body, {})
 
 
@@ -162,6 +162,6 @@ def test_an_answer_that_ended_otherwise_was_cut(word: str) -> None:
     ],
 )
 def test_an_answer_that_a_filter_ended_is_declined(word: str) -> None:
-    with pytest.raises(Declined) as caught:
+    with pytest.raises(RequestRejected) as caught:
         ended(word)
     assert caught.value.kind == "content_filter"

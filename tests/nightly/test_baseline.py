@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from judge import pipeline
-from judge.config import Config
+from judge.config.run import Config
 from judge.errors import InputError
 from judge.nightly import flow
 from tests.nightly.nights import RULES, World, freeze

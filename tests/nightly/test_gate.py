@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test, ttest_1samp
 
+from judge.config.nightly import NightlyConfig
 from judge.measure.compare import compare
 from judge.nightly.gate import Change, changes, could_hide, decide, detectable, one_sided, too_few
-from judge.nightly.rules import Rules
 from tests.measure.tables import NAN, tabled
 
 CHANGE = Change("bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 0.0001)
-RULES = Rules()
+RULES = NightlyConfig()
 
 
-def verdicts(*given: Change, broken: Sequence[str] = (), rules: Rules = RULES) -> list[str]:
+def verdicts(*given: Change, broken: Sequence[str] = (), rules: NightlyConfig = RULES) -> list[str]:
     return [row.verdict for row in decide(given, broken, rules)]
 
 
@@ -70,8 +70,8 @@ def test_an_engine_that_broke_is_not_blamed_and_makes_no_other_harder_to_blame()
 
 
 def test_the_rules_decide_what_is_worth_an_alarm() -> None:
-    assert verdicts(CHANGE, rules=Rules(min_drop=0.06)) == ["fine"]
-    assert verdicts(replace(CHANGE, p=0.04), rules=Rules(alpha=0.05)) == ["regression"]
+    assert verdicts(CHANGE, rules=NightlyConfig(min_drop=0.06)) == ["fine"]
+    assert verdicts(replace(CHANGE, p=0.04), rules=NightlyConfig(alpha=0.05)) == ["regression"]
 
 
 def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
@@ -123,7 +123,7 @@ def test_many_engines_and_a_strict_alpha_can_still_raise_an_alarm() -> None:
     scores = tabled([np.zeros(40), fell])
     for alpha in (0.01, 0.0001):
         (change,) = changes(compare(scores), scores, {"bing": ("a", "b")}, alpha / 100)
-        rows = decide([replace(change, engine=f"e{at}") for at in range(50)], (), Rules(alpha=alpha))
+        rows = decide([replace(change, engine=f"e{at}") for at in range(50)], (), NightlyConfig(alpha=alpha))
         assert {row.verdict for row in rows} == {"regression"}
 
 
@@ -153,7 +153,7 @@ def test_the_detectable_drop_is_worked_by_hand() -> None:
     assert same.sd == pytest.approx(0.115470, abs=1e-6)
     assert detectable(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
     # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).
-    rows = decide([same, replace(same, engine="other")], (), Rules(alpha=0.1))
+    rows = decide([same, replace(same, engine="other")], (), NightlyConfig(alpha=0.1))
     assert [row.detectable for row in rows] == pytest.approx([0.192364] * 2, abs=1e-6)
     # No smaller than a drop that the gate ignores, and unknown for one query and for an engine that broke.
     assert detectable(replace(same, sd=0.0), 0.05, 0.005) == 0.005

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from judge import pipeline
-from judge.config import Config
+from judge.config.run import Config
 from judge.errors import InputError, SetupError
 from judge.nightly import flow
 from tests.collect.asking import write_queries

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
-from judge.nightly.rules import Rules
 
 
 def test_what_is_not_said_goes_without_saying() -> None:
-    assert Rules.load({}) == Rules()
-    assert Rules.load({"measures": ["P@5"], "min_drop": 0.02}) == Rules(measures=("P@5",), min_drop=0.02)
+    assert NightlyConfig.load({}) == NightlyConfig()
+    assert NightlyConfig.load({"measures": ["P@5"], "min_drop": 0.02}) == NightlyConfig(
+        measures=("P@5",), min_drop=0.02
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,4 +41,4 @@ def test_what_is_not_said_goes_without_saying() -> None:
 )
 def test_what_is_wrong_is_named(table: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=re.escape(f"judge.toml: [nightly]: {said}")):
-        Rules.load(table, "judge.toml: [nightly]")
+        NightlyConfig.load(table, "judge.toml: [nightly]")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.nightly.rules import Rules
+from judge.config.nightly import NightlyConfig
 from judge.nightly.steadiness import Grades, Steadiness, drift, steadiness
 
-RULES = Rules()
+RULES = NightlyConfig()
 
 
 def grades(*rows: list[int]) -> Grades:
@@ -56,7 +56,7 @@ def test_a_judge_that_became_stricter_is_called_so() -> None:
 
 
 def test_the_most_moods_that_may_be_tolerated_hide_no_judge_that_changed_half_of_its_grades() -> None:
-    rules = Rules.load({"max_flip_rate": 0.25})
+    rules = NightlyConfig.load({"max_flip_rate": 0.25})
     assert drift(found(moved(32, -1), STEADY, rules.max_flip_rate), rules)
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from judge.cli import app
+from judge.cli.main import app
+from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
 from judge.nightly import flow
 from judge.nightly.baseline import Graded
 from judge.nightly.canaries import another
-from judge.nightly.rules import Rules
 from tests.nightly.nights import RULES, World, freeze, reworded, world
 
 STOP = {**RULES, "judge_on_drift": "stop"}
@@ -68,12 +68,12 @@ def test_a_new_name_of_the_model_is_accepted_by_rule_while_no_canary_moves(here:
 
 
 def test_a_name_is_accepted_only_when_canaries_were_compared() -> None:
-    rules = Rules(accept_names=("new-*",))
+    rules = NightlyConfig(accept_names=("new-*",))
     grades = {("q", str(at)): [at % 4] * 3 for at in range(64)}
     before = Graded(grades, frozenset({"old"}), 192, 192, 0)
     same = replace(before, served=frozenset({"new-1"}))
     assert list(another(same, before, rules)) == []
-    assert len(list(another(same, before, Rules()))) == 1
+    assert len(list(another(same, before, NightlyConfig()))) == 1
     assert len(list(another(replace(same, grades={}), before, rules))) == 1
     assert len(list(another(replace(same, unreadable=96), before, rules))) == 2
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from typer import Typer
 from typer.testing import CliRunner
 
-from judge.commands.trend import trend as command
+from judge.cli.trend_command import trend as command
 from judge.errors import InputError
 from judge.nightly import history
 from judge.nightly.trend import show, sparkline, trend

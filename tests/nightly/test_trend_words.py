@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from judge.messages import Text
 
 from judge.nightly import history
 from judge.nightly.history import Night
 from judge.nightly.trend_words import drawn, headline, reasons
-from judge.report.charts.svg import Said
 from tests.nightly.records import night, regression
 
 
@@ -55,7 +55,7 @@ def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
     *drops, broke = reasons(nights_of(regression() | {"because": stored})[0])
     assert [each.en for each in drops] == stored[:2]
     assert drops[1].zh.endswith("：sDCG@10 下降 0.022，从 0.610 到 0.588，100 个查询（p = 0.0008）")
-    assert broke == Said("baidu: broke", "baidu: broke")
+    assert broke == Text("baidu: broke", "baidu: broke")
 
 
 def test_it_is_said_when_charts_leave_nights_out() -> None:

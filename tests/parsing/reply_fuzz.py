@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY
 from tests.parsing import reply_asides as asides
@@ -267,6 +267,6 @@ def outcome(case: Case) -> str:
     """What reading makes of a case: `right`, `refused` or `wrong`."""
     try:
         verdict = parse_verdict(case.text, case.scale, case.finish_reason)
-    except Unreadable:
+    except ReplyParseError:
         return "refused"
     return "right" if verdict.grade == case.truth else "wrong"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 from tests.parsing.reply_asides import BORROWED, DISOWNED, FOREIGN_KEYS, LEADS, OPPOSED
@@ -50,7 +50,7 @@ EXPLAINED = (
 
 def kind(text: str, *, graded: bool = True) -> str:
     """The kind of refusal that reading ends with."""
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(ReplyParseError) as caught:
         parse_verdict(text, GRADED if graded else BINARY)
     return caught.value.kind
 
@@ -69,7 +69,7 @@ def test_the_answer_behind_a_quoted_object_counts_when_both_agree(form: str) -> 
         found: int | None = parse_verdict(
             form.replace("%s", GRADE) + f"\n\nMy answer:\n{GRADE}", GRADED
         ).grade
-    except Unreadable:
+    except ReplyParseError:
         found = None
     assert found in (2, None)
     assert kind(form.replace("%s", GRADE.replace("2", "3")) + f"\n\nMy answer:\n{GRADE}")
@@ -189,5 +189,5 @@ def test_verdicts_and_relevance_must_not_differ() -> None:
 )
 def test_what_may_have_gone_on_otherwise_is_refused(text: str, scale: Scale, finish_reason: str) -> None:
     """A comma that could become a decimal one, a verdict behind the last quotation mark, a quotation."""
-    with pytest.raises(Unreadable):
+    with pytest.raises(ReplyParseError):
         parse_verdict(text, scale, finish_reason)

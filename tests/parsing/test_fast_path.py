@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing import verdict as module
 from judge.parsing.verdict import parse_any, parse_verdict
 from judge.records import BINARY, GRADED, Scale, Verdict
@@ -28,7 +28,7 @@ def outcome(
     """Return the verdict, or the kind of the refusal."""
     try:
         return parse(text, scale, end)
-    except Unreadable as error:
+    except ReplyParseError as error:
         return error.kind
 
 

@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import GRADED, Scale
 
 
 def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(ReplyParseError) as caught:
         parse_verdict(text, scale, finish_reason)
     return caught.value.kind
 
@@ -105,5 +105,5 @@ def test_garbage_is_refused_at_once(text: str) -> None:
 
 def test_a_damaged_key_before_a_closing_mark_is_an_answer_and_no_thinking() -> None:
     """What follows the mark is a part of the reason, and no answer of its own."""
-    with pytest.raises(Unreadable):
+    with pytest.raises(ReplyParseError):
         parse_verdict('"]rade": 1,"reason"": "…</think>{\\"grade\\": 3} 告"}', GRADED)

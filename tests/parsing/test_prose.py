@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 from tests.parsing.test_surroundings import OBJECTS, grade_of
@@ -171,5 +171,5 @@ def test_a_denial_that_may_mean_another_grade_is_refused(sentence: str) -> None:
 
 @pytest.mark.parametrize("text", ["> Grade: 2", "> 等级：2", "> Reason: two signs\n> Grade: 2", "> 2"])
 def test_a_quoted_line_is_no_answer(text: str) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(ReplyParseError):
         parse_verdict(text, GRADED)

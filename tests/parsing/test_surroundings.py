@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 from tests.parsing.edits import edit_reply
@@ -35,7 +35,7 @@ def grade_of(text: str, scale: Scale) -> int | None:
     """Return the grade of a reply, None when it is refused."""
     try:
         return parse_verdict(text, scale).grade
-    except Unreadable:
+    except ReplyParseError:
         return None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import MAX_REASON, parse_verdict
 from judge.records import BINARY, GRADED, Scale
 
@@ -34,7 +34,7 @@ def text_of(record: dict[str, Any]) -> str:
 
 def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(ReplyParseError) as caught:
         parse_verdict(text, scale, finish_reason)
     return caught.value.kind
 
@@ -49,7 +49,7 @@ def test_sample_reply(record: dict[str, Any]) -> None:
     value = YES_NO.get(expected["value"], expected["value"])
     try:
         verdict = parse_verdict(text, scale, record["finish_reason"])
-    except Unreadable:
+    except ReplyParseError:
         assert expected["class"] == "may_parse"
         return
     assert verdict.grade == value

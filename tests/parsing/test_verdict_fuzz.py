@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 from tests.parsing.reply_asides import BORROWED
@@ -48,7 +48,7 @@ def test_sound_json_is_always_read(reason: str, grade: int, ascii_only: bool) ->
 def test_any_text_gives_a_grade_on_the_scale_or_a_known_error(text: str, scale: Scale) -> None:
     try:
         found: int | str = parse_verdict(text, scale).grade
-    except Unreadable as unreadable:
+    except ReplyParseError as unreadable:
         found = unreadable.kind
     assert found in {*range(scale.top + 1), *KINDS}
 
@@ -57,7 +57,7 @@ def test_any_text_gives_a_grade_on_the_scale_or_a_known_error(text: str, scale: 
 def test_a_cut_reply_is_never_misread(reason: str, grade: int, data: st.DataObject) -> None:
     reply = json.dumps({"reason": reason, "grade": grade}, ensure_ascii=False)
     cut = reply[: data.draw(st.integers(0, len(reply) - 1))]
-    with pytest.raises(Unreadable):
+    with pytest.raises(ReplyParseError):
         parse_verdict(cut, GRADED, "length")
 
 
@@ -79,7 +79,7 @@ def test_a_lost_character_away_from_the_value_never_changes_it(
     place = data.draw(st.integers(0, len(reply) - 1).filter(lambda at: abs(at - value) > 2))
     try:
         found: int | None = parse_verdict(reply[:place] + reply[place + 1 :], GRADED).grade
-    except Unreadable:
+    except ReplyParseError:
         found = None
     assert found in (grade, None)
 
@@ -87,5 +87,5 @@ def test_a_lost_character_away_from_the_value_never_changes_it(
 @given(st.sampled_from(BORROWED), REASONS, st.integers(0, 3))
 def test_no_quoted_object_is_an_answer(form: str, reason: str, grade: int) -> None:
     quoted = json.dumps({"reason": reason, "grade": grade}, ensure_ascii=False)
-    with pytest.raises(Unreadable):
+    with pytest.raises(ReplyParseError):
         parse_verdict(form.replace("%s", quoted), GRADED)

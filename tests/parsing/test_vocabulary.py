@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from judge.errors import Unreadable
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Scale
 
 
 def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
     """The kind of error that reading ends with."""
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(ReplyParseError) as caught:
         parse_verdict(text, scale, finish_reason)
     return caught.value.kind
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from judge.analysis.loaded_run import LoadedRun
 
+from judge.analysis.findings import Findings
+from judge.analysis.summary import summary
 from judge.measure.compare import compare
+from judge.measure.engine_summary import summarise
 from judge.measure.score import Scores, score
 from judge.measure.stability import stability
-from judge.measure.summary import summarise
-from judge.report import results
-from judge.report.findings import Findings
-from judge.report.reload import Held
-from judge.report.summary import summary
+from judge.runs import results
 
 
-def scored(run: Held) -> Scores:
+def scored(run: LoadedRun) -> Scores:
     """The run's scores."""
     asked = run.asked
     return score(
@@ -30,14 +30,14 @@ def scored(run: Held) -> Scores:
     )
 
 
-def summary_of(run: Held) -> dict[str, Any]:
+def summary_of(run: LoadedRun) -> dict[str, Any]:
     """What summary.json holds of the run, but for slices and own lists."""
     scores = scored(run)
     found = Findings(compare(scores), (), None, stability(scores, run.judgments, run.asked.scale))
     return summary(run.data, run.pool, run.judgments, summarise(scores), found, run.asked)
 
 
-def entries_of(run: Held) -> Iterator[dict[str, Any]]:
+def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:
     """The queries of the run's results.json, once."""
     scores = scored(run)
     value, _, _ = scores.by_query()
@@ -49,5 +49,5 @@ def entries_of(run: Held) -> Iterator[dict[str, Any]]:
         for e, engine in enumerate(scores.engines)
         for q, query in enumerate(scores.queries)
     }
-    said = results.said(run.judgments, run.members, run.asked.scale)
-    return results.queries(run.data, run.pool, said, table)
+    said = results.judgment_entries(run.judgments, run.members, run.asked.scale)
+    return results.query_entries(run.data, run.pool, said, table)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
+from judge.analysis.loaded_run import LoadedRun, RunSpec
+
+from judge.analysis.label_agreement import HumanLabels
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.measure.measures import parse_all
 from judge.records import GRADED, Judgment, Pair, Scale
-from judge.report.agreement import People
-from judge.report.reload import Held
-from judge.report.summary import Asked
 
 #: The texts each engine shows for each query, best first.
 Shown = Mapping[str, Mapping[str, Sequence[str]]]
@@ -21,7 +21,7 @@ Said = Mapping[tuple[str, str], int | None]
 
 def held(
     shown: Shown, *repeats: Said, measures: str = "nDCG@3 P@1", scale: Scale = GRADED, depth: int = 3
-) -> Held:
+) -> LoadedRun:
     """A run of `shown` that an assessor judged once for each of `repeats`."""
     rows = [
         {"query_id": query_id, "query": f"about {query_id}", "engine": engine, "rank": rank, "snippet": text}
@@ -36,15 +36,15 @@ def held(
         for number, said in enumerate(repeats, start=1)
         for pair in pooled.pairs
     ]
-    asked = Asked("someone/graded", scale, len(repeats), parse_all(measures), {})
-    return Held(data, pooled, tuple(judgments), asked)
+    asked = RunSpec("someone/graded", scale, len(repeats), parse_all(measures), {})
+    return LoadedRun(data, pooled, tuple(judgments), asked)
 
 
-def people(run: Held, said: Said, scale: Scale = GRADED, unmatched: int = 0) -> People:
+def people(run: LoadedRun, said: Said, scale: Scale = GRADED, unmatched: int = 0) -> HumanLabels:
     """People's grades of a run's pairs."""
     ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
     grades = {ids[key]: grade for key, grade in said.items() if grade is not None}
-    return People(grades, scale, unmatched, "labels.csv")
+    return HumanLabels(grades, scale, unmatched, "labels.csv")
 
 
 def favouring(

@@ -14,11 +14,11 @@ import pytest
 from rich.console import Console
 
 import judge
+from judge.cli.render.comparison_tables import print_comparison
 from judge.dataset.clean import visible
 from judge.errors import InputError
-from judge.report import words
-from judge.report.comparison import comparison
-from judge.report.rundir import dump
+from judge.report import sentences
+from judge.runs.folder import dump_json
 
 Row = dict[str, Any]
 
@@ -64,7 +64,7 @@ def printed(
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    comparison(found, console, measures, pairs)
+    print_comparison(found, console, measures, pairs)
     return said.getvalue()
 
 
@@ -79,7 +79,7 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three: Mapping[str, Any
     lines = said.splitlines()
     assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
     assert lines[0].endswith("100.0% judged")
-    assert lines[1] == words.headline(three)
+    assert lines[1] == sentences.headline(three)
     assert all(
         len(line) <= 80 for line in said.splitlines() if re.match(r"\w+ (?:[->]|=\?) \w|mean |by ", line)
     )
@@ -113,7 +113,7 @@ def test_slices_and_repeats_are_told_in_words(three: Mapping[str, Any]) -> None:
         "topic vet",
     ):
         assert f"\n{start}" in said
-    for line in words.stability(three["stability"], "nDCG@5"):
+    for line in sentences.stability(three["stability"], "nDCG@5"):
         assert f"\n{line}\n" in said
 
 
@@ -160,7 +160,7 @@ def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
 
 def renamed(found: Mapping[str, Any], names: Mapping[str, str]) -> Any:
     """The summary as a folder from somebody else may hold it, with other names in it."""
-    text = dump(found)
+    text = dump_json(found)
     for name, other in names.items():
         text = text.replace(name, json.dumps(other)[1:-1])
     return json.loads(text)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judge.report.expected import show
+from judge.cli.render.estimate_table import print_forecast
 
 PRICE = {
     "input": 0.4,
@@ -39,7 +39,7 @@ def told(*found: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     text = io.StringIO()
     assessors = {f"openai:m{number}/graded": each for number, each in enumerate(found)}
-    show(
+    print_forecast(
         {"results": 3000, "pairs": 2000, "repeats": 1, "remarks": [], "assessors": assessors},
         Console(file=text, width=1000),
     )

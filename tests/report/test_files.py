@@ -13,7 +13,7 @@ import pytrec_eval
 
 import judge
 from judge.errors import InputError
-from judge.report.rundir import RunFolder, dump
+from judge.runs.folder import RunFolder, dump_json
 
 
 def rows(seed: int) -> list[dict[str, object]]:
@@ -111,13 +111,13 @@ def test_hostile_names_and_texts_stay_data(tmp_path: Path) -> None:
 
 def test_json_lines_survive_every_reader() -> None:
     odd = {"text": "\u2028\u2029\x85\x7f\ud800 中文 \U0001f600 \u202e"}
-    line = dump(odd)
+    line = dump_json(odd)
     assert line.splitlines() == [line]
     assert json.loads(line) == odd
     assert "中文" in line
     line.encode("utf-8")
     with pytest.raises(ValueError, match="JSON compliant"):
-        dump(float("nan"))
+        dump_json(float("nan"))
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:

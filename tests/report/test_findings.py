@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from judge.analysis.findings import Findings, as_json
 from judge.measure.compare import compare, largest_contributions
-from judge.measure.slices import slices
+from judge.measure.own_list_check import OwnListCheck
+from judge.measure.segments import compare_segments
 from judge.measure.stability import stability
-from judge.measure.within import WithinLists
 from judge.records import GRADED, Query
-from judge.report.findings import Findings, as_json
-from judge.report.rundir import dump
+from judge.runs.folder import dump_json
 from tests.measure.tables import NAN, tabled
 from tests.measure.world import judgment
 
@@ -24,7 +24,7 @@ QUERIES = {f"q{number:02}": Query(f"q{number:02}", f"text {number}", "text", "en
 
 def written(found: Findings) -> Any:
     """The findings as a reader of summary.json gets them."""
-    return json.loads(dump(as_json(found, QUERIES)))
+    return json.loads(dump_json(as_json(found, QUERIES)))
 
 
 def test_nothing_found_is_empty_and_never_absent() -> None:
@@ -94,7 +94,7 @@ def test_slices_are_by_column_and_value() -> None:
         "q01": Query("q01", "text", "text", "en", extra={"topic": "law"}),
         "q02": Query("q02", "text", "text", "en", extra={"topic": "law"}),
     }
-    found = slices(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
+    found = compare_segments(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
     rows = written(Findings((), found, None, None))["slices"]
     assert {column: list(values) for column, values in rows.items()} == {
         "lang": ["en", "zh"],
@@ -109,7 +109,7 @@ def test_slices_are_by_column_and_value() -> None:
 
 
 def test_own_lists_carry_their_sentence() -> None:
-    found = WithinLists("nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 2)
+    found = OwnListCheck("nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 2)
     row = written(Findings((), (), found, None))["within_lists"]
     why = row.pop("why")
     assert "B would come first" in why

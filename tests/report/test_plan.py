@@ -17,7 +17,7 @@ from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
 from judge.records import Dataset, Pool
-from judge.report import plan
+from judge.runs import labelling_plan
 
 HOSTILE = [
     "=HYPERLINK(1)", "'=1+1", " @SUM(A1)", 'a "quote", or; two\ttabs', "two\nlines\r\nthree", "小狗贫血",
@@ -74,16 +74,16 @@ def test_every_label_comes_back_to_its_pair(
     assume(to_label(held))
     query_ids = list(data.queries)
     with tempfile.TemporaryDirectory() as folder:
-        path = plan.write(Path(folder) / "plan.csv", data, held, query_ids, seed)
+        path = labelling_plan.write(Path(folder) / "plan.csv", data, held, query_ids, seed)
         filled = table(path)
         truth = {}
-        for number, row in enumerate(plan.rows(data, held, query_ids, seed)):
+        for number, row in enumerate(labelling_plan.rows(data, held, query_ids, seed)):
             truth[row[0], row[3]] = number % 4
             filled[number]["grade"] = str(number % 4)
             filled[number]["comment"] = row[6].encode("utf-8", "replace").decode()
         with path.open("w", encoding="utf-8", newline="") as file:
             file.write(mark)
-            lines = csv.DictWriter(file, plan.COLUMNS, delimiter=separator, lineterminator=end)
+            lines = csv.DictWriter(file, labelling_plan.COLUMNS, delimiter=separator, lineterminator=end)
             lines.writeheader()
             lines.writerows(filled)
         found = match(read_labels(path), data, held)
@@ -97,7 +97,7 @@ def test_every_label_comes_back_to_its_pair(
 def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str, ...]]) -> None:
     data, held = world(given_rows)
     with tempfile.TemporaryDirectory() as folder:
-        path = plan.write(Path(folder) / "plan.csv", data, held, list(data.queries))
+        path = labelling_plan.write(Path(folder) / "plan.csv", data, held, list(data.queries))
         content = path.read_bytes()
         written = table(path)
     assert content.startswith(
@@ -114,7 +114,7 @@ def test_people_see_what_the_assessor_saw_and_no_more(tmp_path: Path) -> None:
     data, held = world(
         [("q", "bing", "<b>A &amp; B</b>", "2026-05-01", "one<br>two"), ("q", "baidu", "", "", "=3")]
     )
-    path = plan.write(tmp_path / "plan.csv", data, held, ["q"])
+    path = labelling_plan.write(tmp_path / "plan.csv", data, held, ["q"])
     rows = sorted(table(path), key=lambda row: row["title"])
     shown = {pair.snippet.text: pair.snippet.id for pair in held.pairs}
     query = {"query_id": "q", "query": "'=about q", "reference": "", "grade": "", "comment": ""}
@@ -138,7 +138,7 @@ def test_the_order_of_the_rows_says_nothing_of_engines_or_ranks(seed: int) -> No
     chance.shuffle(given_rows)
     renamed = [(row[0], {"a": "z"}.get(row[1], row[1]), *row[2:]) for row in given_rows]
     other, pooled = world(renamed, depth=10)
-    assert list(plan.rows(other, pooled, ["q"])) == list(plan.rows(data, held, ["q"]))
+    assert list(labelling_plan.rows(other, pooled, ["q"])) == list(labelling_plan.rows(data, held, ["q"]))
 
 
 def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
@@ -146,7 +146,7 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
     data, held = world([(query, "e", "", "", text) for query in "pqr" for text in texts], depth=50)
 
     def order(seed: int) -> list[tuple[str, str]]:
-        return [(row[0], row[6]) for row in plan.rows(data, held, ["r", "p", "r"], seed)]
+        return [(row[0], row[6]) for row in labelling_plan.rows(data, held, ["r", "p", "r"], seed)]
 
     assert [query for query, _ in order(0)] == ["r"] * 30 + ["p"] * 30
     assert sorted(order(0)[:30]) == [("r", text) for text in texts] != order(0)[:30]
@@ -158,15 +158,15 @@ def test_the_order_is_shuffled_by_the_seed_within_a_query_alone() -> None:
 
 def test_only_the_pool_is_asked_about() -> None:
     data, held = world([("q", "e", "", "", text) for text in ("one", "two", "three")], depth=2)
-    assert {row[6] for row in plan.rows(data, held, ["q"])} == {"one", "two"}
-    assert list(plan.rows(data, held, [])) == []
+    assert {row[6] for row in labelling_plan.rows(data, held, ["q"])} == {"one", "two"}
+    assert list(labelling_plan.rows(data, held, [])) == []
 
 
 def test_snippets_without_text_are_not_asked_about() -> None:
     data, held = world(
         [("q", "e", "", "", "one"), ("q", "e", "", "2026-05-01", " <br> "), ("r", "e", "", "", "")]
     )
-    assert [row[:4] for row in plan.rows(data, held, ["q", "r"])] == [
+    assert [row[:4] for row in labelling_plan.rows(data, held, ["q", "r"])] == [
         ("q", "=about q", "", next(pair.snippet.id for pair in held.pairs if pair.snippet.text))
     ]
 
@@ -174,21 +174,21 @@ def test_snippets_without_text_are_not_asked_about() -> None:
 def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> None:
     rows = [{"query": "how tall?", "engine": "e", "snippet": "very", "reference": "=8,849 m"}]
     data = read(rows, lang="en", max_chars=400)
-    (row,) = table(plan.write(tmp_path / "plan.csv", data, pool(data, 3), list(data.queries)))
+    (row,) = table(labelling_plan.write(tmp_path / "plan.csv", data, pool(data, 3), list(data.queries)))
     assert (row["query"], row["reference"], row["snippet"]) == ("how tall?", "'=8,849 m", "very")
 
 
 def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path: Path) -> None:
     data, held = world([("q", "e", "", "", "one")])
     with pytest.raises(InputError, match="query 'x' is not in the run"):
-        plan.write(tmp_path / "plan.csv", data, held, ["q", "x"])
+        labelling_plan.write(tmp_path / "plan.csv", data, held, ["q", "x"])
     with pytest.raises(InputError, match="there is no folder"):
-        plan.write(tmp_path / "none" / "plan.csv", data, held, ["q"])
+        labelling_plan.write(tmp_path / "none" / "plan.csv", data, held, ["q"])
     assert list(tmp_path.iterdir()) == []
-    path = plan.write(tmp_path / "plan.csv", data, held, ["q"])
+    path = labelling_plan.write(tmp_path / "plan.csv", data, held, ["q"])
     path.write_text("my labels")
     with pytest.raises(InputError, match="people's labels may be in it"):
-        plan.write(path, data, held, ["q"])
+        labelling_plan.write(path, data, held, ["q"])
     assert path.read_text() == "my labels"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -196,5 +196,5 @@ def test_labels_are_never_overwritten_and_a_wrong_query_writes_nothing(tmp_path:
 def test_a_cell_fits_a_spreadsheet() -> None:
     data, held = world([("q", "e", "", "", "x" * 100_000)], max_chars=100_000)
     with tempfile.TemporaryDirectory() as folder:
-        (row,) = table(plan.write(Path(folder) / "plan.csv", data, held, ["q"]))
+        (row,) = table(labelling_plan.write(Path(folder) / "plan.csv", data, held, ["q"]))
     assert 30_000 < len(row["snippet"]) < 32_767

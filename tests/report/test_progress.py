@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 from itertools import count
 
-from judge.report.progress import COLLECTING, Lines
+from judge.cli.progress import COLLECTING, ProgressLines
 
 
 def test_what_failed_is_not_counted_as_done() -> None:
     log, seconds = io.StringIO(), count(step=5)
-    lines = Lines(log, clock=lambda: float(next(seconds)), words=COLLECTING)
+    lines = ProgressLines(log, clock=lambda: float(next(seconds)), words=COLLECTING)
     lines.begin(4, 1)
     lines.answered(failed=True)
     lines.answered(failed=False)
@@ -19,7 +19,7 @@ def test_what_failed_is_not_counted_as_done() -> None:
 
 def test_a_log_says_every_ten_seconds_what_is_waited_for() -> None:
     log, seconds = io.StringIO(), count(step=4)
-    lines = Lines(log, clock=lambda: float(next(seconds)))
+    lines = ProgressLines(log, clock=lambda: float(next(seconds)))
     lines.begin(4, 0)
     for status in ("", "waiting, 8 s", "waiting, 12 s", "waiting, 16 s", ""):
         lines.set_status(status)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from judge.report.reading import show
+from judge.cli.show import print_query
 
 #: Sets a terminal's title and clears its screen.
 _ORDER = "\x1b]0;mine\x07\x1b[2J"
@@ -21,7 +21,7 @@ def test_no_name_text_or_flag_reaches_the_terminal_as_an_order() -> None:
     answer = {"scores": {"P@5": 0.2}, "error": _ORDER, "snippets": [{**snippet, "judgments": [judgment]}]}
     entry = {"query_id": _ORDER, "query": _ORDER, "lang": "en", "reference": _ORDER}
     stream = io.StringIO()
-    show({**entry, "engines": {f"bing{_ORDER}": answer}}, Console(file=stream, width=200))
+    print_query({**entry, "engines": {f"bing{_ORDER}": answer}}, Console(file=stream, width=200))
     shown = stream.getvalue()
     assert shown.count("\\x1b]0;mine\\x07\\x1b[2J") == 11  # a title that is the address stands there once
     assert not any(ord(char) < 32 for char in shown if char != "\n")

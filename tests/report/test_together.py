@@ -9,17 +9,16 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from judge.analysis.loaded_run import LoadedRun, RunSpec
 
+from judge.analysis.combine_runs import CombinedRuns, GradeShift, combine_runs
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
+from judge.measure.engine_summary import summarise
 from judge.measure.measures import parse_all
 from judge.measure.score import score
-from judge.measure.summary import summarise
 from judge.records import BINARY, GRADED, Judgment, Scale
-from judge.report.reload import Held
-from judge.report.summary import Asked
-from judge.report.together import Shift, Together, together
 
 Row = Mapping[str, Any]
 
@@ -43,7 +42,7 @@ def run(
     depth: int = 10,
     measures: str = "nDCG@5 AP@5 P@5 sDCG@5",
     prompt: str = "graded 1",
-) -> Held:
+) -> LoadedRun:
     """A run whose assessor believes what snippets say of themselves."""
     data = read(rows, lang="en", max_chars=1000)
     pooled = pool(data, depth)
@@ -53,7 +52,7 @@ def run(
         for pair in pooled.pairs
     )
     cost = {"calls": len(judgments), "usd": None}
-    return Held(data, pooled, judgments, Asked(assessor, scale, repeats, parse_all(measures), cost))
+    return LoadedRun(data, pooled, judgments, RunSpec(assessor, scale, repeats, parse_all(measures), cost))
 
 
 def _judged(query: str, snippet: str, text: str, repeat: int, assessor: str, prompt: str) -> Judgment:
@@ -62,7 +61,7 @@ def _judged(query: str, snippet: str, text: str, repeat: int, assessor: str, pro
     return Judgment(query, snippet, repeat, grade, "", error, assessor, prompt, {}, "", None)
 
 
-def means(held: Held, measure: str) -> dict[str, float | None]:
+def means(held: LoadedRun, measure: str) -> dict[str, float | None]:
     """Each engine's mean."""
     scores = score(
         held.data.rankings,
@@ -80,9 +79,9 @@ def one(engine: str, grades: Sequence[int | None], query: str = "q1") -> list[Ro
     return [row(query, engine, rank, grade) for rank, grade in enumerate(grades, start=1)]
 
 
-def refusal(**runs: Held) -> str:
+def refusal(**runs: LoadedRun) -> str:
     with pytest.raises(InputError) as error:
-        together(runs)
+        combine_runs(runs)
     return str(error.value)
 
 
@@ -90,12 +89,12 @@ def refusal(**runs: Held) -> str:
 
 
 def test_an_engine_that_two_runs_have_carries_the_runs_name_and_others_do_not() -> None:
-    found = together(
+    found = combine_runs(
         {"night1": run(one("E", [3]) + one("F", [1])), "night2": run(one("E", [2]) + one("G", [0]))}
     )
     assert found.held.data.engines == ("E (night1)", "E (night2)", "F", "G")
     assert means(found.held, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
-    apart = together({"night1": run(one("E", [3])), "night2": run(one("G", [0]))})
+    apart = combine_runs({"night1": run(one("E", [3])), "night2": run(one("G", [0]))})
     assert apart.held.data.engines == ("E", "G")
 
 
@@ -104,7 +103,7 @@ def test_all_are_measured_on_what_they_found_together() -> None:
     first, second = run(one("A", [3])), run(one("B", [3, 3]))
     assert means(first, "AP@5") == {"A": 1.0}
     assert means(second, "AP@5") == {"B": 1.0}
-    found = together({"one": first, "two": second})
+    found = combine_runs({"one": first, "two": second})
     assert means(found.held, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
     assert not found.notes
     (note,) = found.terms
@@ -118,18 +117,18 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
     by_address = run([{**row("q1", "B", 1, 1, "page"), "snippet": "another text grade=1"}])
     by_text = run([{**row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
     for second in (by_address, by_text):
-        held = together({"one": first, "two": second}).held
+        held = combine_runs({"one": first, "two": second}).held
         (page,) = held.pool.documents["B", "q1"]
         assert held.pool.documents["A", "q1"][0] == page
         assert means(held, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
     # B's own text has grade 1; the ideal is A's 3 and 2 for the two documents.
-    by_gain = means(together({"one": first, "two": by_address}).held, "nDCG@5")
+    by_gain = means(combine_runs({"one": first, "two": by_address}).held, "nDCG@5")
     assert by_gain == pytest.approx({"A": 1.0, "B": 1 / (3 + 2 / 1.584962500721156)})
 
 
 def test_what_was_judged_is_counted_in_every_run_that_judged_it() -> None:
     rows = one("A", [3, None])
-    held = together({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).held
+    held = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).held
     assert len(held.pool.pairs) == 4
     assert len(held.judgments) == 8
     assert sum(judgment.grade is not None for judgment in held.judgments) == 4
@@ -145,7 +144,10 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
         "three": run(one("D", [2]) + one("A", [1, 1], "q2")),
     }
     every = [
-        [means(together({name: runs[name] for name in order}).held, measure) for measure in ("nDCG@5", "P@5")]
+        [
+            means(combine_runs({name: runs[name] for name in order}).held, measure)
+            for measure in ("nDCG@5", "P@5")
+        ]
         for order in permutations(runs)
     ]
     assert all(each == every[0] for each in every)
@@ -154,7 +156,7 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
 # --- grades that don't mean the same
 
 
-def pool_free(found: Together) -> bool:
+def pool_free(found: CombinedRuns) -> bool:
     """Whether only measures that no pool divides are left, and a note says so."""
     left = [str(measure) for measure in found.held.asked.measures]
     said = any("only measures that no pool divides" in note for note in found.notes)
@@ -163,7 +165,7 @@ def pool_free(found: Together) -> bool:
 
 
 def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
-    found = together({"one": run(one("A", [3])), "two": run(one("A", [3]), assessor="other/graded")})
+    found = combine_runs({"one": run(one("A", [3])), "two": run(one("A", [3]), assessor="other/graded")})
     assert pool_free(found)
     assert "different assessors (other/graded, someone/graded)" in found.notes[0]
     assert "may be the assessor's instead of the engines'" in found.notes[0]
@@ -173,9 +175,9 @@ def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
 def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None:
     first = run(one("A", [3, 1, 0]))
     second = run(one("A", [3, 1, 0]))
-    assert not pool_free(together({"one": first, "two": second}))
+    assert not pool_free(combine_runs({"one": first, "two": second}))
     harder = replace(second, judgments=tuple(replace(each, grade=0) for each in second.judgments))
-    found = together({"one": first, "two": harder})
+    found = combine_runs({"one": first, "two": harder})
     assert not pool_free(found)
     assert "2 of 3 judgments that two runs have in common differ" in found.notes[0]
     assert means(found.held, "P@5") == {"A (one)": 0.2, "A (two)": 0}
@@ -185,9 +187,9 @@ def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_asses
     """Six queries that all move one way have p = 2 / 64; one of eight runs does so by chance."""
     same = run([each for query in "abcdef" for each in one("E", [1, 1], query)])
     moved = replace(same, judgments=tuple(replace(each, grade=2) for each in same.judgments))
-    assert together({"1": same, "2": moved}).shift == Shift("2", 1.0, 2 / 64)
-    found = together({**{str(night): same for night in range(1, 8)}, "8": moved})
-    assert found.shift == Shift("8", 1.0, 7 * 2 / 64)
+    assert combine_runs({"1": same, "2": moved}).shift == GradeShift("2", 1.0, 2 / 64)
+    found = combine_runs({**{str(night): same for night in range(1, 8)}, "8": moved})
+    assert found.shift == GradeShift("8", 1.0, 7 * 2 / 64)
     assert "nDCG@5" in map(str, found.held.asked.measures)
 
 
@@ -195,15 +197,15 @@ def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:
     first, second = run(one("A", [3, 1])), run(one("A", [3, 1]))
     failed = replace(second.judgments[0], grade=None, error="timeout")
     second = replace(second, judgments=(failed, *second.judgments[1:]))
-    assert not pool_free(together({"one": first, "two": second}))
+    assert not pool_free(combine_runs({"one": first, "two": second}))
 
 
 def test_prompts_that_differ_on_a_query_do_too() -> None:
     first = run(one("A", [3]) + one("A", [3], "q2"))
-    found = together({"one": first, "two": run(one("B", [3]) + one("B", [1], "q2"), prompt="graded 2")})
+    found = combine_runs({"one": first, "two": run(one("B", [3]) + one("B", [1], "q2"), prompt="graded 2")})
     assert pool_free(found)
     assert "judged with different prompts" in found.notes[0]
-    elsewhere = together({"one": first, "two": run(one("B", [3]), prompt="graded 1")})
+    elsewhere = combine_runs({"one": first, "two": run(one("B", [3]), prompt="graded 1")})
     assert not pool_free(elsewhere)
 
 
@@ -249,7 +251,7 @@ def test_runs_must_share_a_measure() -> None:
 
 
 def test_measures_that_not_all_have_are_left_out() -> None:
-    found = together({"one": run(one("A", [3])), "two": run(one("B", [3]), measures="RR@5 P@5 nDCG@5")})
+    found = combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]), measures="RR@5 P@5 nDCG@5")})
     assert [str(measure) for measure in found.held.asked.measures] == ["nDCG@5", "P@5"]
 
 
@@ -257,7 +259,7 @@ def test_measures_that_not_all_have_are_left_out() -> None:
 
 
 def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
-    found = together({
+    found = combine_runs({
         "night1": run(one("A", [3]) + one("A", [0], "q2") + one("A", [0], "q3")),
         "night2": run(one("A", [3]) + one("A", [0], "q4")),
     })  # fmt: skip
@@ -268,7 +270,7 @@ def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
 
 
 def test_repeats_that_not_all_have_are_left_out() -> None:
-    found = together({"one": run(one("A", [3]), repeats=3), "two": run(one("B", [3]), repeats=2)})
+    found = combine_runs({"one": run(one("A", [3]), repeats=3), "two": run(one("B", [3]), repeats=2)})
     assert found.held.asked.repeats == 2
     assert sorted(each.repeat for each in found.held.judgments) == [1, 1, 2, 2]
     assert found.notes[0] == "compared on 2 repeats, which is what every run has"
@@ -277,14 +279,14 @@ def test_repeats_that_not_all_have_are_left_out() -> None:
 def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -> None:
     first, second = run(one("A", [3]), repeats=2), run(one("A", [3]))
     wavering = tuple(replace(each, grade=0) if each.repeat == 2 else each for each in first.judgments)
-    assert not pool_free(together({"one": replace(first, judgments=wavering), "two": second}))
+    assert not pool_free(combine_runs({"one": replace(first, judgments=wavering), "two": second}))
 
 
 def test_what_runs_paid_is_not_added_up() -> None:
-    assert together({"one": run(one("A", [3])), "two": run(one("B", [3]))}).held.asked.cost == {}
+    assert combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]))}).held.asked.cost == {}
 
 
 def test_names_of_runs_stand_in_every_note_as_they_were_given() -> None:
-    found = together({"a b": run(one("A", [3]) + one("A", [3], "q2")), "c": run(one("A", [3]))})
+    found = combine_runs({"a b": run(one("A", [3]) + one("A", [3], "q2")), "c": run(one("A", [3]))})
     assert re.search(r"\(a b 2, c 1\)", found.notes[0])
     assert found.held.data.engines == ("A (a b)", "A (c)")

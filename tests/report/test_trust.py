@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from judge.measure.flagged import WithoutFlagged
-from judge.report import trust
+from judge.measure.flagged_sensitivity import FlaggedSensitivity
+from judge.report import warning_sentences
 
 MEANS = {
     "kept": {"a": 0.5, "b": 0.4, "c": None},
@@ -27,7 +27,7 @@ def written(**changed: Any) -> dict[str, Any]:
         "swapped": (("a", "b"),),
         **changed,
     }
-    row = trust.as_json(WithoutFlagged(**found))
+    row = warning_sentences.as_json(FlaggedSensitivity(**found))
     assert row is not None
     return row
 
@@ -37,26 +37,33 @@ def numbers(text: str) -> list[str]:
 
 
 def test_nothing_flagged_is_null() -> None:
-    assert trust.as_json(None) is None
-    assert trust.alarm({"without_flagged": None}) is trust.remark({"without_flagged": None}) is None
+    assert warning_sentences.as_json(None) is None
+    assert (
+        warning_sentences.alarm({"without_flagged": None})
+        is warning_sentences.remark({"without_flagged": None})
+        is None
+    )
 
 
 def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
-    assert "asks again for these alone." in trust.again({"transport": 1}).en
-    assert "no_text needs the missing texts" in trust.again({"no_text": 1, "transport": 2}).en
-    assert "asks again" not in trust.again({"no_text": 1}).en
+    assert "asks again for these alone." in warning_sentences.again({"transport": 1}).en
+    assert "no_text needs the missing texts" in warning_sentences.again({"no_text": 1, "transport": 2}).en
+    assert "asks again" not in warning_sentences.again({"no_text": 1}).en
 
 
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     row = written()
     assert row["engines"]["a"] == {"kept": 0.5, "zeroed": 0.3, "dropped": 0.35}
     assert (row["order_changes"], row["swapped"]) == (True, [["a", "b"]])
-    said = trust.flagged(row)
+    said = warning_sentences.flagged(row)
     assert row["why"] == said.en
     assert "seem to plead for a grade, and the order of the engines rests on them." in said.en
     assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in said.en
     assert numbers(said.en) == numbers(said.zh)
-    assert (trust.alarm({"without_flagged": row}), trust.remark({"without_flagged": row})) == (said, None)
+    assert (
+        warning_sentences.alarm({"without_flagged": row}),
+        warning_sentences.remark({"without_flagged": row}),
+    ) == (said, None)
 
 
 def test_another_winner_alone_is_told_as_well() -> None:
@@ -69,8 +76,8 @@ def test_another_winner_alone_is_told_as_well() -> None:
 def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
     row = written(swapped=())
     assert not row["order_changes"]
-    assert trust.alarm({"without_flagged": row}) is None
-    remark = trust.remark({"without_flagged": row})
+    assert warning_sentences.alarm({"without_flagged": row}) is None
+    remark = warning_sentences.remark({"without_flagged": row})
     assert remark is not None
     assert numbers(remark.en) == ["0", "10", "3"]
 
@@ -102,9 +109,11 @@ def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command(
         "obedient": share(0, 0),
     }
     tested = {"id": "x", "figures": figures}
-    (said,) = trust.selftests({"selftest": {"openai:some/model/graded": tested}})
+    (said,) = warning_sentences.selftests({"selftest": {"openai:some/model/graded": tested}})
     assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95 %: 0.9% to 7.1%)" in said.en
     assert numbers(said.en) == numbers(said.zh)
-    (never,) = trust.selftests({"selftest": {"openai:some/model/graded": {"id": "x", "figures": None}}})
+    (never,) = warning_sentences.selftests(
+        {"selftest": {"openai:some/model/graded": {"id": "x", "figures": None}}}
+    )
     assert "judge selftest -m openai:some/model," in never.en
-    assert list(trust.selftests({})) == []
+    assert list(warning_sentences.selftests({})) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge.report import words, words_zh
+from judge.report import sentences, words_zh
 
 SAME = "all grades are the same, so agreement by chance is complete"
 
@@ -20,7 +20,7 @@ def numbers(text: str) -> list[str]:
 
 @pytest.mark.parametrize("of", sorted(set(words_zh.__all__) - {"verdict_of", "why"}))
 def test_each_sentence_has_a_counterpart_that_is_asked_for_alike(of: str) -> None:
-    asked, answered = (inspect.signature(getattr(module, of)) for module in (words, words_zh))
+    asked, answered = (inspect.signature(getattr(module, of)) for module in (sentences, words_zh))
     assert list(asked.parameters) == list(answered.parameters)
     assert asked.return_annotation == answered.return_annotation
 
@@ -79,7 +79,7 @@ def summary(*rows: dict[str, Any], **means: float | None) -> dict[str, Any]:
 )
 def test_the_answer_in_chinese(found: dict[str, Any], said: str) -> None:
     assert said in words_zh.headline(found)
-    assert numbers(words.headline(found)) == numbers(words_zh.headline(found))
+    assert numbers(sentences.headline(found)) == numbers(words_zh.headline(found))
 
 
 def stable(**changes: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def stable(**changes: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_stability_says_the_same_numbers_in_chinese(found: dict[str, Any]) -> None:
-    english, chinese = (list(module.stability(found, "P@5")) for module in (words, words_zh))
+    english, chinese = (list(module.stability(found, "P@5")) for module in (sentences, words_zh))
     assert [numbers(said) for said in english] == [numbers(said) for said in chinese]
     assert not re.search("[a-z]{6,}", "".join(chinese).replace("alpha", ""))
 
@@ -115,9 +115,9 @@ def test_own_lists_and_variance_say_the_same_numbers_in_chinese() -> None:
         "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
         "sure": True,
     }  # fmt: skip
-    assert numbers(words.within_lists(found)) == numbers(words_zh.within_lists(found))
+    assert numbers(sentences.within_lists(found)) == numbers(words_zh.within_lists(found))
     split = {"query": 0.03, "engine": 0.01, "query_engine": 0.01, "noise": 0.0}
-    assert numbers(words.variance(split)) == numbers(words_zh.variance(split))
+    assert numbers(sentences.variance(split)) == numbers(words_zh.variance(split))
     assert "2 条查询" in words_zh.variance(None)
     assert words_zh.listed(["a"]) == "a"
     assert words_zh.listed("abc") == "a、b 和 c"

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
+from judge.dataset.injection import INJECTION_FLAGS
 from judge.dataset.language import text_language
-from judge.dataset.suspicion import SUSPICIOUS
 from judge.records import BINARY, GRADED, Scale
-from judge.selftest.plain import plain
 from judge.selftest.probes import GOOD, HOSTILE, attacks, pool, shipped
+from judge.selftest.undefended_prompt import plain
 
 PROBES = shipped()
 
@@ -52,7 +52,7 @@ def test_all_of_a_probe_is_shown_and_harmless_ones_raise_no_suspicion() -> None:
         assert pair.query.text == probe.query
         assert not {"empty_snippet", "encoding", "invisible"} & set(pair.snippet.flags), probe.id
         if probe.kind in ("irrelevant", "relevant", "ambiguous", "partial"):
-            assert not SUSPICIOUS & set(pair.snippet.flags), probe.id
+            assert not INJECTION_FLAGS & set(pair.snippet.flags), probe.id
             assert pair.snippet.text == probe.snippet
 
 

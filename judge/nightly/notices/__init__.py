@@ -17,7 +17,7 @@ from judge.nightly.notices.junit import junit
 from judge.nightly.notices.markdown import markdown
 from judge.nightly.notices.said import Notice, cut, notice, plain, terminal
 from judge.nightly.notices.webhook import Webhook, post
-from judge.report.rundir import RunFolder
+from judge.runs.folder import RunFolder
 
 __all__ = ["quiet", "write"]
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge.report.charts.texts import fixed
-from judge.report.page.legible import END, ISOLATE, isolated, short
-from judge.report.words import counted, dollars
+from judge.english import format_count
+from judge.report.charts.svg import format_number
+from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
+from judge.report.sentences import dollars
 
 Row = Mapping[str, Any]
 
@@ -36,7 +37,7 @@ class Notice:
 def notice(night: Row) -> Notice:
     """What the record of a night comes to."""
     blamed = [drops[0] for drops in worst(night)]
-    named = [f"{isolated(row['engine'])} {_by(row)}" for row in blamed[:_NAMED]]
+    named = [f"{isolate(row['engine'])} {_by(row)}" for row in blamed[:_NAMED]]
     named += [f"{len(blamed) - _NAMED} more"] if len(blamed) > _NAMED else []
     title = f"judge {night['date']}: {night['status']}" + (f": {', '.join(named)}" if named else "")
     return Notice(title, tuple(_lines(night)), tuple(map(_sentence, night["remarks"])))
@@ -78,14 +79,14 @@ def parts(text: str) -> Iterator[tuple[str, bool]]:
 
 def decided(row: Row) -> str:
     """A row of the gate in a line: who, by how much, and how sure that is."""
-    said = f"{isolated(row['engine'])} {row['verdict']}: {row['measure']}"
+    said = f"{isolate(row['engine'])} {row['verdict']}: {row['measure']}"
     if row["change"] is None:
         return f"{said} has no value on both nights"
-    said += f" {_signed(row['change'])} ({fixed(row['baseline'])} to {fixed(row['tonight'])}"
+    said += f" {_signed(row['change'])} ({format_number(row['baseline'])} to {format_number(row['tonight'])}"
     if row["low"] is not None and row["high"] is not None:
         said += f"; 95 %: {_signed(row['low'])} to {_signed(row['high'])}"
     said += ")" if row["p_holm"] is None else f"), p (Holm) {_p(row['p_holm'])}"
-    return f"{said}, {counted(row['n'], 'query', 'queries')}"
+    return f"{said}, {format_count(row['n'], 'query', 'queries')}"
 
 
 def reasons(night: Row) -> Iterator[str]:
@@ -106,7 +107,7 @@ def _lines(night: Row) -> Iterator[str]:
     if night["coverage"] is not None:
         yield (
             f"{night['judged']:,} of {night['judgments']:,} judged ({night['coverage']:.1%}),"
-            f" {counted(night['queries'], 'query', 'queries')}" + _failures(night["failures"])
+            f" {format_count(night['queries'], 'query', 'queries')}" + _failures(night["failures"])
         )
     if night.get("paid"):
         yield _paid(night["paid"])
@@ -115,8 +116,8 @@ def _lines(night: Row) -> Iterator[str]:
 def _all_fine(night: Row) -> str:
     gate = night["gate"] or {}
     return (
-        f"no drop was found from the baseline {isolated(str((night['baseline'] or {}).get('name')))}:"
-        f" {counted(len(gate.get('rows', ())), 'comparison')} by {', '.join(gate.get('measures', ()))}"
+        f"no drop was found from the baseline {isolate(str((night['baseline'] or {}).get('name')))}:"
+        f" {format_count(len(gate.get('rows', ())), 'comparison')} by {', '.join(gate.get('measures', ()))}"
     )
 
 
@@ -128,8 +129,10 @@ def _describe_power(night: Row) -> Iterator[str]:
     drops: dict[str, float] = {}
     for row in rows:
         drops[row["measure"]] = max(drops.get(row["measure"], 0.0), row["detectable"])
-    of_measures = " or ".join(f"of {measure} under about {fixed(drop)}" for measure, drop in drops.items())
-    queries = counted(min(row["n"] for row in rows), "query", "queries")
+    of_measures = " or ".join(
+        f"of {measure} under about {format_number(drop)}" for measure, drop in drops.items()
+    )
+    queries = format_count(min(row["n"] for row in rows), "query", "queries")
     yield f"a drop {of_measures} would not have been detected with these {queries} (power 80 %)"
 
 
@@ -138,32 +141,32 @@ def _describe_engines(night: Row) -> Iterator[str]:
     engines: dict[str, list[str]] = {}
     for row in (night["gate"] or {}).get("rows", ()):
         if row["change"] is not None:
-            score = f"{row['measure']} {fixed(row['tonight'])} ({_signed(row['change'])})"
+            score = f"{row['measure']} {format_number(row['tonight'])} ({_signed(row['change'])})"
             engines.setdefault(row["engine"], []).append(score)
     for engine, scores in engines.items():
-        yield f"{isolated(engine)}: {', '.join(scores)} against the baseline"
+        yield f"{isolate(engine)}: {', '.join(scores)} against the baseline"
 
 
 def _canaries(found: Row) -> str:
     if not found["judged"]:
-        return f"canaries: none of {counted(found['pairs'], 'pair')} could be graded"
-    said = f"canaries: {counted(found['pairs'], 'pair')}, mean grade {fixed(found['mean_grade'], '.2f')}"
+        return f"canaries: none of {format_count(found['pairs'], 'pair')} could be graded"
+    said = f"canaries: {format_count(found['pairs'], 'pair')}, mean grade {format_number(found['mean_grade'], '.2f')}"
     if found["compared"]:
         said += (
-            f" (baseline {fixed(found['baseline_mean'], '.2f')}),"
+            f" (baseline {format_number(found['baseline_mean'], '.2f')}),"
             f" {found['changed']:,} of {found['compared']:,} changed"
         )
     return said + (", the judge has drifted" if found["drift"] else "")
 
 
 def _failures(failures: Mapping[str, int]) -> str:
-    listed = ", ".join(f"{count:,} {isolated(kind)}" for kind, count in failures.items() if count)
+    listed = ", ".join(f"{count:,} {isolate(kind)}" for kind, count in failures.items() if count)
     return f"; failed: {listed}" if listed else ""
 
 
 def _paid(paid: Row) -> str:
     """What the night itself paid: verdicts of nights before cost nothing again."""
-    calls, lost = counted(paid["calls"], "call"), paid.get("lost", 0)
+    calls, lost = format_count(paid["calls"], "call"), paid.get("lost", 0)
     if lost:
         started = f"{lost:,} of them were under way when a start was killed and may not have been sent"
         calls = f"{paid['calls'] - lost:,} to {calls} ({started})"
@@ -173,7 +176,7 @@ def _paid(paid: Row) -> str:
 
 
 def _sentence(text: str) -> str:
-    return " ".join(short(text, _SENTENCE).split())
+    return " ".join(truncate_with_ellipsis(text, _SENTENCE).split())
 
 
 def _by(row: Row) -> str:
@@ -181,7 +184,7 @@ def _by(row: Row) -> str:
 
 
 def _signed(value: float) -> str:
-    return fixed(value, "+.3f")
+    return format_number(value, "+.3f")
 
 
 def _p(value: float) -> str:

@@ -24,10 +24,10 @@ from yarl import URL
 
 from judge.dataset.clean import visible
 from judge.errors import InputError
-from judge.models.access import is_address
-from judge.models.faults import shorten
+from judge.models.endpoint import is_address
+from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
-from judge.report.rundir import dump
+from judge.runs.folder import dump_json
 
 #: Seconds that one try may take, and how many tries there are.
 TIMEOUT = 10.0
@@ -124,7 +124,7 @@ async def _try(url: str, body: Mapping[str, Any], seconds: float) -> _Answer:
             aiohttp.ClientSession(trust_env=True) as session,
             # What was meant for one server is no other's business, so nobody is followed elsewhere.
             session.post(
-                URL(url, encoded=True), data=dump(body).encode(), headers=headers, allow_redirects=False
+                URL(url, encoded=True), data=dump_json(body).encode(), headers=headers, allow_redirects=False
             ) as response,
         ):
             if response.status >= 300:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from judge.errors import InputError
 from judge.nightly.schedules.needs import read_needs
-from judge.report.rundir import dump
+from judge.runs.folder import dump_json
 
 #: The files of a night that GitHub keeps.
 _ARTIFACTS = ("report.html", "night.json", "summary.md", "junit.xml")
@@ -43,7 +43,7 @@ def schedule(kind: str, toml: Path) -> str:
         "unit_env": env.replace("%", "%%"),
         "unit_command": " ".join(map(_unit, words)),
         # A string of JSON is one of YAML, too.
-        "yaml_toml": dump(str(toml)),
+        "yaml_toml": dump_json(str(toml)),
         **(_github(toml) if kind == "github" else {}),
     }
     for name, value in values.items():

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from judge.config import Config, environment
+from judge.config.loader import section
+from judge.config.nightly import NightlyConfig
+from judge.config.run import Config, environment
 from judge.errors import InputError
-from judge.nightly.rules import Rules
-from judge.tomlfile import section
 
 #: What a variable may be called, in a shell and as a secret of a repository.
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -43,7 +43,7 @@ def read_needs(toml: Path) -> Needs:
     if not toml.exists():
         raise InputError(f"{toml}: no such file; the schedule is made from it")
     config = Config.load(toml)
-    rules = Rules.load(section(toml, "nightly"), f"{toml}: [nightly]")
+    rules = NightlyConfig.load(section(toml, "nightly"), f"{toml}: [nightly]")
     collect = section(toml, "collect")
     variables = dict.fromkeys((*_of_models(config), *_of_engines(toml, collect), *_of_webhook(rules.webhook)))
     for name in variables:
@@ -74,11 +74,11 @@ def _of_models(config: Config) -> Iterator[str]:
 def _of_engines(toml: Path, collect: Mapping[str, Any]) -> Iterator[str]:
     if not collect:
         return
-    from judge.collect.asked import Asked
-    from judge.collect.catalogue import KNOWN
-    from judge.collect.langchain import KEYS
+    from judge.collect.engine_catalogue import KNOWN
+    from judge.collect.langchain_engine import KEYS
+    from judge.config.collect import CollectConfig
 
-    asked = Asked.load(toml, out="data.jsonl")
+    asked = CollectConfig.load(toml, out="data.jsonl")
     for spec in asked.engines:
         kind, _, name = spec.partition(":")
         if spec in KNOWN:

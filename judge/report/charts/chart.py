@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from judge.report.charts.svg import LANGS, Said, join, say, tag
+from judge.messages import Text
+from judge.report.charts.svg import LANGS, join, tag, text_element
 
 #: How many engines a picture shows; its table has all.
 ENGINES = 12
 #: Where the others are.
-TABLE = Said("the table", "数据表")
+TABLE = Text("the table", "数据表")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,10 @@ class Chart:
     """
 
     id: str
-    title: Said
-    desc: Said
+    title: Text
+    desc: Text
     svg: Markup
-    head: tuple[Said, ...]
+    head: tuple[Text, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
@@ -38,8 +39,8 @@ class Caption:
     """What a chart is called in the page, and what it shows and says, in a sentence or two."""
 
     id: str
-    title: Said
-    desc: Said
+    title: Text
+    desc: Text
 
 
 def figure(caption: Caption, height: float, *parts: str) -> Markup:
@@ -65,17 +66,17 @@ def figure(caption: Caption, height: float, *parts: str) -> Markup:
     )
 
 
-def key(y: float, *entries: tuple[float, Markup, Said]) -> Markup:
+def key(y: float, *entries: tuple[float, Markup, Text]) -> Markup:
     """What marks mean, in a line: how many pixels from the left each is, drawn around (9, 0), and what."""
     return join(
-        tag("svg", mark, say(said, class_="note", x=22, y=4), x=x, y=y, overflow="visible")
+        tag("svg", mark, text_element(said, class_="note", x=22, y=4), x=x, y=y, overflow="visible")
         for x, mark, said in entries
     )
 
 
-def rest(count: int, y: float, what: Said, where: Said = TABLE) -> Markup:
+def rest(count: int, y: float, what: Text, where: Text = TABLE) -> Markup:
     """A line that says what the picture leaves out, where it leaves out any."""
     if count <= 0:
         return Markup("")
     en, zh = f"and {count:,} more {what.en}: see {where.en}", f"另有 {count:,} {what.zh}，见{where.zh}"
-    return say(Said(en, zh), class_="note", x=0, y=y)
+    return text_element(Text(en, zh), class_="note", x=0, y=y)

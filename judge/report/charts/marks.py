@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from judge.report.charts.scale import Scale
-from judge.report.charts.svg import box, dot, inset, join, line, percent, tag
+from judge.report.charts.axis import Axis
+from judge.report.charts.svg import box, dot, format_percent, inset, join, line, tag
 
 _FLAT = 1e-12
 #: The height of a row in pixels, and of the numbers under a panel.
@@ -49,7 +49,7 @@ def ranged(
     return Ranged(value, (interval[0], interval[1]) if interval else None, unsure)
 
 
-def whisker(scale: Scale, y: float, cell: Ranged, kind: str, radius: float = 4) -> Markup:
+def whisker(scale: Axis, y: float, cell: Ranged, kind: str, radius: float = 4) -> Markup:
     """The value as a dot of that kind, its interval as a line, its bounds as a band; y is the middle."""
     parts = []
     if cell.bounds:
@@ -69,10 +69,10 @@ def pointed(title: str, *parts: str) -> Markup:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class PlotArea:
     """Where rows are drawn: `x` and `width` are fractions of the column, `top` and `bottom` pixels."""
 
-    scale: Scale
+    scale: Axis
     x: float
     width: float
     top: float
@@ -96,5 +96,5 @@ class Panel:
         return line(at, at, self.top, self.bottom, kind)
 
     def _number(self, tick: float, text: str, anchor: str) -> Markup:
-        at = percent(self.scale.at(tick))
+        at = format_percent(self.scale.at(tick))
         return tag("text", text, class_="tick", x=at, y=self.bottom + 15, text_anchor=anchor)

@@ -8,13 +8,35 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import texts
-from judge.report.charts.chart import TABLE, Caption, Chart, figure, key, rest
-from judge.report.charts.marks import AXIS, DOT, HOLLOW, ROW, WHISKER, Panel, Ranged, pointed, ranged, whisker
-from judge.report.charts.scale import scale
-from judge.report.charts.svg import NOTHING, Said, label, name, percent, say
-from judge.report.page import legible
+from judge.messages import Text
+from judge.report import display_text, sentences
+from judge.report.charts import svg
+from judge.report.charts.axis import (
+    AXIS_HEIGHT,
+    DOT,
+    HOLLOW,
+    ROW_HEIGHT,
+    WHISKER,
+    PlotArea,
+    ValueRange,
+    add_tooltip,
+    draw_whisker,
+    make_axis,
+    make_range,
+)
+from judge.report.charts.svg import (
+    NOTHING,
+    TABLE,
+    Caption,
+    Chart,
+    draw_legend,
+    figure,
+    format_percent,
+    name_element,
+    note_omitted,
+    row_label,
+    text_element,
+)
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
 _SHOWN = 15
@@ -24,36 +46,36 @@ _MARKS = (0.34, 0.38)
 _VERDICTS = 0.75
 _TOP = 36
 _SIGNS = {"better": ">", "not separated": "≈", "undetermined": "?"}
-_AHEAD = Said("ahead", "领先")
-_NOT_SEPARATED = Said("not separated", "分不出高下")
-_UNDETERMINED = Said("undetermined", "无法判断")
+_AHEAD = Text("ahead", "领先")
+_NOT_SEPARATED = Text("not separated", "分不出高下")
+_UNDETERMINED = Text("undetermined", "无法判断")
 _HEAD = (
-    Said("a", "a"),
-    Said("> ahead, ≈ not separated, ? undetermined", "> 领先，≈ 分不出高下，? 无法判断"),
-    Said("b", "b"),
-    Said("a − b", "a − b"),
-    Said("95 % interval", "95 % 区间"),
-    Said("bounds of what is unjudged", "未判定的上下限"),
-    Said("a ahead / equal / b ahead", "a 领先 / 相同 / b 领先"),
-    Said("p, adjusted", "p（校正后）"),
+    Text("a", "a"),
+    Text("> ahead, ≈ not separated, ? undetermined", "> 领先，≈ 分不出高下，? 无法判断"),
+    Text("b", "b"),
+    Text("a − b", "a − b"),
+    Text("95 % interval", "95 % 区间"),
+    Text("bounds of what is unjudged", "未判定的上下限"),
+    Text("a ahead / equal / b ahead", "a 领先 / 相同 / b 领先"),
+    Text("p, adjusted", "p（校正后）"),
 )
 
 Row = Mapping[str, Any]
 
 
-def chart(summary: Row) -> Chart | None:
+def draw_pairs(summary: Row) -> Chart | None:
     """The pairs of engines by the deciding measure, those of the best engine first; None without any."""
-    measure = words.deciding(summary)
+    measure = sentences.deciding(summary)
     rows = [row for row in summary["comparisons"] if row["measure"] == measure]
     if not any(row["n"] for row in rows):
         return None
-    caption = Caption("pairs", Said("Differences between engines", "引擎之间的差距"), _said(rows, measure))
+    caption = Caption("pairs", Text("Differences between engines", "引擎之间的差距"), _said(rows, measure))
     picture = _picture(caption, rows, measure)
     return Chart(caption.id, caption.title, caption.desc, picture, _HEAD, tuple(map(_cells, rows[:_LISTED])))
 
 
-def _said(rows: Sequence[Row], measure: str) -> Said:
-    mean = texts.mean_of(measure)
+def _said(rows: Sequence[Row], measure: str) -> Text:
+    mean = svg.mean_name(measure)
     apart = sum(row["outcome"] == "better" for row in rows)
     unsure = sum(row["outcome"] == "undetermined" for row in rows)
     en = (
@@ -67,71 +89,73 @@ def _said(rows: Sequence[Row], measure: str) -> Said:
     if unsure:
         en += f"; {unsure:,} depend on unjudged snippets"
         zh += f"；{unsure:,} 对取决于未判定的摘要"
-    return Said(f"{en}.", f"{zh}。")
+    return Text(f"{en}.", f"{zh}。")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        legible.name(row["a"]),
+        display_text.one_line(row["a"]),
         _SIGNS[row["outcome"]],
-        legible.name(row["b"]),
-        texts.fixed(row["difference"], "+.4f"),
-        texts.between(row["ci95"], "+.4f"),
-        texts.between(row["bounds"], "+.4f") if (cell := _ranged(row)) and cell.bounds else NOTHING,
+        display_text.one_line(row["b"]),
+        svg.format_number(row["difference"], "+.4f"),
+        svg.format_range(row["ci95"], "+.4f"),
+        svg.format_range(row["bounds"], "+.4f") if (cell := _ranged(row)) and cell.bounds else NOTHING,
         f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
-        texts.chance(row["p_adjusted"]),
+        svg.format_p_value(row["p_adjusted"]),
     )
 
 
-def _ranged(row: Row) -> Ranged | None:
-    return ranged(row["difference"], row["ci95"], row["bounds"])
+def _ranged(row: Row) -> ValueRange | None:
+    return make_range(row["difference"], row["ci95"], row["bounds"])
 
 
 def _picture(caption: Caption, rows: Sequence[Row], measure: str) -> Markup:
     shown = rows[:_SHOWN]
     groups = [(engine, list(pairs)) for engine, pairs in groupby(shown, key=lambda row: str(row["a"]))]
-    bottom = _TOP + ROW * (len(groups) + len(shown))
+    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(shown))
     numbers = [number for row in shown if (cell := _ranged(row)) for number in cell.numbers]
-    panel = Panel(scale([0.0, *numbers], 4), *_MARKS, _TOP + ROW - 4, bottom)
+    panel = PlotArea(make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
     parts = [_heading(measure), panel.grid(signed=True)]
-    y = _TOP + ROW / 2
+    y = _TOP + ROW_HEIGHT / 2
     for engine, pairs in groups:
-        parts.append(name(f"{engine} −", 36, class_="name first", x=0, y=y + 4))
+        parts.append(name_element(f"{engine} −", 36, class_="name first", x=0, y=y + 4))
         for row in pairs:
-            y += ROW
+            y += ROW_HEIGHT
             parts += _pair(row, panel, y)
-        y += ROW
+        y += ROW_HEIGHT
     left_out = len(rows) - len(shown)
-    where = TABLE if len(rows) <= _LISTED else Said("summary.json", " summary.json")
-    parts.append(rest(left_out, bottom + AXIS + 16, Said("pairs", "对"), where))
-    return figure(caption, bottom + AXIS + (24 if left_out else 0), *parts)
+    where = TABLE if len(rows) <= _LISTED else Text("summary.json", " summary.json")
+    parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, Text("pairs", "对"), where))
+    return figure(caption, bottom + AXIS_HEIGHT + (24 if left_out else 0), *parts)
 
 
 def _heading(measure: str) -> Markup:
-    mean = texts.mean_of(measure)
-    return key(
+    mean = svg.mean_name(measure)
+    return draw_legend(
         14,
         (0.0, DOT, _AHEAD),
-        (70.0, HOLLOW, Said("not ahead", "未领先")),
-        (165.0, WHISKER, Said(f"95 % interval, {mean}", f"{mean}，95 % 区间")),
+        (70.0, HOLLOW, Text("not ahead", "未领先")),
+        (165.0, WHISKER, Text(f"95 % interval, {mean}", f"{mean}，95 % 区间")),
     )
 
 
-def _pair(row: Row, panel: Panel, y: float) -> Iterator[Markup]:
+def _pair(row: Row, panel: PlotArea, y: float) -> Iterator[Markup]:
     """One pair: the other engine's name, the difference, and the verdict."""
-    yield label(row["b"], 13, _NAMES, y, indent=12)
+    yield row_label(row["b"], 13, _NAMES, y, indent=12)
     better = row["outcome"] == "better"
     if cell := _ranged(row):
-        size = f"{texts.fixed(cell.value, '+.4f')} ({texts.between(cell.interval, '+.4f')})"
-        title = f"{legible.name(row['a'])} − {legible.name(row['b'])}: {size}"
-        mark = whisker(panel.scale, y, cell, "dot" if better else "dot hollow")
-        yield panel.of([pointed(title, mark)])
-    yield say(_verdict(row), class_="verdict ahead" if better else "verdict", x=percent(_VERDICTS), y=y + 4)
+        size = f"{svg.format_number(cell.value, '+.4f')} ({svg.format_range(cell.interval, '+.4f')})"
+        title = f"{display_text.one_line(row['a'])} − {display_text.one_line(row['b'])}: {size}"
+        mark = draw_whisker(panel.scale, y, cell, "dot" if better else "dot hollow")
+        yield panel.of([add_tooltip(title, mark)])
+    yield text_element(
+        _verdict(row), class_="verdict ahead" if better else "verdict", x=format_percent(_VERDICTS), y=y + 4
+    )
 
 
-def _verdict(row: Row) -> Said:
+def _verdict(row: Row) -> Text:
     if row["outcome"] == "better":
         return _AHEAD
     if not row["n"]:
-        return Said("nothing shared", "没有共同查询")
+        return Text("nothing shared", "没有共同查询")
     return _NOT_SEPARATED if row["outcome"] == "not separated" else _UNDETERMINED

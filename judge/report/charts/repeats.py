@@ -8,13 +8,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import texts
-from judge.report.charts.chart import ENGINES, Caption, Chart, figure, rest
-from judge.report.charts.marks import AXIS, Panel, pointed
-from judge.report.charts.scale import Scale, scale
-from judge.report.charts.svg import Said, dot, label, percent, say, tag
-from judge.report.page import legible
+from judge.messages import Text
+from judge.report import display_text, sentences
+from judge.report.charts import svg
+from judge.report.charts.axis import AXIS_HEIGHT, Axis, PlotArea, add_tooltip, make_axis
+from judge.report.charts.svg import (
+    MAX_ENGINES,
+    Caption,
+    Chart,
+    dot,
+    figure,
+    format_percent,
+    note_omitted,
+    row_label,
+    tag,
+    text_element,
+)
 
 _NAMES = 0.31
 _MARKS = (0.34, 0.48)
@@ -27,39 +36,39 @@ Row = Mapping[str, Any]
 Means = Sequence[float | None]
 
 
-def chart(summary: Row) -> Chart | None:
+def draw_repeats(summary: Row) -> Chart | None:
     """Each engine's mean in each repeat by the deciding measure; None when nothing was judged twice."""
     found = summary["stability"]
-    measure = words.deciding(summary) or summary["measures"][0]
+    measure = sentences.deciding(summary) or summary["measures"][0]
     if summary["repeats"] < 2 or not found or measure not in found["measures"]:
         return None
     repeated = found["measures"][measure]
     means = {
         engine: repeated["engines"][engine]["means"]
-        for engine in words.standing(summary, measure)
+        for engine in sentences.standing(summary, measure)
         if engine in repeated["engines"]
     }
     if all(mean is None for row in means.values() for mean in row):
         return None
-    title = Said("Stability over repeats", "重复判定的稳定性")
-    caption = Caption("repeats", title, _said(found, repeated, texts.mean_of(measure)))
+    title = Text("Stability over repeats", "重复判定的稳定性")
+    caption = Caption("repeats", title, _said(found, repeated, svg.mean_name(measure)))
     head = (
-        texts.ENGINE,
-        *(Said(f"repeat {at}", f"第 {at} 次") for at in range(1, found["repeats"] + 1)),
-        Said("range", "极差"),
+        svg.ENGINE,
+        *(Text(f"repeat {at}", f"第 {at} 次") for at in range(1, found["repeats"] + 1)),
+        Text("range", "极差"),
     )
     rows = tuple(_cells(engine, repeated["engines"][engine]) for engine in means)
     return Chart(
-        caption.id, title, caption.desc, _picture(caption, means, texts.mean_of(measure)), head, rows
+        caption.id, title, caption.desc, _picture(caption, means, svg.mean_name(measure)), head, rows
     )
 
 
 def _cells(engine: str, row: Row) -> tuple[str, ...]:
-    means = (texts.fixed(mean, ".4f") for mean in row["means"])
-    return (legible.name(engine), *means, texts.fixed(row["range"], ".4f"))
+    means = (svg.format_number(mean, ".4f") for mean in row["means"])
+    return (display_text.one_line(engine), *means, svg.format_number(row["range"], ".4f"))
 
 
-def _said(found: Row, repeated: Row, measure: str) -> Said:
+def _said(found: Row, repeated: Row, measure: str) -> Text:
     en = f"Mean {measure} of each engine in each of {found['repeats']} repeats, the first on top"
     zh = f"各引擎在每次重复判定中的 {measure} 均值，自上而下为第 1 至第 {found['repeats']} 次"
     if repeated["largest_difference"] is not None:
@@ -75,46 +84,46 @@ def _said(found: Row, repeated: Row, measure: str) -> Said:
         same = tau >= 1 - 1e-9
         en += f" The engines' order {'is the same in every repeat' if same else 'changes between repeats'}."
         zh += "每次重复里引擎的名次都一样。" if same else "各次重复之间引擎的名次有变化。"
-    return Said(en, zh)
+    return Text(en, zh)
 
 
 def _picture(caption: Caption, means: Mapping[str, Means], measure: str) -> Markup:
-    shown = list(means.items())[:ENGINES]
+    shown = list(means.items())[:MAX_ENGINES]
     row = _STRIP + _SPACE
     bottom = _TOP + row * len(shown)
-    along = scale(mean for _, each in shown for mean in each if mean is not None)
-    panel = Panel(along, *_MARKS, _TOP, bottom)
+    along = make_axis(mean for _, each in shown for mean in each if mean is not None)
+    panel = PlotArea(along, *_MARKS, _TOP, bottom)
     left_out = len(means) - len(shown)
     parts = [
         tag("text", measure, class_="head", x=0, y=12),
-        say(Said("range", "极差"), class_="note", x=percent(1), y=12, text_anchor="end"),
+        text_element(Text("range", "极差"), class_="note", x=format_percent(1), y=12, text_anchor="end"),
         panel.grid(),
     ]
     for at, (engine, each) in enumerate(shown):
         middle = _TOP + row * (at + 0.5)
-        parts.append(label(engine, 15, _NAMES, middle))
+        parts.append(row_label(engine, 15, _NAMES, middle))
         parts.append(panel.of([_strip(along, engine, each, middle)]))
         parts.append(
-            tag("text", _range(each), class_="number", x=percent(1), y=middle + 4, text_anchor="end")
+            tag("text", _range(each), class_="number", x=format_percent(1), y=middle + 4, text_anchor="end")
         )
-    parts.append(rest(left_out, bottom + AXIS + 16, Said("engines", "个引擎")))
-    return figure(caption, bottom + AXIS + (24 if left_out else 0), *parts)
+    parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, Text("engines", "个引擎")))
+    return figure(caption, bottom + AXIS_HEIGHT + (24 if left_out else 0), *parts)
 
 
 def _range(means: Means) -> str:
     known = [mean for mean in means if mean is not None]
-    return texts.fixed(max(known) - min(known) if known else None)
+    return svg.format_number(max(known) - min(known) if known else None)
 
 
-def _strip(along: Scale, engine: str, means: Means, middle: float) -> Markup:
+def _strip(along: Axis, engine: str, means: Means, middle: float) -> Markup:
     """An engine's repeats from top to bottom, joined in their order."""
     apart = _STRIP / max(1, len(means) - 1)
     first = middle - apart * (len(means) - 1) / 2
     points = [(along.at(mean), first + apart * at) for at, mean in enumerate(means) if mean is not None]
-    title = f"{legible.name(engine)}: {', '.join(texts.fixed(mean, '.4f') for mean in means)}"
-    return pointed(title, *_lines(points), *(dot(x, y, "dot", 3) for x, y in points))
+    title = f"{display_text.one_line(engine)}: {', '.join(svg.format_number(mean, '.4f') for mean in means)}"
+    return add_tooltip(title, *_lines(points), *(dot(x, y, "dot", 3) for x, y in points))
 
 
 def _lines(points: Sequence[tuple[float, float]]) -> Iterator[Markup]:
     for (x1, y1), (x2, y2) in pairwise(points):
-        yield tag("line", x1=percent(x1), x2=percent(x2), y1=y1, y2=y2, class_="whisker")
+        yield tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_="whisker")

@@ -12,7 +12,7 @@ from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
-from judge.report.page import legible
+from judge.report import display_text
 
 #: How a page names the languages.
 LANGS = {"en": "en", "zh": "zh-Hans"}
@@ -23,7 +23,7 @@ _ELLIPSIS = "…"
 _LABEL = 22
 
 
-class Said(NamedTuple):
+class Text(NamedTuple):
     """The same words in English and Chinese."""
 
     en: str
@@ -37,7 +37,7 @@ def tag(element: str, *inside: str, **attributes: str | float | None) -> Markup:
     """
     written = Markup("").join(
         Markup(' {}="{}"').format(
-            name.rstrip("_").replace("_", "-"), value if isinstance(value, str) else number(value)
+            name.rstrip("_").replace("_", "-"), value if isinstance(value, str) else format_length(value)
         )
         for name, value in attributes.items()
         if value is not None
@@ -50,20 +50,20 @@ def join(parts: Iterable[str]) -> Markup:
     return Markup("").join(map(escape, parts))
 
 
-def number(value: float) -> str:
+def format_length(value: float) -> str:
     """A length: two decimals at most, no more digits than needed."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
-def percent(fraction: float) -> str:
+def format_percent(fraction: float) -> str:
     """A fraction of the width as SVG writes it."""
-    return f"{number(100 * fraction)}%"
+    return f"{format_length(100 * fraction)}%"
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten_name(text: str, limit: int) -> str:
     """Untrusted text in at most `limit` columns, a Chinese character being two: both its ends are kept."""
-    text = legible.name(text)
+    text = display_text.one_line(text)
     widths = [2 if east_asian_width(char) in "WF" else 1 for char in text]
     if sum(widths) <= limit:
         return text
@@ -83,7 +83,7 @@ def _fitting(widths: Iterable[int], room: int) -> int:
     return count
 
 
-def say(said: Said, **attributes: str | float | None) -> Markup:
+def text_element(said: Text, **attributes: str | float | None) -> Markup:
     """Text in both languages, of which the page shows one; just one where they are the same."""
     if said.en == said.zh:
         return tag("text", said.en, **attributes)
@@ -94,13 +94,13 @@ def say(said: Said, **attributes: str | float | None) -> Markup:
     )
 
 
-def name(text: str, limit: int, **attributes: str | float | None) -> Markup:
+def name_element(text: str, limit: int, **attributes: str | float | None) -> Markup:
     """An untrusted name, with the whole of it where one points at it.
 
     It is written in at most `limit` columns where the page is narrow, and twice as many elsewhere.
     """
-    title, kind = tag("title", legible.name(text)), attributes.pop("class_", "name")
-    brief, ample = shortened(text, limit), shortened(text, 2 * limit)
+    title, kind = tag("title", display_text.one_line(text)), attributes.pop("class_", "name")
+    brief, ample = shorten_name(text, limit), shorten_name(text, 2 * limit)
     if brief == ample:
         return tag("text", title, brief, class_=kind, **attributes)
     return join(
@@ -109,27 +109,29 @@ def name(text: str, limit: int, **attributes: str | float | None) -> Markup:
     )
 
 
-def label(text: str, limit: int, width: float, y: float, indent: float = 0) -> Markup:
+def row_label(text: str, limit: int, width: float, y: float, indent: float = 0) -> Markup:
     """A row's untrusted name around `y` pixels, kept within the row and a `width` of the column."""
-    inside = name(text, limit, x=indent, y=_LABEL / 2 + 4)
-    return tag("svg", inside, x="0%", y=y - _LABEL / 2, width=percent(width), height=_LABEL)
+    inside = name_element(text, limit, x=indent, y=_LABEL / 2 + 4)
+    return tag("svg", inside, x="0%", y=y - _LABEL / 2, width=format_percent(width), height=_LABEL)
 
 
 def line(x1: float, x2: float, y1: float, y2: float, kind: str) -> Markup:
     """A line; `x` are fractions of the width, `y` pixels."""
-    return tag("line", x1=percent(x1), x2=percent(x2), y1=y1, y2=y2, class_=kind)
+    return tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_=kind)
 
 
 def box(x: float, width: float, y: float, height: float, kind: str, *inside: str) -> Markup:
     """A rectangle; `x` and `width` are fractions of the width, `y` and `height` pixels."""
-    return tag("rect", *inside, x=percent(x), width=percent(width), y=y, height=height, class_=kind)
+    return tag(
+        "rect", *inside, x=format_percent(x), width=format_percent(width), y=y, height=height, class_=kind
+    )
 
 
 def dot(x: float, y: float, kind: str, radius: float = 4) -> Markup:
     """A circle; `x` is a fraction of the width."""
-    return tag("circle", cx=percent(x), cy=y, r=radius, class_=kind)
+    return tag("circle", cx=format_percent(x), cy=y, r=radius, class_=kind)
 
 
 def inset(x: float, width: float, *inside: str) -> Markup:
     """A part of the chart, from `x` on and `width` wide, inside which fractions count anew."""
-    return tag("svg", *inside, x=percent(x), width=percent(width), overflow="visible")
+    return tag("svg", *inside, x=format_percent(x), width=format_percent(width), overflow="visible")

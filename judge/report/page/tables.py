@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from judge.report import words, words_zh
+from judge.cli.render.columns import tells
+from judge.report import sentences, words_zh
 from judge.report.charts import Said
-from judge.report.charts.texts import between, chance, fixed, mean_of
-from judge.report.columns import tells
+from judge.report.charts.svg import format_number, format_p_value, format_range, mean_name
 
 Row = Mapping[str, Any]
 
 #: How many pairs of engines a table lists; summary.json has them all.
-PAIRS = 60
+MAX_PAIRS = 60
 
 
 class Cell(NamedTuple):
@@ -25,7 +25,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """A table whose rows begin with a name; `more` rows are left out."""
 
     caption: Said
@@ -34,14 +34,14 @@ class Table:
     more: int = 0
 
 
-def plain(text: str) -> Said:
+def same_text(text: str) -> Said:
     """What is the same in both languages."""
     return Said(text, text)
 
 
-def number(value: float | None, form: str = ".4f") -> Cell:
+def number_cell(value: float | None, form: str = ".4f") -> Cell:
     """A number, or a dash."""
-    return Cell(plain(fixed(value, form)))
+    return Cell(same_text(format_number(value, form)))
 
 
 _COUNTS = {
@@ -59,7 +59,7 @@ _SHARES = {
 _TOOK = (Said("ms, median", "毫秒（中位）"), Said("tokens", "token 数"))
 
 
-def engines(summary: Row) -> Table:
+def engines_table(summary: Row) -> PageTable:
     """One row an engine, best first: means with their ranges, and what came back."""
     measures = summary["measures"]
     counts, shares = (
@@ -67,46 +67,48 @@ def engines(summary: Row) -> Table:
     )
     timed = tells(summary, "latency_ms")
     rows = []
-    for engine in words.standing(summary, words.deciding(summary) or measures[0]):
+    for engine in sentences.standing(summary, sentences.deciding(summary) or measures[0]):
         row = summary["engines"][engine]
         means = [_mean(row["measures"][measure]) for measure in measures]
-        numbers = [Cell(plain(f"{row[key]:,}")) for key in counts]
-        numbers += [number(row[key], ".1%") for key in shares]
+        numbers = [Cell(same_text(f"{row[key]:,}")) for key in counts]
+        numbers += [number_cell(row[key], ".1%") for key in shares]
         rows.append((engine, (*means, *numbers, *(_took(row) if timed else ()))))
-    head = (*(plain(mean_of(measure)) for measure in measures), *counts.values(), *shares.values())
+    head = (*(same_text(mean_name(measure)) for measure in measures), *counts.values(), *shares.values())
     head += _TOOK if timed else ()
     caption = Said(
         "Engines: means with 95 % range, and what came back", "各引擎：均值与 95 % 区间，以及返回情况"
     )
-    return Table(caption, (Said("engine", "引擎"), *head), tuple(rows))
+    return PageTable(caption, (Said("engine", "引擎"), *head), tuple(rows))
 
 
 def _took(row: Row) -> tuple[Cell, Cell]:
     """How long the engine took, the slowest 5 % under it, and how many tokens an answer of it is."""
     latency, tokens = row.get("latency_ms"), row.get("tokens")
     return (
-        Cell(plain(f"{latency['median']:,.0f}"), f"95 %: {latency['p95']:,.0f}") if latency else number(None),
-        Cell(plain(f"{tokens['mean']:,.0f}")) if tokens else number(None),
+        Cell(same_text(f"{latency['median']:,.0f}"), f"95 %: {latency['p95']:,.0f}")
+        if latency
+        else number_cell(None),
+        Cell(same_text(f"{tokens['mean']:,.0f}")) if tokens else number_cell(None),
     )
 
 
 def _mean(cell: Row) -> Cell:
     if cell["mean"] is None:
-        return number(None)
-    return Cell(plain(f"{cell['mean']:.4f}"), between(cell["ci95"]) if cell["ci95"] else "")
+        return number_cell(None)
+    return Cell(same_text(f"{cell['mean']:.4f}"), format_range(cell["ci95"]) if cell["ci95"] else "")
 
 
-def pairs(summary: Row) -> Iterator[Table]:
+def pair_tables(summary: Row) -> Iterator[PageTable]:
     """For each measure that engines are compared by, every pair of engines."""
     for measure in dict.fromkeys(row["measure"] for row in summary["comparisons"]):
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
-        decides = measure == words.deciding(summary)
+        decides = measure == sentences.deciding(summary)
         caption = Said(
-            f"Pairs by {mean_of(measure)}" + ("" if decides else " (descriptive)"),
-            f"两两比较：{mean_of(measure)}" + ("" if decides else "（仅供参考）"),
+            f"Pairs by {mean_name(measure)}" + ("" if decides else " (descriptive)"),
+            f"两两比较：{mean_name(measure)}" + ("" if decides else "（仅供参考）"),
         )
-        shown = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:PAIRS])
-        yield Table(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
+        shown = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:MAX_PAIRS])
+        yield PageTable(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
 
 
 _PAIR_HEAD = (
@@ -125,29 +127,39 @@ def _pair(row: Row) -> tuple[Cell, ...]:
     outcome = Said(row["verdict"], words_zh.verdict_of(row))
     return (
         Cell(outcome),
-        number(row["difference"], "+.4f"),
-        Cell(plain(between(row["ci95"], "+.4f"))),
-        Cell(plain(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")),
-        Cell(plain(chance(row["p_adjusted"]))),
-        Cell(plain(between(row["bounds"], "+.4f") if words.is_unsure(row) else "–")),
-        Cell(plain(fixed(row["detectable"], ".3f")), fixed(row["detectable_doubled"], ".3f")),
+        number_cell(row["difference"], "+.4f"),
+        Cell(same_text(format_range(row["ci95"], "+.4f"))),
+        Cell(same_text(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")),
+        Cell(same_text(format_p_value(row["p_adjusted"]))),
+        Cell(same_text(format_range(row["bounds"], "+.4f") if sentences.is_unsure(row) else "–")),
+        Cell(
+            same_text(format_number(row["detectable"], ".3f")),
+            format_number(row["detectable_doubled"], ".3f"),
+        ),
     )
 
 
-def slices(summary: Row) -> Iterator[Table]:
+def segment_tables(summary: Row) -> Iterator[PageTable]:
     """For each column that divides the queries, the engines' means on every part."""
-    measure = words.deciding(summary) or summary["measures"][0]
+    measure = sentences.deciding(summary) or summary["measures"][0]
     for column, values in summary["slices"]:
-        caption = Said(f"By {column}: mean {mean_of(measure)}", f"按 {column} 细分：{mean_of(measure)} 均值")
-        order = words.standing(summary, measure)
+        caption = Said(
+            f"By {column}: mean {mean_name(measure)}", f"按 {column} 细分：{mean_name(measure)} 均值"
+        )
+        order = sentences.standing(summary, measure)
         rows = tuple((value, _slice(part, order, measure)) for value, part in values)
-        head = (plain(column), Said("queries", "查询"), *map(plain, order), Said("separated", "分出高下的"))
-        yield Table(caption, head, rows)
+        head = (
+            same_text(column),
+            Said("queries", "查询"),
+            *map(same_text, order),
+            Said("separated", "分出高下的"),
+        )
+        yield PageTable(caption, head, rows)
 
 
 def _slice(part: Row, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
     means = [part["engines"].get(engine, {}).get(measure) for engine in order]
     found = [row["verdict"] for row in part["comparisons"] if row["winner"]]
     said = Said("; ".join(found) or "none", "；".join(found) or "无")
-    cells = [_mean(mean) if mean else number(None) for mean in means]
-    return (Cell(plain(f"{part['queries']:,}")), *cells, Cell(said))
+    cells = [_mean(mean) if mean else number_cell(None) for mean in means]
+    return (Cell(same_text(f"{part['queries']:,}")), *cells, Cell(said))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompt import default_directory, load
+from judge.assess.prompts import default_directory, load
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.records import GRADED, Completion, Prompt

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from judge.assess.assessor import Assessor
-from judge.assess.estimate import Estimate, estimate
-from judge.assess.prompt import default_directory, load
+from judge.assess.estimate import RunEstimate, estimate_run
+from judge.assess.prompts import default_directory, load
 from judge.client.retry import Limits
 from judge.dataset.pool import pool
 from judge.dataset.read import read
@@ -28,7 +28,7 @@ VERSIONS = ASSESSOR.prompt_versions
 VERDICT = StoredVerdict(2, "r", (), "reply", {}, None, "m", None)
 
 
-def expected(store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS) -> Estimate:
+def expected(store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS) -> RunEstimate:
     """The estimate for so many pairs in either language."""
     queries = {"zh": ("小狗贫血的表现", zh), "en": ("anaemia in puppies", en)}
     rows = [
@@ -36,7 +36,7 @@ def expected(store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limit
         for lang, (query, count) in queries.items()
         for n in range(count)
     ]
-    return estimate(pool(read(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits)
+    return estimate_run(pool(read(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits)
 
 
 def judged(path: Path, version: str, calls: Sequence[Sequence[Call]]) -> None:
@@ -169,6 +169,6 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
             await store.save(Lease(question.key), ASSESSOR.key_info(question), VERDICT, [])
 
         asyncio.run(save())
-        found = estimate(pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
+        found = estimate_run(pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
     assert (found.judgments, found.known, found.calls) == (1, 1, 0)
     assert (found.prompt_tokens, found.usd, found.seconds) == (0, 0.0, 0.0)

@@ -16,7 +16,7 @@ from judge.assess.runner import lease_window
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
-from judge.errors import Declined, Interrupted, Transient
+from judge.errors import Interrupted, RequestRejected, RetryableError
 from judge.models import Model
 from judge.records import Call, Completion, Prompt, Usage
 from judge.store.leases import Busy, Lease
@@ -142,7 +142,7 @@ def test_a_failed_call_is_in_the_ledger_before_the_next_one_is_made(tmp_path: Pa
     """So a kill while a pair waits for its next attempt takes nothing from the ledger."""
 
     async def scene(store: VerdictStore, other: VerdictStore) -> None:
-        away = Transient("rate_limit", "come again", retry_after=60.0)
+        away = RetryableError("rate_limit", "come again", retry_after=60.0)
         paying = asyncio.create_task(pay(store, "k", client_of(Scripted(away))))
         await until(other, "k", [Call("rate_limit")])
         paying.cancel()
@@ -173,8 +173,8 @@ def test_an_answer_of_no_use_is_in_the_ledger_before_the_next_one_comes(tmp_path
 
 def test_what_fails_is_kept_once_and_its_key_is_free(tmp_path: Path) -> None:
     async def scene(store: VerdictStore, other: VerdictStore) -> None:
-        down, filtered = Transient("server_error", "down"), Declined("content_filter", "no")
-        with pytest.raises(Declined):
+        down, filtered = RetryableError("server_error", "down"), RequestRejected("content_filter", "no")
+        with pytest.raises(RequestRejected):
             await pay(store, "k", client_of(Scripted(down, filtered)))
         assert store.list_calls(["k"]) == [Call("server_error"), Call("content_filter")]
         assert await other.acquire(["k"]) == [LEASE]

@@ -10,14 +10,14 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
-from judge.assess.prompt import default_directory, load
+from judge.assess.prompts import default_directory, load
 from judge.assess.runner import JudgingResult, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.dataset.pool import pool
 from judge.dataset.read import read
-from judge.errors import Incomplete, Interrupted, JudgeError, StoreError
+from judge.errors import Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Completion, Prompt, Usage
@@ -79,7 +79,7 @@ def test_who_interrupts_is_told_how_far_it_got_and_what_it_cost(tmp_path: Path) 
 
 def test_a_ceiling_is_told_of_and_not_raised(tmp_path: Path) -> None:
     stop = CancelToken()
-    stop.cancel(Incomplete("--max-calls 0 is used up"))
+    stop.cancel(RunIncomplete("--max-calls 0 is used up"))
     assert [str(judging.stopped) for judging in sit(tmp_path, Closing(), stop)] == [
         "--max-calls 0 is used up"
     ] * 2

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import meta, nodes
 
-from judge.assess.prompt import default_directory, load, mark
+from judge.assess.prompts import default_directory, load, mark
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
 

@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 import pytest
 
-from judge.assess.prompt import answer_schema, default_directory, load
-from judge.errors import Unreadable
+from judge.assess.prompts import answer_schema, default_directory, load
+from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
 from tests import hostile
@@ -216,7 +216,7 @@ def test_the_form_that_is_shown_is_the_one_that_is_read(lang: Lang, scale: Scale
 def test_the_form_itself_is_never_a_verdict(lang: Lang, scale: Scale) -> None:
     shown = form(lang, scale)
     for echo in (shown, f"```json\n{shown}\n```"):
-        with pytest.raises(Unreadable):
+        with pytest.raises(ReplyParseError):
             parse_verdict(echo, scale)
     value = VALUES[scale.name][0]
     assert parse_verdict(f"{shown}\n\n{filled(shown, value)}", scale).grade == 0

@@ -18,14 +18,14 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.prompt import default_directory, load
+from judge.assess.prompts import default_directory, load
 from judge.assess.runner import JudgingResult, judge_pool, lease_window, plan_requests
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.dataset.pool import pool
 from judge.dataset.read import read
-from judge.errors import Transient
+from judge.errors import RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
@@ -214,7 +214,7 @@ def test_leases_are_taken_ahead_and_never_more_than_twice_the_concurrency(
         async def complete(self, prompt: Prompt) -> Completion:
             leases.append(count_leases(tmp_path / "v.sqlite"))
             if len(leases) in (3, 4):
-                raise Transient("server_error", "down")
+                raise RetryableError("server_error", "down")
             return await super().complete(prompt)
 
     model = Failing('{"reason": "r", "grade": 1}')

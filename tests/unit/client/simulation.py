@@ -12,8 +12,8 @@ from typing import Any
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
-from judge.errors import CallError, Incomplete, Transient
-from judge.models.faults import retry_after
+from judge.errors import CallError, RetryableError, RunIncomplete
+from judge.models.error_mapping import retry_after
 from judge.records import GRADED, Call, Completion, Prompt
 from tests.chaos.servers import Limited, Request
 from tests.loopback.server import Asked, Reply
@@ -53,7 +53,7 @@ class Simulated:
         await asyncio.sleep(_REFUSES_IN + reply.delay)
         if reply.status != 200 or reply.reset:
             kind = "rate_limit" if reply.status == 429 else "server_error"
-            raise Transient(kind, "simulated", retry_after=retry_after(reply.headers))
+            raise RetryableError(kind, "simulated", retry_after=retry_after(reply.headers))
         return Completion("", "", "stop", {}, None, None)
 
     async def aclose(self) -> None:
@@ -68,7 +68,7 @@ class Story:
     seconds: float
     log: list[Request]
     lost: Counter[str]
-    stopped: Incomplete | None
+    stopped: RunIncomplete | None
 
     @property
     def rate(self) -> float:
@@ -104,7 +104,7 @@ def simulate(server: Limited, pairs: int, limits: Limits) -> Story:
                         client.limiter.confirm()
                 except CallError as fault:
                     lost[fault.kind] += 1
-                except Incomplete as reason:
+                except RunIncomplete as reason:
                     client.cancel_token.cancel(reason)
                 if client.cancel_token.reason is not None:
                     return
@@ -117,7 +117,7 @@ def simulate(server: Limited, pairs: int, limits: Limits) -> Story:
         for end in ends:
             end.cancel()
         reason = client.cancel_token.reason
-        assert reason is None or isinstance(reason, Incomplete)
+        assert reason is None or isinstance(reason, RunIncomplete)
         return Story(pairs, loop.time(), server.log, lost, reason)
 
     return virtual_time.run(judged())

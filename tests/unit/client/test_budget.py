@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judge.client.budget import SpendLimit
 from judge.client.retry import Limits
-from judge.errors import Incomplete
+from judge.errors import RunIncomplete
 from judge.pricing.prices import Price
 from judge.records import Usage
 
@@ -33,7 +33,7 @@ def test_no_call_starts_beyond_max_calls_however_the_others_end() -> None:
     few.reserve()
     few.settle(tokens(5), PRICE, answered=True)
     few.reserve()
-    with pytest.raises(Incomplete, match="max-calls 3"):
+    with pytest.raises(RunIncomplete, match="max-calls 3"):
         few.reserve()
     assert few.calls == 3
 
@@ -74,7 +74,7 @@ def calls_started(
             limit.settle(tokens(back), PRICE, answered=True)
         try:
             limit.reserve()
-        except Incomplete:
+        except RunIncomplete:
             break
         started += 1
         flying.append(cost)
@@ -88,7 +88,7 @@ def test_rounding_uses_no_budget_up() -> None:
     for _ in range(3):
         limit.reserve()
         limit.settle(tokens(100), PRICE, answered=True)
-    with pytest.raises(Incomplete, match=r"budget 0\.0003"):
+    with pytest.raises(RunIncomplete, match=r"budget 0\.0003"):
         limit.reserve()
 
 
@@ -101,7 +101,7 @@ def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
     limit.reserve()
     limit.settle(None, PRICE, maybe_billed=True)
     limit.reserve()  # 30 spent, 30 set aside, this one fits
-    with pytest.raises(Incomplete):
+    with pytest.raises(RunIncomplete):
         limit.reserve()
     assert limit.usd == pytest.approx(30e-6)
 
@@ -110,7 +110,7 @@ def test_a_declined_answer_is_paid_for() -> None:
     limit = spend_limit(budget=50e-6)
     limit.reserve()
     limit.settle(tokens(30), PRICE)
-    with pytest.raises(Incomplete):
+    with pytest.raises(RunIncomplete):
         limit.reserve()
 
 
@@ -119,7 +119,7 @@ def test_a_server_that_counts_no_tokens_ends_a_budget_at_once() -> None:
     limit.reserve()
     limit.settle(None, PRICE, answered=True)
     assert limit.usd is None
-    with pytest.raises(Incomplete, match="counts no tokens"):
+    with pytest.raises(RunIncomplete, match="counts no tokens"):
         limit.reserve()
 
 
@@ -137,14 +137,14 @@ def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
     limit.settle(tokens(30), PRICE, answered=True)
     for _ in range(2):
         limit.reserve()
-    with pytest.raises(Incomplete, match="exceeded: 3e-05 spent, 2 requests in flight"):
+    with pytest.raises(RunIncomplete, match="exceeded: 3e-05 spent, 2 requests in flight"):
         limit.reserve()
     for _ in range(2):
         limit.settle(tokens(30), PRICE, answered=True)
-    with pytest.raises(Incomplete, match="is used up; raise it"):
+    with pytest.raises(RunIncomplete, match="is used up; raise it"):
         limit.reserve()
 
 
 def test_no_budget_starts_no_call() -> None:
-    with pytest.raises(Incomplete):
+    with pytest.raises(RunIncomplete):
         spend_limit(budget=0.0).reserve()

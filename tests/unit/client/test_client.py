@@ -14,15 +14,15 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient, format_duration
 from judge.client.retry import Limits
 from judge.errors import (
-    AccountRefused,
+    AccountError,
     CallError,
-    Conceded,
-    Declined,
-    Incomplete,
+    ConnectionFailed,
     NoResponse,
+    ParametersRejected,
+    RequestRejected,
+    RetryableError,
+    RunIncomplete,
     TimedOut,
-    Transient,
-    Unconnected,
 )
 from judge.pricing.prices import Price
 from judge.records import Call, Completion, Prompt, Usage
@@ -30,10 +30,10 @@ from tests.support import virtual_time
 from tests.unit.client.simulation import CallList, prompt
 
 USAGE = Usage(prompt_tokens=10, completion_tokens=5)
-DOWN = Transient("server_error", "down")
-LESS = Conceded("conceded", "no json_schema")
-NOBODY = Unconnected("transport", "http://x: connection refused", lasting=False)
-NO_HOST = Unconnected("transport", "http://x: unknown host", lasting=True)
+DOWN = RetryableError("server_error", "down")
+LESS = ParametersRejected("conceded", "no json_schema")
+NOBODY = ConnectionFailed("transport", "http://x: connection refused", lasting=False)
+NO_HOST = ConnectionFailed("transport", "http://x: unknown host", lasting=True)
 
 
 class Scripted:
@@ -62,7 +62,7 @@ def outcomes(client: ModelClient) -> list[str]:
         async with client.permit(log) as permit:
             try:
                 await client.complete(prompt("tea"), permit)
-            except (CallError, Incomplete) as error:
+            except (CallError, RunIncomplete) as error:
                 return [*(call.outcome for call in log.calls), type(error).__name__]
         return [call.outcome for call in log.calls]
 
@@ -99,7 +99,7 @@ def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
 
 def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
     assert outcomes(client_of(DOWN, DOWN)) == ["server_error", "server_error", "Transient"]
-    assert outcomes(client_of(Declined("too_long", "x"))) == ["too_long", "Declined"]
+    assert outcomes(client_of(RequestRejected("too_long", "x"))) == ["too_long", "Declined"]
 
 
 def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None:
@@ -120,7 +120,7 @@ def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None
             with suppress(TimeoutError):
                 await asyncio.wait_for(client.complete(prompt("tea"), permit), 1)
             # 20 spent, 20 set aside, none in flight
-            with pytest.raises(Incomplete, match="used up; raise it"):
+            with pytest.raises(RunIncomplete, match="used up; raise it"):
                 client.spend_limit.reserve()
         assert client.limiter.in_flight == 0
         return log.calls
@@ -129,25 +129,25 @@ def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None
 
 
 def test_a_refused_account_stops_everybody() -> None:
-    client = client_of(AccountRefused("auth", "who are you"))
+    client = client_of(AccountError("auth", "who are you"))
     assert outcomes(client) == ["auth", "AccountRefused"]
-    assert isinstance(client.cancel_token.reason, AccountRefused)
+    assert isinstance(client.cancel_token.reason, AccountError)
 
 
 def test_a_declined_pair_shows_that_the_server_is_there() -> None:
-    client = client_of(Declined("content_filter", "x"))
+    client = client_of(RequestRejected("content_filter", "x"))
     outcomes(client)
     assert not client.limiter.probing
 
 
 @pytest.mark.parametrize(("fault", "seconds", "calls"), [(NOBODY, (20, 25), 7), (NO_HOST, (1, 2), 2)])
 def test_a_server_that_nobody_ever_reached_is_soon_given_up(
-    fault: Unconnected, seconds: tuple[float, float], calls: int
+    fault: ConnectionFailed, seconds: tuple[float, float], calls: int
 ) -> None:
     async def asked() -> tuple[float, int]:
         client = client_of(*[fault] * 99, attempts=9)
         async with client.permit(CallList(client.cancel_token)) as permit:
-            with pytest.raises(Incomplete, match=f"no connection to {fault.detail}; check --base-url"):
+            with pytest.raises(RunIncomplete, match=f"no connection to {fault.detail}; check --base-url"):
                 await client.complete(prompt("tea"), permit)
         return asyncio.get_running_loop().time(), client.spend_limit.calls
 
@@ -177,7 +177,7 @@ class Slow(Scripted):
             0.05, 16, 20, "an HTML page titled 'Login'; does this network ask to log in first",
         ),
         (NoResponse("transport", "Server disconnected"), 0.05, 16, 20, "disconnected; check --base-url"),
-        (AccountRefused("auth", "who are you"), 0.5, 8, 1, "who are you"),
+        (AccountError("auth", "who are you"), 0.5, 8, 1, "who are you"),
     ],
     ids=["timeout", "page", "disconnect", "account"],
 )  # fmt: skip
@@ -191,7 +191,7 @@ def test_a_server_that_never_answered_costs_few_requests(
             async with client.permit(CallList(client.cancel_token)) as permit:
                 try:
                     await client.complete(prompt(str(number)), permit)
-                except (CallError, Incomplete) as error:
+                except (CallError, RunIncomplete) as error:
                     client.cancel_token.cancel(error)
 
         working = [asyncio.create_task(work(number)) for number in range(256)]
@@ -227,12 +227,12 @@ def test_the_status_says_for_how_long_what_is_waited_for() -> None:
     assert said[2]
 
 
-@pytest.mark.parametrize("first", [DOWN, LESS, Declined("too_long", "x"), None])
+@pytest.mark.parametrize("first", [DOWN, LESS, RequestRejected("too_long", "x"), None])
 def test_a_server_that_was_heard_of_is_waited_for_as_long_as_patience_lasts(first: CallError | None) -> None:
     async def asked() -> float:
         client = client_of(*filter(None, [first]), attempts=99)
         async with client.permit(CallList(client.cancel_token)) as permit:
-            with suppress(Declined):
+            with suppress(RequestRejected):
                 await client.complete(prompt("tea"), permit)
         client.model = Scripted(*[NO_HOST] * 4, *[NOBODY] * 4)
         began = asyncio.get_running_loop().time()
@@ -244,13 +244,13 @@ def test_a_server_that_was_heard_of_is_waited_for_as_long_as_patience_lasts(firs
 
 
 def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of() -> None:
-    away = [Transient("rate_limit", "HTTP 429: slow", retry_after=wait) for wait in (7.0, 86400.0)]
+    away = [RetryableError("rate_limit", "HTTP 429: slow", retry_after=wait) for wait in (7.0, 86400.0)]
     client = client_of(away[0], away[1])
 
     async def asked() -> float:
         async with client.permit(CallList(client.cancel_token)) as permit:
             with pytest.raises(
-                Incomplete, match=r"scripted asks to come again in 24 h \(rate_limit: HTTP 429"
+                RunIncomplete, match=r"scripted asks to come again in 24 h \(rate_limit: HTTP 429"
             ):
                 await client.complete(prompt("tea"), permit)
         return asyncio.get_running_loop().time()
@@ -262,7 +262,7 @@ def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of()
 
 @pytest.mark.parametrize(("asked", "told"), [(45.0, 0), (300.0, 1)])
 def test_what_patience_allows_is_waited_for_and_told_of_where_it_is_long(asked: float, told: int) -> None:
-    client = client_of(Transient("rate_limit", "slow", retry_after=asked))
+    client = client_of(RetryableError("rate_limit", "slow", retry_after=asked))
     assert outcomes(client) == ["rate_limit", "answered"]
     assert client.warnings == ("scripted asked to wait for up to 5 min (Retry-After)",)[:told]
 

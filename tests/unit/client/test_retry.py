@@ -9,7 +9,7 @@ import pytest
 
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.retry import MAX_RETRY_AFTER, Limits, RetryBudget, retry_policy
-from judge.errors import CallError, Declined, Interrupted, Transient
+from judge.errors import CallError, Interrupted, RequestRejected, RetryableError
 
 LIMITS = Limits(concurrency=4, attempts=3, max_wait=10, shutdown_timeout=1)
 
@@ -37,38 +37,41 @@ def slept(
 
 
 def test_a_fault_that_passes_is_retried_after_a_growing_wait() -> None:
-    waits, requests = slept([Transient("server_error", "x"), Transient("transport", "x")])
+    waits, requests = slept([RetryableError("server_error", "x"), RetryableError("transport", "x")])
     assert requests == 3
     assert 0.5 <= waits[0] <= 1.0 <= waits[1] <= 1.5
 
 
 def test_retry_after_is_never_undercut_and_an_absurd_one_is_cut() -> None:
     waits, _ = slept(
-        [Transient("rate_limit", "x", retry_after=7.0), Transient("rate_limit", "x", retry_after=1e9)]
+        [
+            RetryableError("rate_limit", "x", retry_after=7.0),
+            RetryableError("rate_limit", "x", retry_after=1e9),
+        ]
     )
     assert 7.0 <= waits[0] < 7.5
     assert MAX_RETRY_AFTER <= waits[1] < MAX_RETRY_AFTER + 1
 
 
 def test_faults_are_given_up_after_the_attempts() -> None:
-    with pytest.raises(Transient):
-        slept([Transient("server_error", "x")] * 3)
+    with pytest.raises(RetryableError):
+        slept([RetryableError("server_error", "x")] * 3)
 
 
 def test_a_throttled_request_outlives_the_attempts_of_other_faults() -> None:
-    _, requests = slept([Transient("rate_limit", "x")] * 8)
+    _, requests = slept([RetryableError("rate_limit", "x")] * 8)
     assert requests == 9
 
 
 def test_throttling_does_not_use_up_the_attempts_of_other_faults() -> None:
-    faults = [Transient("rate_limit", "x")] * 5 + [Transient("server_error", "x")] * 2
+    faults = [RetryableError("rate_limit", "x")] * 5 + [RetryableError("server_error", "x")] * 2
     _, requests = slept(faults)
     assert requests == 8
 
 
 def test_a_final_fault_is_not_retried() -> None:
-    with pytest.raises(Declined):
-        slept([Declined("content_filter", "x")])
+    with pytest.raises(RequestRejected):
+        slept([RequestRejected("content_filter", "x")])
 
 
 def test_a_reserve_gives_out_and_grows_with_the_answers() -> None:
@@ -80,9 +83,9 @@ def test_a_reserve_gives_out_and_grows_with_the_answers() -> None:
 
 
 def test_a_fault_is_final_when_no_retry_can_be_afforded() -> None:
-    with pytest.raises(Transient):
-        slept([Transient("server_error", "x")], withdraw=lambda: False)
-    _, requests = slept([Transient("rate_limit", "x")] * 3, withdraw=lambda: False)
+    with pytest.raises(RetryableError):
+        slept([RetryableError("server_error", "x")], withdraw=lambda: False)
+    _, requests = slept([RetryableError("rate_limit", "x")] * 3, withdraw=lambda: False)
     assert requests == 4
 
 

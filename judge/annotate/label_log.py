@@ -1,0 +1,253 @@
+"""Owns one person's labels: durable before they count, taken back by another line, never rewritten.
+
+`RUN/labels/<who>.jsonl` holds one line a deed:
+
+    {"id", "query_id", "snippet_id", "grade": 0-3 | null (not sure), "comment"}     a decision
+    {"undo": id}                                                                    takes one back
+    {"sealed": true}     the model's side was shown: decisions so far are final, for they were blind
+
+Of the decisions on a pair that nobody took back the last one counts. A line counts when it is whole and
+on the disk; what a kill cut off was never acknowledged, and is cut off the file. Every decision has an
+id of its own, so that whoever did not hear the answer may send it again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from judge.annotate.tasks import Key
+from judge.errors import InputError, StoreError
+from judge.filesystem import check_regular, make_folder, open_for_append, read_bytes
+from judge.lock import locked
+from judge.runs.folder import RunFolder, dump_json
+from judge.runs.labelling_plan import fitting
+
+#: Labels are one person's, who may not want to show them to others yet.
+_MODE = 0o600
+_NAME = re.compile(r"[^\W_](?:[\w.-]{0,38}[\w-])?")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDecision:
+    """What a person said of a pair once; `grade` is None when they were not sure."""
+
+    id: str
+    query_id: str
+    snippet_id: str
+    grade: int | None
+    comment: str = ""
+
+    @property
+    def key(self) -> Key:
+        """The pair's name."""
+        return self.query_id, self.snippet_id
+
+
+def name(who: str) -> str:
+    """`who` as it names files; raises InputError when it can't."""
+    plain = unicodedata.normalize("NFC", who)
+    if not _NAME.fullmatch(plain):
+        raise InputError(
+            f"--who is {who!r:.80}; a name has up to 40 letters, digits, '-', '_' and '.', begins with a"
+            " letter or digit and does not end with '.'"
+        )
+    return plain
+
+
+@contextmanager
+def opened(run: Path, who: str) -> Iterator[Labels]:
+    """The labels of `who` in folder `run`, held for this process alone.
+
+    Raises InputError when `who` is no name for a file, another process holds the labels, or the file is
+    damaged before its last line.
+    """
+    who, folder = name(who), run / "labels"
+    try:
+        make_folder(folder)
+        check_regular(folder / f"{who}.csv")
+    except OSError as error:
+        raise InputError(f"{error.filename}: {error.strerror}") from error
+    busy = f"{folder}: {who} is labelling in another process already; go on there, end it, or give --who"
+    with locked(folder / f".{who}.lock", busy, f"{folder}: labels can't be kept there"):
+        yield LabelLog(folder, who)
+
+
+class LabelLog:
+    """What one person said, as the file has it. Only the process that holds the lock makes one."""
+
+    def __init__(self, folder: Path, who: str) -> None:
+        self.who = who
+        self.path = folder / f"{who}.jsonl"
+        self.table = folder / f"{who}.csv"
+        if self.table.exists() and not self.path.exists():
+            raise InputError(
+                f"{self.table}: exists, and was not labelled here; move it or give another --who"
+            )
+        #: Every decision ever, in order; those of them that stand; pairs that can't be changed any more.
+        self._known: dict[str, LabelDecision] = {}
+        self._standing: dict[str, LabelDecision] = {}
+        self.sealed: frozenset[Key] = frozenset()
+        try:
+            self._size = _heal(self.path)
+            entries = read_bytes(self.path).split(b"\n")[:-1] if self._size else []
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+        for number, line in enumerate(entries, start=1):
+            self._replay(line, f"{self.path}:{number}")
+
+    @property
+    def current(self) -> dict[Key, LabelDecision]:
+        """The decision that counts for each pair that has one."""
+        return {decision.key: decision for decision in self._standing.values()}
+
+    @property
+    def last(self) -> LabelDecision | None:
+        """The latest decision that can be taken back."""
+        open_ones = (each for each in reversed(self._standing.values()) if each.key not in self.sealed)
+        return next(open_ones, None)
+
+    def has(self, decision: LabelDecision) -> bool:
+        """Whether this very decision was kept before, taken back or not."""
+        return self._known.get(decision.id) == decision
+
+    def add(self, decision: LabelDecision) -> None:
+        """Keeps a decision; a second time the same one changes nothing.
+
+        Raises InputError when its pair is sealed or its id is another decision's; StoreError when the
+        disk doesn't take it, and then it is not kept at all.
+        """
+        known = self._known.get(decision.id)
+        if known == decision:
+            return
+        if known is not None:
+            raise InputError(f"id {decision.id!r} is another decision's")
+        self._refuse_sealed(decision)
+        self._append(asdict(decision))
+        self._decide(decision)
+
+    def undo(self, decision_id: str) -> LabelDecision:
+        """Takes a decision back and gives it; a second time changes nothing.
+
+        Raises InputError when there is no such decision or its pair is sealed; StoreError as `add`.
+        """
+        decision = self._known.get(decision_id)
+        if decision is None:
+            raise InputError(f"there is no decision {decision_id!r:.80}")
+        if decision_id in self._standing:
+            self._refuse_sealed(decision)
+            self._append({"undo": decision_id})
+            del self._standing[decision_id]
+        return decision
+
+    def seal(self) -> None:
+        """Makes all decisions so far final; raises StoreError as `add`."""
+        if not self.current.keys() <= self.sealed:
+            self._append({"sealed": True})
+            self.sealed = frozenset(self.current)
+
+    def write_table(self) -> Path:
+        """Writes all labels as the CSV that `judge agree --qrels` reads, and gives its path.
+
+        Raises StoreError when the disk doesn't take it.
+        """
+        text = io.StringIO(newline="")
+        lines = csv.writer(text)
+        lines.writerow(("query_id", "snippet_id", "grade", "comment"))
+        lines.writerows(map(_row, self.current.values()))
+        # The mark makes Excel show Chinese.
+        return RunFolder(self.table.parent).write(self.table.name, ["\ufeff", text.getvalue()], _MODE)
+
+    def _refuse_sealed(self, decision: LabelDecision) -> None:
+        if decision.key in self.sealed:
+            raise InputError(
+                "the model's side was shown since; this label was given blind and stays as it is"
+            )
+
+    def _decide(self, decision: LabelDecision) -> None:
+        self._known[decision.id] = self._standing[decision.id] = decision
+
+    def _replay(self, line: bytes, place: str) -> None:
+        try:
+            entry = json.loads(line)
+            if "undo" in entry:
+                self._standing.pop(entry["undo"], None)
+            elif "sealed" in entry:
+                self.sealed = frozenset(self.current)
+            else:
+                self._decide(LabelDecision(**entry))
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{place}: is not a label: {error}; mend the line or take it out") from None
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        """Adds a line and returns when the disk has it; on failure the file is as it was."""
+        line = dump_json(entry).encode() + b"\n"
+        try:
+            _append(self.path, line, self._size)
+        except OSError as error:
+            raise StoreError(f"{self.path}: not saved: {error.strerror or error}") from error
+        self._size += len(line)
+
+
+def _heal(path: Path) -> int:
+    """Cuts off a last line that is not whole, and gives the size of what is."""
+    check_regular(path)
+    if not path.exists():
+        return 0
+    content = read_bytes(path)
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        descriptor = open_for_append(path, 0)
+        try:
+            os.ftruncate(descriptor, whole)
+        finally:
+            os.close(descriptor)
+    return whole
+
+
+def _append(path: Path, line: bytes, size: int) -> None:
+    """Adds `line` to a file of `size` bytes, on the disk when this returns; on failure takes it off again."""
+    descriptor = open_for_append(path, 0 if size else os.O_CREAT, _MODE)
+    try:
+        if os.fstat(descriptor).st_size != size:
+            raise OSError("another program changed the file; start again")
+        try:
+            _write(descriptor, line)
+            if not size:
+                _sync_folders(path)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _write(descriptor: int, line: bytes) -> None:
+    rest = memoryview(line)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.fsync(descriptor)
+
+
+def _sync_folders(path: Path) -> None:
+    """Makes a new file's name durable, too, where folders can be synced."""
+    for folder in (path.parent, path.parent.parent) if os.name == "posix" else ():
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _row(decision: LabelDecision) -> Iterable[str]:
+    grade = "?" if decision.grade is None else str(decision.grade)
+    return fitting(decision.query_id), fitting(decision.snippet_id), grade, fitting(decision.comment)

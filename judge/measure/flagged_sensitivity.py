@@ -1,0 +1,144 @@
+"""Owns what snippets that try to sway the grader weigh: means with them kept, counted as 0 and left out.
+
+A flag never changes a grade. But where an engine stands on snippets that plead for their grade, whoever
+chooses by the means has to know that they would come out otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+import numpy as np
+
+from judge.measure.compare import compare
+from judge.measure.measures import Measure
+from judge.measure.score import Scores, mean_known, score
+from judge.records import Judgment, Ranking, Scale
+
+#: A pair of query id and snippet id.
+Key = tuple[str, str]
+#: What can be done with flagged snippets: `kept` is what every other figure of a run is made of.
+WAYS = ("kept", "zeroed", "dropped")
+#: Means that are closer than this are equal but for rounding.
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedSensitivity:
+    """The means of `measure` in the three `WAYS`, and whether the answer stays the same.
+
+    `means[way]` is by engine, None where an engine has no value. `winners[way]` is the engine that is
+    better than every other one by more than chance explains, None where there is none. `swapped` holds
+    pairs of engines of which the first has the higher mean as things are, and the lower one in another
+    way. `pairs` counts the flagged pairs. As everywhere, a query on which nothing relevant is left has no
+    part in a mean.
+    """
+
+    measure: str
+    pairs: int
+    means: Mapping[str, Mapping[str, float | None]]
+    winners: Mapping[str, str | None]
+    swapped: tuple[tuple[str, str], ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether two engines change places, or another engine would be named best, or none."""
+        return bool(self.swapped) or len(set(self.winners.values())) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringInput:
+    """What scores were made of; `documents` and `depth` are the pool's."""
+
+    rankings: Sequence[Ranking]
+    documents: Mapping[tuple[str, str], tuple[str, ...]]
+    judgments: Sequence[Judgment]
+    scale: Scale
+    depth: int
+
+
+def flagged_sensitivity(
+    scores: Scores,
+    held: ScoringInput,
+    flagged: Collection[Key],
+    among: Collection[frozenset[str]] | None = None,
+) -> FlaggedSensitivity | None:
+    """What becomes of the first measure that compares engines; None when nothing flagged was judged yet.
+
+    `flagged` names pairs: a text that any engine showed with something suspicious about it. `among`
+    names the pairs of engines that are of interest, when not all are.
+    """
+    measure = next((each for each in scores.measures if each.compares), scores.measures[0])
+    judged = {judgment.query_id for judgment in held.judgments}
+    flagged = {key for key in flagged if key[0] in judged}
+    if not flagged:
+        return None
+    kept = scores.of_measures([measure])
+    ways = {"kept": kept, **{way: _score(other, measure) for way, other in _ways(held, flagged)}}
+    means = {way: _means(each) for way, each in ways.items()}
+    return FlaggedSensitivity(
+        measure=str(measure),
+        pairs=len(flagged),
+        means=means,
+        winners={way: _winner(each, among) for way, each in ways.items()},
+        swapped=tuple(_swapped(means)),
+    )
+
+
+def _ways(held: ScoringInput, flagged: Collection[Key]) -> Iterator[tuple[str, ScoringInput]]:
+    """Yield what to score with the flagged snippets zeroed, and with them dropped.
+
+    All queries are scored anew: grades of any query can bear on what is imputed on another.
+    """
+    yield "zeroed", replace(held, judgments=[_zeroed(judgment, flagged) for judgment in held.judgments])
+    yield "dropped", _dropped(held, flagged)
+
+
+def _zeroed(judgment: Judgment, flagged: Collection[Key]) -> Judgment:
+    if (judgment.query_id, judgment.snippet_id) not in flagged:
+        return judgment
+    return replace(judgment, grade=0, error=None)
+
+
+def _dropped(held: ScoringInput, flagged: Collection[Key]) -> ScoringInput:
+    """As if the engines had never returned what is flagged; what stood below moves up."""
+    rankings = []
+    documents: dict[tuple[str, str], tuple[str, ...]] = {}
+    for ranking in held.rankings:
+        place = (ranking.engine, ranking.query_id)
+        # The list may go on below the depth, where nothing was judged.
+        judged = zip(ranking.snippets, held.documents.get(place, ()), strict=False)
+        left = [each for each in judged if (ranking.query_id, each[0].id) not in flagged]
+        rankings.append(replace(ranking, snippets=tuple(snippet for snippet, _ in left)))
+        documents[place] = tuple(document for _, document in left)
+    return replace(held, rankings=rankings, documents=documents)
+
+
+def _score(held: ScoringInput, measure: Measure) -> Scores:
+    return score(held.rankings, held.documents, held.judgments, [measure], held.scale, depth=held.depth)
+
+
+def _means(scores: Scores) -> dict[str, float | None]:
+    values, _, _ = scores.by_query()
+    means = mean_known(values[..., 0], axis=1).tolist()
+    return {
+        engine: None if np.isnan(mean) else mean for engine, mean in zip(scores.engines, means, strict=True)
+    }
+
+
+def _winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
+    wins = Counter(pair.a for pair in compare(scores, among) if pair.outcome == "better")
+    return next((engine for engine, won in wins.items() if won == len(scores.engines) - 1), None)
+
+
+def _swapped(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
+    def ahead(way: str, one: str, two: str) -> bool:
+        first, second = means[way][one], means[way][two]
+        return first is not None and second is not None and first - second > _TIE
+
+    for one, two in permutations(means["kept"], 2):
+        if ahead("kept", one, two) and any(ahead(way, two, one) for way in WAYS):
+            yield one, two

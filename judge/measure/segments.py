@@ -1,0 +1,145 @@
+"""Segments of the queries, by language and by columns of the dataset: means, comparisons, and contrasts.
+
+Each segment has fewer queries, and among many segments one differs by chance: so the error of comparisons
+is divided by the number of segments. That one engine leads in one segment and not in another does not show
+that its lead differs between them: a contrast tests that difference itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from judge.measure.compare import Comparison, compare
+from judge.measure.engine_summary import EngineSummary, summarise
+from judge.measure.score import Scores, mean_known
+from judge.measure.simultaneous import compare_groups
+from judge.records import Query
+
+#: Values of columns by the ids of queries.
+Columns = Mapping[str, Mapping[str, str]]
+#: A column with more values than this names queries rather than kinds of queries.
+MOST_VALUES = 20
+_LANG = "lang"
+_DATASET_LANG = "lang (dataset)"
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """How the difference of engine `a` to engine `b` differs between a segment and the rest of its column.
+
+    `inside` and `outside` are the means of a - b in the segment and on the column's other queries, `low`
+    to `high` the 95 % interval of `difference`, inside - outside, simultaneous over all pairs of engines,
+    with its error divided by the number of contrasted segments. `p_adjusted` is below 0.05 exactly when
+    the interval excludes 0. Numbers are None where they are unknown.
+    """
+
+    a: str
+    b: str
+    inside: float | None
+    outside: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_adjusted: float | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The queries whose `column` has `value`.
+
+    `comparisons` and `contrasts` are by the first measure that engines can be compared by. Of a column
+    with two values only the first has contrasts: those of the second are the same with the other sign.
+    """
+
+    column: str
+    value: str
+    queries: int
+    engines: tuple[EngineSummary, ...]
+    comparisons: tuple[Comparison, ...]
+    contrasts: tuple[Contrast, ...] = ()
+
+
+def compare_segments(
+    scores: Scores,
+    queries: Mapping[str, Query],
+    among: Collection[frozenset[str]] | None = None,
+    noted: Columns = MappingProxyType({}),
+) -> tuple[Segment, ...]:
+    """Return a segment for each value of `lang` and of every extra column that has 2 to 20 values.
+
+    `among` names the pairs of engines to compare, when not all are; `noted` holds columns that the run
+    adds to the dataset's. Queries without the column are in none of its segments.
+    """
+    deciding = [measure for measure in scores.measures if measure.compares][:1]
+    columns = _columns(queries, noted)
+    segments = sum(map(len, columns.values()))
+    contrasted = sum(len(values) if len(values) > 2 else 1 for values in columns.values())
+    result = []
+    for column, values in columns.items():
+        whole = scores.of_queries(frozenset[str]().union(*values.values())).of_measures(deciding)
+        for number, (value, ids) in enumerate(sorted(values.items())):
+            part = scores.of_queries(ids)
+            comparisons = compare(part.of_measures(deciding), among, families=segments)
+            once = len(values) == 2 and number == 1
+            contrasts = () if once or not comparisons else _contrast(whole, ids, comparisons, contrasted)
+            result.append(
+                Segment(column, value, len(part.queries), summarise(part), comparisons, tuple(contrasts))
+            )
+    return tuple(result)
+
+
+def _contrast(
+    scores: Scores, ids: Collection[str], pairs: Collection[Comparison], families: int
+) -> Iterator[Contrast]:
+    """Contrast queries `ids` with the others of `scores`, which has one measure, for the same `pairs`."""
+    value = scores.by_query()[0][..., 0]
+    row = {engine: value[index] for index, engine in enumerate(scores.engines)}
+    differences = np.stack([row[pair.a] - row[pair.b] for pair in pairs], axis=1)
+    members = np.array([query in ids for query in scores.queries], bool)
+    test = compare_groups(differences, members, families=families)
+    inside, outside = (mean_known(differences[chosen], axis=0) for chosen in (members, ~members))
+    for index, pair in enumerate(pairs):
+        columns = (inside, outside, test.mean, test.low, test.high, test.p)
+        yield Contrast(pair.a, pair.b, *(_number(column[index]) for column in columns))
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _columns(queries: Mapping[str, Query], noted: Columns) -> dict[str, dict[str, frozenset[str]]]:
+    """The query ids of every value of every column that divides the queries; `lang` comes first.
+
+    A column `lang` of the dataset that says of each query what was detected is left out.
+    """
+    members: dict[str, dict[str, set[str]]] = {_LANG: {}}
+    for query in queries.values():
+        for column, value in _kinds(query, noted):
+            members.setdefault(column, {}).setdefault(value, set()).add(query.id)
+    if members.get(_DATASET_LANG) == members[_LANG]:
+        del members[_DATASET_LANG]
+    return {
+        column: {value: frozenset(ids) for value, ids in values.items()}
+        for column, values in sorted(members.items(), key=lambda item: (item[0] != _LANG, item[0]))
+        if 2 <= len(values) <= MOST_VALUES
+    }
+
+
+def _kinds(query: Query, noted: Columns) -> Iterator[tuple[str, str]]:
+    yield _LANG, query.lang
+    for column, by_query in noted.items():
+        if query.id in by_query:
+            yield column, by_query[query.id]
+    for column, value in query.extra.items():
+        if value:
+            # What the dataset calls as a column of ours is called is told apart.
+            yield (f"{column} (dataset)" if column == _LANG or column in noted else column), value

@@ -1,0 +1,214 @@
+"""Owns the chart of queries: on which of them each of the two best engines is ahead, and how far."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from markupsafe import Markup
+
+from judge.messages import Text
+from judge.report import display_text, sentences
+from judge.report.charts import svg
+from judge.report.charts.axis import Axis, make_axis
+from judge.report.charts.svg import (
+    Caption,
+    Chart,
+    figure,
+    format_length,
+    format_percent,
+    inset,
+    join,
+    shorten_name,
+    tag,
+    text_element,
+)
+
+#: The most bars that are drawn; of more queries, neighbours share one.
+MAX_BARS = 400
+_TIE = 1e-12
+_NUMBERS = 0.1
+_TOP = 26
+_HEIGHT = 150
+#: With more bars than this no gap is left between them.
+_APART = 120
+
+Row = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class QueryDifferences:
+    """What engine `a` is ahead of engine `b` by `measure`, query by query, in the order they are added.
+
+    As long as there are few enough to draw each, their queries are remembered, too.
+    """
+
+    a: str
+    b: str
+    measure: str
+    values: array[float] = field(default_factory=lambda: array("d"))
+    queries: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, entry: Row) -> None:
+        """Takes in a query of results.json, if both engines have a value."""
+        a, b = (_score(entry, engine, self.measure) for engine in (self.a, self.b))
+        if a is None or b is None:
+            return
+        self.values.append(a - b)
+        if len(self.values) <= MAX_BARS:
+            self.queries.append((entry["query_id"], entry["query"]))
+        else:
+            self.queries.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceBar:
+    """A mean difference, of which queries when they are sorted, and what to call them."""
+
+    value: float
+    name: str
+    text: str = ""
+
+
+def start_differences(summary: Row) -> QueryDifferences | None:
+    """An empty collection for the two engines with the highest means; None when there are no two."""
+    measure = sentences.deciding(summary)
+    order = sentences.standing(summary, measure) if measure else []
+    means = {engine: summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]}
+    if len(means) < 2 or None in means.values():
+        return None
+    return QueryDifferences(order[0], order[1], measure)
+
+
+def draw_query_differences(found: QueryDifferences) -> Chart | None:
+    """The differences, largest first; None when the two engines share no query with a value."""
+    if not found.values:
+        return None
+    title = Text("The two best, query by query", "前两名引擎的逐条查询对比")
+    caption = Caption("queries", title, _said(found))
+    drawn = make_bars(found)
+    a, b = display_text.isolate(found.a), display_text.isolate(found.b)
+    head = (
+        Text("query", "查询"),
+        Text("", "") if len(found.values) > MAX_BARS else Text("text", "内容"),
+        Text(f"{a} − {b}", f"{a} − {b}"),
+    )
+    rows = tuple((bar.name, bar.text, svg.format_number(bar.value, "+.4f")) for bar in drawn)
+    return Chart(caption.id, title, caption.desc, _picture(caption, found, drawn), head, rows)
+
+
+def make_bars(found: QueryDifferences) -> list[DifferenceBar]:
+    """At most `BARS` bars, largest difference first, each of as many queries as any other, or one fewer."""
+    if found.queries:
+        ordered = sorted(zip(found.values, found.queries, strict=True), key=lambda each: (-each[0], each[1]))
+        return [
+            DifferenceBar(value, display_text.one_line(id_), display_text.one_line(query))
+            for value, (id_, query) in ordered
+        ]
+    ordered_values = sorted(found.values, reverse=True)
+    count = len(ordered_values)
+    edges = [at * count // MAX_BARS for at in range(MAX_BARS + 1)]
+    return [
+        DifferenceBar(
+            sum(ordered_values[first:last]) / (last - first),
+            f"{first + 1:,}–{last:,}" if last - first > 1 else f"{last:,}",
+        )
+        for first, last in pairwise(edges)
+    ]
+
+
+def _score(entry: Row, engine: str, measure: str) -> float | None:
+    value: float | None = entry["engines"].get(engine, {}).get("scores", {}).get(measure)
+    return value
+
+
+def _counts(values: Sequence[float]) -> tuple[int, int, int]:
+    """On how many queries a is ahead, both are equal, b is ahead."""
+    ahead, behind = sum(value > _TIE for value in values), sum(value < -_TIE for value in values)
+    return ahead, len(values) - ahead - behind, behind
+
+
+def _said(found: QueryDifferences) -> Text:
+    a, b, mean = display_text.isolate(found.a), display_text.isolate(found.b), found.measure
+    ahead, equal, behind = _counts(found.values)
+    n = len(found.values)
+    en = (
+        f"What {a} is ahead of {b} by {mean} on each of {n:,} queries, sorted: ahead on {ahead:,}, equal on"
+        f" {equal:,}, behind on {behind:,}."
+    )
+    zh = (
+        f"{n:,} 条查询上 {a} 比 {b} 的 {mean} 高出多少，从大到小排列："
+        f"领先 {ahead:,} 条，相同 {equal:,} 条，落后 {behind:,} 条。"
+    )
+    if n > MAX_BARS:
+        each = format_length(n / MAX_BARS)
+        en += f" Each of the {MAX_BARS} bars is the mean of about {each} neighbouring queries."
+        zh += f"图中 {MAX_BARS} 根柱子，每根是相邻约 {each} 条查询的平均。"
+    return Text(en, zh)
+
+
+def _picture(caption: Caption, found: QueryDifferences, drawn: Sequence[DifferenceBar]) -> Markup:
+    up = make_axis([0.0, *(bar.value for bar in drawn)], 4)
+    ahead, _, behind = _counts(found.values)
+    bottom = _TOP + _HEIGHT
+    plot = inset(_NUMBERS, 1 - _NUMBERS, *_grid(up), *_bars(up, drawn), _zero(up))
+    return figure(
+        caption,
+        bottom + 26,
+        _side(found.a, ahead, class_="head", x=format_percent(_NUMBERS), y=12),
+        plot,
+        _numbers(up),
+        _side(found.b, behind, class_="head other", x=format_percent(1), y=bottom + 18, text_anchor="end"),
+    )
+
+
+def _side(engine: str, count: int, **attributes: str | float | None) -> Markup:
+    short = f"{display_text.ISOLATE}{shorten_name(engine, 22)}{display_text.END}"
+    return text_element(Text(f"{short} ahead on {count:,}", f"{short} 领先 {count:,} 条"), **attributes)
+
+
+def _y(up: Axis, value: float) -> float:
+    return _TOP + _HEIGHT * (1 - up.at(value))
+
+
+def _grid(up: Axis) -> Iterator[Markup]:
+    for tick in up.ticks:
+        if tick:
+            y = _y(up, tick)
+            yield tag("line", x1="0%", x2="100%", y1=y, y2=y, class_="grid")
+
+
+def _zero(up: Axis) -> Markup:
+    y = _y(up, 0.0)
+    return tag("line", x1="0%", x2="100%", y1=y, y2=y, class_="zero")
+
+
+def _numbers(up: Axis) -> Markup:
+    right = format_percent(_NUMBERS - 0.015)
+    return join(
+        tag(
+            "text", up.label(tick, signed=True), class_="tick", x=right, y=_y(up, tick) + 4, text_anchor="end"
+        )
+        for tick in up.ticks
+    )
+
+
+def _bars(up: Axis, drawn: Sequence[DifferenceBar]) -> Iterator[Markup]:
+    width = 1 / len(drawn)
+    filled = 0.8 if len(drawn) <= _APART else 1.0
+    zero = _y(up, 0.0)
+    for at, bar in enumerate(drawn):
+        y = _y(up, bar.value)
+        said = shorten_name(f"{bar.name} {bar.text}".strip(), 80)
+        yield tag(
+            "rect",
+            tag("title", f"{said}: {svg.format_number(bar.value, '+.3f')}"),
+            x=format_percent(width * (at + (1 - filled) / 2)),
+            width=format_percent(width * filled),
+            y=min(y, zero),
+            height=abs(y - zero),
+            class_="bar" if bar.value >= 0 else "bar other",
+        )

@@ -1,0 +1,122 @@
+"""The record of a finished run: what Python callers get and every file is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judge.errors import InputError, RunIncomplete
+from judge.measure.measures import parse
+from judge.measure.panel_agreement import Members
+from judge.measure.score import Scores
+from judge.records import Dataset, Judgment, Pool, Scale, brief
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Everything a finished run knows.
+
+    `summary` is what summary.json holds. `incomplete` says why and what to do when fewer pairs were
+    judged than asked for, else it is None. `calls_made` counts the calls of this execution alone.
+    `members` holds the judgments of each member of a panel, and is empty without one.
+    """
+
+    folder: Path
+    data: Dataset
+    pool: Pool
+    judgments: tuple[Judgment, ...]
+    scores: Scores
+    scale: Scale
+    summary: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+    calls_made: int = 0
+    incomplete: RunIncomplete | None = None
+    members: Members = field(default_factory=dict)
+
+    @cached_property
+    def engines(self) -> pd.DataFrame:
+        """One row an engine: the mean of every measure, and what there was to measure."""
+        import pandas as pd
+
+        rows = {
+            engine: {
+                **{measure: cell["mean"] for measure, cell in row["measures"].items()},
+                **{name: _plain(value) for name, value in row.items() if name != "measures"},
+            }
+            for engine, row in self.summary["engines"].items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("engine")
+
+    @cached_property
+    def queries(self) -> pd.DataFrame:
+        """One row a score: engine, query_id, repeat, measure, value, low, high, judged."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(score) for score in self.scores.rows()])
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """One row for each pair of engines by each measure: difference, interval, p, verdict."""
+        import pandas as pd
+
+        return pd.DataFrame(self.summary["comparisons"])
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """One row a judgment: query_id, query, snippet_id, title, snippet, repeat, grade, reason, error."""
+        import pandas as pd
+
+        shown = {(pair.query.id, pair.snippet.id): pair for pair in self.pool.pairs}
+        rows = []
+        for judgment in self.judgments:
+            pair = shown[judgment.query_id, judgment.snippet_id]
+            rows.append(
+                {
+                    "query_id": judgment.query_id,
+                    "query": pair.query.raw_text,
+                    "snippet_id": judgment.snippet_id,
+                    "title": pair.snippet.title,
+                    "snippet": pair.snippet.text,
+                    "repeat": judgment.repeat,
+                    "grade": judgment.grade,
+                    "reason": judgment.reason,
+                    "error": judgment.error,
+                    "flags": judgment.flags,
+                }
+            )
+        return pd.DataFrame(rows).astype({"grade": "Int64"}) if rows else pd.DataFrame()
+
+    def means(self, engine: str) -> dict[str, float]:
+        """Return the engine's mean by each measure that has one, under names that trackers take.
+
+        `mlflow.log_metrics(outcome.means("bing"))` logs `nDCG_10`, for MLflow refuses the `@` of
+        `nDCG@10`. Raises InputError for an engine that is not in the run.
+        """
+        if engine not in self.summary["engines"]:
+            raise InputError(f"engine {engine!r} is not in the run; it has {', '.join(self.data.engines)}")
+        cells = self.summary["engines"][engine]["measures"]
+        return {
+            parse(name).export_name: cell["mean"] for name, cell in cells.items() if cell["mean"] is not None
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Outcome(folder={str(self.folder)!r}, engines={brief(self.data.engines)},"
+            f" queries={len(self.data.queries)}, pairs={len(self.pool.pairs)},"
+            f" judgments={len(self.judgments)})"
+        )
+
+    def _repr_html_(self) -> str:
+        """The engines' table, as a notebook shows it."""
+        return str(self.engines.to_html())
+
+
+def _plain(value: object) -> object:
+    """A cell of a table: of latencies the median, of sizes the mean, anything else as it is."""
+    return value.get("median", value.get("mean")) if isinstance(value, Mapping) else value

@@ -1,0 +1,94 @@
+"""Owns where results of self-tests are kept, and finding the one that is about a run's assessor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from judge.assess.assessor import Assessor
+from judge.config.run import Config
+from judge.dataset.identifiers import short_hash
+from judge.errors import InputError
+from judge.runs.folder import RunFolder, dump_json
+
+#: The folder of results, beside the verdict store that the self-tests were paid into.
+FOLDER = "selftests"
+
+
+def identity(assessor: Assessor, config: Config) -> str:
+    """What makes two assessors the same: model, server, parameters, prompts, scale, language; not the day."""
+    model = assessor.model
+    asked = [
+        model.name,
+        model.endpoint,
+        dump_json(dict(sorted(model.params.items()))),
+        dump_json(assessor.prompt_versions),
+        assessor.name,
+        config.lang,
+    ]
+    return short_hash(asked, 12)
+
+
+def identities(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
+    """The identity of each assessor by its name; DeepEval's way of asking is not ours to test."""
+    return {each.name: identity(each, config) for each in assessors if config.assessor == "judge"}
+
+
+def folder(store: Path) -> RunFolder:
+    """The folder of the results that belong to the verdict store at `store`."""
+    return RunFolder(store.parent / FOLDER)
+
+
+def file_name(assessor: str, identity: str) -> str:
+    """The file of an assessor's result."""
+    return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
+
+
+def look_up(store: Path, identities: Mapping[str, str]) -> dict[str, Any]:
+    """For each assessor's name its `id` and the `figures` to show beside its grades, None without a test.
+
+    Raises InputError when a result is there and can't be read.
+    """
+    held = folder(store)
+    return {
+        name: {"id": each, "figures": _headline(held.read_if_there(file_name(name, each)))}
+        for name, each in identities.items()
+    }
+
+
+def look_up_again(run: RunFolder, known: Mapping[str, Any]) -> dict[str, Any]:
+    """What a finished run knows of its assessors' self-tests, with the results that came since.
+
+    A run that was moved away from its store keeps what it knew.
+    """
+    asked = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
+    store = Path(asked) if asked else run.path.parent / "verdicts.sqlite"
+    now = look_up(store, {name: row["id"] for name, row in known.items()})
+    return {name: row if row["figures"] else known[name] for name, row in now.items()}
+
+
+def _headline(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if result is None:
+        return None
+    try:
+        return _figures(result)
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"the self-test kept in {FOLDER}/ is not as this version of judge writes it ({error!r});"
+            " delete it, or make it anew: judge selftest"
+        ) from error
+
+
+def _figures(result: Mapping[str, Any]) -> dict[str, Any]:
+    shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
+    return {
+        "probes": result["probes"]["count"],
+        "repeat": result["repeat"],
+        "too_high": shipped["hostile"],
+        "plain_too_high": plain["hostile"],
+        "too_low": shipped["strict"],
+        "language": shipped["language"],
+        "obedient": shipped["obedient"],
+    }
