@@ -23,8 +23,7 @@ from judge.analysis.label_agreement import (
 from judge.analysis.label_files import GradeSource, grades_by_pair, run_from_labels
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import Summary
-from judge.assess.signals import KEPT
-from judge.assess.stop import Stop
+from judge.client.cancel import INTERRUPTED, CancelToken
 from judge.config.run import Config
 from judge.dataset import trec
 from judge.dataset.labels import match, read_labels, to_label
@@ -210,13 +209,13 @@ def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:
 
 def _run_in_thread(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> RunResult:
     """Run in a thread, because this one already runs an event loop; Ctrl-C ends the run."""
-    stop = Stop()
+    cancel_token = CancelToken()
     with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
-        future = executor.submit(pipeline.run, config, rows=rows, stop=stop)
+        future = executor.submit(pipeline.run, config, rows=rows, cancel_token=cancel_token)
         try:
             return future.result()
         except KeyboardInterrupt:
-            stop.request_from_outside(Interrupted(KEPT))
+            cancel_token.cancel_from_thread(Interrupted(INTERRUPTED))
             raise
 
 

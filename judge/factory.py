@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
-from judge.assess.allowance import Allowance
 from judge.assess.assessor import Assessor
-from judge.assess.desk import Desk
 from judge.assess.prompts import default_directory, load
-from judge.assess.schedule import Limits
-from judge.assess.stop import Stop
+from judge.client.budget import SpendLimit
+from judge.client.cancel import CancelToken
+from judge.client.client import ModelClient
+from judge.client.retry import Limits
 from judge.config.loader import tables
 from judge.config.run import Config, did_you_mean, disable_deepeval_telemetry_in_environment, environment
 from judge.dataset.labels import Label
@@ -30,8 +30,7 @@ from judge.measure.measures import Measure, check_depth, defaults, parse_all
 from judge.models import Model, open_model
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
-from judge.pricing import prices as pricing
-from judge.pricing.prices import Price
+from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
 from judge.records import BINARY, GRADED, Dataset, LangChoice, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
 
@@ -233,11 +232,11 @@ def price(config: Config, model: Model) -> Price | None:
         fresh, output, *cached = config.price
         return Price(fresh, output, cached[0] if cached else fresh)
     if not model.endpoint and model.name == "lexical":
-        return pricing.FREE
-    files = (*([Path(config.prices)] if config.prices else []), pricing.SHIPPED)
+        return FREE_PRICE
+    files = (*([Path(config.prices)] if config.prices else []), SHIPPED_PRICES)
     with config.written.about("prices"):
-        rows = [row for file in files for row in pricing.read(tables(file, "prices"), file.name)]
-    return pricing.find(rows, model.name, model.endpoint)
+        rows = [row for file in files for row in read_prices(tables(file, "prices"), file.name)]
+    return find_price(rows, model.name, model.endpoint)
 
 
 def limits(config: Config, model: Model) -> Limits:
@@ -254,20 +253,22 @@ def limits(config: Config, model: Model) -> Limits:
         concurrency=config.concurrency,
         attempts=config.attempts,
         max_wait=config.max_wait,
-        grace=config.grace,
+        shutdown_timeout=config.grace,
         max_calls=config.max_calls,
         budget=config.budget,
         price=known,
     )
 
 
-def desks(config: Config, assessors: Sequence[Assessor], stop: Stop) -> list[tuple[Assessor, Desk]]:
-    """A desk for each assessor; together they spend what the run may spend."""
-    asked = [limits(config, assessor.model) for assessor in assessors]
-    allowance = Allowance(asked[0])
+def build_clients(
+    config: Config, assessors: Sequence[Assessor], cancel_token: CancelToken
+) -> list[tuple[Assessor, ModelClient]]:
+    """Return a client for each assessor; they share one spend limit."""
+    limits_of = [limits(config, assessor.model) for assessor in assessors]
+    spend_limit = SpendLimit(limits_of[0])
     return [
-        (assessor, Desk(assessor.model, own, stop, allowance))
-        for assessor, own in zip(assessors, asked, strict=True)
+        (assessor, ModelClient(assessor.model, own, cancel_token, spend_limit))
+        for assessor, own in zip(assessors, limits_of, strict=True)
     ]
 
 

@@ -18,16 +18,15 @@ from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import PriceUsed, RunCost, Summary
 from judge.assess import estimate as estimating
-from judge.assess.judging import Cost, Judging, together
-from judge.assess.sitting import judge_in_turn
-from judge.assess.stop import Stop
-from judge.assess.store import Store
-from judge.assess.watch import Unwatched, Watch
+from judge.assess.progress import NullProgress, ProgressListener
+from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
+from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.dataset.pool import pool
 from judge.errors import RunIncomplete
 from judge.measure.panel_agreement import Member, sitting
-from judge.pricing.prices import Price, common
+from judge.pricing.cost import Cost
+from judge.pricing.prices import Price, common_price
 from judge.records import Judgment
 from judge.report.report_file import write_report
 from judge.runs import export
@@ -35,6 +34,7 @@ from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run
 from judge.runs.result import RunResult
 from judge.selftest import stored_results
+from judge.store.store import VerdictStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,17 @@ class RunForecast:
 
 
 def run(
-    config: Config, *, rows: factory.Rows | None = None, watch: Watch | None = None, stop: Stop | None = None
+    config: Config,
+    *,
+    rows: factory.Rows | None = None,
+    progress: ProgressListener | None = None,
+    cancel_token: CancelToken | None = None,
 ) -> RunResult:
     """Judge a dataset, score its engines and write the run's folder.
 
-    `stop` lets another thread end the judging. Raises InputError before anything is paid, StoreError
-    when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has `incomplete` set when the
-    account, the budget or the server ended the judging, or too few pairs could be judged.
+    `cancel_token` lets another thread cancel the judging. Raises InputError before anything is paid,
+    StoreError when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has `incomplete` set
+    when the account, the budget or the server ended the judging, or too few pairs could be judged.
     """
     measures = factory.measures_of(config)
     if config.out:
@@ -63,20 +67,22 @@ def run(
     dataset = factory.dataset(config, rows)
     pairs = pool(dataset, config.depth)
     assessors = factory.assessors(config)
-    desks = factory.desks(config, assessors, stop or Stop())
+    clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
     folder, identity = factory.folder(config, dataset, assessors)
     with folder.locked():
         factory.claim(folder, config, identity)
         path = factory.store(config, folder)
         selftests = stored_results.look_up(path, stored_results.identities(assessors, config))
-        with Store(path) as store:
-            judgings = asyncio.run(judge_in_turn(pairs, desks, store, config.repeats, watch or Unwatched()))
+        with VerdictStore(path) as store:
+            judgings = asyncio.run(
+                judge_with_panel(pairs, clients, store, config.repeats, progress or NullProgress())
+            )
         by_assessor = {
-            assessor.name: judging.judgments for (assessor, _), judging in zip(desks, judgings, strict=True)
+            assessor.name: judging.judgments for (assessor, _), judging in zip(clients, judgings, strict=True)
         }
-        judging = together(judgings)
+        judging = combine_results(judgings)
         assessor, judgments, members = sitting(by_assessor)
-        cost = _cost(judging.cost, common(desk.limits.price for _, desk in desks))
+        cost = _cost(judging.cost, common_price(client.limits.price for _, client in clients))
         spec = RunSpec(assessor, config.grading, config.repeats, measures, cost, selftests)
         result = measure_run(folder.path, LoadedRun(dataset, pairs, judgments, spec, members))
         export_run(folder, result)
@@ -132,10 +138,10 @@ def estimate(config: Config) -> RunForecast:
     assessors = factory.assessors(config, calls=False)
     folder, _ = factory.folder(config, dataset, assessors)
     path = factory.store(config, folder)
-    with Store(path) if path.exists() else nullcontext() as store:
+    with VerdictStore(path) if path.exists() else nullcontext() as store:
         estimates = {
-            assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, desk.limits)
-            for assessor, desk in factory.desks(config, assessors, Stop())
+            assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)
+            for assessor, client in factory.build_clients(config, assessors, CancelToken())
         }
     return RunForecast(pairs.results, len(pairs.pairs), config.repeats, tuple(dataset.warnings), estimates)
 
@@ -155,7 +161,7 @@ def _cost(cost: Cost, price: Price | None) -> RunCost:
     )
 
 
-def _incomplete(summary: Summary, judging: Judging, least: float) -> RunIncomplete | None:
+def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIncomplete | None:
     """Return why a run is incomplete and what to do, None when enough pairs are judged."""
     members = summary.panel.members if summary.panel else ()
     wanted = summary.judgments * (len(members) or 1)
@@ -175,7 +181,7 @@ def _incomplete(summary: Summary, judging: Judging, least: float) -> RunIncomple
     return None
 
 
-def _describe_shortfall(member: Member, summary: Summary, judging: Judging, least: float) -> str:
+def _describe_shortfall(member: Member, summary: Summary, judging: JudgingResult, least: float) -> str:
     return (
         f"{member.name} judged {member.judged:,} of {summary.judgments:,} pairs, less than"
         f" --min-coverage {least:.0%}{_failures(judging.judgments, member.name)};"

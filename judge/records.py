@@ -193,6 +193,32 @@ class Usage:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
 
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+#: The outcome of a call that brought an answer, readable or not.
+ANSWERED = "answered"
+#: The outcome of a call without an observed end: its process died or was ended at once.
+LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to a model: `outcome` is `ANSWERED`, an error kind or `LOST`.
+
+    `maybe_billed` marks a request that the server may have charged for although no answer arrived.
+    """
+
+    outcome: str
+    usage: Usage | None = None
+    maybe_billed: bool = False
+
 
 #: Finish reasons of an answer that the model ended itself. After any other reason (`length`,
 #: `max_tokens`, `abort`, `network_error`, or a new one) the answer may be incomplete.

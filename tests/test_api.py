@@ -14,7 +14,7 @@ import pytest
 
 import judge
 from judge import pipeline
-from judge.assess.stop import Stop
+from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import Interrupted
 from tests.loopback.server import LoopbackServer
@@ -117,15 +117,15 @@ def test_the_public_names_are_all_there() -> None:
 
 def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: Path) -> None:
     """What an interrupted notebook cell does."""
-    stop = Stop()
+    cancel_token = CancelToken()
     with LoopbackServer(slowly(says_its_grade, 0.1)) as server, ThreadPoolExecutor(1) as aside:
         asked = Config(
             model="openai:m", base_url=server.openai_url, concurrency=2, out=str(tmp_path / "r" / "x")
         )
-        running = aside.submit(pipeline.run, asked, rows=numbered(5, 1, 10), stop=stop)
+        running = aside.submit(pipeline.run, asked, rows=numbered(5, 1, 10), cancel_token=cancel_token)
         while len(server.asked) < 6:
             time.sleep(0.01)
-        stop.request_from_outside(Interrupted("enough"))
+        cancel_token.cancel_from_thread(Interrupted("enough"))
         with pytest.raises(Interrupted, match="enough"):
             running.result(timeout=5)
         paid = len(server.asked)

@@ -209,7 +209,7 @@ def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
     (folder,) = [
         path
         for path in (tmp_path / "runs").iterdir()
-        if path.is_dir() and path.name != "verdicts.sqlite.owners"
+        if path.is_dir() and path.name != "verdicts.sqlite.locks"
     ]
     assert folder.name.startswith("night-lexical-")
 

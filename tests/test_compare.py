@@ -373,8 +373,8 @@ def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
 def test_on_a_terminal_a_finished_repeat_is_told_above_the_bar() -> None:
     said = io.StringIO()
     bar = ProgressBar(Console(file=said, force_terminal=True, width=80))
-    bar.begin(asked=4, known=0)
-    bar.finished(RepeatProgress(number=1, repeats=2, judged=1200, failed=3, relevant=300))
+    bar.begin(total=4, done=0)
+    bar.end_repeat(RepeatProgress(number=1, repeats=2, judged=1200, failed=3, relevant=300))
     bar.end()
     assert "repeat 1 of 2: 1,200 pairs judged, 3 failed; 25.0% of the judged are relevant" in said.getvalue()
 

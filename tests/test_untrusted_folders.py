@@ -17,7 +17,6 @@ import pytest
 import judge
 from judge import api
 from judge.annotate import label_log
-from judge.assess.store import Store
 from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
 from judge.filesystem import file_name, open_for_append, write_file
@@ -25,6 +24,8 @@ from judge.nightly import flow
 from judge.nightly.baseline import pointer
 from judge.runs.folder import RunFolder
 from judge.runs.trec_export import file_names
+from judge.store.leases import Lease
+from judge.store.store import VerdictStore
 from tests.collect.asking import collected, three, write_queries
 from tests.loopback.engines import EngineServer
 from tests.nightly.nights import RULES, freeze, world
@@ -250,7 +251,7 @@ def test_labels_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
 
 def claimed(path: Path, owner: str) -> None:
     """A store in which `owner` claims a key."""
-    Store(path).close()
+    VerdictStore(path).close()
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("INSERT INTO claims VALUES ('k', ?)", (owner,))
 
@@ -263,8 +264,8 @@ def test_an_owner_that_judge_does_not_name_leads_to_no_file(owner: str, tmp_path
     for path in notes:
         path.write_text(TEXT, encoding="utf-8")
     claimed(folder / "v.sqlite", owner)
-    with Store(folder / "v.sqlite") as store:
-        assert asyncio.run(store.claim("k")) == "mine"
+    with VerdictStore(folder / "v.sqlite") as store:
+        assert asyncio.run(store.acquire(["k"])) == [Lease("k")]
     assert all(path.read_text(encoding="utf-8") == TEXT for path in notes)
 
 
@@ -272,9 +273,9 @@ def test_an_owner_file_that_is_a_link_harms_nothing(tmp_path: Path) -> None:
     victim, owner = tmp_path / "victim", "0123456789ab"
     victim.write_text(TEXT, encoding="utf-8")
     claimed(tmp_path / "v.sqlite", owner)
-    plant(tmp_path / "v.sqlite.owners" / f"{owner}.lock", victim)
-    with Store(tmp_path / "v.sqlite") as store:
-        assert asyncio.run(store.claim("k")) == "mine"
+    plant(tmp_path / "v.sqlite.locks" / f"{owner}.lock", victim)
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        assert asyncio.run(store.acquire(["k"])) == [Lease("k")]
     assert victim.read_text(encoding="utf-8") == TEXT
 
 
@@ -283,9 +284,9 @@ def test_owners_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (elsewhere / "mine.lock").touch()
     os.utime(elsewhere / "mine.lock", (0, 0))
-    (tmp_path / "v.sqlite.owners").symlink_to(elsewhere)
+    (tmp_path / "v.sqlite.locks").symlink_to(elsewhere)
     with pytest.raises(StoreError, match="symbolic link"):
-        Store(tmp_path / "v.sqlite")
+        VerdictStore(tmp_path / "v.sqlite")
     assert files(elsewhere) == [Path("mine.lock")]
 
 
@@ -303,12 +304,12 @@ SCHEMAS = {
 @pytest.mark.parametrize("statements", SCHEMAS.values(), ids=SCHEMAS)
 def test_a_store_with_another_schema_is_refused_and_left_as_it_is(statements: str, tmp_path: Path) -> None:
     path = tmp_path / "v.sqlite"
-    Store(path).close()
+    VerdictStore(path).close()
     with closing(sqlite3.connect(path)) as theirs:
         theirs.executescript(statements)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=r"v\.sqlite: is not a verdict store as judge makes it: it "):
-        Store(path)
+        VerdictStore(path)
     assert path.read_bytes() == before
 
 
@@ -317,7 +318,7 @@ def test_a_store_that_was_analysed_is_still_ours(tmp_path: Path) -> None:
     claimed(path, "0" * 12)
     with closing(sqlite3.connect(path)) as analysed, analysed:
         analysed.execute("ANALYZE")
-    Store(path).close()
+    VerdictStore(path).close()
 
 
 @pytest.mark.parametrize("engine", ["a:b", 'x<y>|z?"*', "c:\\d/e"])

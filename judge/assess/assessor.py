@@ -13,13 +13,12 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from judge.assess.desk import Seat
 from judge.assess.prompts import Prompts
-from judge.assess.store import Source, Stored, plain
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.models import Model
 from judge.parsing.verdict import parse_verdict
 from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
+from judge.store.store import StoredVerdict, VerdictKeyInfo, as_stored
 
 #: Thinking that does not end.
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
@@ -61,7 +60,7 @@ class AssessorAnswer:
     thinking and no answer.
     """
 
-    stored: Stored | None
+    stored: StoredVerdict | None
     error: str | None
     reply: str
     detail: str = ""
@@ -105,27 +104,29 @@ class Assessor:
         """The version of each language's prompt."""
         return self._prompts.versions
 
-    def source(self, question: Question) -> Source:
-        """What the store says of `question` in words."""
-        return Source(self.model.name, question.prompt_version, question.repeat)
+    def key_info(self, question: Question) -> VerdictKeyInfo:
+        """Return what the store shows beside the key of `question`."""
+        return VerdictKeyInfo(self.model.name, question.prompt_version, question.repeat)
 
-    async def ask(self, question: Question, seat: Seat) -> AssessorAnswer:
-        """Asks the model, and once more for the verdict alone when the reply can't be read.
+    async def ask(
+        self, question: Question, complete: Callable[[Prompt], Awaitable[Completion]]
+    ) -> AssessorAnswer:
+        """Ask the model by `complete`, and once more for the verdict alone when the reply can't be parsed.
 
-        Raises AccountRefused, Incomplete and Stopped, which concern all pairs.
+        Raises AccountRefused, and what `complete` raises besides CallError: this concerns all pairs.
         """
-        heard: list[Completion] = []
+        completions: list[Completion] = []
         flags: tuple[str, ...] = ()
         error: ReplyParseError | CallError | None = None
         for render in (self._prompts.render, self._prompts.again):
             prompt = render(question.pair, self._as_of)
 
-            async def complete(prompt: Prompt = prompt) -> Completion:
-                heard.append(await seat.complete(prompt))
-                return heard[-1]
+            async def complete_prompt(prompt: Prompt = prompt) -> Completion:
+                completions.append(await complete(prompt))
+                return completions[-1]
 
             try:
-                verdict = await self._verdict(prompt, complete)
+                verdict = await self._verdict(prompt, complete_prompt)
             except ReplyParseError as unreadable:
                 error, flags = unreadable, ("re_asked",)
             except AccountError:
@@ -134,14 +135,13 @@ class Assessor:
                 error = fault
                 break
             else:
-                seat.confirm()
-                noticed = (*verdict.flags, *flags, *self._oddities(verdict, heard[-1], prompt))
-                return AssessorAnswer(_stored(verdict, heard[-1], noticed), None, heard[-1].text)
-        reply = heard[-1].text if heard else ""
+                flags = (*verdict.flags, *flags, *self._oddities(verdict, completions[-1], prompt))
+                return AssessorAnswer(_stored(verdict, completions[-1], flags), None, completions[-1].text)
+        reply = completions[-1].text if completions else ""
         if not isinstance(error, ReplyParseError):
             return AssessorAnswer(None, error.kind if error else None, reply, error.detail if error else "")
-        thinking = _is_only_thinking(heard[-1])
-        advice = self._advice(error.kind, heard[-1], thinking=thinking)
+        thinking = _is_only_thinking(completions[-1])
+        advice = self._advice(error.kind, completions[-1], thinking=thinking)
         is_cut = thinking or "--max-tokens" in advice
         detail = f"{error.detail} ({advice})" if is_cut else error.detail
         return AssessorAnswer(None, error.kind, reply, detail, advice, thinking)
@@ -180,10 +180,10 @@ class Assessor:
             flags.append("prompt_echo")
         return flags
 
-    def judgment(self, question: Question, answer: Stored | AssessorAnswer) -> Judgment:
+    def judgment(self, question: Question, answer: StoredVerdict | AssessorAnswer) -> Judgment:
         """The durable record of `question`: of a stored verdict, or of what became of asking."""
-        stored = answer if isinstance(answer, Stored) else answer.stored
-        error = None if isinstance(answer, Stored) else answer.error
+        stored = answer if isinstance(answer, StoredVerdict) else answer.stored
+        error = None if isinstance(answer, StoredVerdict) else answer.error
         return Judgment(
             query_id=question.pair.query.id,
             snippet_id=question.pair.snippet.id,
@@ -193,12 +193,12 @@ class Assessor:
             error=error,
             assessor=self.name,
             prompt_version=question.prompt_version,
-            params=stored.params if stored else plain(self.model.params),
+            params=stored.params if stored else as_stored(self.model.params),
             reply=answer.reply,
             usage=stored.usage if stored else None,
             flags=(*question.pair.snippet.flags, *(stored.flags if stored else ())),
             served_model=stored.served_model if stored else None,
-            detail="" if isinstance(answer, Stored) else answer.detail,
+            detail="" if isinstance(answer, StoredVerdict) else answer.detail,
         )
 
     def without_asking(self, question: Question) -> Judgment | None:
@@ -213,7 +213,7 @@ class Assessor:
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
         if "empty_snippet" not in question.pair.snippet.flags:
             return None
-        rule = Stored(
+        rule = StoredVerdict(
             grade=0,
             reason=_NOTHING[question.pair.query.lang],
             flags=(),
@@ -248,13 +248,13 @@ def _numbered(known: hashlib._Hash, repeat: int) -> str:
     return key.hexdigest()
 
 
-def _stored(verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> Stored:
-    return Stored(
+def _stored(verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> StoredVerdict:
+    return StoredVerdict(
         grade=verdict.grade,
         reason=verdict.reason,
         flags=flags,
         reply=completion.text,
-        params=plain(completion.params),
+        params=as_stored(completion.params),
         usage=completion.usage,
         served_model=completion.model,
         request_id=completion.request_id,

@@ -80,7 +80,7 @@ class DeepEvalAssessor(Assessor):
 
 
 class _Asked(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
-    """The model as DeepEval calls it: one prompt, asked from the pair's own seat."""
+    """The model as DeepEval calls it: one prompt."""
 
     def __init__(self, name: str, complete: Callable[[], Awaitable[Completion]]) -> None:
         self.fault: JudgeError | None = None

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from judge.assess.assessor import Assessor
-from judge.assess.judging import split
-from judge.assess.schedule import Limits
-from judge.assess.store import Past, Store
-from judge.pricing.prices import Price, summed
+from judge.assess.runner import plan_requests
+from judge.client.retry import Limits
+from judge.pricing.prices import Price
 from judge.records import Pool, Prompt, Usage
+from judge.store.store import UsageHistory, VerdictStore
 from judge.tokens import rough_tokens
 
 #: Tokens that a reason of one or two sentences and its verdict take.
@@ -58,20 +58,21 @@ class RunEstimate:
 
 
 def estimate_run(
-    pool: Pool, assessor: Assessor, store: Store | None, repeats: int, limits: Limits
+    pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
 ) -> RunEstimate:
     """What judging `pool` would cost now, given what `store` holds already, if there is one."""
-    ruled, asked = split(pool, assessor, repeats)
-    known = store.lookup(asked) if store else {}
-    past = store.past(assessor.model.name) if store else []
+    ruled, asked = plan_requests(pool, assessor, repeats)
+    known = store.find_verdicts(asked) if store else {}
+    past = store.usage_by_prompt(assessor.model.name) if store else []
     todo = [questions[0] for key, questions in asked.items() if key not in known]
     versions = Counter(question.prompt_version for question in todo)
     judgments = len(ruled) + sum(map(len, asked.values()))
     learned = _learned(past)
     unknown = [question.pair for question in todo if question.prompt_version not in learned]
     again = sum(_again(learned, version, n) for version, n in versions.items())
-    usage = summed((*_by_experience(learned, versions), *map(_by_rule, map(assessor.prompt, unknown))))
-    pace = _pace(store.seconds(assessor.model.name)) if store else None
+    usages = (*_by_experience(learned, versions), *map(_by_rule, map(assessor.prompt, unknown)))
+    usage = sum(usages, Usage())
+    pace = _pace(store.calls_by_second(assessor.model.name)) if store else None
     return RunEstimate(
         judgments=judgments,
         known=judgments - sum(len(asked[key]) for key in asked if key not in known),
@@ -88,17 +89,17 @@ def estimate_run(
     )
 
 
-def _learned(past: Iterable[Past]) -> Mapping[str, Past]:
+def _learned(past: Iterable[UsageHistory]) -> Mapping[str, UsageHistory]:
     """Experience with each version of a prompt that has enough of it."""
     return {each.prompt_version: each for each in past if each.counted >= _ENOUGH}
 
 
-def _again(learned: Mapping[str, Past], version: str, verdicts: int) -> float:
+def _again(learned: Mapping[str, UsageHistory], version: str, verdicts: int) -> float:
     experience = learned.get(version)
     return verdicts * (experience.calls / experience.verdicts - 1) if experience else 0.0
 
 
-def _by_experience(learned: Mapping[str, Past], versions: Mapping[str, int]) -> Iterable[Usage]:
+def _by_experience(learned: Mapping[str, UsageHistory], versions: Mapping[str, int]) -> Iterable[Usage]:
     for version, count in versions.items():
         if version in learned:
             yield _times(learned[version].usage, count / learned[version].counted)

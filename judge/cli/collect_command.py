@@ -72,7 +72,7 @@ def collect(  # one parameter an option is how typer reads a command
     base_url: _BaseUrl = None,
 ) -> None:
     """Ask search engines and write what they return as a dataset. The same command again resumes."""
-    from judge.assess.signals import raising
+    from judge.client.cancel import raise_on_signals
     from judge.collect import collection
     from judge.config.collect import CollectConfig
 
@@ -80,7 +80,7 @@ def collect(  # one parameter an option is how typer reads a command
     typed["engines"] = typed.pop("engine") or None
     typed["base_urls"] = _addresses(typed.pop("base_url") or ()) or None
     asked = CollectConfig.load(config, **typed)
-    with raising():
+    with raise_on_signals():
         collected = collection.collect(asked, watch=_watch())
     _print(collected)
     if collected.incomplete is not None:

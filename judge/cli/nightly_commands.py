@@ -46,8 +46,8 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
 
     Exits with 0 when all is fine, 1 when an engine became worse, 3 when nothing can be said of engines.
     """
-    from judge.assess.signals import raising
     from judge.cli.progress import CANARIES
+    from judge.client.cancel import raise_on_signals
     from judge.nightly import flow
 
     if schedule is not None:
@@ -55,7 +55,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
 
         typer.echo(schedule_of(schedule, toml), nl=False)
         return
-    with raising():
+    with raise_on_signals():
         today = date.today().isoformat()
         told = flow.nightly(toml, today if day is None else day, watch(), watch(CANARIES))
     for line in told.lines:

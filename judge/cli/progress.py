@@ -55,18 +55,18 @@ class ProgressBar:
         )
         self._failed = 0
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         """Draw the bar; verdicts that are known already count as done."""
         self._task = self._progress.add_task(
-            "", total=asked, completed=known, known=known, cost="", failed="", status=""
+            "", total=total, completed=done, known=done, cost="", failed="", status=""
         )
         self._progress.start()
 
-    def judged(self, judgment: Judgment, usd: float | None) -> None:
+    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Advance the bar by one."""
         self._advance(f"${usd:.4f}" if usd else "", judgment.error is not None)
 
-    def waiting(self, status: str) -> None:
+    def set_status(self, status: str) -> None:
         """Show what the run waits for."""
         self._progress.update(self._task, status=status)
 
@@ -79,7 +79,7 @@ class ProgressBar:
         failures = f"{self._failed} failed" if self._failed else ""
         self._progress.update(self._task, advance=1, cost=cost, failed=failures)
 
-    def finished(self, repeat: RepeatProgress) -> None:
+    def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print a line above the bar."""
         self._progress.console.print(Text(_finished(repeat)))
 
@@ -112,20 +112,20 @@ class ProgressLines:
         self._clock = clock
         self._every = every
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         """Print how much there is to do."""
-        self._asked, self._known, self._done, self._failed = asked, known, known, 0
+        self._asked, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
-        if known < asked:
-            rest = f"; the other {known:,} are known already" if known else ""
-            plural = "s" * (asked - known > 1)
-            self._print(f"{self._words.doing} {asked - known:,} {self._words.thing}{plural}{rest}")
+        if done < total:
+            rest = f"; the other {done:,} are known already" if done else ""
+            plural = "s" * (total - done > 1)
+            self._print(f"{self._words.doing} {total - done:,} {self._words.thing}{plural}{rest}")
 
-    def judged(self, judgment: Judgment, usd: float | None) -> None:
+    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
         self._advance(f", ${usd:.4f} so far" if usd else "", judgment.error is not None)
 
-    def waiting(self, status: str) -> None:
+    def set_status(self, status: str) -> None:
         """Print what the run waits for when ten seconds have passed since the last line."""
         now = self._clock()
         if status and now - self._printed_at >= self._every:
@@ -150,7 +150,7 @@ class ProgressLines:
                 f"{rate:.1f}/s{cost}, about {left:.0f} s left"
             )
 
-    def finished(self, repeat: RepeatProgress) -> None:
+    def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print the result of the repeat."""
         self._print(_finished(repeat))
 

@@ -88,12 +88,12 @@ def given(context: typer.Context) -> dict[str, Any]:
 
 def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
     from judge import pipeline
-    from judge.assess.signals import raising
     from judge.cli.render import run_tables
+    from judge.client.cancel import raise_on_signals
 
     config = to_config(typed, toml)
-    with raising():
-        outcome = pipeline.run(config, watch=watch())
+    with raise_on_signals():
+        outcome = pipeline.run(config, progress=watch())
     # Tables of a run that stopped before its first grade are empty.
     if outcome.incomplete is None or run_tables.has_grades(outcome):
         run_tables.print_run(outcome, console())

@@ -29,15 +29,15 @@ _OF_RUNS = frozenset(
 @options.those_of(run, without=_OF_RUNS, model=options.Model, repeats=Anew, out=Beside)
 def selftest(context: typer.Context, **_: object) -> None:
     """Test an assessor on shipped probes: is it fooled, too strict, obedient? Its runs show the result."""
-    from judge.assess.signals import raising
     from judge.cli.render import selftest_table
+    from judge.client.cancel import raise_on_signals
     from judge.selftest.selftest_run import calls
     from judge.selftest.selftest_run import selftest as test
 
     asked = to_config(given(context), context.params["config"])
     selftest_table.print_plan(*calls(asked), console())
-    with raising():
-        found = test(asked, watch=watch())
+    with raise_on_signals():
+        found = test(asked, progress=watch())
     selftest_table.print_selftest(found, console())
     if found.incomplete is not None:
         say(found.incomplete)

@@ -14,11 +14,11 @@ from judge.errors import JudgeError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from judge.assess.watch import Watch
+    from judge.assess.progress import ProgressListener
     from judge.cli.progress import ProgressWords
 
 
-def watch(words: ProgressWords | None = None) -> Watch:
+def watch(words: ProgressWords | None = None) -> ProgressListener:
     """Return a progress bar on a terminal, lines of a log elsewhere; `words` says what is judged."""
     from judge.cli.progress import JUDGING, ProgressBar, ProgressLines
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import aiohttp
 
-from judge.assess.schedule import Limits
-from judge.assess.signals import listening
-from judge.assess.stop import Stop
+from judge.client.cancel import CancelToken
+from judge.client.retry import Limits
 from judge.collect import query_file, raw_log
 from judge.collect.assemble import CollectedResults, hold, rows
 from judge.collect.collector import CollectListener, Collector, EngineSession
@@ -33,7 +32,7 @@ _GRACE = 5.0
 class _Unwatched:
     """A watch that looks away."""
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         """Ignores the beginning."""
 
     def answered(self, *, failed: bool) -> None:
@@ -44,14 +43,14 @@ class _Unwatched:
 
 
 def collect(
-    asked: CollectConfig, *, watch: CollectListener | None = None, stop: Stop | None = None
+    asked: CollectConfig, *, watch: CollectListener | None = None, stop: CancelToken | None = None
 ) -> CollectResult:
     """Asks engines what is missing and writes the dataset, whole, from all that is there.
 
     Raises InputError before anything is asked, StoreError when the journal or the dataset can't be
     written, Interrupted after Ctrl-C: then the journal is kept and the dataset left as it was.
     """
-    stop = stop or Stop()
+    stop = stop or CancelToken()
     data = Path(asked.out)
     path = raw_log.path_of(data)
     with asked.written.about("out"):
@@ -101,7 +100,7 @@ def _locked(data: Path) -> Iterator[None]:
         yield
 
 
-async def _ask(task: _Task, watch: CollectListener, stop: Stop) -> int:
+async def _ask(task: _Task, watch: CollectListener, stop: CancelToken) -> int:
     """Asks all that is missing, and gives the number of calls; a stop ends it in good order."""
     asked = task.asked
     limits = Limits(AT_ONCE, asked.attempts, asked.max_wait, _GRACE)
@@ -113,7 +112,7 @@ async def _ask(task: _Task, watch: CollectListener, stop: Stop) -> int:
     )
     async with connections as session:
         asking = Collector(task.journal, task.held, limits, asked.depth, stop, session, watch)
-        with listening(stop):
+        with stop.handle_signals():
             working = asyncio.ensure_future(asking.ask(task.queries, seats))
             await _until_done(working, stop)
     if isinstance(stop.reason, Interrupted):
@@ -121,13 +120,13 @@ async def _ask(task: _Task, watch: CollectListener, stop: Stop) -> int:
     return asking.calls
 
 
-async def _until_done(working: asyncio.Future[None], stop: Stop) -> None:
+async def _until_done(working: asyncio.Future[None], stop: CancelToken) -> None:
     """Waits for the work; once a stop is requested, no longer than the grace for calls under way."""
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not working.done():
-        hurrying = asyncio.ensure_future(stop.wait_for_hurry(_GRACE))
+        hurrying = asyncio.ensure_future(stop.wait_for_force(_GRACE))
         await asyncio.wait({working, hurrying}, return_when=asyncio.FIRST_COMPLETED)
         hurrying.cancel()
         working.cancel()

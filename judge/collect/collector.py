@@ -17,8 +17,8 @@ from typing import Protocol
 
 import aiohttp
 
-from judge.assess.schedule import Limits, retrying
-from judge.assess.stop import Stop, Stopped
+from judge.client.cancel import Cancelled, CancelToken
+from judge.client.retry import Limits, retry_policy
 from judge.collect.assemble import CollectedResults, answer
 from judge.collect.engine_errors import classify
 from judge.collect.engines import EngineRequest
@@ -42,8 +42,8 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 class CollectListener(Protocol):
     """Hears of every answer as it becomes durable."""
 
-    def begin(self, asked: int, known: int) -> None:
-        """Asking begins: `asked` answers are wanted, `known` of them are there already."""
+    def begin(self, total: int, done: int) -> None:
+        """Asking begins: `total` answers are wanted, `done` of them are there already."""
         ...
 
     def answered(self, *, failed: bool) -> None:
@@ -58,7 +58,7 @@ class CollectListener(Protocol):
 class EngineSession:
     """One engine with its pace, and whether it is still asked; `rate` is in calls a second."""
 
-    def __init__(self, source: ResultSource, rate: float, stop: Stop) -> None:
+    def __init__(self, source: ResultSource, rate: float, stop: CancelToken) -> None:
         self.source = source
         self.pace = RequestPacer(rate, stop.sleep)
         self.closed = False
@@ -86,7 +86,7 @@ class Collector:
     held: CollectedResults
     limits: Limits
     depth: int
-    stop: Stop
+    stop: CancelToken
     session: aiohttp.ClientSession
     watch: CollectListener
     calls: int = 0
@@ -119,8 +119,8 @@ class Collector:
 
     async def _together(self, seats: Sequence[EngineSession]) -> bool:
         """Waits until all engines may be asked at once; False when a stop is requested meanwhile."""
-        with suppress(Stopped):
-            self.stop.check()
+        with suppress(Cancelled):
+            self.stop.raise_if_cancelled()
             await asyncio.gather(*(seat.pace.turn() for seat in seats))
         return self.stop.reason is None
 
@@ -140,10 +140,10 @@ class Collector:
                 has_turn = False
         except CallError as failed:
             error = failed
-        except Stopped:
+        except Cancelled:
             return
         except StoreError as full:
-            self.stop.request(full)
+            self.stop.cancel(full)
             return
         seat.heard(error)
         self.watch.answered(failed=error is not None)
@@ -152,12 +152,12 @@ class Collector:
         self, query: QueryRow, request: EngineRequest, seat: EngineSession, has_turn: bool
     ) -> None:
         """Makes the call, and makes it again while its fault may pass."""
-        async for attempt in retrying(self.limits, self.stop.sleep, lambda: not seat.closed):
+        async for attempt in retry_policy(self.limits, self.stop.sleep, lambda: not seat.closed):
             with attempt:
                 if not has_turn:
                     await seat.pace.turn()
                 has_turn = False
-                self.stop.check()
+                self.stop.raise_if_cancelled()
                 if seat.closed:
                     raise AccountError("closed", "given up after other queries failed")
                 await self._call(query, request, seat)

@@ -1,7 +1,7 @@
 """Owns judging for callers that bring an event loop of their own, or none: it happens on another one.
 
 Other tools call from threads, from loops and from neither. An office has one loop in one thread, with
-the model, the store and the desk that belong to it, so that all of its callers share what was paid.
+the model, the store and the client that belong to it, so that all of its callers share what was paid.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from judge import factory
 from judge.assess.assessor import Assessor
-from judge.assess.claiming import awaited
-from judge.assess.desk import Desk
-from judge.assess.judging import judge_pool
-from judge.assess.stop import Stop
-from judge.assess.store import Source, Store, Stored, plain
-from judge.assess.watch import Unwatched
+from judge.assess.progress import NullProgress
+from judge.assess.runner import judge_pool, lease_window
+from judge.client.cancel import CancelToken
+from judge.client.client import ModelClient
 from judge.config.run import Config
 from judge.dataset.pool import pool
 from judge.errors import InputError, RunIncomplete
 from judge.records import Completion, Dataset, Judgment, Pool, Prompt
+from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore, as_stored
+from judge.store.window import LeaseLost, LeaseWindow
 
 T = TypeVar("T")
 #: How the store calls replies that hold no verdict; no pair has the key of one.
@@ -51,8 +52,9 @@ class Resources:
 
     config: Config
     assessor: Assessor
-    desk: Desk
-    store: Store
+    client: ModelClient
+    store: VerdictStore
+    window: LeaseWindow
     #: The store tells processes apart, not callers: two that ask the same at once would pay twice.
     turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
@@ -66,7 +68,7 @@ class Resources:
         (query,) = data.queries
         async with self.turns[query]:
             judging = await judge_pool(
-                pooled, self.assessor, self.store, self.desk, self.config.repeats, Unwatched()
+                pooled, self.assessor, self.client, self.window, self.config.repeats, NullProgress()
             )
         if judging.stopped is not None:
             raise judging.stopped
@@ -84,17 +86,25 @@ class Resources:
         `accept` raises JudgeError when the reply is of no use; then it is not kept.
         """
         key = self._key(prompt)
-        async with self.turns[key], awaited(self.store, key, self.desk) as held:
-            if isinstance(held, Stored):
-                return held.reply
-            completion = await held.seat.complete(prompt)
-            accept(completion)
-            held.seat.confirm()
-            await held.save(Source(self.desk.model.name, REPLY, 1), _kept(completion))
-            return completion.text
+        async with self.turns[key]:
+            while True:
+                with suppress(LeaseLost):
+                    return await self._reply(key, prompt, accept)
+
+    async def _reply(self, key: str, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
+        lease = await self.window.acquire_blocking(key)
+        if isinstance(lease, StoredVerdict):
+            return lease.reply
+        async with lease:
+            async with self.client.permit(lease) as permit:
+                completion = await self.client.complete(prompt, permit)
+                accept(completion)
+                self.client.limiter.confirm()
+            await lease.save(VerdictKeyInfo(self.client.model.name, REPLY, 1), _as_verdict(completion))
+        return completion.text
 
     def _key(self, prompt: Prompt) -> str:
-        model = self.desk.model
+        model = self.client.model
         asked = [REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
         texts = [prompt.system, prompt.user]
         return hashlib.sha256(json.dumps([*asked, *texts], sort_keys=True).encode()).hexdigest()
@@ -130,7 +140,7 @@ class BackgroundRunner:
                 self._open = loop, room
                 self._closing = weakref.finalize(self, _shut, loop, room, thread)
             loop, room = self._open
-            if room.desk.stop.reason is not None:
+            if room.client.cancel_token.reason is not None:
                 self._open = loop, _reopened(room)
             return self._open
 
@@ -139,14 +149,16 @@ def _furnish(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
     (assessor,) = factory.assessors(config)
-    ((_, desk),) = factory.desks(config, [assessor], Stop())
-    return Resources(config, assessor, desk, Store(Path(config.store or "runs/verdicts.sqlite")))
+    ((_, client),) = factory.build_clients(config, [assessor], CancelToken())
+    store = VerdictStore(Path(config.store or "runs/verdicts.sqlite"))
+    return Resources(config, assessor, client, store, lease_window(store, client))
 
 
 def _reopened(room: Resources) -> Resources:
-    """The room after something stopped it: the next call tries again, with what is left of the allowance."""
-    desk = room.desk
-    return replace(room, desk=Desk(desk.model, desk.limits, Stop(), desk.allowance))
+    """Return the room after its run was cancelled: the next call may spend what is left."""
+    old = room.client
+    client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit)
+    return replace(room, client=client, window=lease_window(room.store, client))
 
 
 def _shut(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Thread) -> None:
@@ -169,16 +181,16 @@ async def _leave(room: Resources) -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    await room.desk.model.aclose()
+    await room.client.model.aclose()
 
 
-def _kept(completion: Completion) -> Stored:
-    return Stored(
+def _as_verdict(completion: Completion) -> StoredVerdict:
+    return StoredVerdict(
         grade=0,
         reason="",
         flags=(),
         reply=completion.text,
-        params=plain(completion.params),
+        params=as_stored(completion.params),
         usage=completion.usage,
         served_model=completion.model,
         request_id=completion.request_id,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from judge import pipeline
 from judge.analysis.summary import Summary
-from judge.assess.watch import Watch
+from judge.assess.progress import ProgressListener
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError
@@ -56,13 +56,13 @@ def asked(config: Config, folder: Path, repeats: int) -> Config:
     )
 
 
-def judged(config: Config, folder: Path, repeats: int, watch: Watch | None) -> RunResult:
+def judged(config: Config, folder: Path, repeats: int, watch: ProgressListener | None) -> RunResult:
     """The run over the canaries in `folder`, asked as `config` asks."""
     own = asked(config, folder, repeats)
     if folder.is_symlink():
         raise InputError(f"{folder}: is a symbolic link; canaries have a folder of their own: remove it")
     begun.go_on(RunFolder(folder), begun.identity(own))
-    return pipeline.run(own, watch=watch)
+    return pipeline.run(own, progress=watch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from judge.nightly.baseline import ended, graded_run
 from judge.nightly.canaries import CanaryCheck
 from judge.nightly.tonight import Tonight
 from judge.runs.folder import RunFolder
+from judge.store import copy
 
 
 def promote(tonight: Tonight) -> None:
@@ -36,7 +37,7 @@ def begin(tonight: Tonight, who: Mapping[str, Any], check: CanaryCheck | None, *
         if _same_judge(tonight, RunFolder(nights / day), who, check):
             return kept
     new = stores.drifted(nights, tonight.day)
-    stores.remove(new)  # of a judge that changed once more while this night was at work
+    copy.remove(new)  # of a judge that changed once more while this night was at work
     return new
 
 
@@ -63,6 +64,6 @@ def settle(tonight: Tonight, *, changed: bool) -> None:
     """Adds the night's verdicts to those that nights share, unless its judge `changed`: then they go."""
     own = stores.own(tonight.nights, tonight.day)
     if changed:
-        stores.remove(own)
+        copy.remove(own)
     else:
         stores.add(own, shared(tonight))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from judge import factory, pipeline
-from judge.assess.watch import Watch
+from judge.assess.progress import ProgressListener
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.measure.latency_tokens import textless
@@ -49,6 +49,7 @@ from judge.nightly.tonight import Tonight
 from judge.records import Ranking
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.result import RunResult
+from judge.store import copy
 
 _SUSPENDED = "the gate was suspended: no engine is blamed tonight"
 #: What a night is decided by that has no canaries.
@@ -76,7 +77,7 @@ def finished(folder: RunFolder, rules: NightlyConfig) -> Mapping[str, Any] | Non
 
 
 def night(
-    tonight: Tonight, watch: Watch | None = None, canary_watch: Watch | None = None
+    tonight: Tonight, watch: ProgressListener | None = None, canary_watch: ProgressListener | None = None
 ) -> Mapping[str, Any]:
     """The night's record, after all of its work is done and night.json is written.
 
@@ -100,7 +101,7 @@ def night(
         kept = keeping.begin(tonight, who, check, apart=bool(known))
         bill.open_account(tonight.folder, kept)
         begun.go_on(tonight.folder, who)
-        outcome = pipeline.run(replace(limits.spared(config, check), store=str(kept)), watch=watch)
+        outcome = pipeline.run(replace(limits.spared(config, check), store=str(kept)), progress=watch)
         missing = limits.incomplete(config, outcome, check)
     gate = _gate(tonight, outcome, missing, otherwise, check)
     apart = kept if outcome and known else None
@@ -137,7 +138,7 @@ def _otherwise(who: Mapping[str, Any], tonight: Tonight) -> list[str]:
     return against.asked_otherwise(who, frozen.identity) if frozen else []
 
 
-def _canaries(tonight: Tonight, watch: Watch | None) -> CanaryCheck | None:
+def _canaries(tonight: Tonight, watch: ProgressListener | None) -> CanaryCheck | None:
     repeats = tonight.rules.canary_repeats
     if not repeats:
         return None
@@ -154,7 +155,7 @@ def _round(tonight: Tonight) -> Path:
     if not past:
         return night / CANARIES
     if not canaries.heard(past[-1], tonight.rules):
-        stores.remove(past[-1] / canaries.STORE)  # another judge may go on than the one that began
+        copy.remove(past[-1] / canaries.STORE)  # another judge may go on than the one that began
         return past[-1]
     if not _left_to_pay(tonight):
         return past[-1]

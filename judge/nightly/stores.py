@@ -9,30 +9,15 @@ the shared one when such a night is made the baseline. Until a baseline is set i
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
-from judge.assess.file import connect
-from judge.assess.store import Store
 from judge.errors import InputError, StoreError
+from judge.store import copy
+from judge.store.copy import remove
+from judge.store.store import VerdictStore
 
 _DRIFTED = ".drifted-"
-#: Seconds that another process may keep a store busy.
-_WAIT = 60.0
-#: The verdicts and calls of one store that the other doesn't have.
-_ADD = (
-    "INSERT OR REPLACE INTO main.verdicts SELECT * FROM night.verdicts AS new WHERE NOT EXISTS ("
-    "SELECT 1 FROM main.verdicts AS old WHERE old.key = new.key AND old.grade = new.grade"
-    " AND old.body = new.body AND old.checksum = new.checksum)",
-    "INSERT INTO main.calls (key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens,"
-    " reasoning_tokens, made_at) SELECT key, outcome, maybe_billed, prompt_tokens, cached_tokens,"
-    " completion_tokens, reasoning_tokens, made_at FROM night.calls AS new WHERE NOT EXISTS ("
-    "SELECT 1 FROM main.calls AS old WHERE old.key = new.key AND old.outcome = new.outcome"
-    " AND old.made_at = new.made_at)",
-)
 
 
 def own(nights: Path, day: str) -> Path:
@@ -46,12 +31,9 @@ def begin(store: Path, shared: Path) -> Path:
     Raises StoreError when it can't be done.
     """
     if store.exists():
-        _merge(store, shared)
-        return store
-    part = store.with_name(f".{store.name}.part")
-    remove(part)
-    _copy(shared, part)
-    part.replace(store)
+        copy.merge(store, shared)
+    else:
+        copy.copy(shared, store)
     return store
 
 
@@ -80,69 +62,24 @@ def add(store: Path, shared: Path) -> None:
     Nothing of what other nights added meanwhile is lost. Raises StoreError when it can't be done.
     """
     if store.exists():
-        _merge(shared, store)
+        copy.merge(shared, store)
         remove(store)
 
 
 def check(shared: Path) -> None:
     """Raises InputError when the file can't be a store: before anything is asked."""
     try:
-        with Store(shared):
+        with VerdictStore(shared):
             pass
     except StoreError as error:
         raise InputError(f"store: {error}") from error
 
 
-def _merge(target: Path, source: Path) -> None:
-    """Adds to `target`, which is made when absent, what `source` holds, if it is there."""
-    if not source.exists():
-        return
-    for each in (target, source):
-        with Store(each):
-            pass  # one that was begun from nothing has no tables yet
-    try:
-        with closing(connect(target, _WAIT)) as connection:
-            connection.execute("ATTACH ? AS night", (str(source),))
-            connection.execute("BEGIN IMMEDIATE")
-            for statement in _ADD:
-                connection.execute(statement)
-            connection.execute("COMMIT")
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{target}: cannot take the verdicts of {source}: {error}") from error
-
-
 def replace(shared: Path, store: Path) -> None:
-    """Makes what `store` holds the shared store, which is kept as `….before-….sqlite`, and removes it.
+    """Make what `store` holds the shared store, which is kept as `….backup-….sqlite`, and remove it.
 
     A kill at any moment leaves a shared store that is whole, and `store` until it is in its place. Raises
     StoreError when it can't be done.
     """
-    aside = shared.with_name(f"{shared.stem}.before-{store.stem.rpartition(_DRIFTED)[2]}.sqlite")
-    if not aside.exists():
-        part = aside.with_name(f".{aside.name}.part")
-        remove(part)
-        _copy(shared, part)
-        part.replace(aside)
-    _copy(store, shared)
-    remove(store)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Makes `target` hold what `source` does, in one transaction; nothing where there is no `source`."""
-    try:
-        with closing(connect(target, _WAIT)) as copy:
-            if source.exists():
-                with closing(connect(source, _WAIT)) as original:
-                    original.backup(copy)
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{target}: cannot be copied from {source}: {error}") from error
-
-
-def remove(store: Path) -> None:
-    """Removes a store, if it is there, with the files that SQLite and its owners keep beside it."""
-    try:
-        for name in (store.name, f"{store.name}-wal", f"{store.name}-shm"):
-            store.with_name(name).unlink(missing_ok=True)
-        shutil.rmtree(store.with_name(f"{store.name}.owners"), ignore_errors=True)
-    except OSError as error:
-        raise StoreError(f"{store}: cannot be removed: {error.strerror or error}") from error
+    day = store.stem.rpartition(_DRIFTED)[2]
+    copy.replace(shared, store, backup=shared.with_name(f"{shared.stem}.backup-{day}.sqlite"))

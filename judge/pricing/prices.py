@@ -1,7 +1,7 @@
-"""Owns what tokens cost: the price of a model at a server, looked up in tables of dated rows.
+"""Prices of tokens: the price of a model at a server, looked up in tables of dated rows.
 
 A table is TOML: `[[prices]]` rows, as in `prices.toml` beside this file. The first row that names the
-model and the server gives the price; there is none for what no row names.
+model and the server gives the price. A model that no row names has no price.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from judge.errors import InputError
 from judge.records import Usage
 
 #: The table that comes with judge.
-SHIPPED = Path(__file__).with_name("prices.toml")
+SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
 _FIELDS = {"models", "endpoint", "input", "output", "cached", "as_of", "source"}
 
 
@@ -27,7 +27,7 @@ _FIELDS = {"models", "endpoint", "input", "output", "cached", "as_of", "source"}
 class Price:
     """US dollars per million tokens: fresh input, output, and input from the provider's cache.
 
-    `as_of` is the day on which `source` said so, None when whoever gave the price named no day.
+    `as_of` is the day on which `source` gave the price, None without a day.
     """
 
     input: float
@@ -37,7 +37,7 @@ class Price:
     source: str = "--price"
 
     def usd(self, usage: Usage) -> float:
-        """What `usage` costs, in US dollars."""
+        """Return the cost of `usage` in US dollars."""
         # Some servers count cached tokens apart from those of the prompt.
         fresh = max(0, usage.prompt_tokens - usage.cached_tokens)
         return (
@@ -45,19 +45,8 @@ class Price:
         ) / 1e6
 
 
-def summed(usages: Iterable[Usage]) -> Usage:
-    """The tokens of all `usages` together."""
-    those = list(usages)
-    return Usage(
-        prompt_tokens=sum(usage.prompt_tokens for usage in those),
-        cached_tokens=sum(usage.cached_tokens for usage in those),
-        completion_tokens=sum(usage.completion_tokens for usage in those),
-        reasoning_tokens=sum(usage.reasoning_tokens for usage in those),
-    )
-
-
 #: The price of a model in this process.
-FREE = Price(0.0, 0.0, 0.0, source="no server is called")
+FREE_PRICE = Price(0.0, 0.0, 0.0, source="no server is called")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +60,8 @@ class PriceRow:
     endpoint: str
     price: Price
 
-    def fits(self, model: str, endpoint: str) -> bool:
-        """Whether this is the price of `model`, e.g. `openai:gpt-6-luna`, at the address `endpoint`."""
+    def matches(self, model: str, endpoint: str) -> bool:
+        """Return whether the row is for `model`, such as `openai:gpt-6-luna`, at the address `endpoint`."""
         words = model.split(":")
         names = [":".join(words[start:]) for start in range(len(words))]
         host = urlsplit(endpoint).hostname or ""
@@ -81,26 +70,29 @@ class PriceRow:
         )
 
 
-def common(prices: Iterable[Price | None]) -> Price | None:
-    """The price that all of `prices` are, None when there is none or they differ."""
+def common_price(prices: Iterable[Price | None]) -> Price | None:
+    """Return the price that all of `prices` equal, None when there is none or they differ."""
     different = set(prices)
     return different.pop() if len(different) == 1 else None
 
 
-def find(rows: Iterable[PriceRow], model: str, endpoint: str) -> Price | None:
-    """The price of `model` at the address `endpoint` by the first row that fits, None when none does."""
-    return next((row.price for row in rows if row.fits(model, endpoint)), None)
+def find_price(rows: Iterable[PriceRow], model: str, endpoint: str) -> Price | None:
+    """Return the price of `model` at the address `endpoint` by the first matching row, None without one."""
+    return next((row.price for row in rows if row.matches(model, endpoint)), None)
 
 
-def read(table: Iterable[Mapping[str, Any]], place: str) -> tuple[PriceRow, ...]:
-    """The rows of a table that was read from `place`; raises InputError that names row and field.
+def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceRow, ...]:
+    """Return the rows of a table that was read from the file `source`.
 
-    A row without `endpoint` is for any server, one without `cached` charges cached input like fresh.
+    A row without `endpoint` is for any server, one without `cached` charges cached input like fresh input.
+    Raises InputError that names row and field.
     """
-    return tuple(_row(row, f"{place}: [[prices]] row {number}") for number, row in enumerate(table, start=1))
+    return tuple(
+        _read_row(row, f"{source}: [[prices]] row {number}") for number, row in enumerate(table, start=1)
+    )
 
 
-def _row(row: Mapping[str, Any], place: str) -> PriceRow:
+def _read_row(row: Mapping[str, Any], place: str) -> PriceRow:
     unknown = sorted(row.keys() - _FIELDS)
     if unknown:
         raise InputError(f"{place}: unknown field {unknown[0]!r}; a row has {', '.join(sorted(_FIELDS))}")
@@ -110,21 +102,24 @@ def _row(row: Mapping[str, Any], place: str) -> PriceRow:
     as_of = row.get("as_of")
     if type(as_of) is not date:
         raise InputError(f"{place}: as_of is {as_of!r}; it is the day of the price, such as 2026-11-01")
-    fresh, output = _money(row.get("input"), "input", place), _money(row.get("output"), "output", place)
-    cached = _money(row["cached"], "cached", place) if "cached" in row else fresh
-    source = _text(row.get("source", place.partition(":")[0]), "source", place)
+    fresh, output = (
+        _parse_amount(row.get("input"), "input", place),
+        _parse_amount(row.get("output"), "output", place),
+    )
+    cached = _parse_amount(row["cached"], "cached", place) if "cached" in row else fresh
+    source = _parse_text(row.get("source", place.partition(":")[0]), "source", place)
     price = Price(fresh, output, cached, as_of.isoformat(), source)
-    return PriceRow(tuple(models), _text(row.get("endpoint", "*"), "endpoint", place), price)
+    return PriceRow(tuple(models), _parse_text(row.get("endpoint", "*"), "endpoint", place), price)
 
 
-def _money(value: object, field: str, place: str) -> float:
+def _parse_amount(value: object, field: str, place: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not isfinite(value) or value < 0:  # type: ignore[arg-type,operator]
         raise InputError(f"{place}: {field} is {value!r}; it is in USD per million tokens, such as 0.4")
     return float(value)  # type: ignore[arg-type]
 
 
-def _text(value: object, field: str, place: str) -> str:
+def _parse_text(value: object, field: str, place: str) -> str:
     if not isinstance(value, str):
         raise InputError(f"{place}: {field} is {value!r}, not a text")
     return value

@@ -12,11 +12,9 @@ from typing import Any
 
 from judge import factory
 from judge.assess.assessor import Assessor
-from judge.assess.judging import Judging, split
-from judge.assess.sitting import judge_in_turn
-from judge.assess.stop import Stop
-from judge.assess.store import Store
-from judge.assess.watch import Unwatched, Watch
+from judge.assess.progress import NullProgress, ProgressListener
+from judge.assess.runner import JudgingResult, judge_with_panel, plan_requests
+from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
 from judge.records import Pool
@@ -24,6 +22,7 @@ from judge.runs.folder import RunFolder, dump_json
 from judge.selftest import probes, stored_results
 from judge.selftest.metrics import ProbeShare, SelfTestMetrics, Surprise, compute_metrics
 from judge.selftest.undefended_prompt import plain
+from judge.store.store import VerdictStore
 
 #: The two prompts that are compared: the one that runs use, and one without any defence.
 PROMPTS = ("shipped", "plain")
@@ -55,12 +54,18 @@ class _Test:
 def calls(config: Config) -> tuple[int, int]:
     """How many calls a self-test needs in all, and how many of them are to be paid for now."""
     test = _prepared(config)
-    keys = [key for assessor in test.assessors for key in split(test.pool, assessor, test.config.repeats)[1]]
-    with Store(test.store) if test.store.exists() else nullcontext() as store:
-        return len(keys), len(keys) - (len(store.lookup(keys)) if store else 0)
+    keys = [
+        key
+        for assessor in test.assessors
+        for key in plan_requests(test.pool, assessor, test.config.repeats)[1]
+    ]
+    with VerdictStore(test.store) if test.store.exists() else nullcontext() as store:
+        return len(keys), len(keys) - (len(store.find_verdicts(keys)) if store else 0)
 
 
-def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = None) -> SelfTest:
+def selftest(
+    config: Config, *, progress: ProgressListener | None = None, cancel_token: CancelToken | None = None
+) -> SelfTest:
     """Asks the assessor of `config` about every shipped probe and keeps the result.
 
     With several repeats the last one counts: another one asks anew. What is known already isn't asked
@@ -72,10 +77,10 @@ def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = 
     folder = stored_results.folder(test.store)
     shipped = test.assessors[0]
     with folder.locked():
-        desks = factory.desks(test.config, test.assessors, stop or Stop())
-        with Store(test.store) as store:
+        clients = factory.build_clients(test.config, test.assessors, cancel_token or CancelToken())
+        with VerdictStore(test.store) as store:
             judgings = asyncio.run(
-                judge_in_turn(test.pool, desks, store, test.config.repeats, watch or Unwatched())
+                judge_with_panel(test.pool, clients, store, test.config.repeats, progress or NullProgress())
             )
         for judging in judgings:
             _check(judging, test.config)
@@ -85,7 +90,7 @@ def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = 
     return SelfTest(path, result, judgings[-1].calls_made, _too_few(judgings[0], test.config))
 
 
-def _too_few(judging: Judging, config: Config) -> RunIncomplete | None:
+def _too_few(judging: JudgingResult, config: Config) -> RunIncomplete | None:
     graded = sum(judgment.grade is not None for judgment in judging.judgments)
     if graded >= config.min_coverage * len(judging.judgments):
         return None
@@ -107,7 +112,7 @@ def _prepared(config: Config) -> _Test:
     return _Test(config, pool, (shipped, undefended), store)
 
 
-def _check(judging: Judging, config: Config) -> None:
+def _check(judging: JudgingResult, config: Config) -> None:
     """Raises Incomplete when too many probes are without an answer for a reason that isn't the model's."""
     if judging.stopped is not None:
         raise RunIncomplete(f"the self-test stopped: {judging.stopped}; the same command goes on with it")
@@ -119,7 +124,7 @@ def _check(judging: Judging, config: Config) -> None:
         )
 
 
-def _result(test: _Test, identity: str, judgings: Sequence[Judging]) -> dict[str, Any]:
+def _result(test: _Test, identity: str, judgings: Sequence[JudgingResult]) -> dict[str, Any]:
     asked, config = probes.shipped(), test.config
     model = test.assessors[0].model
     text = dump_json([asdict(probe) for probe in asked])

@@ -139,16 +139,16 @@ async def drive(call: Call, close: Close, load: Load) -> tuple[float, float]:
 class Stopwatch:
     """Takes the time from the first question to the last durable judgment."""
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         self.wall, self.cpu = time.perf_counter(), time.process_time()
 
-    def judged(self, judgment: Judgment, usd: float | None) -> None:
+    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         pass
 
-    def waiting(self, status: str) -> None:
+    def set_status(self, status: str) -> None:
         pass
 
-    def finished(self, repeat: RepeatProgress) -> None:
+    def end_repeat(self, repeat: RepeatProgress) -> None:
         pass
 
     def end(self) -> None:
@@ -164,7 +164,7 @@ def whole_run(url: str, load: Load) -> tuple[float, float]:
     stopwatch = Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
         config = Config(model="openai:m", base_url=url, concurrency=load.concurrency, out=f"{folder}/runs/x")
-        pipeline.run(config, rows=rows, watch=stopwatch)
+        pipeline.run(config, rows=rows, progress=stopwatch)
     return stopwatch.wall, stopwatch.cpu
 
 

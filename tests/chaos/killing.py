@@ -90,17 +90,17 @@ class Acknowledged:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         pass
 
-    def judged(self, judgment: Judgment, usd: float | None) -> None:
+    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         if judgment.grade is not None:
             os.write(self._descriptor, f"{judgment.reason}\n".encode())
 
-    def waiting(self, status: str) -> None:
+    def set_status(self, status: str) -> None:
         pass
 
-    def finished(self, repeat: RepeatProgress) -> None:
+    def end_repeat(self, repeat: RepeatProgress) -> None:
         pass
 
     def end(self) -> None:
@@ -205,7 +205,7 @@ def judge(here: World, prepare: Callable[[], None] | None = None) -> Child:
 
     def task(tell: int) -> int:
         try:
-            outcome = pipeline.run(here.config, watch=Acknowledged(tell))
+            outcome = pipeline.run(here.config, progress=Acknowledged(tell))
         except JudgeError as error:
             print(f"judge: {error}", file=sys.stderr)
             return 2 if isinstance(error, InputError) else 3
@@ -226,10 +226,10 @@ def command(here: World, *words: str, prepare: Callable[[], None] | None = None)
 
 
 class Held(NamedTuple):
-    """What a store holds: the key of each judged pair, claimed keys, lost calls of each key, all calls."""
+    """What a store holds: the key of each judged pair, leased keys, lost calls of each key, all calls."""
 
     keys: dict[str, str]
-    claims: list[str]
+    leases: list[str]
     lost: Counter[str]
     calls: int
 
@@ -251,10 +251,10 @@ def held(store: Path) -> Held:
                 return Held({}, [], Counter(), 0)
             rows = copy.execute("SELECT body, key FROM verdicts")
             keys = {json.loads(body)["reason"]: key for body, key in rows}
-            claims = [key for (key,) in copy.execute("SELECT key FROM claims")]
+            leases = [key for (key,) in copy.execute("SELECT key FROM claims")]
             lost = Counter(key for (key,) in copy.execute("SELECT key FROM calls WHERE outcome = 'lost'"))
             (calls,) = copy.execute("SELECT count(*) FROM calls").fetchone()
-    return Held(keys, claims, lost, calls)
+    return Held(keys, leases, lost, calls)
 
 
 def check_files(out: Path, reference: dict[str, bytes]) -> None:

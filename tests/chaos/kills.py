@@ -40,7 +40,7 @@ class Tally:
     acknowledged: int = 0
     lost: int = 0
     repeats: int = 0
-    in_flight: int = 0
+    leases: int = 0
     unlisted: int = 0
     ledger_misses: int = 0
     nights: int = 0
@@ -61,7 +61,7 @@ class Night:
         self._before = asked.count
         self._reference = reference
         self._tally = tally
-        self._in_flight = 0
+        self._leases = 0
         self._acknowledged: set[str] = set()
 
     def kill(self, moment: str, due: Callable[[], bool], child: Child) -> bool:
@@ -83,10 +83,11 @@ class Night:
         self._acknowledged |= acknowledged
         self._tally.acknowledged += len(acknowledged)
         self._tally.lost += len(self._acknowledged - found.keys.keys())
-        # Claims of the process before are lost calls by now, except where it was killed before that.
-        in_flight = len(found.claims) + sum(found.lost.values()) - self._in_flight
-        assert 0 <= in_flight <= IN_FLIGHT, in_flight
-        self._in_flight += in_flight
+        # Leases of the process before are lost calls by now, except where it was killed before that.
+        leases = len(found.leases) + sum(found.lost.values()) - self._leases
+        # Leases are taken ahead of the requests, and each may have been paid for.
+        assert 0 <= leases <= 2 * IN_FLIGHT, leases
+        self._leases += leases
         killing.check_files(self._here.out, self._reference)
 
     def settle(self) -> None:
@@ -97,11 +98,11 @@ class Night:
         requests = self._asked.requests(self._before)
         asked = Counter(request.pair for request in requests)
         tally.repeats += len(requests) - PAIRS
-        tally.in_flight += self._in_flight
+        tally.leases += self._leases
         tally.unlisted += sum(max(0, asked[pair] - 1 - found.lost[key]) for pair, key in found.keys.items())
         cost = killing.cost(self._here.out)
-        right = cost["maybe_billed"] == self._in_flight and cost["calls"] == PAIRS + self._in_flight
-        tally.ledger_misses += not right or len(found.claims) > 0
+        right = cost["maybe_billed"] == self._leases and cost["calls"] == PAIRS + self._leases
+        tally.ledger_misses += not right or len(found.leases) > 0
         tally.nights += 1
 
 
@@ -188,8 +189,8 @@ def figures(tally: Tally) -> list[Figure]:
         Figure("nights finished", tally.nights, "", ok=True),
         Figure("verdicts acknowledged", tally.acknowledged, "", tally.acknowledged > 0),
         Figure("acknowledged and lost", tally.lost, "0", tally.lost == 0),
-        Figure("calls in flight at a kill", tally.in_flight, "", ok=True),
-        Figure("paid again", tally.repeats, "<= in flight", tally.repeats <= tally.in_flight),
+        Figure("leases at a kill", tally.leases, "", ok=True),
+        Figure("paid again", tally.repeats, "<= leases", tally.repeats <= tally.leases),
         Figure("paid again and not listed", tally.unlisted, "0", tally.unlisted == 0),
         Figure("wrong ledgers", tally.ledger_misses, "0", tally.ledger_misses == 0),
     ]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from judge import Config, pipeline
-from judge.assess.watch import Unwatched
+from judge.assess.progress import NullProgress
 from judge.records import Usage
 from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
@@ -68,7 +68,7 @@ def estimates(folder: Path, pairs: int) -> Iterator[Figure]:
             asked = _config(out, data, server.openai_url, depth=pairs, concurrency=8)
             [guess] = pipeline.estimate(asked).assessors.values()
             watch = _Stopwatch()
-            spent = to_json(pipeline.run(asked, watch=watch).summary)["cost"]
+            spent = to_json(pipeline.run(asked, progress=watch).summary)["cost"]
             yield from _errors(asdict(guess), {**spent, "seconds": watch.seconds}, basis)
 
 
@@ -82,12 +82,12 @@ def _errors(guess: Mapping[str, Any], spent: Mapping[str, Any], basis: str) -> I
         yield Figure(f"{name} by {basis}", f"{error:+.1%}", target, not promised or abs(error) <= 0.10)
 
 
-class _Stopwatch(Unwatched):
+class _Stopwatch(NullProgress):
     """Takes the seconds that judging took."""
 
     seconds = 0.0
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, total: int, done: int) -> None:
         self._began = time.monotonic()
 
     def end(self) -> None:

@@ -82,7 +82,7 @@ def spend(here: World, asked: Provider, pairs: int, kills: int) -> Night:
         child.send(signal.SIGKILL)
         assert child.wait() == -signal.SIGKILL, child.said
         found = killing.held(here.store)
-        in_flight += len(found.claims)
+        in_flight += len(found.leases)
         assert child.acknowledged <= found.keys.keys()
     child = killing.judge(here)
     assert child.wait(1800) == 0, child.said

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from email.utils import formatdate
 
-from judge.assess.schedule import LONGEST_WAIT
+from judge.client.retry import MAX_RETRY_AFTER
 from tests.loopback.server import Asked, Reply
 
 
@@ -155,7 +155,7 @@ def early(log: Sequence[Request]) -> int:
     found = 0
     for request in log:
         found += request.at < not_before.get(request.prompt, 0.0)
-        not_before[request.prompt] = request.at + min(request.told, LONGEST_WAIT)
+        not_before[request.prompt] = request.at + min(request.told, MAX_RETRY_AFTER)
     return found
 
 

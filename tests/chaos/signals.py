@@ -65,7 +65,7 @@ def interrupt(here: World, asked: Provider, chance: random.Random, tally: Tally)
     tally.late += sum(request.at > sent + tally.hearing for request in requests)
     tally.latest = max(tally.latest, *(request.at - sent for request in requests))
     found = killing.held(here.store)
-    tally.unsaved += len({request.pair for request in requests} - found.keys.keys()) + len(found.claims)
+    tally.unsaved += len({request.pair for request in requests} - found.keys.keys()) + len(found.leases)
 
 
 def surprise(here: World, delay: float, tally: Tally) -> None:

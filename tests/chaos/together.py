@@ -16,7 +16,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from judge.assess.store import Store
+from judge.store.store import VerdictStore
 from tests.chaos import killing, table
 from tests.chaos.killing import Child, World
 from tests.chaos.provider import Provider, names_the_pair, provider
@@ -67,7 +67,7 @@ def openings(folder: Path, rounds: int) -> Figure:
         def opens(_: int, path: Path = folder / f"new{number}.sqlite", start: float = start) -> int:
             while time.monotonic() < start:
                 pass
-            Store(path).close()
+            VerdictStore(path).close()
             return 0
 
         failed += sum(child.wait() != 0 for child in [Child(opens) for _ in range(4)])

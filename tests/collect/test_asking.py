@@ -9,9 +9,9 @@ from threading import Event
 
 import aiohttp
 
-from judge.assess.schedule import Limits
-from judge.assess.stop import Stop
 from judge.cli.progress import COLLECTING, ProgressLines
+from judge.client.cancel import CancelToken
+from judge.client.retry import Limits
 from judge.collect.assemble import CollectedResults
 from judge.collect.collector import Collector, EngineSession
 from judge.collect.query_file import read
@@ -41,7 +41,7 @@ class SlowDisk(RawLog):
 
 async def _asked(folder: Path, server: EngineServer, journal: RawLog) -> None:
     opened = sources(asked(folder, server, "searxng", "exa"), {})
-    stop = Stop()
+    stop = CancelToken()
     watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
         asking = Collector(

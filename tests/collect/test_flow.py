@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.assess.stop import Stop
+from judge.client.cancel import CancelToken
 from judge.collect.collection import collect
 from judge.dataset.read import read
 from judge.errors import InputError, Interrupted
@@ -182,11 +182,11 @@ def test_a_key_is_in_no_file_and_no_message(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_an_interrupted_collection_keeps_its_answers_and_goes_on(tmp_path: Path) -> None:
-    stop = Stop()
+    stop = CancelToken()
 
     def page(asked: Searched) -> Page:
         if asked.query == "wine":
-            stop.request_from_outside(Interrupted("enough"))
+            stop.cancel_from_thread(Interrupted("enough"))
         return three(asked)
 
     write_queries(tmp_path, *QUERIES)

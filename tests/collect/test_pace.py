@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from judge.assess.stop import Stop
+from judge.client.cancel import CancelToken
 from judge.collect.pacing import RequestPacer
 from judge.errors import JudgeError, RunIncomplete
 
@@ -62,12 +62,12 @@ def test_a_pause_that_begins_during_a_wait_is_waited_for() -> None:
 
 def test_a_stop_ends_the_wait() -> None:
     async def wait() -> None:
-        stop = Stop()
+        stop = CancelToken()
         pace = RequestPacer(0.001, stop.sleep)
         await pace.turn()
         waiting = asyncio.ensure_future(pace.turn())
         await asyncio.sleep(0)
-        stop.request(RunIncomplete("enough"))
+        stop.cancel(RunIncomplete("enough"))
         await waiting
 
     with pytest.raises(JudgeError, match="enough"):

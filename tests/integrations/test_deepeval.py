@@ -268,7 +268,7 @@ def test_the_order_is_good():
         )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     left = {path.name for path in tmp_path.iterdir()}
-    assert left - {"v.sqlite-wal", "v.sqlite-shm", "v.sqlite.owners"} == {"test_mine.py", "v.sqlite"}
+    assert left - {"v.sqlite-wal", "v.sqlite-shm", "v.sqlite.locks"} == {"test_mine.py", "v.sqlite"}
 
 
 OURS, THEIRS = "judge.integrations.deepeval", "deepeval"

@@ -46,7 +46,7 @@ def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(here: Wo
         assert (night["status"], blamed(night)) == ("fine", set())
     shared = keys(here.nights / "verdicts.sqlite")
     assert apart < shared
-    assert not keys(here.nights / f"verdicts.before-{day}.sqlite") <= shared
+    assert not keys(here.nights / f"verdicts.backup-{day}.sqlite") <= shared
 
 
 def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(here: World) -> None:

@@ -7,29 +7,34 @@ from pathlib import Path
 
 import pytest
 
-from judge.assess.store import Call, Source, Store, Stored
 from judge.errors import StoreError
 from judge.nightly import stores
-from judge.records import Usage
+from judge.records import Call, Usage
+from judge.store.leases import Lease
+from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
 
 
 def put(path: Path, **grades: int) -> Path:
     """The store at `path` with a verdict and a call for each key."""
 
-    async def save(store: Store) -> None:
+    async def save(store: VerdictStore) -> None:
         for key, grade in grades.items():
-            verdict = Stored(grade, "why", (), "{}", {}, None, "fake", None)
-            await store.save(key, Source("fake", "graded@1", 1), verdict, [Call("answered", Usage(9, 0, 1))])
+            verdict = StoredVerdict(grade, "why", (), "{}", {}, None, "fake", None)
+            await store.save(
+                Lease(key), VerdictKeyInfo("fake", "graded@1", 1), verdict, [Call("answered", Usage(9, 0, 1))]
+            )
 
-    with Store(path) as store:
+    with VerdictStore(path) as store:
         asyncio.run(save(store))
     return path
 
 
 def held(path: Path, keys: str = "abc") -> tuple[dict[str, int], int]:
     """The grades in a store, by key, and how many calls it knows of."""
-    with Store(path) as store:
-        return {key: found.grade for key, found in store.lookup(keys).items()}, len(store.calls(keys))
+    with VerdictStore(path) as store:
+        return {key: found.grade for key, found in store.find_verdicts(keys).items()}, len(
+            store.list_calls(keys)
+        )
 
 
 def begin(shared: Path, day: str) -> Path:
@@ -50,7 +55,7 @@ def test_a_nights_own_store_is_a_copy_until_it_is_added(shared: Path) -> None:
     stores.add(own, shared)
     assert held(shared) == ({"a": 3, "b": 1}, 2)
     assert {path.name for path in shared.parent.iterdir()} <= {
-        shared.name, f"{shared.name}.owners", f"{shared.name}-wal", f"{shared.name}-shm"
+        shared.name, f"{shared.name}.locks", f"{shared.name}-wal", f"{shared.name}-shm"
     }  # fmt: skip
 
 
@@ -73,7 +78,7 @@ def test_a_store_that_was_kept_apart_takes_the_place_of_the_shared_one(shared: P
     assert list(stores.all_drifted(shared.parent)) == [(apart, "2026-05-07")]
     stores.replace(shared, apart)
     assert held(shared) == ({"b": 0}, 1)
-    assert held(shared.with_name("verdicts.before-2026-05-07.sqlite")) == ({"a": 3}, 1)
+    assert held(shared.with_name("verdicts.backup-2026-05-07.sqlite")) == ({"a": 3}, 1)
     assert list(stores.all_drifted(shared.parent)) == []
 
 

@@ -92,7 +92,7 @@ def test_hostile_names_and_texts_stay_data(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "x"
     judge.run(given, model="lexical", out=str(out))
     assert {path.parent for path in tmp_path.rglob("*") if path.is_file()} <= {
-        out, out.parent, out.parent / "verdicts.sqlite.owners"
+        out, out.parent, out.parent / "verdicts.sqlite.locks"
     }  # fmt: skip
     assert len(list(out.glob("run.*.trec"))) == 6
     assert len({path.name.casefold() for path in out.iterdir()}) == len(list(out.iterdir()))
@@ -145,5 +145,5 @@ def test_what_is_no_run_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not JSON"):
         judge.score(tmp_path)
     (tmp_path / "results.json").write_text("{}")
-    with pytest.raises(InputError, match="results.json: field 'summary' is None, not an object"):
+    with pytest.raises(InputError, match=r"results\.json: field 'summary' is None, not an object"):
         judge.score(tmp_path)

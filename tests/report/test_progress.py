@@ -22,5 +22,5 @@ def test_a_log_says_every_ten_seconds_what_is_waited_for() -> None:
     lines = ProgressLines(log, clock=lambda: float(next(seconds)))
     lines.begin(4, 0)
     for status in ("", "waiting, 8 s", "waiting, 12 s", "waiting, 16 s", ""):
-        lines.waiting(status)
+        lines.set_status(status)
     assert log.getvalue().splitlines()[1:] == ["waiting, 12 s"]

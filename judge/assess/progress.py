@@ -1,0 +1,59 @@
+"""The progress of judging: what a listener learns while it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from judge.records import Judgment, RepeatProgress, Scale
+
+
+class RepeatCounter:
+    """Counts the judgments of every repeat."""
+
+    def __init__(self, repeats: int, pairs: int, scale: Scale) -> None:
+        self._pairs = pairs
+        self._scale = scale
+        self._repeats = [RepeatProgress(number, repeats, 0, 0, 0) for number in range(1, repeats + 1)]
+
+    def count(self, judgment: Judgment) -> RepeatProgress | None:
+        """Count `judgment`; return its repeat if this was the last one of it, and there are several."""
+        if len(self._repeats) == 1:
+            return None
+        repeat, grade = self._repeats[judgment.repeat - 1], judgment.grade
+        repeat = replace(
+            repeat,
+            judged=repeat.judged + (grade is not None),
+            failed=repeat.failed + (grade is None),
+            relevant=repeat.relevant + (grade is not None and grade >= self._scale.relevant_from),
+        )
+        self._repeats[judgment.repeat - 1] = repeat
+        return repeat if repeat.judged + repeat.failed == self._pairs else None
+
+
+class ProgressListener(Protocol):
+    """Learns of every judgment once it is durable; does nothing by default."""
+
+    def begin(self, total: int, done: int) -> None:
+        """Judging begins: `total` judgments are wanted, `done` of them are there already."""
+        return
+
+    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
+        """One more judgment is there; `usd` was spent so far, None without a price."""
+        return
+
+    def set_status(self, status: str) -> None:
+        """The run waits for `status`, every second; `""` while answers come."""
+        return
+
+    def end_repeat(self, repeat: RepeatProgress) -> None:
+        """The last pair of a repeat is there; only with several repeats."""
+        return
+
+    def end(self) -> None:
+        """Judging ended, for whatever reason."""
+        return
+
+
+class NullProgress(ProgressListener):
+    """A listener that does nothing."""

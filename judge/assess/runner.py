@@ -1,0 +1,339 @@
+"""Judging a pool of pairs: known verdicts come from the store, the others from the model.
+
+Each pair takes four steps:
+
+    lease     `LeaseWindow.acquire`, in batches ahead of the permits
+    permit    `ModelClient.permit`
+    complete  `Assessor.ask` → `ModelClient.complete` → `parse_verdict`
+    save      `PairLease.save`
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, fields
+from functools import partial
+from itertools import islice
+
+from judge.assess.assessor import Assessor, AssessorAnswer, Question
+from judge.assess.progress import ProgressListener, RepeatCounter
+from judge.client.cancel import Cancelled
+from judge.client.client import ModelClient
+from judge.errors import UNREADABLE, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.models.error_mapping import shorten
+from judge.models.redaction import mask
+from judge.pricing.cost import Cost, total_cost
+from judge.records import Judgment, Pool
+from judge.store.leases import Busy
+from judge.store.store import StoredVerdict, VerdictStore
+from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
+
+#: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
+MAX_CONSECUTIVE_FAILURES = 30
+#: The same for pairs at which the model put out nothing but thinking.
+_MAX_ONLY_THINKING = 5
+#: Characters of a reply that a message shows.
+_MAX_REPLY = 160
+_SERVER_ERRORS = frozenset({"transport", "server_error", "rate_limit", "bad_request"})
+#: Pairs under way at the same time, at least.
+_MIN_PAIRS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingResult:
+    """The judgments of a pool. `stopped` is the reason when pairs have no judgment.
+
+    `cost` is what they cost since they were first asked for.
+    """
+
+    judgments: tuple[Judgment, ...]
+    cost: Cost
+    calls_made: int
+    stopped: JudgeError | None
+    warnings: tuple[str, ...] = ()
+
+
+async def judge_with_panel(
+    pool: Pool,
+    clients: Sequence[tuple[Assessor, ModelClient]],
+    store: VerdictStore,
+    repeats: int,
+    progress: ProgressListener,
+) -> list[JudgingResult]:
+    """Judge `pool` with each assessor in turn, cancelled by signals; close the models.
+
+    The clients share one cancel token. Raises Interrupted after a signal, StoreError when verdicts can't be
+    stored.
+    """
+    token = clients[0][1].cancel_token
+    results = []
+    async with AsyncExitStack() as models:
+        for model in dict.fromkeys(client.model for _, client in clients):
+            models.push_async_callback(model.aclose)
+        with token.handle_signals():
+            for assessor, client in clients:
+                window = lease_window(store, client)
+                results.append(await judge_pool(pool, assessor, client, window, repeats, progress))
+            await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
+    if isinstance(token.reason, Interrupted):
+        grades = sum(judgment.grade is not None for result in results for judgment in result.judgments)
+        usd = combine_results(results).cost.usd
+        spent = f", ${usd:.4f}" if usd else ""
+        total = len(clients) * repeats * len(pool.pairs)
+        raise Interrupted(f"{token.reason}: {grades:,} of {total:,} judged{spent}")
+    if isinstance(token.reason, StoreError):
+        raise token.reason
+    return results
+
+
+async def judge_pool(
+    pool: Pool,
+    assessor: Assessor,
+    client: ModelClient,
+    window: LeaseWindow,
+    repeats: int,
+    progress: ProgressListener,
+) -> JudgingResult:
+    """Judge every pair of `pool` in every repeat; only what the store does not hold costs calls.
+
+    Equal requests are made once. Judgments are in pool order, repeat by repeat. Errors of the model never
+    raise: see `JudgingResult.stopped`.
+    """
+    store = window.store
+    decided, requests = plan_requests(pool, assessor, repeats)
+    verdicts = store.find_verdicts(requests)
+    run = _PoolRun(
+        assessor, client, window, progress, RepeatCounter(repeats, len(pool.pairs), assessor.scale)
+    )
+    run.judgments += decided
+    for key in (key for key in requests if key in verdicts):
+        run.judgments += [assessor.judgment(question, verdicts[key]) for question in requests[key]]
+    progress.begin(len(decided) + sum(map(len, requests.values())), len(run.judgments))
+    run.count(run.judgments)
+    run.todo += [requests[key] for key in requests if key not in verdicts]
+    try:
+        await run.judge_all()
+    finally:
+        progress.end()
+    order = {(pair.query.id, pair.snippet.id): index for index, pair in enumerate(pool.pairs)}
+    judgments = sorted(run.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
+    corrupt = [key for key in dict.fromkeys(store.corrupt_keys) if key in requests]
+    warnings = [
+        f"{store.path}: {len(corrupt)} verdicts no longer match their checksums and were asked for again,"
+        f" first {key}"
+        for key in corrupt[:1]
+    ]
+    return JudgingResult(
+        judgments=tuple(judgments),
+        cost=total_cost(store.list_calls(requests), client.limits.price),
+        calls_made=client.spend_limit.calls,
+        stopped=client.cancel_token.reason,
+        warnings=(*warnings, *client.warnings),
+    )
+
+
+def lease_window(store: VerdictStore, client: ModelClient) -> LeaseWindow:
+    """Return the window of leases of a client: twice the concurrency, so that no permit waits for a lease."""
+    return LeaseWindow(store, 2 * client.limits.concurrency, client.cancel_token.sleep)
+
+
+def plan_requests(
+    pool: Pool, assessor: Assessor, repeats: int
+) -> tuple[list[Judgment], Mapping[str, Sequence[Question]]]:
+    """Return the judgments that need no call, and the other questions by store key, first repeats first."""
+    decided: list[Judgment] = []
+    requests: dict[str, list[Question]] = {}
+    questions_by_pair = [assessor.questions(pair, repeats) for pair in pool.pairs]
+    for repeat in range(repeats):
+        for questions in questions_by_pair:
+            question = questions[repeat]
+            judgment = assessor.without_asking(question)
+            if judgment:
+                decided.append(judgment)
+            else:
+                requests.setdefault(question.key, []).append(question)
+    return decided, requests
+
+
+@dataclass(slots=True)
+class _PoolRun:
+    """The state of judging one pool; questions with one key are one pair here."""
+
+    assessor: Assessor
+    client: ModelClient
+    window: LeaseWindow
+    progress: ProgressListener
+    counter: RepeatCounter
+    judgments: list[Judgment] = field(default_factory=list)
+    todo: deque[Sequence[Question]] = field(default_factory=deque)
+    #: Pairs whose lease another process holds, and when any pair last got a judgment.
+    leased_elsewhere: deque[Sequence[Question]] = field(default_factory=deque)
+    last_progress_at: float = 0.0
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    failures_in_a_row: int = 0
+    unreadable_in_a_row: int = 0
+    only_thinking_in_a_row: int = 0
+
+    async def judge_all(self) -> None:
+        """Judge all pairs of `todo`, or those that end before the run is cancelled."""
+        if not self.todo:
+            return
+        self.last_progress_at = asyncio.get_running_loop().time()
+        async with asyncio.TaskGroup() as group:
+            leasing = group.create_task(self._lease_ahead())
+            others = [group.create_task(self._shut_down(leasing)), group.create_task(self._report_status())]
+            await asyncio.wait([leasing])
+            for other in others:
+                other.cancel()
+
+    async def _lease_ahead(self) -> None:
+        """Lease pairs in batches, and judge each in a task of its own, which waits for its permit."""
+        token = self.client.cancel_token
+        # More pairs than permits: those that wait for a retry must not keep a permit idle. With few permits
+        # some more, so that an outage is spread over many pairs' attempts.
+        most = max(_MIN_PAIRS, 4 * self.client.limits.concurrency)
+        async with asyncio.TaskGroup() as group:
+            try:
+                while token.reason is None:
+                    if self.todo and len(self.tasks) < most:
+                        await self._lease_batch(group, self.todo, most - len(self.tasks))
+                    elif self.todo:
+                        await asyncio.wait(self.tasks, return_when=asyncio.FIRST_COMPLETED)
+                    elif self.leased_elsewhere:
+                        await self._wait_for_other_processes()
+                        await self._lease_batch(group, self.leased_elsewhere, len(self.leased_elsewhere))
+                    elif self.tasks:
+                        await asyncio.wait(self.tasks)
+                    else:
+                        return
+            except Cancelled:
+                return
+            except (RunIncomplete, StoreError) as reason:
+                token.cancel(reason)
+
+    async def _wait_for_other_processes(self) -> None:
+        max_wait = self.client.limits.max_wait
+        if asyncio.get_running_loop().time() - self.last_progress_at > max_wait:
+            raise RunIncomplete(
+                "the remaining pairs are leased by another process, which made no progress for"
+                f" {max_wait:g} s; wait for it, or end whatever else uses {self.window.store.path}, then run"
+                " the same command again: what was judged is kept"
+            )
+        await self.client.cancel_token.sleep(LEASE_POLL_INTERVAL)
+
+    async def _lease_batch(
+        self, group: asyncio.TaskGroup, pairs: deque[Sequence[Question]], size: int
+    ) -> None:
+        """Lease the first of `pairs`, at most `size`, and start to judge them."""
+        for result in await self.window.acquire([questions[0].key for questions in islice(pairs, size)]):
+            questions = pairs.popleft()
+            match result:
+                case PairLease():
+                    task = group.create_task(self._judge(questions, result))
+                    self.tasks.add(task)
+                    task.add_done_callback(self.tasks.discard)
+                case StoredVerdict():
+                    self._add_judgments(questions, result)
+                case Busy():
+                    self.leased_elsewhere.append(questions)
+
+    async def _judge(self, questions: Sequence[Question], lease: PairLease) -> None:
+        """Get one verdict and save it, with a judgment for each question that it answers."""
+        question = questions[0]
+        try:
+            async with lease:
+                async with self.client.permit(lease) as permit:
+                    answer = await self.assessor.ask(question, partial(self.client.complete, permit=permit))
+                    self._evaluate(answer)
+                if answer.stored is not None:
+                    await lease.save(self.assessor.key_info(question), answer.stored)
+            self._add_judgments(questions, answer)
+        except LeaseLost:
+            self.leased_elsewhere.append(questions)
+        except Cancelled:
+            return
+        except (AccountError, RunIncomplete, StoreError) as reason:
+            self.client.cancel_token.cancel(reason)
+
+    def _evaluate(self, answer: AssessorAnswer) -> None:
+        """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
+        if answer.stored is not None:
+            self.client.limiter.confirm()
+        name, endpoint = self.assessor.model.name, self.assessor.model.endpoint
+        is_unreadable = answer.error in UNREADABLE
+        self.failures_in_a_row = self.failures_in_a_row + 1 if answer.error in _SERVER_ERRORS else 0
+        self.unreadable_in_a_row = self.unreadable_in_a_row + 1 if is_unreadable else 0
+        self.only_thinking_in_a_row = self.only_thinking_in_a_row + 1 if answer.thinking else 0
+        if self.failures_in_a_row >= MAX_CONSECUTIVE_FAILURES:
+            why = (
+                f"{MAX_CONSECUTIVE_FAILURES} pairs in a row failed with {answer.error!r} at {endpoint}, at"
+                f" last: {answer.detail}; check the server, then run the same command again: what was judged"
+                " is kept"
+            )
+        elif self.only_thinking_in_a_row >= _MAX_ONLY_THINKING:
+            why = f"{_MAX_ONLY_THINKING} pairs in a row have no grade by {name}: {answer.advice}"
+        elif self.unreadable_in_a_row >= MAX_CONSECUTIVE_FAILURES:
+            line = shorten(mask(answer.reply[: 4 * _MAX_REPLY]))  # nothing shaped like a key
+            excerpt = line if len(line) <= _MAX_REPLY else f"{line[:_MAX_REPLY]}…"
+            reply = f"the last reply ({answer.error}): {excerpt!r}" if answer.reply else "all empty"
+            why = (
+                f"the replies of {name} to {MAX_CONSECUTIVE_FAILURES} pairs in a row hold no grade that can"
+                f" be read, {reply}; {answer.advice}"
+            )
+        else:
+            return
+        self.client.cancel_token.cancel(RunIncomplete(why))
+
+    def _add_judgments(self, questions: Sequence[Question], answer: AssessorAnswer | StoredVerdict) -> None:
+        self.last_progress_at = asyncio.get_running_loop().time()
+        judgments = [self.assessor.judgment(question, answer) for question in questions]
+        self.judgments += judgments
+        for judgment in judgments:
+            self.progress.add_judgment(judgment, self.client.spend_limit.usd)
+        self.count(judgments)
+
+    def count(self, judgments: Iterable[Judgment]) -> None:
+        """Count `judgments`, and tell the listener of every repeat that they complete."""
+        for judgment in judgments:
+            repeat = self.counter.count(judgment)
+            if repeat is not None:
+                self.progress.end_repeat(repeat)
+
+    async def _report_status(self) -> None:
+        """Tell the listener every second what the run waits for."""
+        while True:
+            await asyncio.sleep(1)
+            self.progress.set_status(self.client.wait_status())
+
+    async def _shut_down(self, leasing: asyncio.Task[None]) -> None:
+        """Once the run is cancelled, let calls in flight end and save their verdicts: they are paid for.
+
+        After a signal they get `shutdown_timeout` seconds, and none after a second signal.
+        """
+        token = self.client.cancel_token
+        await token.wait()
+        self.client.limiter.release_waiters()
+        is_signal = isinstance(token.reason, Interrupted)
+        await token.wait_for_force(self.client.limits.shutdown_timeout if is_signal else None)
+        leasing.cancel()
+
+
+def combine_results(results: Collection[JudgingResult]) -> JudgingResult:
+    """Return the results of the members of a panel as one result."""
+    costs = [result.cost for result in results]
+    usd = [cost.usd for cost in costs]
+    counts = {
+        column.name: sum(getattr(cost, column.name) for cost in costs)
+        for column in fields(Cost)
+        if column.name != "usd"
+    }
+    return JudgingResult(
+        judgments=tuple(judgment for result in results for judgment in result.judgments),
+        cost=Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd)), 6)),
+        calls_made=max(result.calls_made for result in results),
+        stopped=next((result.stopped for result in results if result.stopped), None),
+        warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
+    )

@@ -1,0 +1,1 @@
+"""The client of a model: limiter, retries, budget and cancellation."""

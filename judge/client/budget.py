@@ -1,0 +1,68 @@
+"""The limits on calls and money of one execution."""
+
+from __future__ import annotations
+
+from judge.client.retry import Limits
+from judge.errors import RunIncomplete
+from judge.pricing.prices import Price
+from judge.records import Usage
+
+#: Relative error of sums of many small prices.
+_ROUNDING = 1 + 1e-9
+
+
+class SpendLimit:
+    """The calls and the money that one execution may spend, shared by the members of a panel.
+
+    Each call is reserved by `reserve` before it is sent and settled by `settle` when it ended. `calls` never
+    exceeds `max_calls`. A call starts only when the budget covers it and the calls in flight, each at the
+    highest cost so far; so calls in flight exceed the budget only by what they cost beyond that. A call that
+    may be billed without an answer counts as the most expensive one.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.calls = 0
+        #: US dollars spent, None after a call without a price or a token count.
+        self.usd: float | None = 0.0
+        self._max_calls = limits.max_calls
+        self._budget = limits.budget
+        self._in_flight = 0
+        self._highest_cost = 0.0
+        self._maybe_billed = 0.0
+
+    def reserve(self) -> None:
+        """Reserve one call; raise Incomplete when `max_calls` or `budget` is used up or can't be checked."""
+        if self._max_calls is not None and self.calls >= self._max_calls:
+            raise RunIncomplete(f"--max-calls {self._max_calls} is used up; raise it and run again")
+        if self._budget is not None:
+            if self.usd is None:
+                raise RunIncomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
+            spent, ceiling = self.usd + self._maybe_billed, self._budget * _ROUNDING
+            if spent + self._highest_cost > ceiling or spent >= self._budget:
+                raise RunIncomplete(f"--budget {self._budget:g} USD is used up; raise it and run again")
+            if spent + (self._in_flight + 1) * self._highest_cost > ceiling:
+                raise RunIncomplete(
+                    f"--budget {self._budget:g} USD would be exceeded: {spent:.4g} spent, {self._in_flight}"
+                    " requests in flight; rerun to use what is left, or raise --budget"
+                )
+        self.calls += 1
+        self._in_flight += 1
+
+    def settle(
+        self, usage: Usage | None, price: Price | None, *, answered: bool = False, maybe_billed: bool = False
+    ) -> None:
+        """Add the cost of a call that ended.
+
+        A call that was `answered` without `usage` makes the sum unknown. For a failed call that is
+        `maybe_billed`, the highest cost so far is set aside.
+        """
+        self._in_flight -= 1
+        if usage is None:
+            self.usd = None if answered else self.usd
+            self._maybe_billed += self._highest_cost if maybe_billed else 0.0
+        elif price is None or self.usd is None:
+            self.usd = None
+        else:
+            cost = price.usd(usage)
+            self.usd += cost
+            self._highest_cost = max(self._highest_cost, cost)

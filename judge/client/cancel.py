@@ -1,0 +1,119 @@
+"""Cancellation of a run: one token with a reason, and the signals that cancel it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from judge.errors import Interrupted, JudgeError
+
+#: The reason of a run that a signal cancels.
+INTERRUPTED = "interrupted; what was judged is kept, the same command goes on from here"
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Cancelled(JudgeError):
+    """No further call may start; `CancelToken.reason` says why."""
+
+
+class CancelToken:
+    """Cancels a run: no call starts after `cancel`. The first reason stays."""
+
+    def __init__(self) -> None:
+        self.reason: JudgeError | None = None
+        self._cancelled = asyncio.Event()
+        self._forced = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def cancel(self, reason: JudgeError) -> None:
+        """Let no call start from now on."""
+        self.reason = self.reason or reason
+        self._cancelled.set()
+
+    def cancel_from_thread(self, reason: JudgeError) -> None:
+        """Cancel from another thread than the one that judges; without effect after judging ended."""
+        loop = self._loop
+        if loop is None:
+            self.reason = self.reason or reason
+            return
+        with suppress(RuntimeError):  # the loop may close at this moment
+            loop.call_soon_threadsafe(self.cancel, reason)
+
+    def force(self) -> None:
+        """End the calls in flight, too."""
+        self._forced.set()
+
+    def raise_if_cancelled(self) -> None:
+        """Raise Cancelled after `cancel`."""
+        if self.reason is not None:
+            raise Cancelled(str(self.reason))
+
+    async def wait(self) -> None:
+        """Return after `cancel`."""
+        await self._cancelled.wait()
+
+    async def wait_for_force(self, seconds: float | None) -> None:
+        """Return after `force`, or after `seconds` if that comes first."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._forced.wait(), seconds)
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep; raise Cancelled as soon as the token is cancelled."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._cancelled.wait(), seconds)
+        self.raise_if_cancelled()
+
+    @contextmanager
+    def handle_signals(self) -> Iterator[None]:
+        """Cancel on the first SIGINT, SIGTERM or SIGHUP, and end calls in flight on the second one.
+
+        Signals that this process ignores (nohup, background jobs) stay ignored.
+        """
+        loop = self._loop = asyncio.get_running_loop()
+        previous = {}
+        for number in _SIGNALS:
+            handler = signal.getsignal(number)
+            if handler == signal.SIG_IGN:
+                continue
+            try:
+                loop.add_signal_handler(number, self._on_signal)
+            except (RuntimeError, NotImplementedError, ValueError):
+                break  # not the main thread (a notebook), or a system without: Python's own handlers stay
+            previous[number] = handler
+        try:
+            yield
+        finally:
+            self._loop = None
+            for number, handler in previous.items():
+                loop.remove_signal_handler(number)
+                if handler is not None:  # None: not set by Python, which can't restore it
+                    signal.signal(number, handler)
+
+    def _on_signal(self) -> None:
+        if self.reason is not None:
+            self.force()
+        self.cancel(Interrupted(INTERRUPTED))
+
+
+@contextmanager
+def raise_on_signals() -> Iterator[None]:
+    """Raise Interrupted at the point that a signal reaches, so that files and locks are closed.
+
+    For all that a command does besides judging; `CancelToken.handle_signals` takes over while it judges.
+    """
+
+    def on_signal(_: int, __: FrameType | None) -> None:
+        raise Interrupted(INTERRUPTED)
+
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    previous = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
+    for number in previous:
+        signal.signal(number, on_signal)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

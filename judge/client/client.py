@@ -1,0 +1,277 @@
+"""The client of one model: every request goes through its limiter, retries and budget.
+
+complete → _with_retries → _with_negotiation → _with_budget → model.complete
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from judge.client.budget import SpendLimit
+from judge.client.cancel import CancelToken
+from judge.client.limiter import AdaptiveLimiter, Permit
+from judge.client.retry import Limits, RetryBudget, retry_policy
+from judge.errors import (
+    AccountError,
+    CallError,
+    ConnectionFailed,
+    NoResponse,
+    ParametersRejected,
+    RequestRejected,
+    RetryableError,
+    RunIncomplete,
+    TimedOut,
+)
+from judge.models import Model
+from judge.records import ANSWERED, LOST, Call, Completion, Prompt
+
+#: Seconds for which connections to a server are tried that has not answered in this run: it may just be
+#: starting; fewer where waiting does not help.
+_MAX_STARTUP, _MAX_LASTING = 20.0, 0.5
+#: Timeouts, HTML pages and broken connections, the last over so many seconds, after which a run stops at a
+#: server that has not answered.
+_MAX_TIMEOUTS, _MAX_PAGES, _MAX_BROKEN, _BROKEN_SECONDS = 3, 3, 5, 10.0
+#: Waits for Retry-After of more seconds are reported at the end of a run.
+_LONG_WAIT = 60.0
+#: What may be wrong where connections to an http:// address are closed.
+_TLS_HINT = " (a port that speaks TLS needs https://)"
+#: Seconds without an answer after which the progress shows what the run waits for.
+_SLOW = 5.0
+
+
+class CallLog(Protocol):
+    """Records the calls of one pair."""
+
+    def begin_call(self) -> None:
+        """A request is sent now."""
+
+    def end_call(self, call: Call) -> None:
+        """A request ended as `call`."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait before a retry; raise Cancelled when the run is cancelled meanwhile."""
+
+
+class PairPermit:
+    """The permit of one pair, renewed for each request and released while the pair waits.
+
+    `current` is the permit of the last request or the next one.
+    """
+
+    def __init__(self, limiter: AdaptiveLimiter, log: CallLog, current: Permit) -> None:
+        self.log = log
+        self.current = current
+        self.is_used = False
+        self._limiter = limiter
+        self._is_held = True
+
+    async def renew(self) -> None:
+        """Wait for the permit of the next request; a pair that returns one goes before all others."""
+        previous, self._is_held = self.current if self._is_held else None, False
+        self.current = await self._limiter.acquire(after=previous)
+        self.is_used, self._is_held = False, True
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait without the permit, then for a new one."""
+        self.release()
+        await self.log.sleep(seconds)
+        await self.renew()
+
+    def release(self) -> None:
+        """Release the permit, if it is held."""
+        if self._is_held:
+            self._is_held = False
+            self._limiter.release(self.current, unused=not self.is_used)
+
+
+class ModelClient:
+    """A model with what all its callers share: limiter, retry budget, spend limit and cancellation."""
+
+    def __init__(
+        self, model: Model, limits: Limits, cancel_token: CancelToken, spend_limit: SpendLimit | None = None
+    ) -> None:
+        self.model = model
+        self.limits = limits
+        self.cancel_token = cancel_token
+        #: The members of a panel share one.
+        self.spend_limit = spend_limit or SpendLimit(limits)
+        self.limiter = AdaptiveLimiter(limits.concurrency)
+        self._retry_budget = RetryBudget(limits.concurrency)
+        #: Whether a response of the server's API arrived in this run, a success or an error.
+        self._has_response = False
+        self._startup_errors = _StartupErrors(model.endpoint, limits)
+        #: The longest Retry-After that was waited for, in seconds.
+        self._longest_wait = 0.0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know of the server at the end of the run."""
+        if self._longest_wait <= _LONG_WAIT:
+            return ()
+        wait = format_duration(self._longest_wait)
+        return (f"{self.model.endpoint} asked to wait for up to {wait} (Retry-After)",)
+
+    def wait_status(self) -> str:
+        """Return what the run waits for, `""` while answers come or the model is in this process."""
+        host, limiter = urlsplit(self.model.endpoint).netloc, self.limiter
+        since, pause = limiter.seconds_without_answer(), limiter.seconds_until_open()
+        if not host:
+            return ""
+        if limiter.probing and not limiter.in_flight and pause > _SLOW:
+            return f"waiting before the next request to {host}, {pause:.0f} s left"
+        if limiter.has_answer and limiter.outage_seconds() > _SLOW:
+            return f"no answer of {host} for {limiter.outage_seconds():.0f} s, trying on"
+        if since <= _SLOW:
+            return ""
+        return f"waiting for {'an' if limiter.has_answer else 'the first'} answer of {host}, {since:.0f} s"
+
+    @asynccontextmanager
+    async def permit(self, log: CallLog) -> AsyncIterator[PairPermit]:
+        """Wait for the permit of one pair, by `async with`; its requests are recorded in `log`."""
+        permit = PairPermit(self.limiter, log, await self.limiter.acquire())
+        try:
+            yield permit
+        finally:
+            permit.release()
+
+    async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
+        """Return the completion of `prompt`.
+
+        Raises CallError when no retry can help, Incomplete when the spend limit is reached or the server is
+        unavailable, Cancelled when no further call may start.
+        """
+        return await self._with_retries(prompt, permit)
+
+    async def _with_retries(self, prompt: Prompt, permit: PairPermit) -> Completion:
+        async for attempt in retry_policy(self.limits, permit.sleep, self._retry_budget.withdraw):
+            with attempt:
+                return await self._with_negotiation(prompt, permit)
+        raise RequestRejected("no_attempt", "the retry policy allowed no attempt")
+
+    async def _with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
+        """Send again at once as often as the adapter gives up a parameter that the server rejects."""
+        while True:
+            if permit.is_used:
+                await permit.renew()
+            self.cancel_token.raise_if_cancelled()
+            try:
+                return await self._with_budget(prompt, permit)
+            except ParametersRejected:
+                continue
+
+    async def _with_budget(self, prompt: Prompt, permit: PairPermit) -> Completion:
+        """Reserve a call, send it, and settle it however it ends."""
+        self.spend_limit.reserve()
+        permit.is_used = True
+        permit.log.begin_call()
+        call = Call(LOST, maybe_billed=True)  # for a call that is ended before its answer
+        try:
+            completion = await self.model.complete(prompt)
+            call = Call(ANSWERED, completion.usage)
+        except CallError as error:
+            call = Call(error.kind, error.usage, error.billed)
+            self._record_error(error, permit)
+            raise
+        finally:
+            answered = call.outcome == ANSWERED
+            self.spend_limit.settle(
+                call.usage, self.limits.price, answered=answered, maybe_billed=call.maybe_billed
+            )
+            permit.log.end_call(call)
+        self._has_response = True
+        self._retry_budget.deposit()
+        self.limiter.record_answer(permit.current)
+        return completion
+
+    def _record_error(self, error: CallError, permit: PairPermit) -> None:
+        """Tell cancel token and limiter of `error`; raise Incomplete when the server is unavailable."""
+        if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
+            self._has_response = True
+        if isinstance(error, AccountError):
+            self.cancel_token.cancel(error)  # at once, before another pair gets the permit
+        elif isinstance(error, RequestRejected):
+            self.limiter.record_answer(permit.current)
+        elif isinstance(error, RetryableError):
+            throttled = error.kind == "rate_limit" or error.retry_after is not None
+            # Without retries, the run does not wait for a server that fails.
+            if throttled or self.limits.attempts > 1:
+                self.limiter.record_failure(permit.current, error.retry_after, throttled=throttled)
+            self._raise_if_unavailable(error)
+
+    def _raise_if_unavailable(self, error: RetryableError) -> None:
+        """Raise Incomplete when the server gave no answer for too long, or asks to wait for too long.
+
+        That is soon where it never answered.
+        """
+        max_wait, outage = self.limits.max_wait, self.limiter.outage_seconds()
+        wait = error.retry_after or 0.0
+        endpoint = self.model.endpoint
+        reason = None if self._has_response else self._startup_errors.reason_to_stop(error, outage)
+        if reason is None and wait > max_wait:
+            reason = f"{endpoint} asks to come again in {format_duration(wait)} ({error}); wait for so long"
+        elif reason is None and outage > max_wait:
+            reason = self._describe_outage(error, outage)
+        if reason is not None:
+            raise RunIncomplete(
+                f"{reason}, then run the same command again: what was judged is kept"
+            ) from error
+        self._longest_wait = max(self._longest_wait, wait)
+
+    def _describe_outage(self, error: RetryableError, seconds: float) -> str:
+        """Return that no request was answered for so many seconds, and what to do."""
+        endpoint = self.model.endpoint
+        if self.limiter.throttles_all:
+            return (
+                f"{endpoint} turned away every request for {seconds:.0f} s, at last with {error}; wait a"
+                " while, lower --concurrency or raise --max-wait"
+            )
+        is_closed = isinstance(error, NoResponse) and not error.is_page and not self._has_response
+        tls = _TLS_HINT if is_closed and endpoint.startswith("http:") else ""
+        return f"no answer from {endpoint} for {seconds:.0f} s, at last: {error}; check the server{tls}"
+
+
+class _StartupErrors:
+    """The errors of a server that has not answered yet, and whether they are reason enough to stop."""
+
+    def __init__(self, endpoint: str, limits: Limits) -> None:
+        self._endpoint = endpoint
+        self._limits = limits
+        self._timeouts = self._pages = self._others = 0
+
+    def reason_to_stop(self, error: RetryableError, outage: float) -> str | None:
+        """Count `error` and return why the run should stop, None where it should go on.
+
+        `outage` is the number of seconds since the first error.
+        """
+        if isinstance(error, ConnectionFailed):
+            longest = min(self._limits.max_wait, _MAX_LASTING if error.lasting else _MAX_STARTUP)
+            why = f"no connection to {error.detail}; check --base-url, the network and that the server runs"
+            return why if outage > longest else None
+        if isinstance(error, TimedOut):
+            self._timeouts += 1
+            why = (
+                f"{self._endpoint} accepts requests and does not answer ({error.detail},"
+                f" {self._timeouts} times); check the server, or raise --timeout"
+            )
+            return why if self._timeouts >= _MAX_TIMEOUTS else None
+        if not isinstance(error, NoResponse):
+            return None
+        self._pages += error.is_page
+        self._others += not error.is_page
+        is_enough = outage >= min(self._limits.max_wait, _BROKEN_SECONDS) or self._limits.attempts == 1
+        if self._pages < _MAX_PAGES and not (self._others >= _MAX_BROKEN and is_enough):
+            return None
+        tls = _TLS_HINT if self._endpoint.startswith("http:") else ""
+        login = "; does this network ask to log in first?" if self._pages else ""
+        return (
+            f"{self._endpoint} does not answer as a model's server: {error.detail}{login};"
+            f" check --base-url{tls} and the network"
+        )
+
+
+def format_duration(seconds: float) -> str:
+    """Return the duration in minutes, or in hours from two hours on."""
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.6g} h"

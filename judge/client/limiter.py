@@ -1,0 +1,409 @@
+"""Adaptive limiter: one probe request first, then grow rate and concurrency until the server throttles.
+
+Until a verdict was read, at most 8 requests are in flight, and one at a time once a request failed: a wrong
+account, name, server or model costs few requests. When a server that answered fails again and again, the
+circuit opens: single probe requests follow each other at growing intervals until one is answered.
+
+The rate grows with every answer until the server throttles (HTTP 429); then it falls to the rate that the
+server accepted. From there it grows ever faster, until two throttled rates are about equal: this is taken for
+the server's limit. Near the limit the rate grows slowly, and more slowly each time the limit is confirmed.
+Throttling far below the limit refutes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from itertools import groupby
+from math import inf
+from operator import itemgetter
+
+from judge.client.retry import MAX_RETRY_AFTER
+
+#: Failures in a row, without an answer between, that open the circuit.
+_OUTAGE_FAILURES = 5
+#: Seconds between two probes: at first, and at most.
+_PROBE_INTERVAL, _MAX_PROBE_INTERVAL = 0.5, 5.0
+#: Requests in flight until a verdict was read, and the seconds between two until the first one is answered.
+UNCONFIRMED_CONCURRENCY, _FIRST_INTERVAL = 8, 0.125
+#: The latest requests are those of so many seconds, but at least so many.
+_WINDOW_SECONDS, _WINDOW_REQUESTS = 1.0, 20
+#: Throttled requests are too many from this number and this share of the latest requests on, and from this
+#: number of the very latest on; fewer may be chance.
+_MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE = 2, 0.1, 4
+#: The same where only requests with more others in flight are throttled, which teaches the concurrency.
+_MIN_CROWDED, _CROWDED_SHARE, _MIN_CROWDED_AT_ONCE = 4, 0.15, 8
+#: Most requests are throttled from this share of the latest on.
+_MOST = 0.75
+#: Requests sent beside an equal number of others that are enough to judge that number.
+_MIN_SAMPLES = 3
+#: The share of the accepted rate to which throttling lowers the rate.
+_DECREASE_FACTOR = 0.97
+#: The rate of slow start, in requests a second, and its growth with an answer.
+_SLOW_START_RATE, _SLOW_START_GROWTH = 20.0, 0.15
+#: Below this share of the limit the rate recovers fast: growth with an answer, at most; growth in a second at
+#: first, its increase with each answer since, and at most.
+_FAST_RECOVERY_BELOW, _FAST_RECOVERY_GROWTH = 0.75, 0.15
+_RECOVERY_A_SECOND, _RECOVERY_INCREASE, _MAX_RECOVERY_A_SECOND = 0.15, 0.02, 0.8
+#: Growth with an answer near the limit, times the answers since, of which so many a second count.
+_GROWTH_AT_LIMIT, _ANSWERS_A_SECOND = 6e-5, 5.0
+#: Each confirmation of the limit halves the growth near it, so many times at most.
+_MAX_CONFIRMATIONS = 2
+#: Two throttled rates confirm a limit when their ratio is in this range; throttling below this share of the
+#: limit refutes it.
+_SAME_RATE, _REFUTES_BELOW = (0.6, 1.5), 0.85
+#: Seconds of the first pause, at least and at most, and the requests that each later pause leaves out.
+_FIRST_PAUSE, _PAUSE_CALLS = (1.0, 2.0), 5.0
+#: Seconds of unused rate that may be caught up with: timers are late.
+_CATCH_UP = 0.02
+
+
+@dataclass(slots=True)
+class Permit:
+    """The right to send one request.
+
+    `number` counts requests, `sent_at` is in seconds of the loop's clock, `in_flight` counts the requests in
+    flight, with this one.
+    """
+
+    number: int
+    sent_at: float
+    in_flight: int
+    throttled: bool = False
+
+
+class AdaptiveLimiter:
+    """Grants a `Permit` for each request; the caller reports how it ended, and releases the permit."""
+
+    def __init__(self, concurrency: int) -> None:
+        self.in_flight = 0
+        #: Whether the circuit is open or half-open: only probes are sent.
+        self.probing = True
+        #: Whether a request was ever answered.
+        self.has_answer = False
+        self._estimator = RateEstimator(concurrency)
+        self._count = 0
+        #: Requests below this number were sent before the last limit change; their outcome is ignored.
+        self._epoch_start = 1
+        self._probes_in_flight = 0
+        self._probed_at = self._opens_at = -inf
+        self._probe_interval = _PROBE_INTERVAL
+        self._failures = 0
+        self._is_confirmed = self._releases_waiters = False
+        self._first_sent_at: float | None = None
+        self._answered_at = self._failed_at = -inf
+        self._outage_since: float | None = None
+        self._only_throttled = False
+        self._waiters: deque[asyncio.Future[Permit]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def acquire(self, after: Permit | None = None) -> Permit:
+        """Wait for a permit, in the order of the calls.
+
+        The permit `after`, if given, is released, and its holder goes before all others.
+        """
+        waiter: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
+        if after is None:
+            self._waiters.append(waiter)
+            self._admit()
+        else:
+            self._waiters.appendleft(waiter)
+            self.release(after)
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.release(waiter.result(), unused=True)
+            raise
+
+    def release(self, permit: Permit, *, unused: bool = False) -> None:
+        """Return the permit; an `unused` one says nothing of the server."""
+        self.in_flight -= 1
+        if self.probing and permit.number >= self._epoch_start:
+            self._probes_in_flight -= 1
+        if unused:
+            self._estimator.remove(permit)
+            if permit.sent_at == self._probed_at:
+                self._probed_at = -inf
+        self._admit()
+
+    def record_answer(self, permit: Permit) -> None:
+        """The server answered, with a success or an error of this request alone."""
+        self._outage_since, self.has_answer = None, True
+        self._answered_at = _now()
+        if not self.probing:
+            self._failures = 0
+            self._estimator.record_answer()
+        elif permit.number >= self._epoch_start:
+            self._start_epoch(self._answered_at)
+            self.probing = False
+            self._estimator.start(self._answered_at, self._epoch_start)
+        self._admit()
+
+    def record_failure(
+        self, permit: Permit, retry_after: float | None = None, *, throttled: bool = False
+    ) -> None:
+        """No answer came, or the server throttled the request; it may ask to wait `retry_after` seconds."""
+        now = _now()
+        wait = min(retry_after or 0.0, MAX_RETRY_AFTER)
+        permit.throttled = throttled
+        if self._outage_since is None:
+            self._outage_since, self._only_throttled = now, True
+        self._only_throttled &= throttled
+        if self.probing and permit.number >= self._epoch_start:
+            if permit.sent_at >= self._failed_at:  # requests that were in flight together make one step
+                self._probe_interval = min(2 * self._probe_interval, _MAX_PROBE_INTERVAL)
+            self._failed_at = now
+            self._opens_at = max(self._opens_at, now + max(wait, self._probe_interval))
+        elif self.probing:
+            self._opens_at = max(self._opens_at, now + wait)
+        elif throttled:
+            self._slow_down(permit, wait)
+        elif permit.number >= self._epoch_start:
+            self._failures += 1
+            if self._failures >= _OUTAGE_FAILURES:
+                self._open_circuit(now + max(wait, _PROBE_INTERVAL))
+
+    def confirm(self) -> None:
+        """Lift the limit on the first requests: a reply held a verdict."""
+        if not self._is_confirmed:
+            self._is_confirmed = True
+            self._admit()
+
+    def outage_seconds(self) -> float:
+        """Return the seconds since the first failure while the circuit is open, else 0."""
+        return _now() - self._outage_since if self.probing and self._outage_since is not None else 0.0
+
+    @property
+    def throttles_all(self) -> bool:
+        """Whether the server throttled every request since the last answer."""
+        return self._outage_since is not None and self._only_throttled
+
+    def seconds_without_answer(self) -> float:
+        """Return the seconds since the last answer while requests are in flight, 0 with none in flight."""
+        if not self.in_flight or self._first_sent_at is None:
+            return 0.0
+        return _now() - max(self._first_sent_at, self._answered_at)
+
+    def seconds_until_open(self) -> float:
+        """Return the seconds until the pause of the server ends, 0 without one."""
+        return max(0.0, self._opens_at - _now())
+
+    def release_waiters(self) -> None:
+        """Grant every permit at once: the run is cancelled, and each waiter checks that."""
+        self._releases_waiters = True
+        self._admit()
+
+    def _slow_down(self, permit: Permit, wait: float) -> None:
+        now, estimator = _now(), self._estimator
+        most = estimator.is_mostly_throttled(now)
+        if not estimator.slow_start:
+            estimator.limit_concurrency()
+        if most or (permit.number >= self._epoch_start and estimator.is_throttled()):
+            self._start_epoch(estimator.decrease(now, wait, self._count + 1))
+        if most:
+            self._open_circuit(max(self._opens_at, now + max(wait, _PROBE_INTERVAL)))
+
+    def _open_circuit(self, opens_at: float) -> None:
+        self._start_epoch(opens_at)
+        self.probing = True
+
+    def _start_epoch(self, opens_at: float) -> None:
+        self._epoch_start = self._count + 1
+        self._failures = self._probes_in_flight = 0
+        self._probe_interval = _PROBE_INTERVAL
+        self._opens_at = opens_at
+
+    def _admit(self) -> None:
+        while self._waiters:
+            if self._waiters[0].done():
+                self._waiters.popleft()
+                continue
+            wait = 0.0 if self._releases_waiters else self._seconds_until_permit()
+            if wait > 0:
+                if self._timer is not None:
+                    self._timer.cancel()
+                if wait < inf:  # a little later, because a timer may fire a tick early
+                    self._timer = asyncio.get_running_loop().call_later(wait + 0.0005, self._admit)
+                return
+            self._waiters.popleft().set_result(self._grant())
+
+    def _seconds_until_permit(self) -> float:
+        """Return the seconds until the next request may be sent, as far as is known now."""
+        now, limit = _now(), self._estimator.limit
+        first_limit = min(limit, UNCONFIRMED_CONCURRENCY)
+        if not self.has_answer and self.in_flight >= first_limit:
+            return inf
+        if not self.has_answer and self._outage_since is None:
+            return self._probed_at + _FIRST_INTERVAL - now
+        if self.probing:
+            overdue = self._probed_at + _MAX_PROBE_INTERVAL
+            return max(self._opens_at, overdue if self._probes_in_flight else -inf) - now
+        if self.in_flight + 1 > (limit if self._is_confirmed else first_limit):
+            return inf
+        return max(self._opens_at, self._estimator.next_at) - now
+
+    def _grant(self) -> Permit:
+        self.in_flight += 1
+        self._count += 1
+        permit = Permit(self._count, _now(), self.in_flight)
+        if self._first_sent_at is None:
+            self._first_sent_at = permit.sent_at
+        if self.probing:
+            self._probes_in_flight += 1
+            self._probed_at = permit.sent_at
+        else:
+            self._estimator.add(permit)
+        return permit
+
+
+class RateEstimator:
+    """Estimates the rate (requests a second) and the concurrency (`limit`) that a server accepts."""
+
+    def __init__(self, concurrency: int) -> None:
+        self.limit = float(concurrency)
+        self.rate = inf
+        #: When the next request may be sent, in seconds of the caller's clock.
+        self.next_at = -inf
+        #: Whether the server never throttled.
+        self.slow_start = True
+        self._concurrency = concurrency
+        #: The limit of the server, inf where it is not known, and the last rate that was throttled too often.
+        self._limit_rate = inf
+        self._last_throttled_rate: float | None = None
+        self._confirmations = 0
+        self._answers = 0.0
+        self._answers_since = 0
+        self._sent: deque[Permit] = deque()
+        #: The first requests of the current rate, and since the circuit closed.
+        self._rate_start = self._circuit_start = 0
+        #: Whether every request was throttled at this rate.
+        self._all_throttled = False
+        #: When the circuit last closed, and the answers since.
+        self._closed_at, self._successes = -inf, 0
+
+    def start(self, now: float, first: int) -> None:
+        """Requests start, or start again, with number `first`.
+
+        Where the server accepted only probes before, the rate is at most that of the answers since then.
+        """
+        self._successes += 1
+        if self.slow_start:
+            self.rate = _SLOW_START_RATE
+        elif self._all_throttled:
+            self.rate = min(self.rate, self._successes / max(now - self._closed_at, _WINDOW_SECONDS))
+        self.next_at = now + 1 / self.rate
+        self._circuit_start = self._rate_start = first
+        self._closed_at, self._successes = now, 0
+        self._all_throttled = False
+
+    def add(self, permit: Permit) -> None:
+        """A request is sent."""
+        self.next_at = max(self.next_at, permit.sent_at - _CATCH_UP) + 1 / self.rate
+        self._sent.append(permit)
+        while len(self._sent) > _WINDOW_REQUESTS and self._sent[0].sent_at < permit.sent_at - _WINDOW_SECONDS:
+            self._sent.popleft()
+
+    def remove(self, permit: Permit) -> None:
+        """The request of `permit` was not sent after all."""
+        if permit in self._sent:
+            self._sent.remove(permit)
+            self.next_at -= 1 / self.rate if permit.number >= self._rate_start else 0.0
+
+    def record_answer(self) -> None:
+        """The server answered a request: grow."""
+        self._successes += 1
+        self._answers_since += 1
+        weight = min(1.0, _ANSWERS_A_SECOND / self.rate)
+        self._answers += weight
+        growth_at_limit = _GROWTH_AT_LIMIT * self._answers / 2**self._confirmations
+        self.limit = min(self._concurrency, self.limit * (1 + growth_at_limit))
+        if self.slow_start:
+            growth = _SLOW_START_GROWTH
+        elif self.rate < _FAST_RECOVERY_BELOW * self._limit_rate:
+            a_second = min(
+                _MAX_RECOVERY_A_SECOND, _RECOVERY_A_SECOND + _RECOVERY_INCREASE * self._answers_since
+            )
+            growth = min(_FAST_RECOVERY_GROWTH, a_second / self.rate)
+        else:
+            growth = growth_at_limit * weight
+        self.rate *= 1 + growth
+
+    def is_throttled(self) -> bool:
+        """Return whether the server throttles too many of the latest requests at this rate."""
+        requests = [permit for permit in self._sent if permit.number >= self._rate_start]
+        throttled = [permit.throttled for permit in requests]
+        if self.slow_start:
+            return any(throttled)
+        count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
+        most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
+        if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
+            count, share, at_once = _MIN_CROWDED, _CROWDED_SHARE, _MIN_CROWDED_AT_ONCE
+        latest = sum(throttled[-_WINDOW_REQUESTS:])
+        too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
+        return too_many or (len(throttled) > 1 and all(throttled))
+
+    def is_mostly_throttled(self, now: float) -> bool:
+        """Return whether the server has throttled most requests for some time, at whatever rate."""
+        throttled = self._throttled_since(self._circuit_start)[-_WINDOW_REQUESTS:]
+        accepted_at = max((permit.sent_at for permit in self._sent if not permit.throttled), default=-inf)
+        many = sum(throttled) >= max(_MIN_THROTTLED, _MOST * len(throttled))
+        return many and now - accepted_at >= _WINDOW_SECONDS
+
+    def decrease(self, now: float, wait: float, first: int) -> float:
+        """Fall to the rate that the server accepted lately, from request number `first` on.
+
+        Return when requests may go on. The first pause is `wait` seconds, because the first burst says little
+        of the rate in the long run; later pauses are a few requests long.
+        """
+        self._all_throttled = all(self._throttled_since(self._rate_start))
+        few_calls = min(_PAUSE_CALLS / self.rate, max(_WINDOW_SECONDS, 1 / self.rate))
+        shortest, longest = _FIRST_PAUSE
+        pause = min(max(wait, shortest), longest) if self.slow_start else 0.0
+        if not self._all_throttled:
+            since = self._sent[0].sent_at
+            accepted = max(sum(not permit.throttled for permit in self._sent), 1)
+            self._learn_limit(min(self.rate, len(self._sent) / max(now - since, 1e-3)))
+            accepted_rate = accepted / max(now + pause - since, _WINDOW_SECONDS)
+            self.rate = _DECREASE_FACTOR * min(self.rate, accepted_rate)
+        self.slow_start = False
+        self._answers = 0.0
+        self._answers_since = 0
+        self._rate_start = first
+        self.next_at = now + max(pause, few_calls)
+        return self.next_at
+
+    def _learn_limit(self, rate: float) -> None:
+        """Record a throttled rate: it confirms a limit, refutes one, or is the first hint of one."""
+        low, high = _SAME_RATE
+        if self._limit_rate < inf:
+            is_limit = rate >= _REFUTES_BELOW * self._limit_rate
+        else:
+            last = self._last_throttled_rate
+            is_limit = last is not None and low < rate / last < high
+        self._confirmations = min(_MAX_CONFIRMATIONS, self._confirmations + 1) if is_limit else 0
+        self._limit_rate = rate if is_limit else inf
+        self._last_throttled_rate = rate
+
+    def _throttled_since(self, first: int) -> list[bool]:
+        return [permit.throttled for permit in self._sent if permit.number >= first]
+
+    def limit_concurrency(self) -> None:
+        """Lower `limit` where the server throttles requests beside many others, and not those beside few."""
+        sent = sorted((permit.in_flight, permit.throttled) for permit in self._sent)
+        more, throttled_more = len(sent), sum(throttled for _, throttled in sent)
+        fewer = throttled_fewer = 0
+        for in_flight, group in groupby(sent, key=itemgetter(0)):
+            throttled = [was_throttled for _, was_throttled in group]
+            too_many = any(throttled) and throttled_more >= max(_MIN_SAMPLES, _MOST * more)
+            if too_many and fewer >= _MIN_SAMPLES and throttled_fewer <= (1 - _MOST) * fewer:
+                self.limit = min(self.limit, max(2.0, in_flight - 1.0))
+                self._answers = 0.0
+                return
+            more, throttled_more = more - len(throttled), throttled_more - sum(throttled)
+            fewer, throttled_fewer = fewer + len(throttled), throttled_fewer + sum(throttled)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

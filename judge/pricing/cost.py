@@ -1,0 +1,43 @@
+"""The cost of a list of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judge.pricing.prices import Price
+from judge.records import ANSWERED, Call, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What calls cost, failed calls included.
+
+    `usd` is None without a price. `uncounted` calls came back without a token count; `maybe_billed` calls
+    did not come back (a timeout, a cut reply, a killed process).
+    """
+
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    usd: float | None
+    uncounted: int
+    maybe_billed: int
+
+
+def total_cost(calls: Sequence[Call], price: Price | None) -> Cost:
+    """Return the cost of `calls`; `usd` is None without a price, or where no answer has a token count."""
+    usages = [call.usage for call in calls if call.usage is not None]
+    tokens = sum(usages, Usage())
+    uncounted = sum(call.outcome == ANSWERED and call.usage is None for call in calls)
+    has_cost = price is not None and (usages or not uncounted)
+    return Cost(
+        calls=len(calls),
+        prompt_tokens=tokens.prompt_tokens,
+        cached_tokens=tokens.cached_tokens,
+        completion_tokens=tokens.completion_tokens,
+        usd=round(sum(map(price.usd, usages)), 6) if price is not None and has_cost else None,
+        uncounted=uncounted,
+        maybe_billed=sum(call.maybe_billed for call in calls),
+    )

@@ -1,0 +1,1 @@
+"""The verdict store: the only package with SQL."""

@@ -1,0 +1,87 @@
+"""Leases: the right of one process to pay for a key, valid while the process lives.
+
+Each process that opens a store locks a file of its own, and the system releases that lock when the process
+ends, however it ends. So the leases of a dead process differ from those of a slow one without process
+numbers, heartbeats or clocks.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from judge.filesystem import make_folder
+
+#: Seconds for which a lock file without a lock may be one that a process is about to lock.
+_MIN_AGE = 60.0
+#: The ids of holders. A store from somebody else may hold any text in their place.
+_ID = re.compile("[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right of this process to pay for `key`, until it saves a verdict or releases the lease."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Another living process holds the lease of `key`."""
+
+    key: str
+
+
+def lock_folder(store: Path) -> Path:
+    """Return the folder of the lock files of the store at the path `store`.
+
+    An earlier format has them in `….owners`: two versions of judge must not use one store at the same time.
+    """
+    return store.with_name(store.name + ".locks")
+
+
+class LeaseHolder:
+    """Marks this process as alive until `close` or its death."""
+
+    def __init__(self, folder: Path) -> None:
+        make_folder(folder)
+        self.id = uuid.uuid4().hex[:12]
+        self._folder = folder
+        for path in folder.glob("*.lock"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _MIN_AGE:
+                    self.is_dead(path.stem)
+        self._lock = FileLock(self._path(self.id), thread_local=False)
+        self._lock.acquire(timeout=0)
+
+    def _path(self, holder_id: str) -> Path:
+        return self._folder / f"{holder_id}.lock"
+
+    def is_dead(self, holder_id: str) -> bool:
+        """Return whether the process with the id `holder_id` has ended; its lock file is removed.
+
+        A text that is no id leads to no file.
+        """
+        if not _ID.fullmatch(holder_id):
+            return True
+        path = self._path(holder_id)
+        if not path.is_symlink():
+            lock = FileLock(path, thread_local=False)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                return False
+            lock.release()
+        path.unlink(missing_ok=True)
+        return True
+
+    def close(self) -> None:
+        """Give up the id; other processes may take its leases."""
+        self._lock.release()
+        self._path(self.id).unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""The file of a store: its schema, and the checks before a file is used as a store.
+
+The table of leases is called `claims` in the file, and its column of holders `owner`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import ExitStack, closing
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock
+
+from judge.errors import StoreError
+from judge.filesystem import check_regular, make_folder
+from judge.store.leases import lock_folder
+
+_APPLICATION_ID = 0x6A756467  # "judg": tells our file from any other SQLite file
+_SCHEMA_VERSION = 1
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+PRAGMA application_id={_APPLICATION_ID};
+PRAGMA user_version={_SCHEMA_VERSION};
+CREATE TABLE IF NOT EXISTS verdicts (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt_version TEXT NOT NULL, repeat INTEGER NOT NULL,
+    grade INTEGER NOT NULL, body TEXT NOT NULL, checksum TEXT NOT NULL, judged_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS calls (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, outcome TEXT NOT NULL, maybe_billed INTEGER NOT NULL,
+    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER,
+    made_at TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key);
+COMMIT;
+"""
+
+
+def open_store(path: Path, wait: float) -> sqlite3.Connection:
+    """Return a connection to the store at `path`, which is created when absent.
+
+    Raises StoreError when the file is no verdict store, and leaves it unchanged.
+    """
+    with ExitStack() as stack:
+        connection = stack.enter_context(closing(connect(path, wait)))
+        is_store = _is_store(connection, path)
+        if not is_store or connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            make_folder(lock_folder(path))
+            # When two processes start at once on a new file, SQLite rejects one without waiting.
+            with FileLock(lock_folder(path) / "init.lock", timeout=wait):
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.executescript(_SCHEMA)
+        stack.pop_all()
+    return connection
+
+
+def connect(path: Path, wait: float) -> sqlite3.Connection:
+    """Return a connection whose commits are on disk when they return; `wait` is in seconds.
+
+    Raises OSError when the file, or one that SQLite keeps beside it, is a link or no regular file.
+    """
+    # SQLite follows links, and has no option against it that Python offers.
+    check_regular(path, *(path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm", "journal")))
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def _is_store(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return whether the file is a store, not a new one; raise StoreError when it is neither."""
+    application_id, version, tables = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)"
+        " FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if (tables or version) and application_id != _APPLICATION_ID:
+        raise StoreError(f"{path}: is a database of another program; name another file with --store")
+    if version > _SCHEMA_VERSION:
+        raise StoreError(f"{path}: was written by a newer judge (format {version}); update judge")
+    if application_id != _APPLICATION_ID or not tables:
+        return False
+    _check_schema(connection, path)
+    return True
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreError when the file holds anything but the tables and the index of a store.
+
+    A trigger or a view would run SQL of the author of the file with every verdict.
+    """
+    schema, expected = _list_objects(connection), _expected_objects()
+    for name in sorted({*schema, *expected}):
+        if schema.get(name) != expected.get(name):
+            kind = (schema.get(name) or expected[name])[0]
+            what = "holds" if name not in expected else "lacks" if name not in schema else "has changed"
+            raise StoreError(
+                f"{path}: is not a verdict store as judge makes it: it {what} the {kind} {name!r}; restore a"
+                " copy of it, or name another file with --store"
+            )
+
+
+def _list_objects(connection: sqlite3.Connection) -> dict[str, tuple[str, str, str]]:
+    """Return kind, table and SQL of each object in the schema, by name, white space in the SQL collapsed."""
+    rows = connection.execute("SELECT name, type, tbl_name, sql FROM sqlite_schema").fetchall()
+    return {
+        str(name): (str(kind), str(table), " ".join(str(sql).split()))
+        for name, kind, table, sql in rows
+        # The tables of statistics that ANALYZE creates.
+        if not (kind == "table" and name in ("sqlite_stat1", "sqlite_stat4"))
+    }
+
+
+@cache
+def _expected_objects() -> dict[str, tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(_SCHEMA)
+        return _list_objects(connection)
+
+
+def is_locked(error: Exception) -> bool:
+    """Return whether `error` says that another connection keeps the file locked."""
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+def advice(error: Exception) -> str:
+    """Return what to do about `error`, where SQLite's message does not say it."""
+    name = getattr(error, "sqlite_errorname", "")
+    if is_locked(error):
+        return (
+            "; another program keeps it locked: end that program (a database browser, a copy, a backup) or"
+            " name another file with --store, then run the same command again"
+        )
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or isinstance(error, ValueError | TypeError):
+        return "; restore a copy of it, or name another file with --store"
+    return ""

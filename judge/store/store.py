@@ -1,0 +1,284 @@
+"""The verdict store: one SQLite file of verdicts, leases and calls, shared by runs and processes.
+
+A verdict counts once it is committed (WAL, synchronous=FULL). A lease is written before a call is paid for,
+so that two processes never pay for one key; leases of a process that died expire. Failures are stored as
+calls (they may have cost money), never as verdicts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from judge.errors import StoreError
+from judge.records import LOST, Call, Usage
+from judge.store import schema
+from judge.store.leases import Busy, Lease, LeaseHolder, lock_folder
+from judge.store.writer import GroupCommitWriter
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVerdict:
+    """A verdict with the reply that it was parsed from."""
+
+    grade: int
+    reason: str
+    flags: tuple[str, ...]
+    reply: str
+    params: Mapping[str, Any]
+    usage: Usage | None
+    served_model: str
+    request_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictKeyInfo:
+    """What a key stands for, for readers of the file."""
+
+    model: str
+    prompt_version: str
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageHistory:
+    """The calls that led to the `verdicts` of one prompt.
+
+    `counted` of the `verdicts` have calls with a token count; `usage` is the sum of these counts.
+    """
+
+    prompt_version: str
+    verdicts: int
+    calls: int
+    counted: int
+    usage: Usage
+
+
+class VerdictStore:
+    """The verdict store at `path`, created when absent; use it as a context manager.
+
+    `wait` is how many seconds another process may keep the file locked. Raises StoreError when the file
+    is no verdict store, is damaged or can't be written.
+    """
+
+    def __init__(self, path: Path, wait: float = 30.0) -> None:
+        self.path = path
+        #: Keys whose rows do not match their checksum; they count as absent and are judged again. The
+        #: checksum detects damage, not intent: a person who changes a grade can compute it again.
+        self.corrupt_keys: list[str] = []
+        with ExitStack() as stack:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._reader = stack.enter_context(closing(schema.open_store(path, wait)))
+                self._holder = stack.enter_context(closing(LeaseHolder(lock_folder(path))))
+                connection = schema.connect(path, wait)
+                self._writer = stack.enter_context(closing(GroupCommitWriter(path, connection)))
+            except (sqlite3.Error, OSError) as error:
+                raise StoreError(
+                    f"{path}: cannot be used as a verdict store: {error}{schema.advice(error)}"
+                ) from error
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Commit what is queued, give up this process's leases and close the file."""
+        self._stack.close()
+
+    def find_verdicts(self, keys: Iterable[str]) -> dict[str, StoredVerdict]:
+        """Return the stored verdicts among `keys`."""
+        verdicts: dict[str, StoredVerdict] = {}
+        for batch in _batches(keys):
+            rows = self._select("SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})", batch)
+            for key, grade, body, checksum in rows:
+                if checksum == _checksum(key, grade, body):
+                    verdicts[key] = _unpack(grade, body)
+                else:
+                    self.corrupt_keys.append(key)
+        return verdicts
+
+    def list_calls(self, keys: Iterable[str]) -> list[Call]:
+        """Return every call that was made for `keys`, in the order made."""
+        columns = (
+            "id, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens"
+        )
+        rows = [
+            row
+            for batch in _batches(keys)
+            for row in self._select(f"SELECT {columns} FROM calls WHERE key IN ({{}})", batch)  # noqa: S608  # fixed names
+        ]
+        with self._reading():
+            return [read_call(*values) for _, *values in sorted(rows)]
+
+    def usage_by_prompt(self, model: str) -> list[UsageHistory]:
+        """Return what the verdicts of `model` took, by prompt."""
+        rows = self._select(
+            "SELECT v.prompt_version, count(DISTINCT c.key), count(*),"
+            " count(DISTINCT CASE WHEN c.prompt_tokens IS NOT NULL THEN c.key END),"
+            " total(c.prompt_tokens), total(c.cached_tokens), total(c.completion_tokens)"
+            " FROM verdicts v JOIN calls c ON c.key = v.key WHERE v.model IN ({})"
+            " GROUP BY v.prompt_version ORDER BY v.prompt_version",
+            [model],
+        )
+        return [
+            UsageHistory(version, verdicts, calls, counted, Usage(*map(int, tokens)))
+            for version, verdicts, calls, counted, *tokens in rows
+        ]
+
+    def calls_by_second(self, model: str) -> dict[datetime, int]:
+        """Return how many calls that led to verdicts of `model` were written in which second, in order."""
+        rows = self._select(
+            "SELECT c.made_at, count(*) FROM verdicts v JOIN calls c ON c.key = v.key"
+            " WHERE v.model IN ({}) GROUP BY c.made_at ORDER BY c.made_at",
+            [model],
+        )
+        with self._reading():
+            return {datetime.fromisoformat(second): calls for second, calls in rows}
+
+    def _select(self, statement: str, keys: Sequence[str]) -> list[Any]:
+        with self._reading():
+            return self._reader.execute(statement.format(",".join("?" * len(keys))), keys).fetchall()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, TypeError, ValueError) as error:
+            if isinstance(error, sqlite3.Error) and schema.is_locked(error):
+                self._reader.execute("PRAGMA busy_timeout=0")  # one wait is enough, not one for each read
+            raise StoreError(f"{self.path}: cannot be read: {error}{schema.advice(error)}") from error
+
+    async def acquire(self, keys: Sequence[str]) -> list[StoredVerdict | Lease | Busy]:
+        """Acquire the leases of `keys` in one commit, and return one result for each key.
+
+        That is the verdict where another process has stored one meanwhile, Busy where a living process is
+        paying.
+        """
+        try:
+            return await self._writer.commit(
+                lambda connection: [self._acquire(connection, key) for key in keys]
+            )
+        except asyncio.CancelledError:
+            for lease in map(Lease, keys):  # the commit may be on its way
+                self._writer.enqueue(partial(self._release, lease=lease, calls=()))
+            raise
+
+    def _acquire(self, connection: sqlite3.Connection, key: str) -> StoredVerdict | Lease | Busy:
+        rows = connection.execute("SELECT grade, body, checksum FROM verdicts WHERE key = ?", (key,))
+        for grade, body, checksum in rows.fetchall():
+            if checksum == _checksum(key, grade, body):
+                return _unpack(grade, body)
+        rows = connection.execute(
+            "SELECT owner FROM claims WHERE key = ? AND owner <> ?", (key, self._holder.id)
+        )
+        holders = [holder for (holder,) in rows.fetchall()]
+        if not all(map(self._holder.is_dead, holders)):
+            return Busy(key)
+        for holder in holders:
+            expire_leases(connection, holder)
+        connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?)", (key, self._holder.id))
+        return Lease(key)
+
+    async def save(
+        self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
+    ) -> None:
+        """Store a verdict with the calls that led to it, and end the lease; return when it is on disk."""
+        names = (name for name in StoredVerdict.__slots__ if name not in ("grade", "usage"))
+        usage = {"usage": asdict(verdict.usage) if verdict.usage else None}
+        body = json.dumps({name: getattr(verdict, name) for name in names} | usage, sort_keys=True)
+        key_columns = (lease.key, info.model, info.prompt_version, info.repeat)
+        row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body), _now())
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._release(connection, lease, calls)
+
+        await self._writer.commit(write)
+
+    async def release(self, lease: Lease, calls: Sequence[Call] = ()) -> None:
+        """End the lease without a verdict, and store the calls that were made for its key."""
+        await self._writer.commit(lambda connection: self._release(connection, lease, calls))
+
+    def log_calls(self, lease: Lease, calls: Sequence[Call]) -> None:
+        """Store calls soon; an error is raised by the next write."""
+        self._writer.enqueue(lambda connection: _insert_calls(connection, lease.key, calls))
+
+    def _release(self, connection: sqlite3.Connection, lease: Lease, calls: Sequence[Call]) -> None:
+        connection.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (lease.key, self._holder.id))
+        _insert_calls(connection, lease.key, calls)
+
+
+def expire_leases(connection: sqlite3.Connection, holder: str) -> int:
+    """End the leases of a dead process, which may have paid for each of their keys; return their number."""
+    inserted = connection.execute(
+        "INSERT INTO calls (key, outcome, maybe_billed, made_at)"
+        " SELECT key, ?, 1, ? FROM claims WHERE owner = ?",
+        (LOST, _now(), holder),
+    )
+    connection.execute("DELETE FROM claims WHERE owner = ?", (holder,))
+    return inserted.rowcount
+
+
+def _insert_calls(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:
+    for call in calls:
+        tokens = tuple(asdict(call.usage).values()) if call.usage else (None,) * 4
+        connection.execute(
+            "INSERT INTO calls (key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens,"
+            " reasoning_tokens, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (key, call.outcome, call.maybe_billed, *tokens, _now()),
+        )
+
+
+def read_call(outcome: str, maybe_billed: int, *tokens: int | None) -> Call:
+    """Return the call of a row; raise ValueError for a token count that is none."""
+    if not all(count is None or (type(count) is int and count >= 0) for count in tokens):
+        raise ValueError(f"a call took {[*tokens]} tokens")
+    usage = None if tokens[0] is None else Usage(*(count or 0 for count in tokens))
+    return Call(outcome, usage, bool(maybe_billed))
+
+
+def _unpack(grade: int, body: str) -> StoredVerdict:
+    fields = json.loads(body)
+    usage = fields.pop("usage")
+    fields["params"] = as_stored(fields["params"])
+    fields["flags"] = tuple(fields["flags"])
+    return StoredVerdict(grade=grade, usage=Usage(**usage) if usage else None, **fields)
+
+
+def as_stored(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `params` as JSON gives them back, so that a verdict reads the same before and after storing."""
+    return _parse_params(json.dumps(dict(params), sort_keys=True))
+
+
+@lru_cache(maxsize=64)
+def _parse_params(params: str) -> Mapping[str, Any]:
+    """Return one dict for the many verdicts with equal parameters."""
+    return json.loads(params)  # type: ignore[no-any-return]
+
+
+def _checksum(key: str, grade: int, body: str) -> str:
+    return hashlib.sha256(f"{key}\n{grade}\n{body}".encode()).hexdigest()[:32]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _batches(keys: Iterable[str]) -> Iterable[list[str]]:
+    source = iter(keys)
+    # SQLite takes 32,766 variables a statement; smaller batches parse faster.
+    return iter(lambda: list(islice(source, 5000)), [])

@@ -1,0 +1,114 @@
+"""A window of leases: at most so many at a time, so that few are left when the process is killed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Self
+
+from judge.errors import JudgeError
+from judge.records import ANSWERED, Call
+from judge.store.leases import Busy, Lease
+from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+
+#: Seconds between two attempts to acquire a lease that another process holds.
+LEASE_POLL_INTERVAL = 0.2
+
+
+class LeaseLost(JudgeError):
+    """Another process took the lease of a pair while the pair waited for a retry."""
+
+
+class LeaseWindow:
+    """At most `size` leases of `store` at a time; `sleep` waits, and raises when the run is cancelled."""
+
+    def __init__(self, store: VerdictStore, size: int, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self.store = store
+        self.sleep = sleep
+        self._slots = asyncio.Semaphore(size)
+
+    async def acquire(self, keys: Sequence[str]) -> list[StoredVerdict | PairLease | Busy]:
+        """Acquire the leases of the first of `keys`, as many as there is room for, in one commit.
+
+        Waits until there is room for one, and returns one result for each of these keys.
+        """
+        await self._slots.acquire()
+        count = 1
+        while count < len(keys) and not self._slots.locked():
+            await self._slots.acquire()
+            count += 1
+        try:
+            results = await self.store.acquire(keys[:count])
+        except BaseException:
+            self.free(count)
+            raise
+        self.free(sum(not isinstance(result, Lease) for result in results))
+        return [PairLease(self, result) if isinstance(result, Lease) else result for result in results]
+
+    async def acquire_blocking(self, key: str) -> StoredVerdict | PairLease:
+        """Acquire the lease of `key`, once no other process holds it, or return its verdict."""
+        while True:
+            [result] = await self.acquire([key])
+            if not isinstance(result, Busy):
+                return result
+            await self.sleep(LEASE_POLL_INTERVAL)
+
+    def free(self, count: int = 1) -> None:
+        """Make room for `count` leases that ended."""
+        for _ in range(count):
+            self._slots.release()
+
+
+class PairLease:
+    """The lease of one pair, by `async with`: it ends with the block, whether a verdict was saved or not.
+
+    It is released while the pair waits for a retry. `calls` are the requests that are not in the ledger yet:
+    the last one when it was answered, because it is written together with the verdict that it leads to.
+    """
+
+    def __init__(self, window: LeaseWindow, lease: Lease) -> None:
+        self.calls: list[Call] = []
+        self._window = window
+        self._lease = lease
+        self._is_held = True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._release()
+
+    def begin_call(self) -> None:
+        """A request is sent now: the calls before it go to the ledger."""
+        if self.calls:
+            self._window.store.log_calls(self._lease, tuple(self.calls))
+            self.calls.clear()
+
+    def end_call(self, call: Call) -> None:
+        """A request ended as `call`; one without an answer goes to the ledger at once."""
+        self.calls.append(call)
+        if call.outcome != ANSWERED:
+            self.begin_call()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait without the lease, then for a new one; raise LeaseLost when another process took it."""
+        await self._release()
+        await self._window.sleep(seconds)
+        [result] = await self._window.acquire([self._lease.key])
+        if not isinstance(result, PairLease):
+            raise LeaseLost(f"another process took the lease of {self._lease.key}")
+        self._is_held = True
+
+    async def save(self, info: VerdictKeyInfo, verdict: StoredVerdict) -> None:
+        """Store the verdict with the calls that led to it; return when it is on disk."""
+        self._is_held = False  # also when this is cancelled: the commit is on its way
+        try:
+            await self._window.store.save(self._lease, info, verdict, self.calls)
+        finally:
+            self._window.free()
+
+    async def _release(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._window.free()
+            await self._window.store.release(self._lease, self.calls)

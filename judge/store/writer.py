@@ -1,0 +1,138 @@
+"""Group commit: one thread writes to a store, so that many small writes become few durable commits."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from judge.errors import StoreError
+from judge.store import schema
+
+T = TypeVar("T")
+_Write = Callable[[sqlite3.Connection], Any]
+_Callback = Callable[[Any, StoreError | None], None]
+_Job = tuple[_Write, _Callback]
+
+
+class GroupCommitWriter:
+    """Runs writes in the order given, each group of waiting ones in one `BEGIN IMMEDIATE` transaction.
+
+    When another process keeps the file locked, the writer waits once, as long as `connection` waits; then it
+    tries no further write, because each of them would wait as long again.
+    `connection` leads to the file at `path`, and is closed with the writer.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._files = _file_ids(path)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._connection = connection
+        #: The error of a write that is not awaited, or of this writer.
+        self._failure: StoreError | None = None
+        #: Why no further write is tried.
+        self._locked: StoreError | None = None
+        self._thread = threading.Thread(target=self._run, name=f"writer of {path.name}", daemon=True)
+        self._thread.start()
+
+    async def commit(self, write: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the result of `write` once it is on disk; raise StoreError when it can't be written."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+
+        def notify(result: T, failure: StoreError | None) -> None:
+            with suppress(RuntimeError):  # the loop is closed: the caller was cancelled
+                loop.call_soon_threadsafe(_set_result, done, result, failure)
+
+        self._raise_failure()
+        self._jobs.put((write, notify))
+        self._raise_failure()  # again: a thread that has just ended does not see the job
+        # Shielded: cancelling the caller must not cancel a write that is on its way to disk.
+        return await asyncio.shield(done)
+
+    def enqueue(self, write: _Write) -> None:
+        """Commit `write` soon; when that fails, the next `commit` raises its error."""
+        self._jobs.put((write, self._record_failure))
+
+    def close(self) -> None:
+        """Commit what is queued, then end the thread."""
+        self._jobs.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _record_failure(self, _: object, failure: StoreError | None) -> None:
+        self._failure = self._failure or failure
+
+    def _run(self) -> None:
+        closing = False
+        try:
+            while not closing:
+                group = [self._jobs.get()]
+                while not self._jobs.empty():
+                    group.append(self._jobs.get())
+                closing = None in group
+                self._write_group([job for job in group if job is not None])
+        finally:
+            # When the thread ends, neither present callers nor later ones may wait for it.
+            self._failure = self._failure or self._error("its writer has ended")
+            while not self._jobs.empty():
+                for _, notify in filter(None, [self._jobs.get()]):
+                    notify(None, self._failure)
+
+    def _write_group(self, group: list[_Job]) -> None:
+        """Commit `group` and notify the caller of each write."""
+        results: list[Any] = [None] * len(group)
+        failure: StoreError | None = self._locked or self._error("its writer broke down")
+        try:
+            if group and self._locked is None:
+                results = self._commit([write for write, _ in group])
+            failure = self._locked
+        except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
+            failure = self._error(f"{error}{schema.advice(error)}")
+            if schema.is_locked(error):
+                self._locked = self._failure = failure
+                self._connection.execute("PRAGMA busy_timeout=0")  # closing must not wait again
+        finally:
+            for (_, notify), result in zip(group, results, strict=True):
+                notify(result, failure)
+
+    def _commit(self, writes: list[_Write]) -> list[Any]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            results = [write(self._connection) for write in writes]
+            self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                with suppress(sqlite3.Error):  # the disk that failed the write may fail this one, too
+                    self._connection.execute("ROLLBACK")
+        # SQLite goes on writing to a file without a name, and reports no error.
+        if _file_ids(self._path) != self._files:
+            raise FileNotFoundError("the file was deleted, moved or replaced while judge was using it")
+        return results
+
+    def _error(self, why: str) -> StoreError:
+        return StoreError(f"{self._path}: verdicts cannot be stored, so no more are paid for: {why}")
+
+
+def _file_ids(path: Path) -> list[tuple[int, int]]:
+    """Return device and inode of a database and of its log."""
+    files = [file.stat() for file in (path, path.with_name(path.name + "-wal")) if file.exists()]
+    return [(file.st_dev, file.st_ino) for file in files]
+
+
+def _set_result(done: asyncio.Future[Any], result: object, failure: StoreError | None) -> None:
+    if done.done():
+        return
+    if failure is None:
+        done.set_result(result)
+    else:
+        done.set_exception(failure)

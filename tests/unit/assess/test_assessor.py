@@ -1,0 +1,57 @@
+"""What an assessor notes beside a verdict: that the model was another one, or repeats its instructions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from judge.assess.assessor import Assessor
+from judge.assess.prompts import default_directory, load
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.records import GRADED, Completion, Prompt
+from tests.support import virtual_time
+
+PAIR = pool(read([{"query": "tea", "snippet": "Tea is a drink."}], lang="en", max_chars=400), 10).pairs[0]
+
+
+class Repeating:
+    """A model called `served` that gives so many letters of its instructions as its reason."""
+
+    name, endpoint = "openai:m", ""
+    params: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, letters: int, served: str) -> None:
+        self._letters = letters
+        self._served = served
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        reason = f"I say: {prompt.system[20 : 20 + self._letters]}"
+        return Completion(json.dumps({"reason": reason, "grade": 2}), self._served, "stop", {})
+
+    async def aclose(self) -> None:
+        """Has nothing to close."""
+
+
+@pytest.mark.parametrize(
+    ("letters", "served", "flags"),
+    [
+        (38, "m", ()),
+        (200, "m", ("prompt_echo",)),
+        (0, "m-2026-11-01", ()),
+        (0, "another", ("served_by:another",)),
+        (0, "", ()),
+    ],
+)
+def test_what_is_odd_about_a_verdict_is_noted(letters: int, served: str, flags: tuple[str, ...]) -> None:
+    async def asked() -> tuple[str, ...]:
+        assessor = Assessor(Repeating(letters, served), load(default_directory(), GRADED), GRADED)
+        answer = await assessor.ask(assessor.questions(PAIR, 1)[0], assessor.model.complete)
+        assert answer.stored is not None
+        return answer.stored.flags
+
+    assert virtual_time.run(asked()) == flags

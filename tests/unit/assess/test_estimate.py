@@ -1,0 +1,174 @@
+"""What judging would cost: exact calls, tokens by experience or by a rule of thumb, time by pace."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from judge.assess.assessor import Assessor
+from judge.assess.estimate import RunEstimate, estimate_run
+from judge.assess.prompts import default_directory, load
+from judge.client.retry import Limits
+from judge.dataset.pool import pool
+from judge.dataset.read import read
+from judge.models.lexical import Lexical
+from judge.pricing.prices import Price
+from judge.records import GRADED, Call, Usage
+from judge.store.leases import Lease
+from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+from judge.tokens import rough_tokens
+
+LIMITS = Limits(8, 3, 10, 1, price=Price(input=1.0, output=10.0, cached=0.5))
+ASSESSOR = Assessor(Lexical(), load(default_directory(), GRADED), GRADED)
+VERSIONS = ASSESSOR.prompt_versions
+VERDICT = StoredVerdict(2, "r", (), "reply", {}, None, "m", None)
+
+
+def expected(store: VerdictStore | None, zh: int = 0, en: int = 0, limits: Limits = LIMITS) -> RunEstimate:
+    """The estimate for so many pairs in either language."""
+    queries = {"zh": ("小狗贫血的表现", zh), "en": ("anaemia in puppies", en)}
+    rows = [
+        {"query": query, "query_id": lang, "engine": f"e{n}", "rank": 1, "snippet": f"{query} {n}"}
+        for lang, (query, count) in queries.items()
+        for n in range(count)
+    ]
+    return estimate_run(pool(read(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits)
+
+
+def judged(path: Path, version: str, calls: Sequence[Sequence[Call]]) -> None:
+    """Verdicts of earlier runs, each with the calls that led to it."""
+
+    async def save() -> None:
+        for number, made in enumerate(calls):
+            info = VerdictKeyInfo("lexical", version, 1)
+            await store.save(Lease(f"{version}{number}"), info, VERDICT, made)
+
+    with VerdictStore(path) as store:
+        asyncio.run(save())
+
+
+def answered(prompt: int, cached: int, completion: int) -> Call:
+    return Call("answered", Usage(prompt, cached, completion))
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("小狗贫血", 3.0), ("abcd" * 10, 9.4), ("2024", 3.6), ("。，", 1.28), ("", 0.0), ("狗 a1", 2.12)],
+)
+def test_the_rule_of_thumb_goes_by_script(text: str, tokens: float) -> None:
+    # 0.75 a Chinese character, 0.9 a digit, 0.235 an ASCII sign, 0.64 any other
+    assert rough_tokens(text) == pytest.approx(tokens)
+
+
+def test_without_a_store_a_rule_of_thumb_is_gone_by_and_said() -> None:
+    found = expected(None, zh=3, en=2)
+    assert (found.judgments, found.known, found.calls, found.again) == (5, 0, 5, 0)
+    assert (found.learned_from, found.by_rule) == (0, 5)
+    assert found.completion_tokens == 5 * 80
+    assert found.usd == pytest.approx((found.prompt_tokens + 10 * found.completion_tokens) / 1e6)
+    # five calls, eight at once: one call's time, 2 s
+    assert (found.pace, found.latency, found.seconds) == (None, 2.0, 2.0)
+
+
+def test_what_earlier_calls_took_is_the_guess_at_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    once = [[answered(500, 400, 40)]] * 30
+    # Every fourth verdict took a failed call, and an unreadable reply besides: 3 calls, 1,000 tokens in.
+    again = [[Call("rate_limit"), answered(500, 0, 100), answered(500, 0, 20)]] * 10
+    judged(path, VERSIONS["zh"], [*once, *again])
+    with VerdictStore(path) as store:
+        found = expected(store, zh=8)
+    assert (found.learned_from, found.by_rule) == (60, 0)
+    # 40 verdicts: 30 * 500 + 10 * 1000 = 25,000 in; 12,000 cached; 30 * 40 + 10 * 120 = 2,400 out
+    assert found.prompt_tokens == 25_000 * 8 / 40
+    assert found.completion_tokens == 2_400 * 8 / 40
+    assert found.again == 8 * (60 / 40 - 1)
+    # (5,000 - 2,400 cached) at 1, 2,400 at 0.5, 480 at 10
+    assert found.usd == pytest.approx((2_600 + 1_200 + 4_800) / 1e6)
+
+
+def test_a_verdict_whose_calls_took_more_than_a_second_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    judged(path, VERSIONS["en"], [[answered(500, 0, 20), answered(500, 0, 20)]] * 20)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE calls SET made_at = '2026-11-20T02:00:' || printf('%02d', id) || '+00:00'")
+    connection.close()
+    with VerdictStore(path) as store:
+        found = expected(store, en=10)
+    assert (found.calls, found.again) == (10, 10)
+    assert (found.prompt_tokens, found.completion_tokens) == (10_000, 400)
+    assert found.pace == pytest.approx(1.0)
+
+
+def test_each_language_goes_by_its_own_prompt(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    judged(path, VERSIONS["zh"], [[answered(700, 0, 50)]] * 20)
+    judged(path, VERSIONS["en"], [[answered(9, 0, 9)]] * 19)  # too few to go by
+    with VerdictStore(path) as store:
+        found = expected(store, zh=2, en=3)
+    alone = expected(None, en=3)
+    assert (found.learned_from, found.by_rule) == (20, 3)
+    assert found.prompt_tokens == 2 * 700 + alone.prompt_tokens
+    assert found.completion_tokens == 2 * 50 + 3 * 80
+
+
+def test_calls_without_a_token_count_teach_no_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    judged(path, VERSIONS["en"], [*[[answered(600, 0, 60)]] * 20, *[[Call("answered")]] * 20])
+    with VerdictStore(path) as store:
+        found = expected(store, en=10)
+    assert (found.prompt_tokens, found.completion_tokens) == (6_000, 600)
+
+
+def test_time_goes_by_the_pace_of_the_last_stretch_of_calls(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    judged(path, VERSIONS["en"], [[answered(1, 0, 1)]] * 200)
+    with sqlite3.connect(path) as connection:
+        # an hour ago 100 calls at once; then 20 calls, and 8 a second for 10 seconds
+        connection.execute("UPDATE calls SET made_at = '2026-11-20T01:00:00+00:00' WHERE id <= 100")
+        connection.execute(
+            "UPDATE calls SET made_at = '2026-11-20T02:00:' || printf('%02d', (id - 121 + 8) / 8)"
+            " || '+00:00' WHERE id > 120"
+        )
+        connection.execute(
+            "UPDATE calls SET made_at = '2026-11-20T02:00:00+00:00' WHERE id > 100 AND id <= 120"
+        )
+    connection.close()
+    with VerdictStore(path) as store:
+        found = expected(store, en=40)
+    assert found.pace == pytest.approx(8.0)
+    assert found.seconds == pytest.approx(5.0)
+
+
+def test_a_moment_is_no_pace(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    judged(path, VERSIONS["en"], [[answered(1, 0, 1)]] * 30)
+    with VerdictStore(path) as store:
+        found = expected(store, en=40)
+    assert found.pace is None
+    assert found.seconds == 2.0 * 40 / 8
+
+
+def test_without_a_price_there_is_no_sum() -> None:
+    found = expected(None, en=2, limits=Limits(8, 3, 10, 1))
+    assert (found.price, found.usd) == (None, None)
+
+
+def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        row = {"query": "q", "engine": "e", "snippet": "s"}
+        dataset = read([row], lang="auto", max_chars=4000)
+        pair = pool(dataset, 10).pairs[0]
+        question = ASSESSOR.questions(pair, 1)[0]
+
+        async def save() -> None:
+            await store.save(Lease(question.key), ASSESSOR.key_info(question), VERDICT, [])
+
+        asyncio.run(save())
+        found = estimate_run(pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
+    assert (found.judgments, found.known, found.calls) == (1, 1, 0)
+    assert (found.prompt_tokens, found.usd, found.seconds) == (0, 0.0, 0.0)

@@ -1,0 +1,150 @@
+"""What may still be paid: ceilings of calls and of money, with many calls in flight."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.client.budget import SpendLimit
+from judge.client.retry import Limits
+from judge.errors import RunIncomplete
+from judge.pricing.prices import Price
+from judge.records import Usage
+
+#: A dollar for a million tokens of a reply, so that micro-dollars are tokens.
+PRICE = Price(input=0.0, output=1.0, cached=0.0)
+
+
+def spend_limit(*, max_calls: int | None = None, budget: float | None = None) -> SpendLimit:
+    return SpendLimit(Limits(64, 3, 10, 1, max_calls, budget, PRICE))
+
+
+def tokens(number: int) -> Usage:
+    return Usage(completion_tokens=number)
+
+
+def test_no_call_starts_beyond_max_calls_however_the_others_end() -> None:
+    few = spend_limit(max_calls=3)
+    few.reserve()
+    few.settle(None, PRICE, maybe_billed=True)
+    few.reserve()
+    few.settle(tokens(5), PRICE, answered=True)
+    few.reserve()
+    with pytest.raises(RunIncomplete, match="max-calls 3"):
+        few.reserve()
+    assert few.calls == 3
+
+
+def test_equal_calls_use_a_budget_up_to_the_last_cent_and_never_beyond() -> None:
+    for in_flight in (1, 8, 64):
+        limit = spend_limit(budget=100e-6)
+        limit.reserve()
+        limit.settle(tokens(7), PRICE, answered=True)
+        assert calls_started(limit, [7] * 200, in_flight) == 13  # and the first: 14 * 7 = 98
+        assert limit.usd == pytest.approx(98e-6)
+
+
+@given(
+    st.lists(st.integers(1, 100), min_size=1, max_size=80),
+    st.integers(0, 2000),
+    st.integers(1, 64),
+    st.randoms(use_true_random=False),
+)
+def test_a_budget_is_overshot_by_no_more_than_the_calls_in_flight(
+    costs: list[int], budget: int, in_flight: int, order: random.Random
+) -> None:
+    limit = spend_limit(budget=budget / 1e6)
+    calls_started(limit, costs, in_flight, order)
+    assert limit.usd is not None
+    assert limit.usd * 1e6 <= budget + in_flight * max(costs) + 1e-6
+
+
+def calls_started(
+    limit: SpendLimit, costs: list[int], in_flight: int, order: random.Random | None = None
+) -> int:
+    """How many calls of these costs start, `in_flight` at once, coming back in `order`."""
+    flying: list[int] = []
+    started = 0
+    for cost in costs:
+        if len(flying) == in_flight:
+            back = flying.pop(order.randrange(in_flight) if order else 0)
+            limit.settle(tokens(back), PRICE, answered=True)
+        try:
+            limit.reserve()
+        except RunIncomplete:
+            break
+        started += 1
+        flying.append(cost)
+    for back in flying:
+        limit.settle(tokens(back), PRICE, answered=True)
+    return started
+
+
+def test_rounding_uses_no_budget_up() -> None:
+    limit = spend_limit(budget=0.0003)
+    for _ in range(3):
+        limit.reserve()
+        limit.settle(tokens(100), PRICE, answered=True)
+    with pytest.raises(RunIncomplete, match=r"budget 0\.0003"):
+        limit.reserve()
+
+
+def test_what_may_be_billed_is_set_aside_and_failures_cost_nothing() -> None:
+    limit = spend_limit(budget=100e-6)
+    limit.reserve()
+    limit.settle(tokens(30), PRICE, answered=True)
+    limit.reserve()
+    limit.settle(None, PRICE)
+    limit.reserve()
+    limit.settle(None, PRICE, maybe_billed=True)
+    limit.reserve()  # 30 spent, 30 set aside, this one fits
+    with pytest.raises(RunIncomplete):
+        limit.reserve()
+    assert limit.usd == pytest.approx(30e-6)
+
+
+def test_a_declined_answer_is_paid_for() -> None:
+    limit = spend_limit(budget=50e-6)
+    limit.reserve()
+    limit.settle(tokens(30), PRICE)
+    with pytest.raises(RunIncomplete):
+        limit.reserve()
+
+
+def test_a_server_that_counts_no_tokens_ends_a_budget_at_once() -> None:
+    limit = spend_limit(budget=1.0)
+    limit.reserve()
+    limit.settle(None, PRICE, answered=True)
+    assert limit.usd is None
+    with pytest.raises(RunIncomplete, match="counts no tokens"):
+        limit.reserve()
+
+
+def test_money_is_unknown_where_the_price_is() -> None:
+    limit = SpendLimit(Limits(4, 3, 10, 1))
+    for _ in range(2):
+        limit.reserve()
+        limit.settle(tokens(3), None, answered=True)
+        assert limit.usd is None
+
+
+def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
+    limit = spend_limit(budget=100e-6)
+    limit.reserve()
+    limit.settle(tokens(30), PRICE, answered=True)
+    for _ in range(2):
+        limit.reserve()
+    with pytest.raises(RunIncomplete, match="exceeded: 3e-05 spent, 2 requests in flight"):
+        limit.reserve()
+    for _ in range(2):
+        limit.settle(tokens(30), PRICE, answered=True)
+    with pytest.raises(RunIncomplete, match="is used up; raise it"):
+        limit.reserve()
+
+
+def test_no_budget_starts_no_call() -> None:
+    with pytest.raises(RunIncomplete):
+        spend_limit(budget=0.0).reserve()

@@ -1,0 +1,174 @@
+"""The client against servers with limits, in virtual time: how much of them it uses, and how politely."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from judge.client.retry import Limits
+from tests.chaos.servers import (
+    Capacity,
+    Limited,
+    Say,
+    as_a_date,
+    as_nonsense,
+    back_after,
+    early,
+    in_milliseconds,
+    in_seconds,
+)
+from tests.loopback.server import Reply
+from tests.unit.client.simulation import Story, simulate
+
+LIMITS = Limits(concurrency=64, attempts=5, max_wait=600, shutdown_timeout=1)
+OUTAGE = (20.0, 80.0)
+
+
+def half_a_second(_: Random) -> float:
+    """Always half a second."""
+    return 0.5
+
+
+def at_once(_: Random) -> float:
+    """A twentieth of a second."""
+    return 0.05
+
+
+def unevenly(chance: Random) -> float:
+    """Half a second as a rule, sometimes twice or half of it."""
+    return 0.5 * chance.lognormvariate(0, 0.35)
+
+
+def run(server: Limited, pairs: int) -> Story:
+    """The story of `pairs` at `server`, after checking what holds for every story."""
+    story = simulate(server, pairs, LIMITS)
+    assert early(story.log) == 0
+    assert not story.lost
+    assert story.stopped is None
+    assert sum(request.what == "answered" for request in story.log) == pairs
+    return story
+
+
+@pytest.mark.parametrize("latency", [at_once, half_a_second, unevenly])
+@pytest.mark.parametrize(
+    ("capacity", "rate"),
+    [
+        (Capacity(rate=10), 10),
+        (Capacity(rate=10, burst=10), 10),
+        (Capacity(rate=10, burst=10, slots=8), 10),
+        (Capacity(rate=100), 100),
+    ],
+)
+def test_a_limited_rate_is_used_to_nine_tenths_with_few_requests_too_many(
+    capacity: Capacity, rate: float, latency: object
+) -> None:
+    assert callable(latency)
+    story = run(Limited(replace(capacity), latency), min(50 * int(rate), 3000))
+    assert story.rate >= 0.9 * rate
+    assert story.requests <= 1.10
+    refused = sum(request.what == "refused" for request in story.log)
+    assert refused <= 0.05 * len(story.log)
+
+
+@pytest.mark.parametrize("latency", [half_a_second, unevenly])
+def test_a_limited_number_at_once_is_found(latency: object) -> None:
+    assert callable(latency)
+    chance = Random(1)
+    mean = sum(latency(chance) for _ in range(2000)) / 2000
+    story = run(Limited(Capacity(slots=8), latency), 600)
+    assert story.rate >= 0.9 * 8 / mean
+    assert story.requests <= 1.05
+
+
+@pytest.mark.parametrize("say", [in_seconds, in_milliseconds, as_a_date, as_nonsense])
+def test_however_a_server_says_when_to_come_again_it_is_kept(say: Say) -> None:
+    story = run(Limited(Capacity(rate=10, burst=10), at_once, say=say), 500)
+    assert story.rate >= 9
+    assert story.requests <= 1.10
+
+
+def test_a_server_without_limits_is_asked_as_much_as_may_be() -> None:
+    story = run(Limited(Capacity(), half_a_second), 2000)
+    assert story.rate >= 0.9 * 64 / 0.5
+    assert story.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("down", "most"),
+    [
+        (Reply(status=503), 1.2),
+        (Reply(reset=True), 1.2),
+        (Reply(status=429), 1.2),
+        (Reply(status=429, headers={"retry-after": "3"}), 1.2),
+        (Reply(status=504, delay=30.0), 1.2),
+    ],
+    ids=["503", "reset", "429", "429 with a wait", "hanging"],
+)
+def test_an_outage_costs_little_and_no_pair_and_is_soon_forgotten(down: Reply, most: float) -> None:
+    server = Limited(Capacity(rate=10, burst=10), half_a_second, outages=[OUTAGE], down=down)
+    story = run(server, 900)
+    assert story.requests <= most
+    assert back_after(story.log, OUTAGE[1], 10) <= 30
+
+
+def test_servers_errors_do_not_shrink_what_a_server_is_asked() -> None:
+    story = run(Limited(Capacity(), half_a_second, failing=0.025), 3000)
+    assert story.rate >= 0.8 * 64 / 0.5
+    assert story.requests == pytest.approx(1.05, abs=0.02)
+
+
+def test_a_server_that_turns_away_at_random_is_not_throttled_to_a_standstill() -> None:
+    class Moody(Capacity):
+        chance = Random(3)
+
+        def refuses(self, now: float, until: float) -> float:
+            return float(self.chance.random() < 0.05)
+
+    story = run(Limited(Moody(), half_a_second), 3000)
+    assert story.rate >= 0.5 * 64 / 0.5
+
+
+class Seldom(Capacity):
+    """Takes one request in so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds, self._again = seconds, 0.0
+
+    def refuses(self, now: float, until: float) -> float:
+        if now < self._again:
+            return self._again - now
+        self._again = now + self._seconds
+        return 0.0
+
+
+@pytest.mark.parametrize(("seconds", "pairs", "most"), [(6, 600, 1.1), (20, 500, 1.1), (60, 200, 1.2)])
+def test_a_server_that_seldom_takes_a_request_is_seldom_asked(
+    seconds: float, pairs: int, most: float
+) -> None:
+    patient = replace(LIMITS, max_wait=math.inf)
+    story = simulate(Limited(Seldom(seconds), half_a_second, say=as_nonsense), pairs, patient)
+    assert story.stopped is None
+    assert not story.lost
+    assert story.requests <= most
+    assert story.seconds <= 1.25 * pairs * seconds
+
+
+def test_a_server_that_stays_dead_ends_the_run_after_its_patience() -> None:
+    story = simulate(Limited(Capacity(), half_a_second, outages=[(5.0, math.inf)]), 9000, LIMITS)
+    assert story.stopped is not None
+    assert "no answer from simulated for 60" in str(story.stopped)
+    assert not story.lost
+    assert 600 <= story.seconds <= 615
+    down = [request for request in story.log if request.what == "down"]
+    assert len(down) <= 64 + 600 / 5 + 10
+
+
+def test_retries_are_few_at_a_server_that_fails_half_of_the_time() -> None:
+    story = simulate(Limited(Capacity(), half_a_second, failing=0.25), 2000, LIMITS)
+    failed = sum(request.what == "failed" for request in story.log)
+    answered = len(story.log) - failed
+    assert len(story.log) - 2000 <= 0.1 * answered + 200 + 4 * 64

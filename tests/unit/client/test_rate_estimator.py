@@ -1,0 +1,45 @@
+"""The concurrency of a server is estimated from the requests that it throttles, at any rate."""
+
+from __future__ import annotations
+
+import time
+from itertools import product
+
+import pytest
+
+from judge.client.limiter import Permit, RateEstimator
+
+
+def estimator_of(*calls: tuple[int, bool]) -> RateEstimator:
+    """An estimator after these requests: how many were in flight with each, and whether it was throttled."""
+    estimator = RateEstimator(64)
+    estimator.rate = float(len(calls))
+    for number, (in_flight, throttled) in enumerate(calls, start=1):
+        estimator.add(Permit(number, number / len(calls), in_flight, throttled))
+    return estimator
+
+
+@pytest.mark.parametrize(
+    ("most", "throttled", "limit"),
+    [
+        (8, lambda out: out > 6, 6.0),
+        (8, lambda out: out > 1, 2.0),
+        (8, lambda out: out % 2 == 0, 64.0),
+        (6, lambda out: out > 6, 64.0),
+    ],
+)
+def test_more_at_once_are_too_many_where_most_of_them_are_throttled_and_few_of_fewer(
+    most: int, throttled: object, limit: float
+) -> None:
+    assert callable(throttled)
+    estimator = estimator_of(*((out, throttled(out)) for _, out in product(range(3), range(1, most + 1))))
+    estimator.limit_concurrency()
+    assert estimator.limit == limit
+
+
+def test_a_fast_server_is_weighed_in_linear_time() -> None:
+    estimator = estimator_of(*((1 + number % 256, number % 10 == 0) for number in range(4000)))
+    started = time.process_time()
+    for _ in range(50):
+        estimator.limit_concurrency()
+    assert time.process_time() - started < 2

@@ -1,0 +1,299 @@
+"""The store keeps what was paid for, whoever dies and whoever else writes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from judge.errors import StoreError
+from judge.records import ANSWERED, Call, Usage
+from judge.store.leases import Busy, Lease
+from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore
+
+INFO = VerdictKeyInfo("openai:m", "en-graded-1", 1)
+LEASE = Lease("k")
+
+
+def verdict(grade: int = 2, reason: str = "names the dose") -> StoredVerdict:
+    return StoredVerdict(
+        grade, reason, ("re_asked",), '{"grade": 2}', {"temperature": 0}, Usage(10, 4, 5), "m", "r1"
+    )
+
+
+def save(store: VerdictStore, key: str, stored: StoredVerdict, calls: list[Call] | None = None) -> None:
+    async def go() -> None:
+        assert await store.acquire([key]) == [Lease(key)]
+        await store.save(Lease(key), INFO, stored, calls or [])
+
+    asyncio.run(go())
+
+
+def test_a_verdict_comes_back_as_it_was_stored(tmp_path: Path) -> None:
+    odd = verdict(reason="“说明”\ud83d \x00 \u2028 end")
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        save(store, "k", odd)
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        assert store.find_verdicts(["k", "absent"]) == {"k": odd}
+
+
+def test_calls_are_kept_in_order_failed_ones_included(tmp_path: Path) -> None:
+    calls = [Call("rate_limit"), Call("answered", Usage(10, 0, 5))]
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        save(store, "a", verdict(), calls)
+        asyncio.run(store.release(Lease("b"), [Call("content_filter")]))
+        assert store.list_calls(["a", "b"]) == [*calls, Call("content_filter")]
+        assert store.find_verdicts(["b"]) == {}
+
+
+def test_a_living_process_keeps_its_claim_and_a_closed_one_loses_it(tmp_path: Path) -> None:
+    async def acquire() -> None:
+        first = VerdictStore(tmp_path / "v.sqlite")
+        with VerdictStore(tmp_path / "v.sqlite") as second:
+            assert await first.acquire(["k"]) == [LEASE]
+            assert await second.acquire(["k"]) == [Busy("k")]
+            first.close()
+            assert await second.acquire(["k"]) == [LEASE]
+            assert second.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+
+    asyncio.run(acquire())
+
+
+def test_a_claim_finds_a_verdict_that_another_process_stored_meanwhile(tmp_path: Path) -> None:
+    async def acquire() -> None:
+        with VerdictStore(tmp_path / "v.sqlite") as first, VerdictStore(tmp_path / "v.sqlite") as second:
+            assert await first.acquire(["k"]) == [LEASE]
+            await first.save(LEASE, INFO, verdict(), [])
+            assert await second.acquire(["k"]) == [verdict()]
+
+    asyncio.run(acquire())
+
+
+def test_a_killed_process_loses_no_acknowledged_verdict_and_no_claim_stays(tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import asyncio, sys
+        from pathlib import Path
+        from judge.store.leases import Lease
+        from judge.store.store import VerdictKeyInfo, VerdictStore, StoredVerdict
+        async def work(store):
+            number = 0
+            while True:
+                keys = [str(number + i) for i in range(8)]
+                number += 8
+                await store.acquire(keys)
+                async def one(key):
+                    stored = StoredVerdict(1, "r", (), "", {}, None, "m", None)
+                    await store.save(Lease(key), VerdictKeyInfo("m", "p", 1), stored, [])
+                    print(key, flush=True)
+                await asyncio.gather(*map(one, keys))
+        asyncio.run(work(VerdictStore(Path(sys.argv[1]))))
+    """)
+    path = tmp_path / "v.sqlite"
+    acknowledged: list[str] = []
+    for _ in range(3):
+        path.unlink(missing_ok=True)
+        for rest in tmp_path.glob("v.sqlite-*"):
+            rest.unlink()
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        acknowledged = [process.stdout.readline().strip() for _ in range(60)]
+        os.kill(process.pid, signal.SIGKILL)
+        acknowledged += process.stdout.read().split()
+        process.stdout.close()
+        process.wait()
+        with VerdictStore(path) as store:
+            assert set(store.find_verdicts(acknowledged)) == set(acknowledged)
+            for key in ("in", "flight"):
+                assert asyncio.run(store.acquire([key])) == [Lease(key)]
+        connection = sqlite3.connect(path)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        connection.close()
+
+
+def test_a_damaged_row_is_refused_and_listed(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with VerdictStore(path) as store:
+        save(store, "k", verdict(grade=0))
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE verdicts SET grade = 3")
+    connection.commit()
+    connection.close()
+    with VerdictStore(path) as store:
+        assert store.find_verdicts(["k"]) == {}
+        assert store.corrupt_keys == ["k"]
+        save(store, "k", verdict(grade=0))
+        assert store.find_verdicts(["k"]) == {"k": verdict(grade=0)}
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, just text" * 40, json.dumps({}).encode()])
+def test_a_file_that_is_not_a_store_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "v.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"v\.sqlite"):
+        VerdictStore(path)
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreError, match="another program"):
+        VerdictStore(path)
+
+
+def test_a_file_of_others_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.execute("PRAGMA user_version=7")
+        theirs.execute("CREATE TABLE theirs (x)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        VerdictStore(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_store_of_a_newer_judge_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    VerdictStore(path).close()
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("PRAGMA user_version=99")
+    with pytest.raises(StoreError, match=r"newer judge \(format 99\); update"):
+        VerdictStore(path)
+
+
+def test_a_store_that_somebody_keeps_locked_is_named_and_nothing_hangs(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with (
+        VerdictStore(path, wait=0.05) as store,
+        closing(sqlite3.connect(path, isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        with VerdictStore(path, wait=0.05) as reader:
+            assert reader.find_verdicts(["k"]) == {}
+        with pytest.raises(StoreError, match=r"v\.sqlite: .* is locked; another program keeps it"):
+            asyncio.run(store.acquire(["k"]))
+        other.execute("ROLLBACK")
+        with pytest.raises(StoreError, match="is locked"):
+            asyncio.run(store.acquire(["k"]))
+    with VerdictStore(path) as store:
+        assert asyncio.run(store.acquire(["k"])) == [LEASE]
+
+
+def test_a_new_file_that_somebody_keeps_locked_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match=r"keeps it locked: end that program .* or name another"):
+            VerdictStore(path, wait=0.05)
+
+
+def test_a_damaged_store_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with VerdictStore(path) as store:
+        for number in range(40):
+            save(store, str(number), verdict(reason="long " * 200))
+    content = bytearray(path.read_bytes())
+    content[4096 * 5 :] = b"\xff" * (len(content) - 4096 * 5)
+    path.write_bytes(content)
+    with VerdictStore(path) as store, pytest.raises(StoreError, match="malformed; restore a copy of it"):
+        store.find_verdicts(map(str, range(40)))
+
+
+@pytest.mark.parametrize("gone", ["v.sqlite", "v.sqlite-wal"])
+def test_a_store_that_lost_its_file_acknowledges_nothing_more(tmp_path: Path, gone: str) -> None:
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        save(store, "k", verdict())
+        (tmp_path / gone).unlink()
+        with pytest.raises(StoreError, match="deleted, moved or replaced"):
+            save(store, "l", verdict())
+
+
+def test_another_file_in_the_place_of_a_store_is_noticed(tmp_path: Path) -> None:
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        save(store, "k", verdict())
+        for name in ("v.sqlite", "v.sqlite-wal"):
+            shutil.copy(tmp_path / name, tmp_path / "copy")
+            (tmp_path / "copy").rename(tmp_path / name)
+        with pytest.raises(StoreError, match="deleted, moved or replaced"):
+            save(store, "l", verdict())
+
+
+def test_what_somebody_in_a_hurry_no_longer_waits_for_is_written_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+
+    async def hurry(store: VerdictStore) -> None:
+        task = asyncio.create_task(store.release(LEASE, [Call("lost", maybe_billed=True)]))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    with VerdictStore(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        asyncio.run(hurry(store))
+        other.execute("ROLLBACK")
+    with VerdictStore(path) as store:
+        assert asyncio.run(store.acquire(["k"])) == [LEASE]
+        assert store.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+
+
+@pytest.mark.parametrize("value", ["'many'", "-5", "2.5", "x'00'"])
+@pytest.mark.parametrize("column", ["prompt_tokens", "reasoning_tokens"])
+def test_a_count_of_tokens_that_is_none_is_damage(tmp_path: Path, column: str, value: str) -> None:
+    path = tmp_path / "v.sqlite"
+    with VerdictStore(path) as store:
+        save(store, "k", verdict(), [Call(ANSWERED, Usage(1, 2, 3, 4))])
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(f"UPDATE calls SET {column} = {value}")  # noqa: S608
+    with (
+        VerdictStore(path) as store,
+        pytest.raises(StoreError, match=r"read: a call took .*; restore a copy"),
+    ):
+        store.list_calls(["k"])
+
+
+def test_a_call_that_was_made_at_no_time_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    with VerdictStore(path) as store:
+        save(store, "k", verdict(), [Call(ANSWERED)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("UPDATE calls SET made_at = 'yesterday'")
+    with VerdictStore(path) as store, pytest.raises(StoreError, match=r"yesterday.*; restore a copy"):
+        store.calls_by_second("openai:m")
+
+
+def test_a_store_of_an_older_judge_opens_and_its_leases_expire(tmp_path: Path) -> None:
+    """Its processes had their lock files in another folder."""
+    path, holder = tmp_path / "v.sqlite", "0123456789ab"
+    VerdictStore(path).close()
+    shutil.rmtree(tmp_path / "v.sqlite.locks")
+    (tmp_path / "v.sqlite.owners").mkdir()
+    (tmp_path / "v.sqlite.owners" / f"{holder}.lock").touch()
+    with closing(sqlite3.connect(path, isolation_level=None)) as older:
+        older.execute("INSERT INTO claims VALUES ('k', ?)", (holder,))
+    with VerdictStore(path) as store:
+        assert asyncio.run(store.acquire(["k"])) == [LEASE]
+        assert store.list_calls(["k"]) == [Call("lost", maybe_billed=True)]
+
+
+def test_verdicts_are_synced_to_disk_before_they_count(tmp_path: Path) -> None:
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        modes = [
+            store._reader.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
+        ]
+    assert modes == ["wal", 2]

@@ -1,0 +1,62 @@
+"""A window of leases: never more than its size, and none while a pair waits for a retry."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from judge.store.leases import Busy, Lease
+from judge.store.store import VerdictStore
+from judge.store.window import LeaseLost, LeaseWindow, PairLease
+
+
+async def lease(window: LeaseWindow, *keys: str) -> list[PairLease]:
+    return [result for result in await window.acquire(keys) if isinstance(result, PairLease)]
+
+
+def test_a_batch_has_as_many_leases_as_there_is_room_for(tmp_path: Path) -> None:
+    async def scene(store: VerdictStore, other: VerdictStore) -> None:
+        window = LeaseWindow(store, 3, asyncio.sleep)
+        assert await other.acquire(["b"]) == [Lease("b")]
+        first = await window.acquire(["a", "b", "c", "d", "e"])
+        assert isinstance(first[1], Busy)
+        assert len(first) == 3
+        assert len(await lease(window, "d", "e")) == 1
+        waiting = asyncio.create_task(lease(window, "e", "f"))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        assert isinstance(first[0], PairLease)
+        async with first[0]:
+            pass
+        assert len(await waiting) == 1
+
+    with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
+        asyncio.run(scene(store, other))
+
+
+def test_a_pair_that_waits_for_a_retry_holds_no_lease_and_may_lose_it(tmp_path: Path) -> None:
+    async def scene(store: VerdictStore, other: VerdictStore) -> None:
+        async def wait(seconds: float) -> None:
+            waits.append(seconds)
+            results.append((await other.acquire(["k"]))[0])
+            if seconds < 5:
+                await other.release(Lease("k"))
+
+        waits: list[float] = []
+        results: list[object] = []
+        window = LeaseWindow(store, 1, wait)
+        [held] = await lease(window, "k")
+        async with held:
+            await held.sleep(1.0)
+            assert await other.acquire(["k"]) == [Busy("k")]
+            with pytest.raises(LeaseLost):
+                await held.sleep(5.0)
+        assert waits == [1.0, 5.0]
+        assert results == [Lease("k"), Lease("k")]
+        assert await store.acquire(["k"]) == [Busy("k")]
+        assert len(await lease(window, "l")) == 1
+
+    with VerdictStore(tmp_path / "v.sqlite") as store, VerdictStore(tmp_path / "v.sqlite") as other:
+        asyncio.run(scene(store, other))

@@ -1,0 +1,106 @@
+"""Nobody waits for ever for a write, whatever goes wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from judge.errors import StoreError
+from judge.store import schema
+from judge.store.writer import GroupCommitWriter
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[GroupCommitWriter]:
+    path = tmp_path / "v.sqlite"
+    with (
+        closing(schema.open_store(path, 1)),
+        closing(GroupCommitWriter(path, schema.connect(path, 1))) as opened,
+    ):
+        yield opened
+
+
+def fails(_: sqlite3.Connection) -> None:
+    raise KeyError("what nobody thought of")
+
+
+def count(connection: sqlite3.Connection) -> int:
+    (found,) = connection.execute("SELECT count(*) FROM claims").fetchone()
+    return int(found)
+
+
+def add_lease(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO claims VALUES ('k', 'me')")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_writer_that_breaks_down_leaves_nobody_waiting(writer: GroupCommitWriter) -> None:
+    async def scene() -> list[object]:
+        together = [writer.commit(write) for write in (add_lease, fails, count)]
+        first = await asyncio.wait_for(asyncio.gather(*together, return_exceptions=True), 5)
+        later = await asyncio.wait_for(asyncio.gather(writer.commit(count), return_exceptions=True), 5)
+        return [*first, *later]
+
+    outcomes = asyncio.run(scene())
+    assert isinstance(outcomes[-1], StoreError)
+    assert any("its writer broke down" in str(outcome) for outcome in outcomes)
+
+
+def test_a_file_that_another_process_keeps_locked_is_waited_for_once(tmp_path: Path) -> None:
+    path, begun = tmp_path / "v.sqlite", []
+    locking = (
+        "import sqlite3, sys; held = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "held.execute('BEGIN EXCLUSIVE'); print('held', flush=True); sys.stdin.read()"
+    )
+    with closing(schema.open_store(path, 1)):
+        other = subprocess.Popen(
+            [sys.executable, "-c", locking, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        connection = schema.connect(path, 0.2)
+        connection.set_trace_callback(lambda words: begun.append(words) if "BEGIN" in words else None)
+
+        async def scene(writer: GroupCommitWriter) -> list[object]:
+            tasks = [asyncio.create_task(writer.commit(add_lease)) for _ in range(20)]
+            writer.enqueue(add_lease)
+            first = await asyncio.gather(*tasks, return_exceptions=True)
+            later = await asyncio.gather(*(writer.commit(count) for _ in range(20)), return_exceptions=True)
+            return [*first, *later]
+
+        with closing(GroupCommitWriter(path, connection)) as writer:
+            outcomes = asyncio.run(scene(writer))
+            writer.enqueue(add_lease)
+        other.communicate("")
+    assert len(outcomes) == 40
+    assert all("another program keeps it locked: end that program" in str(each) for each in outcomes)
+    assert len(begun) == 1
+
+
+def test_a_write_that_nobody_waits_for_is_committed_in_its_turn(writer: GroupCommitWriter) -> None:
+    async def scene() -> int:
+        writer.enqueue(add_lease)
+        return await writer.commit(count)
+
+    assert asyncio.run(scene()) == 1
+
+
+def test_who_writes_next_hears_of_a_write_that_nobody_waited_for_and_that_failed(
+    writer: GroupCommitWriter,
+) -> None:
+    async def scene() -> None:
+        writer.enqueue(lambda connection: connection.execute("INSERT INTO nowhere VALUES (1)"))
+        # The same transaction or a later one: either is told.
+        with pytest.raises(StoreError, match="no such table: nowhere"):
+            await writer.commit(count)
+        with pytest.raises(StoreError, match="no such table: nowhere"):
+            await writer.commit(count)
+
+    asyncio.run(scene())
