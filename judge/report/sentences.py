@@ -309,7 +309,7 @@ def reversals(summary: Row) -> Iterator[tuple[str, str, int, Row]]:
 
 def segments(summary: Row) -> Iterator[tuple[str, str, Row]]:
     """Yield (column, value, segment), however the columns are held."""
-    columns = summary["slices"]
+    columns = summary["segments"]
     for column, values in columns.items() if isinstance(columns, Mapping) else columns:
         for value, part in values.items() if isinstance(values, Mapping) else values:
             yield column, value, part
@@ -374,7 +374,7 @@ def within_lists(t: Translator, row: Row) -> str:
         relevant_worse=row["relevant"][1],
         pooled_better=row["pooled"][0],
         pooled_worse=row["pooled"][1],
-        chance="" if row["sure"] else t(" (which may be chance)"),
+        chance="" if row["significant"] else t(" (which may be chance)"),
     )
 
 

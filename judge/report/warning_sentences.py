@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judge.measure.flagged_sensitivity import WAYS
 from judge.messages import Text
 from judge.report.sentences import counted, listed
 
 Row = Mapping[str, Any]
+
+#: What can be done with flagged pairs: the fields of `FlaggedMeans`.
+_WAYS = ("unchanged", "zeroed", "dropped")
 
 #: How many engines that change places are told of.
 _SWAPS = 3
@@ -47,11 +49,11 @@ def again(failures: Mapping[str, int]) -> Text:
 
 def _swaps(row: Row) -> Iterator[Text]:
     for one, two in row["swapped"][:_SWAPS]:
-        kept, zeroed, dropped = (_two(row, way, one, two) for way in WAYS)
+        unchanged, zeroed, dropped = (_two(row, way, one, two) for way in _WAYS)
         yield Text(
-            f"By {row['measure']} {one} is ahead of {two}, {' to '.join(kept)}; with them counted as 0 it is"
-            f" {' to '.join(zeroed)}, with them left out {' to '.join(dropped)}.",
-            f"按 {row['measure']} 衡量，{one} 领先 {two}（{' 比 '.join(kept)}）；把它们算作 0 则是"
+            f"By {row['measure']} {one} is ahead of {two}, {' to '.join(unchanged)}; with them counted as 0"
+            f" it is {' to '.join(zeroed)}, with them left out {' to '.join(dropped)}.",
+            f"按 {row['measure']} 衡量，{one} 领先 {two}（{' 比 '.join(unchanged)}）；把它们算作 0 则是"
             f" {' 比 '.join(zeroed)}，不计它们则是 {' 比 '.join(dropped)}。",
         )
     more = len(row["swapped"]) - _SWAPS
@@ -71,24 +73,24 @@ def _mean(value: float | None) -> str:
 def _winners(row: Row) -> Iterator[Text]:
     names = row["winners"]
     if len(set(names.values())) > 1:
-        kept, zeroed, dropped = (names[way] for way in WAYS)
+        unchanged, zeroed, dropped = (names[way] for way in _WAYS)
         yield Text(
-            f"The engine whose lead is statistically significant is {kept or 'none'} as things are,"
+            f"The engine whose lead is statistically significant is {unchanged or 'none'} as things are,"
             f" {zeroed or 'none'} with them counted as 0, {dropped or 'none'} with them left out.",
-            f"差距超出偶然的最佳引擎：照现状是 {kept or '无'}，算作 0 时是 {zeroed or '无'}，"
+            f"差距超出偶然的最佳引擎：照现状是 {unchanged or '无'}，算作 0 时是 {zeroed or '无'}，"
             f"不计时是 {dropped or '无'}。",
         )
 
 
 def alarm(summary: Row) -> Text | None:
     """What has to be read first: that the order rests on flagged snippets; None where it doesn't."""
-    row = summary.get("without_flagged")
+    row = summary.get("flagged_sensitivity")
     return flagged(row) if row and row["order_changes"] else None
 
 
 def remark(summary: Row) -> Text | None:
     """That flagged snippets change nothing about the order; None where they do, or there are none."""
-    row = summary.get("without_flagged")
+    row = summary.get("flagged_sensitivity")
     return flagged(row) if row and not row["order_changes"] else None
 
 

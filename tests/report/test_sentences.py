@@ -245,7 +245,7 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
 
 def segmented(**parts: Mapping[str, Any]) -> dict[str, Any]:
     whole = summary([CLEAR, POOR])
-    return {**whole, "slices": {"topic": {name: {"queries": 30, **part} for name, part in parts.items()}}}
+    return {**whole, "segments": {"topic": {name: {"queries": 30, **part} for name, part in parts.items()}}}
 
 
 def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> None:
@@ -345,7 +345,7 @@ def test_what_can_not_be_said_of_repeats_says_why() -> None:
 def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
     row = {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B",
-        "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0], "sure": sure,
+        "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0], "significant": sure,
     }  # fmt: skip
     said = sentences.within_lists(ENGLISH, row)
     assert "B would come first (nDCG(own)@5: B 1.000, A 0.876)" in said
