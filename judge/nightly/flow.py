@@ -17,6 +17,7 @@ from judge.config.loader import ConfigSource, section
 from judge.config.nightly import NIGHTS_FOLDER, SET_BASELINE_COMMAND, NightlyConfig
 from judge.config.run import Config, environment, is_day
 from judge.dataset.clean import visible
+from judge.english import join_names
 from judge.errors import InputError, StoreError
 from judge.measure.measures import Measure, parse_all
 from judge.nightly import baseline, begun, notices, stores, trend_page
@@ -27,7 +28,6 @@ from judge.nightly.history import RECORD
 from judge.nightly.night import finished, night
 from judge.nightly.notices.webhook import Webhook
 from judge.nightly.tonight import Tonight
-from judge.report.sentences import listed
 from judge.runs.folder import RunFolder, reading_run
 
 #: The files of a dataset in TREC's form.
@@ -173,7 +173,7 @@ def _check(toml: Path, asked: Config) -> None:
         )
     if named and named not in (["data"], [*_TREC]):
         raise InputError(
-            f"{toml}: {listed(named)} are no dataset: it is data alone, or {listed(_TREC)} together"
+            f"{toml}: {join_names(named)} are no dataset: it is data alone, or {join_names(_TREC)} together"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from judge.english import join_names
 from judge.messages import CHINESE, ENGLISH, Text
 from judge.report import sentences
 
@@ -50,7 +51,7 @@ def _lacking(member: Row) -> Text:
 
 
 def _changing(member: Row) -> Text:
-    en = sentences.listed(f"{name} ({count:,})" for name, count in member["served"].items())
+    en = join_names(f"{name} ({count:,})" for name, count in member["served"].items())
     zh = "、".join(f"{name}（{count:,}）" for name, count in member["served"].items())
     return Text(
         f"{member['name']} was answered by {len(member['served'])} models: {en}; their grades may not be"

@@ -13,11 +13,9 @@ from statistics import median
 from typing import Any
 
 from judge.analysis.run_analysis import ComparisonOutcome, describe_outcome
-from judge.english import format_count, join_names, round_count
 from judge.messages import Translator
 
 Row = Mapping[str, Any]
-counted, listed, rounded = format_count, join_names, round_count
 
 #: Below so many queries the simultaneous intervals are only approximate.
 FEW_QUERIES = 10

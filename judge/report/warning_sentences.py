@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from judge.english import format_count, join_names
 from judge.messages import Text
-from judge.report.sentences import counted, listed
 
 Row = Mapping[str, Any]
 
@@ -22,14 +22,14 @@ def flagged(row: Row) -> Text:
     measure, pairs = row["measure"], row["pairs"]
     if not row["order_changes"]:
         return Text(
-            f"Counted as 0 or left out, {counted(pairs, 'flagged pair')} would not change the order of the"
-            f" engines by {measure}.",
+            f"Counted as 0 or left out, {format_count(pairs, 'flagged pair')} would not change the order of"
+            f" the engines by {measure}.",
             f"把 {pairs:,} 对可疑的算作 0 或者不计，引擎按 {measure} 的名次都不变。",
         )
     said, winners = list(_swaps(row)), list(_winners(row))
     what = Text("the answer", "结论") if winners else Text("the ranking", "引擎的排名")
     return Text(
-        f"Warning: {what.en} depends on {counted(pairs, 'flagged pair')} that may contain prompt injection."
+        f"Warning: {what.en} depends on {format_count(pairs, 'flagged pair')} that may contain prompt injection."
         f" {' '.join(each.en for each in said + winners)}",
         f"警告：{what.zh}取决于 {pairs:,} 对可能含有提示注入的条目。"
         f"{''.join(each.zh for each in said + winners)}",
@@ -58,7 +58,9 @@ def _swaps(row: Row) -> Iterator[Text]:
         )
     more = len(row["swapped"]) - _SWAPS
     if more > 0:
-        yield Text(f"{counted(more, 'more pair')} of engines change places.", f"另有 {more} 对引擎换位。")
+        yield Text(
+            f"{format_count(more, 'more pair')} of engines change places.", f"另有 {more} 对引擎换位。"
+        )
 
 
 def _two(row: Row, way: str, one: str, two: str) -> tuple[str, str]:
@@ -146,7 +148,7 @@ def _tested(name: str, row: Row) -> Text:
         f"{low['of']:,} 条相关的里有 {low['count']:,} 条被判低{_ends_zh(low)}",
     ]
     return Text(
-        f"Self-test of {name}: {listed(en)}; {_share(row['language'])} of its reasons were in the query's"
+        f"Self-test of {name}: {join_names(en)}; {_share(row['language'])} of its reasons were in the query's"
         f" language, {_share(row['obedient'])} of its replies as asked.",
         f"{name} 的自测：{'；'.join(zh)}。{_share(row['language'])} 的理由用了查询的语言，"
         f"{_share(row['obedient'])} 的答复合乎格式。",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from judge.analysis.run_analysis import describe_comparisons, describe_outcome
+from judge.english import join_names, round_count
 from judge.measure.compare import Comparison, compare
 from judge.measure.engine_summary import summarise
 from judge.messages import CHINESE, ENGLISH, Translator
@@ -362,12 +363,12 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
     [(0, "0"), (1, "1"), (9, "9"), (10, "10"), (99, "99"), (123, "120"), (995, "1,000"), (12_345, "12,000")],
 )
 def test_only_two_digits_of_a_count_mean_anything(count: int, said: str) -> None:
-    assert sentences.rounded(count) == said
+    assert round_count(count) == said
 
 
 @pytest.mark.parametrize(("names", "said"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])
 def test_names_are_listed_as_one_says_them(names: str, said: str) -> None:
-    assert sentences.listed(names) == said
+    assert join_names(names) == said
 
 
 def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:
