@@ -29,8 +29,8 @@ def flagged(row: Row) -> Text:
     said, winners = list(_swaps(row)), list(_winners(row))
     what = Text("the answer", "结论") if winners else Text("the ranking", "引擎的排名")
     return Text(
-        f"Warning: {what.en} depends on {format_count(pairs, 'flagged pair')} that may contain prompt injection."
-        f" {' '.join(each.en for each in said + winners)}",
+        f"Warning: {what.en} depends on {format_count(pairs, 'flagged pair')} that may contain prompt"
+        f" injection. {' '.join(each.en for each in said + winners)}",
         f"警告：{what.zh}取决于 {pairs:,} 对可能含有提示注入的条目。"
         f"{''.join(each.zh for each in said + winners)}",
     )
