@@ -13,7 +13,7 @@ import pytest
 
 from judge.report.display_text import escape_hidden, one_line
 from judge.report.html import render_report as report
-from judge.runs.record_json import summary_from_json, to_version_1
+from judge.runs.record_json import summary_from_json, to_json
 from tests.browser import address_of, opened
 from tests.report.pages import held, ran
 
@@ -124,7 +124,7 @@ def filled(entry: Entry, number: int, text: str) -> Entry:
 
 def filled_page(base: Mapping[str, Any], texts: Sequence[str]) -> str:
     entries = [filled(base["queries"][0], number, text) for number, text in enumerate(texts)]
-    summary = to_version_1(summary_from_json(base["summary"], "run"))
+    summary = to_json(summary_from_json(base["summary"], "run"))
     return "".join(report("run " + texts[0], summary, lambda: entries))
 
 
@@ -140,7 +140,7 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
 def renamed_page(base: Mapping[str, Any], names: Mapping[str, str]) -> str:
     found = renamed(base, names)
     return "".join(
-        report("run", to_version_1(summary_from_json(found["summary"], "run")), lambda: found["queries"])
+        report("run", to_json(summary_from_json(found["summary"], "run")), lambda: found["queries"])
     )
 
 

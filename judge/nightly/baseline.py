@@ -17,6 +17,7 @@ from typing import Any
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
+from judge.english import join_names
 from judge.errors import ASSESSOR_ERRORS, InputError, StoreError
 from judge.filesystem import file_name, make_folder, read_text
 from judge.nightly.collecting import FILE as COLLECTED
@@ -24,7 +25,6 @@ from judge.nightly.decision import bare
 from judge.nightly.history import RECORD
 from judge.nightly.steadiness import Grades
 from judge.records import Judgment
-from judge.report.sentences import listed
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
 
@@ -195,8 +195,8 @@ def _check(run: Path) -> str | None:
         raise InputError(f"{run}: is an incomplete night and no yardstick ({bare(night['because'])})")
     if mute := [engine for engine, row in summary.engines.items() if not row.answered]:
         raise InputError(
-            f"{run}: is no yardstick: not one query got a result from {listed(mute)}; mend how it is asked,"
-            " or leave it out"
+            f"{run}: is no yardstick: not one query got a result from {join_names(mute)}; mend how it is"
+            " asked, or leave it out"
         )
     if night is None or night["status"] != "judge drift":
         return None

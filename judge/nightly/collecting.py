@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from judge.config.run import environment
 from judge.dataset.identifiers import short_hash
+from judge.english import join_names
 from judge.models.endpoint import public_part
 from judge.nightly.differences import different
 from judge.nightly.history import RECORD
-from judge.report.sentences import listed
 from judge.runs.folder import RunFolder, dump_json
 
 if TYPE_CHECKING:
@@ -93,4 +93,4 @@ def _otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> Itera
         parts = sorted(one["table"].keys() | two["table"].keys())
         changed = [part for part in parts if one["table"].get(part) != two["table"].get(part)]
         if changed:
-            yield f"{listed(changed)} changed in [collect.engines.{engine}]"
+            yield f"{join_names(changed)} changed in [collect.engines.{engine}]"

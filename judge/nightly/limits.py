@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
+from judge.english import format_count
 from judge.nightly.canaries import CanaryCheck
-from judge.report.sentences import counted
 from judge.runs.result import RunResult
 
 #: A limit as a run names it: less what canaries took.
@@ -52,7 +52,7 @@ def incomplete(config: Config, outcome: RunResult, check: CanaryCheck | None) ->
         return []
     why = str(outcome.incomplete)
     made = check.run.calls_made if check and _LIMIT.search(why) else 0
-    went = f" ({counted(made, 'call')} of the night went to canaries)" if made else ""
+    went = f" ({format_count(made, 'call')} of the night went to canaries)" if made else ""
     return [_as_written(why, config) + went]
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.cli.render.cells import print_table
+from judge.english import format_count, join_names
 from judge.errors import InputError
 from judge.nightly import history
 from judge.nightly.history import EXITS, History, Kind, Night, Value
@@ -17,7 +18,6 @@ from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, unfinished
 from judge.report.charts.svg import format_number, format_range
 from judge.report.display_text import one_line, truncate_with_ellipsis
-from judge.report.sentences import counted, listed
 
 #: The most nights that a line of the terminal shows.
 NIGHTS = 60
@@ -66,7 +66,7 @@ def trend(found: History, engine: str | None = None, measure: str | None = None)
 def _known(asked: str, known: Iterable[str], what: str) -> str:
     names = list(known)
     if asked not in names:
-        raise InputError(f"no night has a trend of {what} {asked!r}; there is {listed(names) or 'none'}")
+        raise InputError(f"no night has a trend of {what} {asked!r}; there is {join_names(names) or 'none'}")
     return asked
 
 
@@ -122,7 +122,7 @@ def _heading(found: Row) -> list[str]:
     what = found["measure"] or "no measure"
     if found["kind"] == "change":
         what += ", change from the frozen baseline on one pool"
-    said = f"{counted(len(nights), 'night')}, {nights[0]['date']} to {nights[-1]['date']}: {what}"
+    said = f"{format_count(len(nights), 'night')}, {nights[0]['date']} to {nights[-1]['date']}: {what}"
     left_out = len(nights) - NIGHTS
     return [said, *([f"lines show the last {NIGHTS} nights"] if left_out > 0 else [])]
 
@@ -187,7 +187,7 @@ def _notes(nights: Sequence[Row]) -> Iterator[str]:
         yield "first, last, min and max of engines are without nights of judge drift"
     paid = [each["paid_usd"] for each in nights if each["paid_usd"] is not None]
     if paid:
-        yield f"paid: ${sum(paid):,.4f} in {counted(len(paid), 'night')}"
+        yield f"paid: ${sum(paid):,.4f} in {format_count(len(paid), 'night')}"
 
 
 def _news(nights: Sequence[Row]) -> list[str]:
@@ -197,7 +197,7 @@ def _news(nights: Sequence[Row]) -> list[str]:
         parts = [CHANGED[change][1].en for change in each["changed"]]
         if EXITS[each["status"]]:
             who = (
-                f" of {listed([one_line(engine) for engine in each['regressed']])}"
+                f" of {join_names([one_line(engine) for engine in each['regressed']])}"
                 if each["regressed"]
                 else ""
             )

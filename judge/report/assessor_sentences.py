@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from judge.english import join_names
 from judge.messages import CHINESE, ENGLISH, Text
 from judge.report import sentences
 
@@ -15,7 +16,7 @@ def said(summary: Row) -> Iterator[Text]:
     """What to know of a panel and of kinship, in English and Chinese."""
     if summary.get("panel"):
         yield from _panel(summary, summary["panel"])
-    yield from (_kin(row, summary) for row in summary.get("kin", ()))
+    yield from (_kin(row, summary) for row in summary.get("self_preference", ()))
 
 
 def _panel(summary: Row, panel: Row) -> Iterator[Text]:
@@ -50,7 +51,7 @@ def _lacking(member: Row) -> Text:
 
 
 def _changing(member: Row) -> Text:
-    en = sentences.listed(f"{name} ({count:,})" for name, count in member["served"].items())
+    en = join_names(f"{name} ({count:,})" for name, count in member["served"].items())
     zh = "、".join(f"{name}（{count:,}）" for name, count in member["served"].items())
     return Text(
         f"{member['name']} was answered by {len(member['served'])} models: {en}; their grades may not be"
@@ -82,10 +83,10 @@ def _pair(pair: Row) -> Text:
 
 def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Text]:
     """Whether every member, and the other way to break ties, would order the engines alike."""
-    engines = panel["agreement"].get("measures", {}).get(measure, {}).get("engines", {})
+    engines = (panel["agreement"] or {}).get("measures", {}).get(measure, {}).get("engines", {})
     ranked = {
         name: sentences.ranked({engine: row["means"][at] for engine, row in engines.items()})
-        for at, name in enumerate(panel["heard"])
+        for at, name in enumerate(panel["responded"])
     }
     # Who judged nothing puts nobody in any order.
     known = {name: order for name, order in ranked.items() if order}
@@ -118,14 +119,14 @@ def _in_order(known: Mapping[str, str], everybody: bool, measure: str) -> Text:
 def _kin(row: Row, summary: Row) -> Text:
     if row["other"] in summary["engines"]:
         return Text(
-            f"By their names {row['assessor']} and {row['other']} are both from {row['house']};"
+            f"By their names {row['assessor']} and {row['other']} are both from {row['vendor']};"
             f" {row['assessor']} may favour {row['other']} (self-preference). Check with another model or"
             " human labels.",
-            f"从名称看，{row['assessor']} 与 {row['other']} 同属 {row['house']}，评测结果可能偏向"
+            f"从名称看，{row['assessor']} 与 {row['other']} 同属 {row['vendor']}，评测结果可能偏向"
             f" {row['other']}（自我偏好）；请用另一个模型或人工标注核对。",
         )
     return Text(
-        f"{row['assessor']} and {row['other']} are both from {row['house']}: they are not two independent"
+        f"{row['assessor']} and {row['other']} are both from {row['vendor']}: they are not two independent"
         " assessors.",
-        f"{row['assessor']} 与 {row['other']} 同属 {row['house']}，不是两个独立的评测员。",
+        f"{row['assessor']} 与 {row['other']} 同属 {row['vendor']}，不是两个独立的评测员。",
     )

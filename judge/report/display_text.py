@@ -117,18 +117,19 @@ def use_display_names(summary: Row) -> dict[str, Any]:
         **summary,
         "engines": _with_labels(summary["engines"], labels_of),
         "comparisons": [_pair(row, labels_of) for row in summary["comparisons"]],
-        "within_lists": _own_list_labels(summary["within_lists"], labels_of),
+        "own_list_reversal": _own_list_labels(summary["own_list_reversal"], labels_of),
         "flagged": _with_labels(summary["flagged"], labels_of),
-        "without_flagged": _flagged_labels(summary.get("without_flagged"), labels_of),
+        "flagged_sensitivity": _flagged_labels(summary.get("flagged_sensitivity"), labels_of),
         "panel": _panel(summary.get("panel"), labels_of),
-        "kin": [
-            {**row, "other": labels_of.get(row["other"], row["other"])} for row in summary.get("kin", ())
+        "self_preference": [
+            {**row, "other": labels_of.get(row["other"], row["other"])}
+            for row in summary.get("self_preference", ())
         ],
         "served": _served(summary.get("served", {})),
         "deciding_queries": _deciding(summary.get("deciding_queries"), labels_of),
-        "slices": [
+        "segments": [
             (isolate(column), [(isolate(value), _slice(part, labels_of)) for value, part in values.items()])
-            for column, values in summary["slices"].items()
+            for column, values in summary["segments"].items()
         ],
     }
 
@@ -140,12 +141,16 @@ def _with_labels(rows: Row, labels_of: Mapping[str, str]) -> dict[str, Any]:
 def _panel(panel: Row | None, labels_of: Mapping[str, str]) -> dict[str, Any] | None:
     if not panel:
         return None
-    measures = panel["agreement"].get("measures", {})
+    measures = (panel["agreement"] or {}).get("measures", {})
     measures_with_labels = {
         name: {**row, "engines": _with_labels(row["engines"], labels_of)} for name, row in measures.items()
     }
     ties = {measure: _with_labels(means, labels_of) for measure, means in panel["ties_high"].items()}
-    return {**panel, "agreement": {**panel["agreement"], "measures": measures_with_labels}, "ties_high": ties}
+    return {
+        **panel,
+        "agreement": {**(panel["agreement"] or {}), "measures": measures_with_labels},
+        "ties_high": ties,
+    }
 
 
 def _served(models: Row) -> dict[str, Any]:

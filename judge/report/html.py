@@ -13,6 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from judge.dataset.injection import INJECTION_FLAGS
+from judge.english import format_count
 from judge.messages import CHINESE, ENGLISH, Text, in_both
 from judge.report import sentences, warning_sentences
 from judge.report.charts import draw_charts
@@ -102,7 +103,7 @@ def _headline(summary: Row) -> Text:
         return in_both(sentences.headline, summary)
     count = len(summary["engines"])
     if count < 2:
-        text = f"{sentences.counted(count, 'engine')}: nothing to compare."
+        text = f"{format_count(count, 'engine')}: nothing to compare."
         return Text(text, f"只有 {count} 个引擎，没有可比的。")
     return Text(
         f"{count} engines, and no measure that engines can be compared by.",

@@ -9,7 +9,7 @@ from judge.analysis.summary import Summary
 from judge.report import html
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement
-from judge.runs.record_json import to_json, to_version_1
+from judge.runs.record_json import to_json
 from judge.runs.results import QueryEntry
 
 
@@ -30,5 +30,5 @@ def write_report(
         folder.read_if_there("night.json") or {},
     )
     name = folder.path.name
-    page = html.render_report(name, to_version_1(summary), lambda: map(to_json, read_queries()), extras)
+    page = html.render_report(name, to_json(summary), lambda: map(to_json, read_queries()), extras)
     return folder.write("report.html", page)

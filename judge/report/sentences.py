@@ -13,11 +13,9 @@ from statistics import median
 from typing import Any
 
 from judge.analysis.run_analysis import ComparisonOutcome, describe_outcome
-from judge.english import format_count, join_names, round_count
 from judge.messages import Translator
 
 Row = Mapping[str, Any]
-counted, listed, rounded = format_count, join_names, round_count
 
 #: Below so many queries the simultaneous intervals are only approximate.
 FEW_QUERIES = 10
@@ -309,7 +307,7 @@ def reversals(summary: Row) -> Iterator[tuple[str, str, int, Row]]:
 
 def segments(summary: Row) -> Iterator[tuple[str, str, Row]]:
     """Yield (column, value, segment), however the columns are held."""
-    columns = summary["slices"]
+    columns = summary["segments"]
     for column, values in columns.items() if isinstance(columns, Mapping) else columns:
         for value, part in values.items() if isinstance(values, Mapping) else values:
             yield column, value, part
@@ -374,7 +372,7 @@ def within_lists(t: Translator, row: Row) -> str:
         relevant_worse=row["relevant"][1],
         pooled_better=row["pooled"][0],
         pooled_worse=row["pooled"][1],
-        chance="" if row["sure"] else t(" (which may be chance)"),
+        chance="" if row["significant"] else t(" (which may be chance)"),
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judge.measure.flagged_sensitivity import WAYS
+from judge.english import format_count, join_names
 from judge.messages import Text
-from judge.report.sentences import counted, listed
 
 Row = Mapping[str, Any]
+
+#: What can be done with flagged pairs: the fields of `FlaggedMeans`.
+_WAYS = ("unchanged", "zeroed", "dropped")
 
 #: How many engines that change places are told of.
 _SWAPS = 3
@@ -20,15 +22,15 @@ def flagged(row: Row) -> Text:
     measure, pairs = row["measure"], row["pairs"]
     if not row["order_changes"]:
         return Text(
-            f"Counted as 0 or left out, {counted(pairs, 'flagged pair')} would not change the order of the"
-            f" engines by {measure}.",
+            f"Counted as 0 or left out, {format_count(pairs, 'flagged pair')} would not change the order of"
+            f" the engines by {measure}.",
             f"把 {pairs:,} 对可疑的算作 0 或者不计，引擎按 {measure} 的名次都不变。",
         )
     said, winners = list(_swaps(row)), list(_winners(row))
     what = Text("the answer", "结论") if winners else Text("the ranking", "引擎的排名")
     return Text(
-        f"Warning: {what.en} depends on {counted(pairs, 'flagged pair')} that may contain prompt injection."
-        f" {' '.join(each.en for each in said + winners)}",
+        f"Warning: {what.en} depends on {format_count(pairs, 'flagged pair')} that may contain prompt"
+        f" injection. {' '.join(each.en for each in said + winners)}",
         f"警告：{what.zh}取决于 {pairs:,} 对可能含有提示注入的条目。"
         f"{''.join(each.zh for each in said + winners)}",
     )
@@ -47,16 +49,18 @@ def again(failures: Mapping[str, int]) -> Text:
 
 def _swaps(row: Row) -> Iterator[Text]:
     for one, two in row["swapped"][:_SWAPS]:
-        kept, zeroed, dropped = (_two(row, way, one, two) for way in WAYS)
+        unchanged, zeroed, dropped = (_two(row, way, one, two) for way in _WAYS)
         yield Text(
-            f"By {row['measure']} {one} is ahead of {two}, {' to '.join(kept)}; with them counted as 0 it is"
-            f" {' to '.join(zeroed)}, with them left out {' to '.join(dropped)}.",
-            f"按 {row['measure']} 衡量，{one} 领先 {two}（{' 比 '.join(kept)}）；把它们算作 0 则是"
+            f"By {row['measure']} {one} is ahead of {two}, {' to '.join(unchanged)}; with them counted as 0"
+            f" it is {' to '.join(zeroed)}, with them left out {' to '.join(dropped)}.",
+            f"按 {row['measure']} 衡量，{one} 领先 {two}（{' 比 '.join(unchanged)}）；把它们算作 0 则是"
             f" {' 比 '.join(zeroed)}，不计它们则是 {' 比 '.join(dropped)}。",
         )
     more = len(row["swapped"]) - _SWAPS
     if more > 0:
-        yield Text(f"{counted(more, 'more pair')} of engines change places.", f"另有 {more} 对引擎换位。")
+        yield Text(
+            f"{format_count(more, 'more pair')} of engines change places.", f"另有 {more} 对引擎换位。"
+        )
 
 
 def _two(row: Row, way: str, one: str, two: str) -> tuple[str, str]:
@@ -71,24 +75,24 @@ def _mean(value: float | None) -> str:
 def _winners(row: Row) -> Iterator[Text]:
     names = row["winners"]
     if len(set(names.values())) > 1:
-        kept, zeroed, dropped = (names[way] for way in WAYS)
+        unchanged, zeroed, dropped = (names[way] for way in _WAYS)
         yield Text(
-            f"The engine whose lead is statistically significant is {kept or 'none'} as things are,"
+            f"The engine whose lead is statistically significant is {unchanged or 'none'} as things are,"
             f" {zeroed or 'none'} with them counted as 0, {dropped or 'none'} with them left out.",
-            f"差距超出偶然的最佳引擎：照现状是 {kept or '无'}，算作 0 时是 {zeroed or '无'}，"
+            f"差距超出偶然的最佳引擎：照现状是 {unchanged or '无'}，算作 0 时是 {zeroed or '无'}，"
             f"不计时是 {dropped or '无'}。",
         )
 
 
 def alarm(summary: Row) -> Text | None:
     """What has to be read first: that the order rests on flagged snippets; None where it doesn't."""
-    row = summary.get("without_flagged")
+    row = summary.get("flagged_sensitivity")
     return flagged(row) if row and row["order_changes"] else None
 
 
 def remark(summary: Row) -> Text | None:
     """That flagged snippets change nothing about the order; None where they do, or there are none."""
-    row = summary.get("without_flagged")
+    row = summary.get("flagged_sensitivity")
     return flagged(row) if row and not row["order_changes"] else None
 
 
@@ -144,7 +148,7 @@ def _tested(name: str, row: Row) -> Text:
         f"{low['of']:,} 条相关的里有 {low['count']:,} 条被判低{_ends_zh(low)}",
     ]
     return Text(
-        f"Self-test of {name}: {listed(en)}; {_share(row['language'])} of its reasons were in the query's"
+        f"Self-test of {name}: {join_names(en)}; {_share(row['language'])} of its reasons were in the query's"
         f" language, {_share(row['obedient'])} of its replies as asked.",
         f"{name} 的自测：{'；'.join(zh)}。{_share(row['language'])} 的理由用了查询的语言，"
         f"{_share(row['obedient'])} 的答复合乎格式。",

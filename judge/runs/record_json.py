@@ -133,19 +133,6 @@ def is_outdated(value: Mapping[str, Any]) -> bool:
     return "schema" not in value and "deciding_queries" not in value
 
 
-def to_version_1(summary: Summary) -> dict[str, Any]:
-    """Return a summary as JSON values in the layout of version 1, which the report is made from."""
-    value = to_json(summary)
-    del value["schema"]
-    for key in reversed(VERSION_1):
-        _rename_key(value, key.path, key.new, key.old)
-    value["stability"] = value["stability"] or {}
-    value["cost"] = value["cost"] or {}
-    if value["panel"]:
-        value["panel"]["agreement"] = value["panel"]["agreement"] or {}
-    return value
-
-
 def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
     """Return a summary of version 1 with the keys of version 2; changes `value`."""
     outdated = is_outdated(value)

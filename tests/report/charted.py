@@ -11,7 +11,7 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import analyse
 from judge.measure.score import Scores, score
 from judge.runs import results
-from judge.runs.record_json import to_json, to_version_1
+from judge.runs.record_json import to_json
 
 
 def scored(run: LoadedRun) -> Scores:
@@ -29,7 +29,7 @@ def scored(run: LoadedRun) -> Scores:
 
 def summary_of(run: LoadedRun) -> dict[str, Any]:
     """Return the summary of the run as the report takes it."""
-    return to_version_1(analyse(run)[1])
+    return to_json(analyse(run)[1])
 
 
 def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 import judge
 from judge.report.html import ReportExtras, render_report
 from judge.report.page.payload import PageBudget
-from judge.runs.record_json import summary_from_json, to_version_1
+from judge.runs.record_json import summary_from_json, to_json
 
 Row = dict[str, Any]
 
@@ -25,7 +25,7 @@ def held(folder: Path, name: str) -> Row:
 def page_of(folder: Path, budget: PageBudget | None = None) -> str:
     """The report of a finished run."""
     results = held(folder, "results.json")
-    summary = to_version_1(summary_from_json(results["summary"], folder.name))
+    summary = to_json(summary_from_json(results["summary"], folder.name))
     labelled = (folder / "agreement.json").exists()
     agreement = held(folder, "agreement.json") if labelled else None
     beside = ReportExtras(agreement, held(folder, "config.json"))

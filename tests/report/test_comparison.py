@@ -21,7 +21,7 @@ from judge.errors import InputError
 from judge.messages import ENGLISH
 from judge.report import sentences
 from judge.runs.folder import dump_json
-from judge.runs.record_json import summary_from_json, to_version_1
+from judge.runs.record_json import summary_from_json, to_json
 
 Row = dict[str, Any]
 
@@ -48,7 +48,7 @@ def rows(engines: tuple[str, ...] = ("bing", "sogou", "baidu"), queries: int = 8
 
 def summary(folder: Path, data: list[Row], **options: Any) -> Mapping[str, Any]:
     """The summary of a run of the lexical floor."""
-    return to_version_1(judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary)
+    return to_json(judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary)
 
 
 def printed(

@@ -28,7 +28,7 @@ from judge.report.display_text import (
 )
 from judge.report.html import render_report
 from judge.report.page import tables
-from judge.runs.record_json import summary_from_json, to_version_1
+from judge.runs.record_json import summary_from_json, to_json
 from tests.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -131,7 +131,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
         for engine in engines
     ]
     folder = ran(tmp_path / "tied", rows)
-    summary = to_version_1(summary_from_json(held(folder, "results.json")["summary"], "results.json"))
+    summary = to_json(summary_from_json(held(folder, "results.json")["summary"], "results.json"))
     order = sentences.standing(summary, sentences.deciding(summary))
     assert order == sorted(engines)
     called = make_labels(summary["engines"])
@@ -173,7 +173,7 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
 
 
 def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) -> None:
-    summary = to_version_1(summary_from_json(held(demo, "results.json")["summary"], "results.json"))
+    summary = to_json(summary_from_json(held(demo, "results.json")["summary"], "results.json"))
     walk = entries(2000, list(summary["engines"]), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
     pieces = list(render_report("big", summary, walk))
     text = "".join(pieces)
@@ -218,9 +218,9 @@ def test_long_names_that_begin_alike_are_told_apart_in_sentences() -> None:
     summary: dict[str, object] = {
         "engines": {each: {} for each in engines},
         "comparisons": [],
-        "within_lists": None,
+        "own_list_reversal": None,
     }
-    assert len(use_display_names({**summary, "flagged": {}, "slices": {}})["engines"]) == 2
+    assert len(use_display_names({**summary, "flagged": {}, "segments": {}})["engines"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from judge.analysis.run_analysis import describe_comparisons, describe_outcome
+from judge.english import join_names, round_count
 from judge.measure.compare import Comparison, compare
 from judge.measure.engine_summary import summarise
 from judge.messages import CHINESE, ENGLISH, Translator
@@ -245,7 +246,7 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
 
 def segmented(**parts: Mapping[str, Any]) -> dict[str, Any]:
     whole = summary([CLEAR, POOR])
-    return {**whole, "slices": {"topic": {name: {"queries": 30, **part} for name, part in parts.items()}}}
+    return {**whole, "segments": {"topic": {name: {"queries": 30, **part} for name, part in parts.items()}}}
 
 
 def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> None:
@@ -345,7 +346,7 @@ def test_what_can_not_be_said_of_repeats_says_why() -> None:
 def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
     row = {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B",
-        "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0], "sure": sure,
+        "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0], "significant": sure,
     }  # fmt: skip
     said = sentences.within_lists(ENGLISH, row)
     assert "B would come first (nDCG(own)@5: B 1.000, A 0.876)" in said
@@ -362,12 +363,12 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
     [(0, "0"), (1, "1"), (9, "9"), (10, "10"), (99, "99"), (123, "120"), (995, "1,000"), (12_345, "12,000")],
 )
 def test_only_two_digits_of_a_count_mean_anything(count: int, said: str) -> None:
-    assert sentences.rounded(count) == said
+    assert round_count(count) == said
 
 
 @pytest.mark.parametrize(("names", "said"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])
 def test_names_are_listed_as_one_says_them(names: str, said: str) -> None:
-    assert sentences.listed(names) == said
+    assert join_names(names) == said
 
 
 def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:

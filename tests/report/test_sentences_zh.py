@@ -106,7 +106,7 @@ def test_own_lists_and_variance_say_the_same_numbers_in_chinese() -> None:
     found = {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "pooled": [0.852, 0.28],
         "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
-        "sure": True,
+        "significant": True,
     }  # fmt: skip
     assert numbers(sentences.within_lists(ENGLISH, found)) == numbers(sentences.within_lists(CHINESE, found))
     split = {"query": 0.03, "engine": 0.01, "query_engine": 0.01, "noise": 0.0}

@@ -31,10 +31,7 @@ def written(**changed: Any) -> dict[str, Any]:
     }
     effect = describe_flagged(FlaggedSensitivity(**found))
     assert effect is not None
-    row = to_json(effect)
-    for values in (*row["engines"].values(), row["winners"]):
-        values["kept"] = values.pop("unchanged")
-    return row
+    return to_json(effect)
 
 
 def numbers(text: str) -> list[str]:
@@ -44,8 +41,8 @@ def numbers(text: str) -> list[str]:
 def test_nothing_flagged_is_null() -> None:
     assert describe_flagged(None) is None
     assert (
-        warning_sentences.alarm({"without_flagged": None})
-        is warning_sentences.remark({"without_flagged": None})
+        warning_sentences.alarm({"flagged_sensitivity": None})
+        is warning_sentences.remark({"flagged_sensitivity": None})
         is None
     )
 
@@ -58,7 +55,7 @@ def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
 
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     row = written()
-    assert row["engines"]["a"] == {"kept": 0.5, "zeroed": 0.3, "dropped": 0.35}
+    assert row["engines"]["a"] == {"unchanged": 0.5, "zeroed": 0.3, "dropped": 0.35}
     assert (row["order_changes"], row["swapped"]) == (True, [["a", "b"]])
     said = warning_sentences.flagged(row)
     assert said.en.startswith(
@@ -67,8 +64,8 @@ def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in said.en
     assert numbers(said.en) == numbers(said.zh)
     assert (
-        warning_sentences.alarm({"without_flagged": row}),
-        warning_sentences.remark({"without_flagged": row}),
+        warning_sentences.alarm({"flagged_sensitivity": row}),
+        warning_sentences.remark({"flagged_sensitivity": row}),
     ) == (
         said,
         None,
@@ -88,8 +85,8 @@ def test_another_winner_alone_is_told_as_well() -> None:
 def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
     row = written(swapped=())
     assert not row["order_changes"]
-    assert warning_sentences.alarm({"without_flagged": row}) is None
-    remark = warning_sentences.remark({"without_flagged": row})
+    assert warning_sentences.alarm({"flagged_sensitivity": row}) is None
+    remark = warning_sentences.remark({"flagged_sensitivity": row})
     assert remark is not None
     assert numbers(remark.en) == ["0", "10", "3"]
 

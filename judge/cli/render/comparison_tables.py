@@ -24,7 +24,7 @@ from judge.measure.measures import parse
 from judge.messages import ENGLISH
 from judge.report import sentences
 from judge.report.charts.svg import mean_name
-from judge.runs.record_json import to_version_1
+from judge.runs.record_json import to_json
 
 _LEGEND = (
     "How to read it: all numbers are over queries, one engine against the other on the same ones. All 95"
@@ -67,7 +67,7 @@ def print_comparison(
     if summary.stability:
         repeats = summary.stability.measures[_deciding(summary)]
         print_table(_repeats(repeats), console)
-        rows = to_version_1(summary)["stability"]["measures"][_deciding(summary)]
+        rows = to_json(summary)["stability"]["measures"][_deciding(summary)]
         console.print(Text(sentences.variance(ENGLISH, rows["variance"])))
     console.print()
     console.print(Text(_LEGEND, style="dim"))
@@ -90,7 +90,7 @@ def _deciding(summary: Summary) -> str:
 
 
 def _head(summary: Summary, measure: str | None, max_pairs: int) -> Iterator[str]:
-    rows = to_version_1(summary)
+    rows = to_json(summary)
     yield from summary.remarks
     yield (
         f"{format_count(summary.queries, 'query', 'queries')},"
@@ -107,8 +107,8 @@ def _head(summary: Summary, measure: str | None, max_pairs: int) -> Iterator[str
     if measure == sentences.deciding(rows):
         yield from sentences.by_segment(ENGLISH, rows)
     yield from filter(None, (sentences.few(ENGLISH, rows), sentences.planning(ENGLISH, rows, measure)))
-    if rows["within_lists"]:
-        yield sentences.within_lists(ENGLISH, rows["within_lists"])
+    if rows["own_list_reversal"]:
+        yield sentences.within_lists(ENGLISH, rows["own_list_reversal"])
     pairs = [row for row in rows["comparisons"] if row["measure"] == measure]
     yield from (f"  {sentences.difference(ENGLISH, row)}" for row in pairs[:max_pairs])
 
@@ -195,7 +195,7 @@ def _tail(summary: Summary) -> Iterator[str]:
             name = f"{column} {value} ({format_count(segment.queries, 'query', 'queries')})"
             yield f"{name}, {mean_name(deciding)}: {_segment(segment, deciding)}"
     if summary.stability:
-        yield from sentences.stability(ENGLISH, to_version_1(summary)["stability"], deciding)
+        yield from sentences.stability(ENGLISH, to_json(summary)["stability"], deciding)
 
 
 def _segment(segment: SegmentResult, measure: str) -> str:

@@ -22,7 +22,7 @@ from judge.measure.measures import describe
 from judge.messages import ENGLISH
 from judge.report import assessor_sentences, sentences, warning_sentences
 from judge.report.charts.svg import mean_name
-from judge.runs.record_json import to_version_1
+from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -99,7 +99,7 @@ def describe_no_grades(summary: Summary) -> Text:
 
 def _before(result: RunResult) -> Iterator[str]:
     """Yield what a reader must know before the means."""
-    summary, rows = result.summary, to_version_1(result.summary)
+    summary, rows = result.summary, to_json(result.summary)
     alarm = warning_sentences.alarm(rows)
     if alarm:
         yield alarm.en
@@ -171,7 +171,7 @@ def _engines(summary: Summary) -> Table:
 
 def _answer(summary: Summary) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
-    rows = to_version_1(summary)
+    rows = to_json(summary)
     deciding = sentences.deciding(rows)
     pairs = [row for row in rows["comparisons"] if row["measure"] == deciding]
     if pairs:
@@ -181,8 +181,8 @@ def _answer(summary: Summary) -> Iterator[str]:
         if len(pairs) > _PAIRS:
             yield f"  … and {len(pairs) - _PAIRS:,} more pairs: judge compare RUN"
     yield from filter(None, (sentences.few(ENGLISH, rows), sentences.planning(ENGLISH, rows)))
-    if rows["within_lists"]:
-        yield sentences.within_lists(ENGLISH, rows["within_lists"])
+    if rows["own_list_reversal"]:
+        yield sentences.within_lists(ENGLISH, rows["own_list_reversal"])
     yield from (text.en for text in assessor_sentences.said(rows))
     if rows["stability"]:
         yield from sentences.stability(ENGLISH, rows["stability"], deciding or summary.measures[0])
@@ -212,7 +212,7 @@ def _after(summary: Summary) -> Iterator[str]:
     if summary.flagged:
         flagged = ", ".join(f"{engine} {count}" for engine, count in summary.flagged.items())
         yield f"possible prompt injection (grades unchanged): {flagged}"
-        remark = warning_sentences.remark(to_version_1(summary))
+        remark = warning_sentences.remark(to_json(summary))
         if remark:
             yield remark.en
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judge.english import format_count
 from judge.report.charts.svg import format_number
 from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
-from judge.report.sentences import counted, dollars
+from judge.report.sentences import dollars
 
 Row = Mapping[str, Any]
 
@@ -85,7 +86,7 @@ def decided(row: Row) -> str:
     if row["low"] is not None and row["high"] is not None:
         said += f"; 95 %: {_signed(row['low'])} to {_signed(row['high'])}"
     said += ")" if row["p_holm"] is None else f"), p (Holm) {_p(row['p_holm'])}"
-    return f"{said}, {counted(row['n'], 'query', 'queries')}"
+    return f"{said}, {format_count(row['n'], 'query', 'queries')}"
 
 
 def reasons(night: Row) -> Iterator[str]:
@@ -106,7 +107,7 @@ def _lines(night: Row) -> Iterator[str]:
     if night["coverage"] is not None:
         yield (
             f"{night['judged']:,} of {night['judgments']:,} judged ({night['coverage']:.1%}),"
-            f" {counted(night['queries'], 'query', 'queries')}" + _failures(night["failures"])
+            f" {format_count(night['queries'], 'query', 'queries')}" + _failures(night["failures"])
         )
     if night.get("paid"):
         yield _paid(night["paid"])
@@ -116,7 +117,7 @@ def _all_fine(night: Row) -> str:
     gate = night["gate"] or {}
     return (
         f"no drop was found from the baseline {isolate(str((night['baseline'] or {}).get('name')))}:"
-        f" {counted(len(gate.get('rows', ())), 'comparison')} by {', '.join(gate.get('measures', ()))}"
+        f" {format_count(len(gate.get('rows', ())), 'comparison')} by {', '.join(gate.get('measures', ()))}"
     )
 
 
@@ -131,7 +132,7 @@ def _describe_power(night: Row) -> Iterator[str]:
     of_measures = " or ".join(
         f"of {measure} under about {format_number(drop)}" for measure, drop in drops.items()
     )
-    queries = counted(min(row["n"] for row in rows), "query", "queries")
+    queries = format_count(min(row["n"] for row in rows), "query", "queries")
     yield f"a drop {of_measures} would not have been detected with these {queries} (power 80 %)"
 
 
@@ -148,9 +149,10 @@ def _describe_engines(night: Row) -> Iterator[str]:
 
 def _canaries(found: Row) -> str:
     if not found["judged"]:
-        return f"canaries: none of {counted(found['pairs'], 'pair')} could be graded"
+        return f"canaries: none of {format_count(found['pairs'], 'pair')} could be graded"
     said = (
-        f"canaries: {counted(found['pairs'], 'pair')}, mean grade {format_number(found['mean_grade'], '.2f')}"
+        f"canaries: {format_count(found['pairs'], 'pair')}, mean grade"
+        f" {format_number(found['mean_grade'], '.2f')}"
     )
     if found["compared"]:
         said += (
@@ -167,7 +169,7 @@ def _failures(failures: Mapping[str, int]) -> str:
 
 def _paid(paid: Row) -> str:
     """What the night itself paid: verdicts of nights before cost nothing again."""
-    calls, lost = counted(paid["calls"], "call"), paid.get("lost", 0)
+    calls, lost = format_count(paid["calls"], "call"), paid.get("lost", 0)
     if lost:
         started = f"{lost:,} of them were under way when a start was killed and may not have been sent"
         calls = f"{paid['calls'] - lost:,} to {calls} ({started})"

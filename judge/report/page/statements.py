@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from judge.english import format_count
 from judge.messages import CHINESE, ENGLISH, Text, in_both
 from judge.report import assessor_sentences, sentences, warning_sentences
 from judge.report.display_text import escape_hidden, one_line
@@ -64,12 +65,12 @@ def _dataset(summary: Row, config: Row) -> Iterator[Text]:
     counts = [f"{summary[key]:,}" for key in ("queries", "results", "pairs")]
     engines = len(summary["engines"])
     yield Text(
-        f"{sentences.counted(summary['queries'], 'query', 'queries')},"
-        f" {sentences.counted(engines, 'engine')},"
-        f" {counts[1]} results, {sentences.counted(summary['pairs'], 'pair')} to judge"
-        f" ({summary['saved']:.0%} saved by judging a pair once)",
+        f"{format_count(summary['queries'], 'query', 'queries')},"
+        f" {format_count(engines, 'engine')},"
+        f" {counts[1]} results, {format_count(summary['pairs'], 'pair')} to judge"
+        f" ({summary['dedup_saving']:.0%} saved by judging a pair once)",
         f"{counts[0]} 条查询、{engines} 个引擎、{counts[1]} 条结果，要判定 {counts[2]} 对"
-        f"（同一对只判一次，省下 {summary['saved']:.0%}）",
+        f"（同一对只判一次，省下 {summary['dedup_saving']:.0%}）",
     )
     source = config.get("options", {}).get("data") or config.get("options", {}).get("topics")
     fingerprint = config.get("identity", {}).get("dataset")
@@ -164,8 +165,8 @@ def list_warnings(summary: Row) -> Iterator[Text]:
     yield from (
         text for text in (in_both(sentences.few, summary), in_both(sentences.planning, summary)) if text.en
     )
-    if summary["within_lists"]:
-        within = summary["within_lists"]
+    if summary["own_list_reversal"]:
+        within = summary["own_list_reversal"]
         yield in_both(sentences.within_lists, within)
     yield from _engines(summary)
     yield from _snippets(summary)

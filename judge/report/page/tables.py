@@ -146,7 +146,7 @@ def _pair(row: Row) -> tuple[Cell, ...]:
 def segment_tables(summary: Row) -> Iterator[PageTable]:
     """Yield a table of the engines' means in each segment for each column that divides the queries."""
     measure = sentences.deciding(summary) or summary["measures"][0]
-    for column, values in summary["slices"]:
+    for column, values in summary["segments"]:
         caption = Text(
             f"By {column}: mean {mean_name(measure)}", f"按 {column} 细分：{mean_name(measure)} 均值"
         )
