@@ -27,7 +27,7 @@ def test_a_server_that_turns_all_away_is_said_to_answer(tmp_path: Path) -> None:
     with LoopbackServer(lambda _: Reply(status=429)) as server:
         code, said = ran(tmp_path, server.openai_url)
         assert code == 3
-        assert f"{server.openai_url} turned away every request for " in said
+        assert f"{server.openai_url} throttled every request for " in said
     assert "HTTP 429" in said
     assert "; wait a while, lower --concurrency or raise --max-wait, then run the same command again" in said
     assert "check the server" not in said

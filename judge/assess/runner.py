@@ -269,9 +269,9 @@ class _PoolRun:
         self.only_thinking_in_a_row = self.only_thinking_in_a_row + 1 if answer.thinking else 0
         if self.failures_in_a_row >= MAX_CONSECUTIVE_FAILURES:
             why = (
-                f"{MAX_CONSECUTIVE_FAILURES} pairs in a row failed with {answer.error!r} at {endpoint}, at"
-                f" last: {answer.detail}; check the server, then run the same command again: what was judged"
-                " is kept"
+                f"{MAX_CONSECUTIVE_FAILURES} pairs in a row failed with {answer.error!r} at {endpoint}, the"
+                f" last one: {answer.detail}; check the server, then run the same command again: what was"
+                " judged is kept"
             )
         elif self.only_thinking_in_a_row >= _MAX_ONLY_THINKING:
             why = f"{_MAX_ONLY_THINKING} pairs in a row have no grade by {name}: {answer.advice}"

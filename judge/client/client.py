@@ -123,10 +123,10 @@ class ModelClient:
         if limiter.probing and not limiter.in_flight and pause > _SLOW:
             return f"waiting before the next request to {host}, {pause:.0f} s left"
         if limiter.has_answer and limiter.outage_seconds() > _SLOW:
-            return f"no answer of {host} for {limiter.outage_seconds():.0f} s, trying on"
+            return f"no answer from {host} for {limiter.outage_seconds():.0f} s, still trying"
         if since <= _SLOW:
             return ""
-        return f"waiting for {'an' if limiter.has_answer else 'the first'} answer of {host}, {since:.0f} s"
+        return f"waiting for {'an' if limiter.has_answer else 'the first'} answer from {host}, {since:.0f} s"
 
     @asynccontextmanager
     async def permit(self, log: CallLog) -> AsyncIterator[PairPermit]:
@@ -211,7 +211,10 @@ class ModelClient:
         endpoint = self.model.endpoint
         reason = None if self._has_response else self._startup_errors.reason_to_stop(error, outage)
         if reason is None and wait > max_wait:
-            reason = f"{endpoint} asks to come again in {format_duration(wait)} ({error}); wait for so long"
+            reason = (
+                f"{endpoint} asks to wait {format_duration(wait)} ({error}), longer than --max-wait; wait for"
+                " that time"
+            )
         elif reason is None and outage > max_wait:
             reason = self._describe_outage(error, outage)
         if reason is not None:
@@ -225,12 +228,12 @@ class ModelClient:
         endpoint = self.model.endpoint
         if self.limiter.throttles_all:
             return (
-                f"{endpoint} turned away every request for {seconds:.0f} s, at last with {error}; wait a"
+                f"{endpoint} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
                 " while, lower --concurrency or raise --max-wait"
             )
         is_closed = isinstance(error, NoResponse) and not error.is_page and not self._has_response
         tls = _TLS_HINT if is_closed and endpoint.startswith("http:") else ""
-        return f"no answer from {endpoint} for {seconds:.0f} s, at last: {error}; check the server{tls}"
+        return f"no answer from {endpoint} for {seconds:.0f} s, last error: {error}; check the server{tls}"
 
 
 class _StartupErrors:

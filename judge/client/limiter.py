@@ -33,7 +33,7 @@ _WINDOW_SECONDS, _WINDOW_REQUESTS = 1.0, 20
 #: number of the very latest on; fewer may be chance.
 _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE = 2, 0.1, 4
 #: The same where only requests with more others in flight are throttled, which teaches the concurrency.
-_MIN_CROWDED, _CROWDED_SHARE, _MIN_CROWDED_AT_ONCE = 4, 0.15, 8
+_MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
 #: Most requests are throttled from this share of the latest on.
 _MOST = 0.75
 #: Requests sent beside an equal number of others that are enough to judge that number.
@@ -339,7 +339,7 @@ class RateEstimator:
         count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
         most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
         if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
-            count, share, at_once = _MIN_CROWDED, _CROWDED_SHARE, _MIN_CROWDED_AT_ONCE
+            count, share, at_once = _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE
         latest = sum(throttled[-_WINDOW_REQUESTS:])
         too_many = sum(throttled) >= max(count, share * len(throttled)) or latest >= at_once
         return too_many or (len(throttled) > 1 and all(throttled))

@@ -80,15 +80,18 @@ class PairLease:
 
     def begin_call(self) -> None:
         """A request is sent now: the calls before it go to the ledger."""
-        if self.calls:
-            self._window.store.log_calls(self._lease, tuple(self.calls))
-            self.calls.clear()
+        self._log_calls()
 
     def end_call(self, call: Call) -> None:
         """A request ended as `call`; one without an answer goes to the ledger at once."""
         self.calls.append(call)
         if call.outcome != ANSWERED:
-            self.begin_call()
+            self._log_calls()
+
+    def _log_calls(self) -> None:
+        calls, self.calls = self.calls, []
+        if calls:
+            self._window.store.log_calls(self._lease, calls)
 
     async def sleep(self, seconds: float) -> None:
         """Wait without the lease, then for a new one; raise LeaseLost when another process took it."""
@@ -111,4 +114,5 @@ class PairLease:
         if self._is_held:
             self._is_held = False
             self._window.free()
-            await self._window.store.release(self._lease, self.calls)
+            calls, self.calls = self.calls, []
+            await self._window.store.release(self._lease, calls)

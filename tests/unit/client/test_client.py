@@ -223,7 +223,7 @@ def test_the_status_says_for_how_long_what_is_waited_for() -> None:
         return said
 
     said = virtual_time.run(watched())
-    assert said[:2] == ["", "waiting for the first answer of 127.0.0.1:9, 40 s"]
+    assert said[:2] == ["", "waiting for the first answer from 127.0.0.1:9, 40 s"]
     assert said[2]
 
 
@@ -249,9 +249,7 @@ def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_is_told_of()
 
     async def asked() -> float:
         async with client.permit(CallList(client.cancel_token)) as permit:
-            with pytest.raises(
-                RunIncomplete, match=r"scripted asks to come again in 24 h \(rate_limit: HTTP 429"
-            ):
+            with pytest.raises(RunIncomplete, match=r"scripted asks to wait 24 h \(rate_limit: HTTP 429"):
                 await client.complete(prompt("tea"), permit)
         return asyncio.get_running_loop().time()
 
