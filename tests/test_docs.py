@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from judge.example import path
-from tests.loopback.engines import EngineServer, Page, Searched
-from tests.loopback.server import LoopbackServer
-from tests.worlds import numbered, says_its_grade, write_rows
+from tests.support.factories import numbered, says_its_grade, write_rows
+from tests.support.fake_engines import EngineServer, Page, SearchRequest
+from tests.support.fake_server import LoopbackServer
 
 ROOT = Path(__file__).resolve().parents[1]
 READMES = ("README.md", "README.zh-CN.md")
@@ -40,7 +40,7 @@ def run(command: str, folder: Path, **environment: str) -> str:
     return done.stdout
 
 
-def finds(asked: Searched) -> Page:
+def finds(asked: SearchRequest) -> Page:
     """Two results that say their grades."""
     found = [(f"{asked.query} {grade}", f"https://x.example/{grade}", f"grade={grade}") for grade in (3, 1)]
     return Page(found)

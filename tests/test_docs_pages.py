@@ -19,8 +19,8 @@ from judge.collect.engines import SLOTS
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig
 from judge.nightly.notices.webhook import _FORMATS, Webhook
-from tests.collect.asking import answers, write_queries
-from tests.loopback.aside import ServerAside
+from tests.support.server_thread import ThreadedServer
+from tests.unit.collect.asking import answers, write_queries
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = ("", ".zh-CN")
@@ -39,7 +39,7 @@ def documents(text: str) -> list[dict[str, str]]:
     ]
 
 
-class Documented(ServerAside):
+class Documented(ThreadedServer):
     """A server that answers by one of the wires below and keeps what was sent."""
 
     def __init__(self, wire: Callable[[web.BaseRequest, Any], Mapping[str, Any] | None]) -> None:

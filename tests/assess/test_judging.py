@@ -25,7 +25,7 @@ from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Completion, Judgment, Prompt
-from tests.worlds import numbered
+from tests.support.factories import numbered
 
 POOL = pool(read(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)
 

@@ -10,7 +10,7 @@ import pytest
 
 from judge.assess.schedule import Limits
 from tests.assess.simulated import Story, simulate
-from tests.chaos.servers import (
+from tests.fault_injection.servers import (
     Capacity,
     Limited,
     Say,
@@ -21,7 +21,7 @@ from tests.chaos.servers import (
     in_milliseconds,
     in_seconds,
 )
-from tests.loopback.server import Reply
+from tests.support.fake_server import Reply
 
 LIMITS = Limits(concurrency=64, attempts=5, max_wait=600, grace=1)
 OUTAGE = (20.0, 80.0)
