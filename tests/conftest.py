@@ -63,7 +63,7 @@ def _no_keys() -> None:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The browser in which a module's tests open pages."""
-    from tests.browser import chromium
+    from tests.support.browser import chromium
 
     with chromium() as found:
         yield found

@@ -22,10 +22,11 @@ from typing import Any
 import pytest
 
 from judge.example import path as example
-from tests.loopback.engines import EngineServer, Page, Searched
-from tests.loopback.server import Asked, LoopbackServer, Reply
+from tests.support.command_line import command
+from tests.support.factories import fenced, numbered, write_rows
+from tests.support.fake_engines import EngineServer, Page, SearchRequest
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
 from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
-from tests.worlds import command, fenced, numbered, write_rows
 
 #: What runs: both READMEs and the English pages.
 RUN = [Document(path) for path in READMES.values()] + pages("en")
@@ -44,14 +45,14 @@ def run_ok(words: Sequence[object], **environment: str) -> str:
     return done.stdout
 
 
-def grade(asked: Asked) -> Reply:
+def grade(asked: ChatRequest) -> Reply:
     """Grade a snippet by the grade that it states, 2 without one."""
     stated = re.search(r"grade=(\d)", fenced(asked.prompt))
     value = int(stated[1]) if stated else 2
     return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
 
 
-def two_results(asked: Searched) -> Page:
+def two_results(asked: SearchRequest) -> Page:
     return Page([(f"{asked.query} {at}", f"https://x.example/{at}", f"grade={at}") for at in (3, 1)])
 
 

@@ -29,10 +29,10 @@ from judge.measure.measures import DEFAULTS
 from judge.nightly.history import EXITS
 from judge.nightly.notices.webhook import _FORMATS, Webhook
 from judge.report.page.kind_names import ERRORS, FLAGS
-from tests.collect.asking import answers, write_queries
-from tests.loopback.aside import ServerAside
+from tests.support.command_line import command
 from tests.support.markdown import LANGUAGES, Document, page
-from tests.worlds import command
+from tests.support.server_thread import ThreadedServer
+from tests.unit.collect.asking import answers, write_queries
 
 KEY = "a key of the documentation"
 #: Names that the documentation already has and the code gets: delete each when the code has it.
@@ -73,7 +73,7 @@ def documents(text: str) -> list[dict[str, str]]:
     ]
 
 
-class Documented(ServerAside):
+class Documented(ThreadedServer):
     """A server that answers by one of the wires below and keeps what was sent."""
 
     def __init__(self, wire: Callable[[web.BaseRequest, Any], Mapping[str, Any] | None]) -> None:

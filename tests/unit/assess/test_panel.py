@@ -22,7 +22,7 @@ from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Completion, Prompt, Usage
 from judge.store.store import VerdictStore
-from tests.worlds import numbered
+from tests.support.factories import numbered
 
 POOL = pool(read(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
 

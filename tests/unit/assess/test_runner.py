@@ -30,7 +30,7 @@ from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy, Lease
 from judge.store.store import StoredVerdict, VerdictStore
-from tests.worlds import numbered
+from tests.support.factories import numbered
 
 ROOT = Path(__file__).parents[3]
 POOL = pool(read(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)

@@ -15,9 +15,9 @@ from judge.client.retry import Limits
 from judge.errors import CallError, RetryableError, RunIncomplete
 from judge.models.error_mapping import retry_after
 from judge.records import GRADED, Call, Completion, Prompt
-from tests.chaos.servers import Limited, Request
-from tests.loopback.server import Asked, Reply
+from tests.fault_injection.servers import Limited, Request
 from tests.support import virtual_time
+from tests.support.fake_server import ChatRequest, Reply
 
 #: Seconds after which a server turns a request away.
 _REFUSES_IN = 0.002
@@ -44,12 +44,12 @@ class Simulated:
     name = endpoint = "simulated"
     params: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, server: Callable[[Asked], Reply]) -> None:
+    def __init__(self, server: Callable[[ChatRequest], Reply]) -> None:
         self._server = server
 
     async def complete(self, prompt: Prompt) -> Completion:
         """What the server answers to the user's part of `prompt`."""
-        reply = self._server(Asked("", {}, None, prompt.user, 0, 0))
+        reply = self._server(ChatRequest("", {}, None, prompt.user, 0, 0))
         await asyncio.sleep(_REFUSES_IN + reply.delay)
         if reply.status != 200 or reply.reset:
             kind = "rate_limit" if reply.status == 429 else "server_error"

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from judge.client.retry import Limits
-from tests.chaos.servers import (
+from tests.fault_injection.servers import (
     Capacity,
     Limited,
     Say,
@@ -20,7 +20,7 @@ from tests.chaos.servers import (
     in_milliseconds,
     in_seconds,
 )
-from tests.loopback.server import Reply
+from tests.support.fake_server import Reply
 from tests.unit.client.simulation import Story, simulate
 
 LIMITS = Limits(concurrency=64, attempts=5, max_wait=600, shutdown_timeout=1)

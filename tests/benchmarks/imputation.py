@@ -1,0 +1,64 @@
+"""The bias of imputed scores: `python -m tests.benchmarks.imputation [FOLDER]`, simulated or on TREC DL 2021.
+
+FOLDER holds `qrels.human.txt` and `runs_top20/*.run.gz`. Five systems are taken, evenly spaced by name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from judge.records import GRADED
+from tests.unit.measure.missing import DEPTH, Bias, Judged, bias, simulated
+
+MEASURES = "nDCG@10 AP@10 P@5 RR@10"
+PARTS = 20
+
+
+def read_trec(folder: Path, systems: int) -> Judged:
+    """Return `systems` of the runs with the results that people judged, down to the depth."""
+    grades = {}
+    for line in (folder / "qrels.human.txt").read_text().splitlines():
+        query, _, document, grade = line.split()
+        grades[query, document] = int(grade)
+    topics = {query for query, _ in grades}
+    files = sorted((folder / "runs_top20").glob("*.run.gz"))
+    lists = {}
+    for path in files[:: max(1, len(files) // systems)][:systems]:
+        ranked: dict[str, list[str]] = defaultdict(list)
+        for query, document in _results(path):
+            if query in topics and len(ranked[query]) < DEPTH and (query, document) in grades:
+                ranked[query].append(document)
+        lists[path.name.removesuffix(".run.gz")] = dict(ranked)
+    return Judged.of(lists, grades, GRADED)
+
+
+def _results(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield query and document in the order of the ranks."""
+    with gzip.open(path, "rt") as lines:
+        rows = [line.split() for line in lines]
+    for query, _, document, *_ in sorted(rows, key=lambda row: (row[0], int(row[3]))):
+        yield query, document
+
+
+def show(name: str, found: dict[str, Bias]) -> None:
+    """Print a line for each measure."""
+    for measure, each in found.items():
+        print(
+            f"{name:<12}{measure:<10}mean {each.mean:+.4f} ± {each.mean_se:.4f}"
+            f"   difference {each.difference:+.4f} ± {each.difference_se:.4f}"
+        )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        data = read_trec(Path(sys.argv[1]), 5)
+        print(", ".join(data.lists))
+        show("DL 2021", bias(data, MEASURES, PARTS, seed=1))
+    else:
+        for seed in (1, 2):
+            data = simulated(150, (0.6, 0.8, 1.0, 1.2, 1.4), seed)
+            show(f"simulated {seed}", bias(data, MEASURES, PARTS, seed=seed))

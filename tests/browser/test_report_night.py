@@ -1,0 +1,92 @@
+"""The report of a night in a real browser: above the run stands how the night went, and where to read on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from judge import api
+from judge.nightly import notices, trend_page
+from judge.nightly.band import band
+from tests.support.browser import address_of, opened, serious
+from tests.unit.nightly import records
+from tests.unit.report.pages import ran
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+DAY = "2026-05-02"
+DROP = "bing: AP@10 fell by 0.100, from 0.610 to 0.510, over 100 queries (p = 0.0008)"
+Reported = Callable[[dict[str, Any] | None], Path]
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    """Gives the report of a run, with this night's record beside it or none."""
+    night = tmp_path_factory.mktemp("nights") / DAY
+    rows = [{"query": "tea", "engine": engine, "snippet": "green tea"} for engine in records.ENGINES]
+    ran(night, rows)
+
+    def write(record: dict[str, Any] | None) -> Path:
+        (night / "night.json").unlink(missing_ok=True)
+        if record:
+            records.written(night.parent, [{**record, "band": band(record)}])
+            notices.write(night, record, {})
+            trend_page.write(night.parent)
+        return api.rewrite_report(night)
+
+    return write
+
+
+def alarm() -> dict[str, Any]:
+    """The record of a night on which bing became worse by one of two measures."""
+    record = records.night(DAY, records.ENGINES)
+    record["gate"]["rows"][0] = records.row("bing", "AP@10", 0.61, 0.51)
+    return record | {"status": "regression", "exit": 1, "because": [DROP]}
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
+    browser: Browser, reported: Reported, width: int, scheme: str
+) -> None:
+    from playwright.sync_api import expect
+
+    path, size = reported(alarm()), {"width": width, "height": 900}
+    with opened(browser, address_of(path), locale="en-US", viewport=size, color_scheme=scheme) as found:
+        top = found.page.locator("main > :first-child")
+        expect(top).to_contain_text(f"{DAY}: regression of bing.")
+        expect(top.locator("li")).to_have_text(DROP, use_inner_text=True)
+        assert serious(found.page) == []
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+        found.page.get_by_role("button", name="中文").click()
+        expect(top).to_contain_text(f"{DAY}：退步：bing。", use_inner_text=True)
+        expect(top.locator("li")).to_contain_text("AP@10 下降 0.100", use_inner_text=True)
+        assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
+        assert (found.requests, found.complaints) == ([], [])
+        top.get_by_role("link", name="各晚趋势").click()
+        assert found.page.url == address_of(path.parent.parent / trend_page.NAME)
+
+
+def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
+    from playwright.sync_api import expect
+
+    said = [text for text in records.HOSTILE if "\ud800" not in text]
+    path = reported({**alarm(), "because": said, "gate": None})
+    with opened(browser, address_of(path), locale="en-US") as found:
+        assert found.page.locator(".night li").count() == len(said)
+        assert found.page.locator(".night :not(p, ul, li, span, bdi, a)").count() == 0
+        expect(found.page.locator(".night li").first).to_have_text(said[0])
+        assert (found.requests, found.complaints) == ([], [])
+
+
+def test_a_fine_night_is_quiet_and_a_run_alone_says_nothing(browser: Browser, reported: Reported) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, address_of(reported(records.night(DAY))), locale="en-US") as found:
+        expect(found.page.locator(".night:not(.attention) p").first).to_have_text(
+            f"{DAY}: fine.", use_inner_text=True
+        )
+    assert 'class="night' not in reported(None).read_text(encoding="utf-8")

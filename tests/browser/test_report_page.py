@@ -1,0 +1,301 @@
+"""report.html in a real browser: the answer, finding and reading queries, by mouse, keyboard and link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from judge import example
+from judge.report.page.payload import PageBudget
+from tests.support.browser import Watched, address_of, opened, serious
+from tests.unit.report.pages import page_of, ran
+from tests.unit.report.troubled import troubled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Entry = Mapping[str, Any]
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "report.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the shipped example."""
+    folder = ran(tmp_path_factory.mktemp("runs") / "demo", example.path())
+    return written(folder, page_of(folder))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return troubled(tmp_path_factory.mktemp("troubled"))
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> Path:
+    return written(folder, page_of(folder))
+
+
+@pytest.fixture
+def watched(browser: Browser, report: Path) -> Iterator[Watched]:
+    """The page of the run, in English; whatever a test does there, it asks nobody and never complains."""
+    with opened(
+        browser, address_of(report), locale="en-US", viewport={"width": 1280, "height": 900}
+    ) as found:
+        yield found
+        assert found.requests == []
+        assert found.complaints == []
+
+
+def listed(page: Page) -> list[str]:
+    """The ids of all queries that the page found, in its order, drawn or not."""
+    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
+    return ids
+
+
+# --- as it opens
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
+    browser: Browser, demo: Path, scheme: str, locale: str
+) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme=scheme, locale=locale) as found:
+        expect(found.page.locator("li.opened article").first).to_be_visible()
+        assert serious(found.page) == []
+        found.page.locator("li.opened article").nth(1).focus()
+        found.page.keyboard.press("?")
+        assert serious(found.page) == []
+        chinese = locale == "zh-CN"
+        assert (
+            found.page.locator("h1").inner_text().startswith("按 nDCG@10" if chinese else "No engine is best")
+        )
+        assert (found.requests, found.complaints) == ([], [])
+
+
+def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(watched: Watched) -> None:
+    warnings = watched.page.locator(".warnings").inner_text()
+    assert "16 of 768 judgments have no grade (coverage 97.9%): the reply" in warnings
+    assert "seem to speak to the grader" in warnings
+    assert "judged again" in watched.page.locator(".facts").inner_text()
+    watched.page.locator("button.open").nth(5).click()
+    assert serious(watched.page) == []
+
+
+def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser, demo: Path) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, address_of(demo), java_script_enabled=False, locale="zh-CN") as found:
+        expect(found.page.locator("h1")).to_contain_text("No engine is best by nDCG@10")
+        expect(found.page.locator("table.engines")).to_be_visible()
+        expect(found.page.locator("svg.chart").first).to_be_visible()
+        expect(found.page.locator("noscript")).to_be_visible()
+        expect(found.page.locator(".switches")).to_be_hidden()
+        assert found.page.locator(".zh:visible").count() == 0
+
+
+def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
+    browser: Browser, folder: Path, tmp_path: Path
+) -> None:
+    from playwright.sync_api import expect
+
+    path = written(tmp_path, page_of(folder, PageBudget(pairs=60)))
+    with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as found:
+        expect(found.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
+        count = found.page.locator(".count")
+        if "q9" not in listed(found.page):
+            expect(count).to_contain_text("Query \u2068q9\u2069 is not on this page")
+
+
+# --- reading
+
+
+def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Path) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, f"{address_of(report)}#q=q61", locale="en-US") as found:
+        page = found.page
+        expect(page.locator("li.opened button.open")).to_have_text("问题 61")
+        expect(page.locator("li.opened button.open")).to_be_in_viewport()
+        expect(page.locator("a.permalink")).to_have_attribute("href", "#q=q61")
+        page.locator("button[data-more=earlier]").click()
+        page.evaluate("location.hash = '#q=q2&lang=zh'")
+        expect(page.locator("li.opened button.open")).to_have_text("question 2")
+        expect(page.locator("h2").first).to_contain_text("注意事项")
+        page.evaluate("location.hash = '#q=never'")
+        expect(page.locator(".count")).to_contain_text("这一页没有查询 \u2068never\u2069；")
+        assert (found.requests, found.complaints) == ([], [])
+
+
+def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    engines = ("Ada", "Bob", "Cyd")
+    rows: list[Entry] = [{"query_id": "q", "query": "a", "engine": each, "snippet": "a"} for each in engines]
+    rows.append({"query_id": "empty", "query": "b", "engines": {each: [] for each in engines}})
+    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    with opened(browser, f"{address_of(path)}#q=empty", viewport={"width": 390, "height": 800}) as found:
+        sides = found.page.get_by_role("region", name="the engines side by side")
+        expect(sides).to_have_attribute("tabindex", "0")
+        assert serious(found.page) == []
+
+
+def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp_path: Path) -> None:
+    rows = [
+        {"query_id": "q", "query": "words", "engine": f"e{place:02}", "rank": 1, "snippet": "words"}
+        for place in range(12)
+    ]
+    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
+        links = found.page.get_by_role("article", name="e03, rank 1").locator(".duplicates")
+        assert links.get_by_role("button").count() == 8
+        assert links.inner_text().endswith("and 3 more")
+
+
+def test_a_result_shows_its_page_its_grade_and_why(watched: Watched) -> None:
+    page = watched.page
+    page.get_by_role("button", name="问题 3", exact=True).click()
+    ada = page.get_by_role("article", name="Ada, rank 2")
+    assert ada.locator(".chip").all_inner_texts()[:2] == ["1", "2"]
+    assert ada.locator(".reason").all_inner_texts() == [
+        "repeat 1 1 on topic only because of 1 。", "repeat 2 2 part of it because of 2 。",
+    ]  # fmt: skip
+    link = ada.get_by_role("link", name="www.site2.example")
+    assert link.get_attribute("href") == "https://www.site2.example/3"
+    assert link.get_attribute("rel") == "noopener noreferrer nofollow"
+    first = page.get_by_role("article", name="Cyd, rank 1")
+    assert first.locator(".chip").inner_text() == "3 full answer"
+    page.get_by_role("button", name="question 4", exact=True).click()
+    failed = page.get_by_role("article", name="Bob, rank 2")
+    assert "failed: the reply" in failed.locator(".chip").first.inner_text()
+    page.get_by_role("button", name="问题 5", exact=True).click()
+    assert page.get_by_role("article", name="Ada, rank 2").locator(".flag.suspicious").count() > 0
+
+
+def test_the_same_page_at_two_engines_is_linked(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
+    page = watched.page
+    page.get_by_role("button", name="question 0", exact=True).click()
+    ada, bob = (page.get_by_role("article", name=name) for name in ("Ada, rank 1", "Bob, rank 3"))
+    assert "same at Bob 3" in re.sub(r"\s+", " ", ada.inner_text())
+    bob.hover()
+    expect(ada).to_have_class("duplicate")
+    assert page.locator("article.duplicate").count() == 2
+    page.get_by_role("article", name="Cyd, rank 1").hover()
+    assert page.locator("article.duplicate").count() == 0
+    ada.get_by_role("button", name="the same at Bob, rank 3").click()
+    expect(bob).to_be_focused()
+    expect(ada).to_have_class("duplicate")
+
+
+def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
+    page = watched.page
+    press = page.keyboard.press
+    opened_line = page.locator("li.opened button.open")
+    press("j")
+    expect(opened_line).to_have_text("question 0")
+    press("j")
+    expect(opened_line).to_have_text("问题 1")
+    assert page.url.endswith("#q=q1")
+    press("k")
+    expect(opened_line).to_have_text("question 0")
+    expect(opened_line).to_be_focused()
+    press("ArrowDown")
+    order = page.evaluate("HEADER.order.map((engine) => HEADER.engines[engine])")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    for key, engine, rank in (
+        ("ArrowDown", 0, 2),
+        ("ArrowRight", 1, 2),
+        ("ArrowUp", 1, 1),
+        ("ArrowLeft", 0, 1),
+        ("ArrowLeft", 0, 1),
+    ):
+        press(key)
+        assert page.evaluate(focused) == f"{order[engine]}, rank {rank}"
+    press("Escape")
+    expect(page.locator("li.opened")).to_have_count(0)
+    expect(page.get_by_role("button", name="question 0", exact=True)).to_be_focused()
+    press("Enter")
+    expect(opened_line).to_have_text("question 0")
+    press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("jk/?")
+    assert page.get_by_role("searchbox").input_value() == "jk/?"
+
+
+def test_single_keys_can_be_switched_off(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
+    page = watched.page
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("checkbox").uncheck()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("j")
+    page.keyboard.press("?")
+    expect(page.locator("li.opened")).to_have_count(0)
+    expect(dialog).to_be_hidden()
+
+
+# --- how it looks
+
+
+def test_language_and_shade_switch_and_stay_readable(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
+    page = watched.page
+    page.locator("button.open").first.click()
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.get_by_role("button", name="中文").click()
+    expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
+    expect(page.locator(".count")).to_have_text("共 64 条查询")
+    expect(page.locator("li.opened")).to_have_count(1)
+    assert page.locator(".en:visible").count() == 0
+    assert page.url.endswith("&lang=zh")
+    assert serious(page) == []
+    page.get_by_role("button", name="浅色").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_nothing_scrolls_sideways_on_a_telephone(browser: Browser, report: Path, width: int) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, f"{address_of(report)}#q=q3", viewport={"width": width, "height": 800}) as found:
+        expect(found.page.locator("li.opened article").first).to_be_visible()
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_it_prints_with_every_table_open_and_on_white(browser: Browser, demo: Path) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme="dark", locale="en-US") as found:
+        page = found.page
+        assert page.pdf().startswith(b"%PDF")
+        page.emulate_media(media="print", color_scheme="dark")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("details:not([open])").count() == 0
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        expect(page.locator(".toolbar")).to_be_hidden()
+        expect(page.locator("li.opened article").first).to_be_visible()
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("details:not([open])").count() > 3
+        assert (found.requests, found.complaints) == ([], [])

@@ -1,0 +1,91 @@
+"""Tables of report.html in a real browser: they fit a screen, or one sees that they scroll."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.browser import address_of, opened
+from tests.unit.report.pages import page_of, ran
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator
+
+ENGINES = ("searxng", "mine", "brave")
+#: What a run of every default measure whose engines' answers were timed has to say.
+FULL = [
+    *("engine", "nDCG@10", "MAP@10", "P@5", "RR@10", "sDCG@10"),
+    *("answered", "judged", "only here", "ms, median", "tokens"),
+]
+SCROLLED = "(sheet) => { sheet.scrollLeft = 10_000; return sheet.scrollLeft; }"
+
+
+def asked(**first: object) -> Iterator[dict[str, object]]:
+    """Twelve queries and how long every answer took; `first` is the first answer of all."""
+    for number in range(12):
+        answers: dict[str, object] = {
+            engine: {
+                "results": [{"snippet": f"question number {number} {engine} {rank}"} for rank in range(1, 4)],
+                "latency_ms": 1312 + 40 * number,
+            }
+            for engine in ENGINES
+        }
+        if first and not number:
+            answers[ENGINES[0]] = first
+        yield {"query_id": f"q{number}", "query": f"question number {number}", "engines": answers}
+
+
+def report_of(folder: Path, **first: object) -> Path:
+    """The report of a run over what was `asked`."""
+    path = folder / "report.html"
+    path.write_text(page_of(ran(folder / "run", asked(**first))), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report_of(tmp_path_factory.mktemp("timed"))
+
+
+def hidden(sheet: Locator) -> int:
+    """How many pixels of a table are beyond its edge."""
+    beyond: int = sheet.evaluate("(sheet) => sheet.scrollWidth - sheet.clientWidth")
+    return beyond
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
+    browser: Browser, timed: Path, locale: str
+) -> None:
+    from playwright.sync_api import expect
+
+    with opened(browser, address_of(timed), locale=locale, viewport={"width": 1280, "height": 900}) as found:
+        sheet = found.page.get_by_role("region").filter(has=found.page.locator("table.engines"))
+        assert hidden(sheet) == 0
+        if locale == "en-US":
+            expect(sheet.locator("thead th")).to_have_text(FULL, use_inner_text=True)
+
+
+def test_a_column_that_says_something_of_one_engine_is_there(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, address_of(report_of(tmp_path, error="timeout")), locale="en-US") as found:
+        heads = found.page.locator("table.engines thead th").all_inner_texts()
+        assert heads == [*FULL[:7], "broke", *FULL[7:]]
+
+
+def test_on_a_telephone_names_stay_and_an_edge_shows_that_there_is_more(
+    browser: Browser, timed: Path
+) -> None:
+    with opened(browser, address_of(timed), viewport={"width": 390, "height": 800}) as found:
+        sheet = found.page.get_by_role("region").filter(has=found.page.locator("table.engines"))
+        name = sheet.get_by_role("rowheader").first
+        before = name.bounding_box()
+        assert before is not None
+        assert before["width"] < 390 / 2.5
+        assert hidden(sheet) > 0
+        # At its end the cover, which goes with the content, lies over the shade, which stays at the edge.
+        assert sheet.evaluate("(sheet) => getComputedStyle(sheet).backgroundAttachment") == "local, scroll"
+        assert sheet.evaluate(SCROLLED) > 0
+        assert name.bounding_box() == before

@@ -1,0 +1,578 @@
+"""`judge agree` end to end: labels in, agreement, whom the assessor favours, and the corrected order out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import judge
+from judge.cli.main import app
+from judge.errors import InputError
+from judge.measure.calibration import plan, reserve
+from judge.runs.record_json import to_json
+from tests.support.command_line import asking, command
+from tests.support.factories import fenced, numbered, says_its_grade, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+Judged = Mapping[str, Any]
+
+
+def unfair_rows(queries: int) -> list[dict[str, Any]]:
+    """Snippets that say the grade people would give: engine A's are the better ones, B's are warm."""
+    chance = random.Random(0)
+    return [
+        {
+            "query_id": f"q{query}",
+            "query": f"question {query}",
+            "engine": engine,
+            "rank": rank,
+            "snippet": f"text {query}.{rank} grade={chance.choice(grades)}{tone}",
+        }
+        for query in range(queries)
+        for engine, grades, tone in (("bing", (0, 1, 2, 3), ""), ("baidu", (0, 1, 2), " and warm"))
+        for rank in (1, 2, 3)
+    ]
+
+
+def likes_warmth(asked: ChatRequest) -> Reply:
+    """Gives a snippet the grade it says, and one more for a warm tone."""
+    shown = fenced(asked.prompt)
+    grade = int(says(shown)) + ("warm" in shown)
+    return Reply(text=json.dumps({"reason": f"it says {grade}", "grade": grade}))
+
+
+def says(snippet: str) -> str:
+    found = re.search(r"grade=(\d)", snippet)
+    assert found, snippet
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def unfair(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """120 queries judged by a model that favours baidu."""
+    folder = tmp_path_factory.mktemp("unfair")
+    out = folder / "runs" / "x"
+    with LoopbackServer(likes_warmth) as server:
+        data = write_rows(folder / "d.jsonl", unfair_rows(120))
+        done = command(*asking(data, server), "--out", out, "--depth", 3, "--measures", "nDCG@3 P@3")
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six queries, two engines, four results each, judged by what they say."""
+    folder = tmp_path_factory.mktemp("plain")
+    out = folder / "runs" / "x"
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(write_rows(folder / "d.jsonl", numbered(6, 2, 4)), server), "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def judged(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "judgments.jsonl").read_text().splitlines()]
+
+
+def labels(path: Path, judgments: Iterable[Judged], grade: Callable[[Judged], object]) -> Path:
+    """A CSV of people's grades, one for each judgment."""
+    rows = [f"{each['query_id']},{each['snippet_id']},{grade(each)}\n" for each in judgments]
+    path.write_text("query_id,snippet_id,grade\n" + "".join(rows))
+    return path
+
+
+def planned(run: Path, path: Path, count: int, *words: object) -> list[dict[str, str]]:
+    """The rows of a plan that `judge agree` wrote."""
+    agree(run, "--plan", count, "--out", path, *words)
+    return table(path)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+
+
+def fill_in(path: Path) -> Path:
+    """The plan with people's grades written into it, as a spreadsheet would save it."""
+    rows = [{**row, "grade": says(row["snippet"])} for row in table(path)]
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        lines = csv.DictWriter(file, list(rows[0]))
+        lines.writeheader()
+        lines.writerows(rows)
+    return path
+
+
+def written(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run / "agreement.json").read_text(encoding="utf-8"))
+    return found
+
+
+def agree(*words: object) -> str:
+    """What `judge agree` prints, in this process."""
+    done = CliRunner().invoke(app, ["agree", *map(str, words)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def refusal(*words: object) -> str:
+    """What `judge agree` says when it refuses, in this process."""
+    with pytest.raises(InputError) as refused:
+        agree(*words)
+    return str(refused.value)
+
+
+def test_a_shell_hears_the_same_and_gets_an_exit_code(plain: Path) -> None:
+    done = command("agree", plain, "--qrels", plain / "qrels.txt")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == agree(plain, "--qrels", plain / "qrels.txt")
+    refused = command("agree", plain, "--qrels", plain / "none")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == f"judge: {plain / 'none'}: no such file\n"
+
+
+def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
+    said = agree(plain, "--qrels", plain / "qrels.txt")
+    assert "they agree very well: the same on 100.0% of the pairs, kappa 1.000" in said
+    found = written(plain)
+    for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
+        assert found[name] == {"value": 1, "ci95": [1, 1]}
+    # On six queries nothing was different; on one of many others it might be.
+    assert found["same_grade"] == {"value": 1, "ci95": [pytest.approx(0.025 ** (1 / 6)), 1]}
+    assert found["pairs"] == found["labelled_pairs"] == 48
+    assert (found["unmatched_labels"], found["unlabelled_pairs"]) == (0, 0)
+    assert found["widest_gap"]["difference"]["value"] == 0
+    for order in found["orders"].values():
+        assert order["swapped"] == []
+        assert order["people"] == order["assessor"]
+
+
+def test_documents_and_snippets_are_two_names_of_one_label(plain: Path, tmp_path: Path) -> None:
+    by_document = judge.agree(plain, plain / "qrels.txt")
+    path = labels(tmp_path / "qrels.txt", judged(plain), lambda each: each["grade"])
+    assert judge.agree(plain, path) == by_document
+
+
+def test_the_file_holds_what_is_printed(plain: Path, tmp_path: Path) -> None:
+    path = labels(tmp_path / "labels.csv", judged(plain)[::2], lambda each: (each["grade"] + 1) // 2 + 1)
+    said = agree(plain, "--qrels", path)
+    found = written(plain)
+    assert f"{found['kappa_relevant']['value']:.3f}" in said
+    for name in ("kappa", "alpha", "bias", "precision"):
+        assert f"{found[name]['value']:.4f}" in said
+    assert f"{found['orders']['nDCG@10']['tau']['value']:.4f}" in said
+    assert f"24 pairs of {found['queries']} queries" in said
+    assert json.loads(agree(plain, "--qrels", path, "--json")) == found
+    assert to_json(judge.agree(plain, path)) == found
+
+
+def test_a_table_by_hand(tmp_path: Path) -> None:
+    rows = [
+        {"query_id": query, "query": f"about {query}", "engine": "e", "snippet": f"{query}{at} grade={grade}"}
+        for query, grades in (("p", "3201"), ("q", "0030"))
+        for at, grade in enumerate(grades)
+    ]
+    run = tmp_path / "runs" / "x"
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+    assert done.returncode == 0, done.stderr
+    people = {"p0": 3, "p1": 3, "p2": 0, "p3": 2, "q0": 1, "q1": "?", "q2": 3, "q3": ""}
+    shown = {each["snippet_id"]: text for each, text in zip(judged(run), texts(run), strict=True)}
+    path = labels(tmp_path / "l.csv", judged(run), lambda each: people[shown[each["snippet_id"]]])
+    found = to_json(judge.agree(run, path))
+    # Rows people, columns assessor: p0 3/3, p1 3/2, p2 0/0, p3 2/1, q0 1/0, q2 3/3; two were not sure.
+    assert found["confusion"] == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 2]]
+    assert (found["labelled_pairs"], found["unlabelled_pairs"], found["wholly_labelled_queries"]) == (6, 2, 1)
+    assert found["same_grade"]["value"] == 1 / 2
+    assert found["same_verdict"]["value"] == pytest.approx(5 / 6)
+    assert found["bias"]["value"] == pytest.approx(-3 / 6)
+    # Agreement by chance on the grades: people 1 1 1 3, the assessor 2 1 1 2 of 6.
+    chance = (1 * 2 + 1 * 1 + 1 * 1 + 3 * 2) / 36
+    assert found["kappa"]["value"] == pytest.approx((1 / 2 - chance) / (1 - chance))
+
+
+def texts(run: Path) -> list[str]:
+    """The first word of each judgment's snippet, in the judgments' order."""
+    held = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    shown = {
+        snippet["snippet_id"]: snippet["snippet"].split()[0]
+        for query in held["queries"]
+        for engine in query["engines"].values()
+        for snippet in engine["snippets"]
+    }
+    return [shown[each["snippet_id"]] for each in judged(run)]
+
+
+def test_labels_about_nothing_are_counted(plain: Path, tmp_path: Path) -> None:
+    path = labels(tmp_path / "labels.csv", judged(plain), lambda each: each["grade"])
+    with path.open("a") as file:
+        file.write("q0,nothing,1\nelsewhere,nothing,2\n")
+    said = agree(plain, "--qrels", path)
+    assert "about nothing that is judged here: 2 labels" in said
+    assert written(plain)["unmatched_labels"] == 2
+    assert written(plain)["kappa"]["value"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("q0 0 d-nothing 1\n", "none of 1 labels is about this run"),
+        ("q0 0 a 1\nq0 0 b\n", "labels:2: is 'q0 0 b'; labels are"),
+        ("query_id,snippet_id,grade\nq0,a,1\nq0,b,good\n", "labels:3: field 'grade' is 'good'"),
+        ("q0 0 a 1\nq0 0 a 2\n", "labels:2: field 'grade'"),
+        ("", "labels: is empty"),
+        ("q0 0 \x1b[31m\x07 1\n", r"\x1b[31m\x07"),
+    ],
+)
+def test_labels_that_can_t_be_used_are_refused_by_line(
+    plain: Path, tmp_path: Path, content: str, says: str
+) -> None:
+    before = contents(plain)
+    path = tmp_path / "labels"
+    path.write_text(content)
+    said = refusal(plain, "--qrels", path)
+    assert says in said
+    assert "\x1b" not in said
+    assert contents(plain) == before
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+
+
+def test_what_was_asked_wrongly_is_refused(plain: Path, unfair: Path, tmp_path: Path) -> None:
+    path = labels(tmp_path / "labels.csv", judged(plain), lambda each: each["grade"])
+    high = labels(tmp_path / "high.csv", judged(plain), lambda each: each["grade"] + 1)
+    assert "--qrels FILE" in refusal(plain)
+    assert "--plan N" in refusal(plain, "--qrels", path, "--plan", 5)
+    top = next(at for at, each in enumerate(judged(plain), start=2) if each["grade"] == 3)
+    said = refusal(plain, "--qrels", high)
+    assert said == f"{high}:{top}: has grade 4; the graded scale ends at 3"
+    said = refusal(plain, "--qrels", path, "--labels-scale", "binary")
+    assert "has grade 2; the binary scale ends at 1" in said
+    assert "--labels-scale is 'odd'" in refusal(plain, "--qrels", path, "--labels-scale", "odd")
+    assert "no measure 'foo'" in refusal(plain, "--qrels", path, "--measure", "foo")
+    assert "measures that do: nDCG@10" in refusal(plain, "--qrels", path, "--measure", "nDCG@7")
+    assert "finished run" in refusal(tmp_path / "none", "--qrels", path)
+    assert "no such file" in refusal(plain, "--qrels", tmp_path / "none")
+    for count in (0, -1, 7):
+        assert f"a plan of {count} queries can't be drawn: the run has 6" in refusal(plain, "--plan", count)
+    assert not (plain / "labels.csv").exists()
+    assert "none of 48 labels is about this run" in refusal(unfair, "--qrels", path)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lexical(tmp_path_factory.mktemp("graded"), "graded")
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lexical(tmp_path_factory.mktemp("binary"), "binary")
+
+
+def lexical(folder: Path, scale: str, rows: list[dict[str, Any]] | None = None) -> Path:
+    """A run whose assessor goes by shared words."""
+    judge.run(rows or worded(), model="lexical", scale=scale, out=str(folder / "runs" / "x"))
+    return folder / "runs" / "x"
+
+
+def worded() -> list[dict[str, Any]]:
+    """Snippets with more or fewer of the query's words."""
+    chance = random.Random(1)
+    filler = ["anaemia", "puppy", "signs", "gums", "food", "walk", "cat"]
+    return [
+        {
+            "query_id": f"q{query}", "query": "signs of anaemia in a puppy", "engine": engine, "rank": rank,
+            "snippet": " ".join(chance.choices(filler, k=7)),
+        }
+        for query in range(8) for engine in ("a", "b", "c") for rank in (1, 2, 3, 4)
+    ]  # fmt: skip
+
+
+def test_grades_and_yes_or_no_meet_at_relevant_or_not(graded: Path, binary: Path, tmp_path: Path) -> None:
+    """The lexical floor says yes from grade 2 on, so each run's grades are labels that the other meets."""
+    as_grades = labels(tmp_path / "grades.csv", judged(graded), lambda each: each["grade"])
+    as_words = labels(tmp_path / "words.csv", judged(binary), lambda each: "是" if each["grade"] else "no")
+    for run, path, theirs in ((binary, as_grades, "graded"), (graded, as_words, "binary")):
+        said = agree(run, "--qrels", path)
+        found = written(run)
+        assert found["people_scale"] == theirs
+        assert found["kappa_relevant"]["value"] == found["same_verdict"]["value"] == 1
+        for name in ("same_grade", "kappa_quadratic", "alpha", "bias"):
+            assert found[name]["value"] is None
+            assert "different scales" in found[name]["why"]
+        assert "different scales" in said
+        for each in found["engines"].values():
+            assert each["bias"]["value"] == 0
+
+
+def test_the_labels_scale_is_the_run_s_unless_said(graded: Path, tmp_path: Path) -> None:
+    """People who found nothing better than grade 1 gave grades, not yes and no."""
+    path = labels(tmp_path / "labels.csv", judged(graded), lambda each: min(each["grade"], 1))
+    said = agree(graded, "--qrels", path)
+    assert "no label is above 1; if people said yes or no, add --labels-scale binary" in said
+    found = written(graded)
+    assert (found["people_scale"], len(found["confusion"])) == ("graded", 4)
+    assert found["bias"]["value"] > 0
+    assert found["recall"] == {"value": None, "ci95": None, "why": "people call nothing relevant"}
+    told = json.loads(agree(graded, "--qrels", path, "--labels-scale", "binary", "--json"))
+    assert (told["people_scale"], told["bias"]["value"]) == ("binary", None)
+
+
+def test_one_and_the_same_grade_on_both_sides_has_an_answer(tmp_path: Path) -> None:
+    rows = [{**row, "snippet": f"nothing {row['rank']}{row['engine']}"} for row in worded()]
+    run = lexical(tmp_path, "graded", rows)
+    said = agree(run, "--qrels", labels(tmp_path / "labels.csv", judged(run), lambda _: 0))
+    assert "both sides gave one and the same answer to every pair" in said
+    assert "they agree on 100 %" in said
+    assert written(run)["kappa_relevant"]["value"] is None
+
+
+def test_a_plan_is_filled_in_and_read_back(plain: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    rows = planned(plain, path, 5)
+    assert len({row["query_id"] for row in rows}) == 5
+    assert len(rows) == 5 * 8
+    assert {row["grade"] for row in rows} == {""}
+    assert "holds no label" in refusal(plain, "--qrels", path)
+    agree(plain, "--qrels", fill_in(path))
+    found = written(plain)
+    assert (found["pairs"], found["wholly_labelled_queries"], found["unmatched_labels"]) == (40, 5, 0)
+    assert found["kappa"]["value"] == 1
+    filled = path.read_bytes()
+    assert "people's labels may be in it" in refusal(plain, "--plan", 5, "--out", path)
+    assert path.read_bytes() == filled
+
+
+def test_a_plan_lies_in_the_run_s_folder_unless_said(plain: Path, tmp_path: Path) -> None:
+    run = tmp_path / "copy"
+    shutil.copytree(plain, run)
+    said = agree(run, "--plan", 2)
+    assert f"judge agree {run} --qrels {run / 'labels.csv'}" in said
+    assert len(table(run / "labels.csv")) == 2 * 8
+    assert "people's labels may be in it" in refusal(run, "--plan", 2)
+    assert "no folder" in refusal(run, "--plan", 2, "--out", tmp_path / "none" / "plan.csv")
+
+
+def test_labelling_goes_on_where_it_stopped(unfair: Path, tmp_path: Path) -> None:
+    ten = planned(unfair, tmp_path / "ten.csv", 10)
+    five = planned(unfair, tmp_path / "five.csv", 5)
+    assert five == ten[: len(five)]
+    again = planned(unfair, tmp_path / "again.csv", 10)
+    assert again == ten
+    others = planned(unfair, tmp_path / "others.csv", 10, "--seed", 1)
+    assert {row["query_id"] for row in others} != {row["query_id"] for row in ten}
+
+
+def test_a_plan_says_nothing_of_engines_ranks_or_verdicts(unfair: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    rows = planned(unfair, path, 120)
+    assert list(rows[0]) == [
+        "query_id",
+        "query",
+        "reference",
+        "snippet_id",
+        "title",
+        "date",
+        "snippet",
+        "grade",
+        "comment",
+    ]
+    text = path.read_text(encoding="utf-8-sig")
+    for hidden in ("bing", "baidu", "it says", "rank", "http"):
+        assert hidden not in text
+    given = {(row["query_id"], row["query"], row["snippet"]) for row in unfair_rows(120)}
+    assert {(row["query_id"], row["query"], row["snippet"]) for row in rows} == given
+    assert all(re.fullmatch("'?[0-9a-f]{16}", row["snippet_id"]) for row in rows)
+    given_by_nobody = "reference", "title", "date", "grade", "comment"
+    assert {row[name] for row in rows for name in given_by_nobody} == {""}
+    # The order within a query follows neither engines nor ranks nor grades.
+    by_query: dict[str, list[str]] = {}
+    for row in rows:
+        by_query.setdefault(row["query_id"], []).append(row["snippet"])
+    warm_first = sum("warm" in snippets[0] for snippets in by_query.values())
+    top_first = sum(".1 " in snippets[0] for snippets in by_query.values())
+    assert 45 <= warm_first <= 75
+    assert 25 <= top_first <= 55
+
+
+def test_an_assessor_that_favours_an_engine_is_found_out_and_corrected(unfair: Path, tmp_path: Path) -> None:
+    planned(unfair, tmp_path / "plan.csv", 60)
+    said = agree(unfair, "--qrels", fill_in(tmp_path / "plan.csv"))
+    found = written(unfair)
+    assert found["wholly_labelled_queries"] == 60
+    assert found["engines"]["bing"]["bias"] == {"value": 0, "ci95": [0, 0]}
+    assert found["engines"]["baidu"]["bias"] == {"value": 1, "ci95": [1, 1]}
+    assert (found["widest_gap"]["favoured"], found["widest_gap"]["other"]) == ("baidu", "bing")
+    assert "The assessor favours baidu over bing" in said
+    summary = json.loads((unfair / "summary.json").read_text())
+    (alone,) = [row for row in summary["comparisons"] if row["measure"] == "nDCG@3"]
+    assert alone["winner"] == "baidu"
+    (pair,) = found["calibration"]["nDCG@3"]["comparisons"]
+    assert (pair["a"], pair["b"], pair["outcome"]) == ("baidu", "bing", "reversed")
+    assert pair["corrected"] < 0 < pair["assessor"]
+    assert pair["ci95"][1] < 0
+    assert found["calibration"]["nDCG@3"]["warnings"] == []
+    assert "reversed" in said
+    assert "People's labels reverse the assessor's order, it should be: bing > baidu" in said
+    assert found["orders"]["nDCG@3"]["swapped"] == [["bing", "baidu"]]
+    said = agree(unfair, "--qrels", tmp_path / "plan.csv", "--measure", "P@3")
+    assert "P@3 as people's grades would give it on all 120 queries" in said
+
+
+def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
+    """On each query one snippet is empty, on half of them both are; nobody can label those."""
+    rows = [
+        {
+            "query_id": f"q{query:02}", "query": f"question {query}", "engine": engine,
+            "snippet": f"{query} grade={query % 4}" if engine == "a" and query % 2 else "",
+        }
+        for query in range(20) for engine in "ab"
+    ]  # fmt: skip
+    run = tmp_path / "runs" / "x"
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", run)
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "plan.csv"
+    assert "can't be drawn: the run has 10 to label" in refusal(run, "--plan", 11, "--out", path)
+    asked = planned(run, path, 10)
+    assert len(asked) == 10
+    assert all(row["snippet"] for row in asked)
+    said = agree(run, "--qrels", fill_in(path))
+    found = written(run)
+    assert (found["pairs"], found["wholly_labelled_queries"], found["unlabelled_pairs"]) == (10, 10, 0)
+    assert (found["queries_to_label"], found["queries_without_text"], found["empty_pairs"]) == (10, 10, 20)
+    order = found["orders"]["P@5"]
+    assert (order["queries"], order["people"]) == (10, order["assessor"])
+    assert "left out, for the snippet has no text and grade 0 by rule: 20 pairs" in said
+
+
+def test_few_labelled_queries_correct_nothing_or_warn(unfair: Path, tmp_path: Path) -> None:
+    planned(unfair, tmp_path / "ten.csv", 10)
+    said = agree(unfair, "--qrels", fill_in(tmp_path / "ten.csv"))
+    assert "No correction of nDCG@3" in said
+    assert "needs 20" in said
+    assert set(written(unfair)["calibration"]["P@3"]) == {"why"}
+    planned(unfair, tmp_path / "thirty.csv", 30)
+    said = agree(unfair, "--qrels", fill_in(tmp_path / "thirty.csv"))
+    (warning,) = written(unfair)["calibration"]["P@3"]["warnings"]
+    assert "30 of 30 labelled queries" in warning
+    assert "fewer than 50" in said
+
+
+def write_trec(folder: Path, name: str, *lines: str) -> Path:
+    path = folder / name
+    path.write_text("".join(line + "\n" for line in lines))
+    return path
+
+
+def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
+    assessor = write_trec(tmp_path, "gpt.qrels", "q1 0 a 3", "q1 0 b 0", "q2 0 a 2", "q2 0 c 0")
+    people = write_trec(tmp_path, "human.qrels", "q1 0 a 2", "q1 0 b 0", "q2 0 a 1", "q2 0 c 0", "q3 0 d 1")
+    said = agree(assessor, "--qrels", people)
+    assert "4 pairs of 2 queries have a grade from people (0 to 3) and one from gpt.qrels" in said
+    assert "about nothing that is judged here: 1 label" in said
+    assert "tau-ap" not in said
+    assert not list(tmp_path.glob("agreement.json"))
+    runs = [
+        write_trec(tmp_path, "one.run", "q1 Q0 a 2 9 one", "q1 Q0 b 1 8 one", "q2 Q0 x 1 7 one",
+                   "q2 Q0 a 2 6 one", "q9 Q0 a 1 1 one"),
+        write_trec(tmp_path, "two.run", "q1 Q0 b 1 9 two", "q2 Q0 a 1 7 two"),
+    ]  # fmt: skip
+    words = (assessor, "--qrels", people, "--run", runs[0], "--run", runs[1])
+    found = json.loads(agree(*words, "--measure", "P@1", "--json"))
+    assert list(found["orders"]) == ["P@1"]
+    assert found["orders"]["P@1"]["people"] == {"one": 0.5, "two": 0}
+    assert found["orders"]["P@1"]["assessor"] == {"one": 0.5, "two": 0.5}
+    said = agree(*words)
+    assert "nDCG@10 on 2 queries" in said
+    turned = agree(assessor, "--qrels", people, "--run", runs[1], "--run", runs[0], "--json")
+    assert turned == agree(*words, "--json")
+    assert "no measure 'foo'" in refusal(*words, "--measure", "foo")
+    assert "grade 2; the binary scale ends at 1" in refusal(*words, "--labels-scale", "binary")
+
+
+@pytest.mark.parametrize(
+    ("broken", "line", "says"),
+    [
+        ("people", "q1 0 b good", "people:2: field 'grade' is 'good'"),
+        ("assessor", "q1 0 b", "assessor:2: is 'q1 0 b'; labels are"),
+        ("run", "q1 Q0 b 2 9", "run:2: has 5 columns"),
+        ("run", "q1 Q0 b 2 high e", "run:2: field 'rank' is '2' and 'score' 'high'"),
+        ("run", "q1 Q0 b 2 nan e", "run:2: field 'score' is 'nan', not a number"),
+        ("run", "q1 Q0 a 2 1 e", "run:2: document 'a' of topic 'q1' is also at"),
+    ],
+)
+def test_a_broken_line_is_named(tmp_path: Path, broken: str, line: str, says: str) -> None:
+    lines = {"people": "q1 0 a 3", "assessor": "q1 0 a 3", "run": "q1 Q0 a 1 9 e"}
+    files = {
+        name: write_trec(tmp_path, name, first, *([line] if name == broken else []))
+        for name, first in lines.items()
+    }
+    assert says in refusal(files["assessor"], "--qrels", files["people"], "--run", files["run"])
+
+
+def test_files_about_different_queries_have_nothing_to_compare(tmp_path: Path) -> None:
+    files = [write_trec(tmp_path, "gpt", "q1 0 a 3"), write_trec(tmp_path, "human", "q2 0 a 3")]
+    assert "gpt and human have no query in common" in refusal(files[0], "--qrels", files[1])
+
+
+def test_names_in_run_files_are_shown_and_never_obeyed(tmp_path: Path) -> None:
+    grades = write_trec(tmp_path, "grades", "q1 0 a 3", "q2 0 a 0")
+    tags = "\x1b[31mred", "[bold]x[/]", "[/odd]", "\u202eevil"
+    runs = [write_trec(tmp_path, f"{at}.run", f"q1 Q0 a 1 1 {tag}") for at, tag in enumerate(tags)]
+    said = agree(grades, "--qrels", grades, *(word for run in runs for word in ("--run", run)))
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    for shown in ("\\x1b[31mred", "[bold]x[/]", "[/odd]", "\\x202eevil"):
+        assert shown in said
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_order_of_rows_and_labels_never_changes_a_byte(graded: Path, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    kept = chance.sample(judged(graded), 60)
+    people = {each["snippet_id"]: chance.randrange(4) for each in kept}
+    before = labels(tmp_path / "labels.csv", kept, lambda each: people[each["snippet_id"]])
+    judge.agree(graded, before)
+    expected = (graded / "agreement.json").read_bytes()
+    rows = worded()
+    run = lexical(tmp_path, "graded", chance.sample(rows, len(rows)))
+    judge.agree(run, labels(before, chance.sample(kept, len(kept)), lambda each: people[each["snippet_id"]]))
+    assert (run / "agreement.json").read_bytes() == expected
+
+
+def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> None:
+    """Every fifth of 60 queries has nothing relevant: a plan of 20 draws more, and all of it is a prefix."""
+    rows = [
+        {"query_id": f"q{query}", "query": f"question {query}", "engine": engine, "rank": 1,
+         "snippet": f"text {query} {engine} grade={2 if query % 5 else 0}"}
+        for query in range(60)
+        for engine in ("bing", "baidu")
+    ]  # fmt: skip
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
+    assert done.returncode == 0, done.stderr
+    said = agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
+    more = reserve(20, 60, 12)
+    assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in said
+    assert "Fewer than 20" not in said
+    assert "by the assessor's grades nDCG@10 has none on 12 of 60, mostly where nothing is relevant" in said
+    drawn = list(dict.fromkeys(row["query_id"] for row in table(tmp_path / "plan.csv")))
+    assert drawn == list(plan([f"q{query}" for query in range(60)], 20 + more))
+
+
+def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain: Path, tmp_path: Path) -> None:
+    said = agree(plain, "--plan", 3, "--out", tmp_path / "plan.csv")
+    assert "plan.csv: 3 queries; fill in" in said
+    assert "in reserve" not in said
+    assert "Fewer than 20 labelled queries say how far people agree, but correct no engine's scores." in said

@@ -1,0 +1,326 @@
+"""The other commands, as a user types them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from judge import example
+from judge.cli.main import main
+from tests.support.command_line import command
+from tests.support.factories import numbered, results, says_its_grade, write_rows
+from tests.support.fake_server import LoopbackServer, Reply
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped example, judged by the lexical floor."""
+    out = tmp_path_factory.mktemp("demo") / "runs" / "demo"
+    done = command("demo", "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_the_demo_judges_both_languages_and_tells_nothing_from_broken(demo: Path) -> None:
+    found = results(demo)
+    assert {query["lang"] for query in found["queries"]} == {"zh", "en"}
+    engines = found["summary"]["engines"]
+    assert engines["magpie"]["empty"] == 1
+    assert engines["compass"]["errors"] == 1
+    assert engines["compass"]["measures"]["P@5"]["n"] == 11
+    assert found["summary"]["dedup_saving"] > 0.3
+    assert found["summary"]["coverage"] == 1.0
+    reasons = [
+        judgment["reason"]
+        for query in found["queries"]
+        for engine in query["engines"].values()
+        for snippet in engine["snippets"]
+        for judgment in snippet["judgments"]
+    ]
+    assert all(reasons)
+
+
+def test_demo_again_prints_the_same_table(demo: Path) -> None:
+    first, second = command("demo", "--out", demo), command("demo", "--out", demo)
+    assert first.stdout == second.stdout
+    assert "MAP@10" in first.stdout
+    assert "no understanding" in first.stdout
+
+
+def test_score_measures_again_without_a_call_and_keeps_the_rest(demo: Path) -> None:
+    before = results(demo)
+    done = command("score", demo, "--save", "--measures", "nDCG@5 AP(own)@5 SetP Judged@10")
+    assert done.returncode == 0, done.stderr
+    after = results(demo)
+    assert after["summary"]["measures"] == ["nDCG@5", "AP(own)@5", "SetP", "Judged@10"]
+    assert after["summary"]["cost"] == before["summary"]["cost"]
+    for old, new in zip(before["queries"], after["queries"], strict=True):
+        assert {name: answer["snippets"] for name, answer in old["engines"].items()} == {
+            name: answer["snippets"] for name, answer in new["engines"].items()
+        }
+    assert (demo / "scores.csv").read_text("utf-8").startswith("engine,query_id,repeat,measure,value,")
+
+
+def test_score_prints_and_changes_no_file_unless_told_to(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "demo"
+    command("demo", "--out", out)
+    files = {path.name: path.read_bytes() for path in out.iterdir()}
+    done = command("score", out, "--measures", "P@1")
+    assert done.returncode == 0, done.stderr
+    assert "P@1" in done.stdout
+    assert f"the files in {out} are unchanged; --save writes this to them" in done.stdout
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == files
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5])
+def test_judgments_that_are_cut_off_are_not_scored(tmp_path: Path, part: float) -> None:
+    out = tmp_path / "runs" / "demo"
+    command("demo", "--out", out)
+    path = out / "judgments.jsonl"
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    rest = lines[: int(part * len(lines))]
+    path.write_text("".join(rest), "utf-8")
+    expected = results(out)["summary"]["grades"]
+    for words in (("score", out), ("score", out, "--save"), ("score", out, "--measures", "P@1")):
+        done = command(*words)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert f"{path}: holds {len(rest)} of {len(lines)} judgments" in done.stderr
+        assert f"results.json says 'grades' {expected!r}" in done.stderr
+
+
+def test_measures_are_taken_as_they_are_listed(tmp_path: Path) -> None:
+    """What `judge measures` prints has spaces and commas inside parentheses; both also separate."""
+    asked = "RBP(rel=1, p=0.8)@10, nDCG(own, dcg='exp-log2')@4;AP@10  p@5"
+    names = ["RBP(rel=1,p=0.8)@10", "nDCG(own,dcg='exp-log2')@4", "AP@10", "P@5"]
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 3)), tmp_path / "runs" / "x"
+    done = command("run", data, "-m", "lexical", "--out", out, "--measures", asked)
+    assert done.returncode == 0, done.stderr
+    assert results(out)["summary"]["measures"] == names
+    done = command("score", out, "--save", "--measures", asked.replace("AP@10", "AP@5"))
+    assert done.returncode == 0, done.stderr
+    assert results(out)["summary"]["measures"] == [*names[:2], "AP@5", "P@5"]
+    done = command("compare", out, "--measures", "P@5, RBP(rel=1, p=0.8)@10")
+    assert done.returncode == 0, done.stderr
+    assert "RBP(rel=1,p=0.8)@10" in done.stdout
+
+
+def test_scoring_again_with_the_run_s_own_measures_changes_no_byte(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "demo"
+    command("demo", "--out", out)
+    files = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
+    done = command("score", out, "--save")
+    assert done.returncode == 0, done.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == files
+
+
+def test_show_prints_grades_and_reasons(demo: Path) -> None:
+    query = results(demo)["queries"][0]
+    done = command("show", demo, "--query", query["query_id"])
+    assert done.returncode == 0, done.stderr
+    assert query["query"] in done.stdout
+    for engine, answer in query["engines"].items():
+        assert engine in done.stdout
+        for snippet in answer["snippets"]:
+            assert snippet["url"] in done.stdout
+    assert "<em>" not in done.stdout
+    assert command("show", demo, "--query", "nope").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run"], "no dataset was named"),
+        (["run", "absent.jsonl", "-m", "lexical"], "absent.jsonl: no such file"),
+        (["run", example.path()], "no model was named"),
+        (["run", example.path(), "-m", "gpt-9"], "openai:NAME"),
+        (["run", example.path(), "-m", "lexical", "--measures", "nDGC@10"], "did you mean nDCG"),
+        (["run", example.path(), "-m", "lexical", "--measures", "nDCG@50"], "--depth"),
+        (["run", example.path(), "-m", "lexical", "--scale", "stars"], "'binary'"),
+        (["run", example.path(), "-m", "lexical", "--lang", "fr"], "'zh'"),
+        (["run", example.path(), "-m", "lexical", "--repeats", 0], "repeats is 0"),
+        (["run", example.path(), "-m", "lexical", "--prompts", "nowhere"], "nowhere"),
+        (["run", example.path(), "-m", "lexical", "--price", "cheap"], "--price"),
+        (["run", example.path(), "-m", "lexical", "--config", "absent.toml"], "absent.toml"),
+        (["run", example.path(), example.path(), "-m", "lexical"], "a run has one"),
+        (["run", "--run", "x.run", "-m", "lexical"], "--topics"),
+        (["score", "absent"], "absent"),
+        (["show", "absent", "--query", "q"], "absent"),
+    ],
+)
+def test_wrong_usage_is_one_clear_line_and_exit_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[object], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = command(*words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_key_says_which_variable_to_set(tmp_path: Path) -> None:
+    for model, variable in (("openai:m", "OPENAI_API_KEY"), ("dashscope:m", "DASHSCOPE_API_KEY")):
+        done = command("run", example.path(), "-m", model, "--out", tmp_path / "r", OPENAI_API_KEY="")
+        assert done.returncode == 2
+        assert variable in done.stderr
+
+
+def test_what_a_server_says_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 1))
+    refusal = Reply(status=401, body=json.dumps({"error": {"message": "\x1b[2J\u202egone"}}))
+    with LoopbackServer(lambda _: refusal) as server:
+        done = command(
+            "run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "r"
+        )
+    assert done.returncode == 3
+    assert r"\x1b[2J\x202egone" in done.stderr
+    assert done.stderr.replace("\n", "").isprintable()
+
+
+def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text('model = "lexical"\nscale = "binary"\nmeasures = ["P@5"]\ndepth = 5\n')
+    out = tmp_path / "runs" / "x"
+    done = command("run", example.path(), "--config", toml, "--depth", 6, "--out", out)
+    assert done.returncode == 0, done.stderr
+    config = json.loads((out / "config.json").read_text("utf-8"))
+    assert (config["options"]["scale"], config["options"]["depth"]) == ("binary", 6)
+    assert results(out)["summary"]["measures"] == ["P@5"]
+    toml.write_text('modle = "lexical"\n')
+    assert "did you mean 'model'" in command("run", example.path(), "--config", toml).stderr
+    toml.write_text('model = "lexical"\ndepth = "ten"\n')
+    said = f"judge: {toml}: depth is 'ten'; it is a whole number\n"
+    assert command("run", example.path(), "--config", toml).stderr == said
+
+
+def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_rows(tmp_path / "night.jsonl", numbered(1, 1, 2))
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert command("run", data, "-m", "lexical").returncode == 0
+    (folder,) = [
+        path
+        for path in (tmp_path / "runs").iterdir()
+        if path.is_dir() and path.name != "verdicts.sqlite.locks"
+    ]
+    assert folder.name.startswith("night-lexical-")
+
+
+def test_estimate_counts_what_is_still_to_be_paid(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 10))
+    with LoopbackServer(says_its_grade) as server:
+        words = (data, "-m", "openai:fake", "--base-url", server.openai_url, "--out", tmp_path / "runs" / "x")
+        before = command("estimate", *words, "--price", "1,2")
+        assert before.returncode == 0, before.stderr
+        assert "20 calls to pay" in before.stdout
+        assert "$" in before.stdout
+        assert server.asked == []
+        command("run", *words, "--max-calls", 5)
+        assert "5 known, 15 calls to pay" in command("estimate", *words).stdout
+
+
+def test_custom_prompts_are_used(tmp_path: Path) -> None:
+    folder = tmp_path / "prompts"
+    for lang in ("zh", "en"):
+        (folder / lang).mkdir(parents=True)
+        (folder / lang / "graded.jinja").write_text(
+            "{% block system %}Answer in JSON. House rules apply.{% endblock %}"
+            "{% block user %}Query: {{ query }}\n<<<{{ mark }}\n"
+            "{{ title }}{{ date }}{{ snippet }}\n{{ mark }}>>>\n"
+            "{{ reference }}{{ as_of }}{% endblock %}{% block again %}Just the grade.{% endblock %}"
+        )
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 1))
+    with LoopbackServer(says_its_grade) as server:
+        done = command("run", data, "-m", "openai:fake", "--base-url", server.openai_url, "--prompts", folder,
+                       "--out", tmp_path / "runs" / "x")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "House rules apply." in server.asked[0].prompt
+
+
+def test_measures_are_listed_as_they_are_written() -> None:
+    said = command("measures").stdout
+    for name in ("nDCG[(own, dcg='exp-log2')][@k]", "AP[(own, rel=1)][@k]", "SetP", "RBP", "Judged@k"):
+        assert name in said
+
+
+def test_help_lists_every_command() -> None:
+    done = command("--help")
+    assert done.returncode == 0
+    for name in ("demo", "run", "score", "show", "estimate", "measures"):
+        assert name in done.stdout
+
+
+ENDING = """
+import sys
+
+from judge.__main__ import start
+from judge.cli.main import app
+from judge.errors import Interrupted
+
+@app.command()
+def trips():
+    try:
+        raise Interrupted("interrupted; kept")
+    except Interrupted:
+        raise KeyError("a library was in the middle of something")
+
+@app.command()
+def breaks():
+    raise ZeroDivisionError("api_key=sk-canary-5b1d9f")
+
+@app.command()
+def denied():
+    raise PermissionError(13, "Permission denied", "runs/x")
+
+@app.command("is_hung_up_on")
+def hangs_up():
+    raise BrokenPipeError(32, "Broken pipe")
+
+sys.argv = ["judge", "{}"]
+start()
+"""
+
+
+def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-5b1d9f")
+    before, stdout, stderr = dict(os.environ), io.StringIO(), io.StringIO()
+    streams = sys.stdout, sys.stderr
+    words = ["run", str(example.path()), "-m", "openai:m", "--out", str(tmp_path / "x")]
+    assert main(words, stdout=stdout, stderr=stderr, environ={"HOME": "/"}) == 2
+    assert (stdout.getvalue(), stderr.getvalue()) == (
+        "",
+        "judge: no key for https://api.openai.com/v1: set OPENAI_API_KEY\n",
+    )
+    assert main(["measures"], stdout=stdout, stderr=stderr) == 0
+    assert "nDCG" in stdout.getvalue()
+    assert (dict(os.environ), (sys.stdout, sys.stderr)) == (before, streams)
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "said"),
+    [
+        ("trips", 130, "judge: interrupted; kept"),
+        ("breaks", 70, "ZeroDivisionError"),
+        ("denied", 3, "judge: runs/x: Permission denied\n"),
+        ("is_hung_up_on", 70, "BrokenPipeError"),
+    ],
+)
+def test_how_a_command_ends_that_no_one_foresaw(what: str, code: int, said: str) -> None:
+    """A signal may be heard inside a library, and a crash is no regression; neither tells a key."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING.format(what)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "canary" not in done.stderr

@@ -1,0 +1,196 @@
+"""`judge collect` as a user types it: from queries to a dataset that `judge run` takes, killed or not."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from judge.cli.render.comparison_tables import print_comparison
+from judge.collect.raw_log import entries, path_of
+from tests.support.command_line import command
+from tests.support.factories import results as results_of
+from tests.support.fake_engines import EngineServer, Page, SearchRequest
+from tests.unit.collect.asking import CANARY, results, three, write_queries
+
+QUERIES = [f"question {number}" for number in range(40)]
+
+
+def words(folder: Path, server: EngineServer, *engines: str, rate: float = 500.0) -> list[str]:
+    """The words of a collection of the queries in the folder."""
+    asked = [
+        word for engine in engines for word in ("--engine", engine, "--base-url", f"{engine}={server.url}")
+    ]
+    out = str(folder / "data.jsonl")
+    return [
+        "collect",
+        str(folder / "queries.tsv"),
+        *asked,
+        "--out",
+        out,
+        "--rate",
+        str(rate),
+        "--attempts",
+        "1",
+    ]
+
+
+def started(*given: str) -> subprocess.Popen[str]:
+    """The command as a process that can be killed."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "judge", *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(server: EngineServer, requests: int) -> None:
+    """Returns when the server has got that many requests."""
+    until = time.monotonic() + 300
+    while len(server.searched) < requests:
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_path: Path) -> None:
+    pages = {"brave": 3, "tavily": 2}
+    write_queries(tmp_path, "茶 与 健康", "coffee <script>alert(1)</script>")
+
+    def page(asked: SearchRequest) -> Page:
+        return Page(results(asked.query, pages[asked.engine]))
+
+    with EngineServer(page) as server:
+        done = command(*words(tmp_path, server, "brave", "tavily"), BRAVE_SEARCH_API_KEY=CANARY)
+    assert done.returncode == 0, done.stderr
+    assert "brave: answered 2 of 2" in done.stdout
+    assert "collecting 4 answers" in done.stderr
+    assert CANARY not in done.stdout + done.stderr
+    out = tmp_path / "runs" / "first"
+    run = command("run", tmp_path / "data.jsonl", "-m", "lexical", "--out", out)
+    assert run.returncode == 0, run.stderr
+    assert "ms median" in run.stdout
+    printed = io.StringIO()
+    print_comparison(results_of(out)["summary"], Console(file=printed, width=200), None, 1)
+    assert "ms p95" in printed.getvalue()
+    report = (out / "report.html").read_text(encoding="utf-8")
+    assert "ms, median" in report
+    assert "毫秒（中位）" in report
+    engines = results_of(out)["summary"]["engines"]
+    assert engines["brave"]["latency_ms"]["n"] == 2
+    assert engines["brave"]["tokens"]["mean"] > engines["tavily"]["tokens"]["mean"] > 0
+    files = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
+    assert b"latency_ms" in files["results.json"]
+    assert command("score", out).returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == files
+
+
+def test_what_failed_is_said_with_how_to_go_on(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea", "coffee")
+    refusal = Page(status=401, body=json.dumps({"error": f"Invalid API key {CANARY}"}))
+    with EngineServer(lambda asked: refusal if asked.engine == "exa" else three(asked)) as server:
+        done = command(*words(tmp_path, server, "exa", "searxng"), EXA_API_KEY=CANARY)
+        again = command(*words(tmp_path, server, "searxng"))
+    assert done.returncode == 3, done.stderr
+    assert "exa on 2 of 2 queries" in done.stderr
+    assert "the same command asks again" in done.stderr
+    assert "searxng: answered 2 of 2" in done.stdout
+    assert again.returncode == 0, again.stderr
+    assert "0 calls now" in again.stdout
+    written = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    assert CANARY.encode() not in written
+    assert CANARY not in done.stdout + done.stderr
+
+
+def test_each_engine_has_a_line_that_says_how_it_did_and_why(tmp_path: Path) -> None:
+    pages = {
+        "found": Page(results("tea", 2)),
+        "bare": Page([("tea", "https://a.example", ""), *results("tea", 1)]),
+        "nothing": Page(),
+        "odd": Page(status=400, body="odd"),
+        "boom": Page(status=500, body="boom"),
+    }
+    write_queries(tmp_path, "found", "bare", "nothing", "odd", "boom", "boom ")
+
+    def page(asked: SearchRequest) -> Page:
+        if asked.engine == "searxng":
+            return pages[asked.query.strip()]
+        return pages["boom" if "boom" in asked.query else "found"]
+
+    with EngineServer(page) as server:
+        done = command(*words(tmp_path, server, "searxng", "tavily"))
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.splitlines()[:2] == [
+        "searxng: answered 3 of 6, 1 of them with nothing; 1 of 4 results has no text but its title"
+        " (looked for in 'content'); broke on 3, 2 of them: server_error: HTTP 500: boom",
+        "tavily: answered 4 of 6; broke on 2: server_error: HTTP 500: boom",
+    ]
+    assert "searxng on 3, tavily on 2 of 6 queries" in done.stderr
+
+
+@pytest.mark.parametrize(("patience", "least"), [("0", 1), ("1.5", 2)])
+def test_an_engine_that_wants_to_be_left_alone_is_waited_for_as_long_as_one_likes(
+    patience: str, least: int, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda _: Page(status=429, body="slow down")) as server:
+        done = command(*words(tmp_path, server, "searxng"), "--patience", patience)
+    assert "broke on 1: rate_limit: HTTP 429: slow down" in done.stdout
+    assert least <= len(server.searched) <= 2 * least  # whatever --attempts says, which is 1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "queries is missing; give QUERIES"),
+        (["queries.tsv", "--out", "d.jsonl", "--engine", "brave"], "set BRAVE_SEARCH_API_KEY"),
+        (["queries.tsv", "--out", "d.jsonl", "--engine", "exa", "--base-url", "here"], "NAME=URL"),
+    ],
+)
+def test_what_is_wrong_is_said_before_a_call(given: list[str], said: str, tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    done = command("collect", *(str(tmp_path / word) if "." in word else word for word in given))
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert not list(tmp_path.glob("d.jsonl*"))
+
+
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_a_collection_that_is_killed_asks_nothing_twice_that_it_knew(kills: int, tmp_path: Path) -> None:
+    write_queries(tmp_path, *QUERIES)
+    journal = path_of(tmp_path / "data.jsonl")
+    with EngineServer(lambda asked: Page(results(asked.query), delay=0.02)) as server:
+        for kill in range(1, kills + 1):
+            process = started(*words(tmp_path, server, "searxng", "tavily", rate=100.0))
+            wait_for(server, 12 * kill)
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            assert not (tmp_path / "data.jsonl").exists()
+        known = {(each.engine, each.query_id) for each in entries(journal)}
+        before = len(server.searched)
+        done = command(*words(tmp_path, server, "searxng", "tavily"))
+    assert done.returncode == 0, done.stderr
+    assert len(server.searched) - before == 80 - len(known)
+    asked = Counter((each.engine, each.query_id) for each in entries(journal))
+    assert set(asked.values()) == {1}
+    assert len(asked) == 80
+    assert len((tmp_path / "data.jsonl").read_text(encoding="utf-8").splitlines()) == 40
+
+
+def test_ctrl_c_keeps_the_answers_and_says_how_to_go_on(tmp_path: Path) -> None:
+    write_queries(tmp_path, *QUERIES)
+    with EngineServer(lambda asked: Page(results(asked.query), delay=0.05)) as server:
+        process = started(*words(tmp_path, server, "searxng", rate=50.0))
+        wait_for(server, 10)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        kept = len(list(entries(path_of(tmp_path / "data.jsonl"))))
+        assert process.returncode == 130, said
+        assert "every answer so far is kept" in said
+        assert kept == len(server.searched)

@@ -1,0 +1,405 @@
+"""`judge compare`, and what `judge run` says of engines and repeats, as a user types them."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from judge.cli.progress import ProgressBar
+from judge.records import RepeatProgress
+from tests.support.command_line import asking, command, process
+from tests.support.factories import numbered, results, says_its_grade, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+Row = dict[str, Any]
+
+#: A finds much; B finds one page that A has in second place, and on the other query one weak result.
+TOY = {
+    "A": {"q1": [1, 3, 3, 2, 2], "q2": [3, 0, 3, 2, 2]},
+    "B": {"q1": [3, 0, 0, 0, 0], "q2": [1]},
+}
+
+
+def toy() -> Iterable[Row]:
+    for engine, queries in TOY.items():
+        for query, grades in queries.items():
+            for rank, grade in enumerate(grades, start=1):
+                shared = (engine, query, rank) in (("A", "q1", 2), ("B", "q1", 1))
+                page = "shared" if shared else f"{engine}{query}{rank}"
+                yield {
+                    "query_id": query, "query": f"question {query}", "engine": engine, "rank": rank,
+                    "url": f"https://x.example/{page}", "snippet": f"{engine} {query} {rank} grade={grade}",
+                }  # fmt: skip
+
+
+def graded(seed: int, engines: Mapping[str, float], queries: int = 10) -> list[Row]:
+    """Engines whose results say a grade around their own, some of them the same page."""
+    chance = random.Random(seed)
+
+    def result(query: int, engine: str, rank: int) -> Row:
+        grade = sorted((0, round(chance.gauss(engines[engine], 1)), 3))[1]
+        return {
+            "query_id": f"q{query}",
+            "query": f"question {query}" if query % 2 else f"问题 {query}",
+            "engine": engine,
+            "rank": rank,
+            "topic": "abc"[query % 3],
+            "url": f"https://x.example/{query}/{chance.randrange(20)}",
+            "snippet": f"text {seed} {query} {engine} {rank} grade={grade}",
+        }
+
+    return [
+        result(query, engine, rank) for query in range(queries) for engine in engines for rank in range(1, 6)
+    ]
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two nights, three repeats and two, and night1 as another assessor saw it: night1, night2, other."""
+    folder = tmp_path_factory.mktemp("compare")
+    night1 = write_rows(folder / "1.jsonl", graded(1, {"bing": 2.5, "sogou": 1.0, "baidu": 0.8}))
+    night2 = write_rows(folder / "2.jsonl", graded(2, {"bing": 2.5, "sogou": 1.0, "so360": 0.8}, queries=9))
+    with LoopbackServer(says_its_grade) as server:
+        for name, data, repeats in (("night1", night1, 3), ("night2", night2, 2)):
+            done = command(*asking(data, server), "--depth", 5, "--repeats", repeats, "--out", folder / name)
+            assert done.returncode == 0, done.stderr
+        other = ("run", night1, "-m", "openai:other", "--base-url", server.openai_url)
+        assert command(*other, "--depth", 5, "--out", folder / "other").returncode == 0
+    return folder
+
+
+def compared(*words: object) -> dict[str, Any]:
+    """What `judge compare --json` prints."""
+    done = command("compare", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def refused(*words: object) -> str:
+    """What a wrong command is told: one line."""
+    done = command("compare", *words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+# --- why not by own lists
+
+
+def test_the_wrong_winner_of_own_lists_is_explained(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "toy"
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(write_rows(tmp_path / "toy.jsonl", toy()), server)
+        done = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "nDCG@5 AP@5", "--out", out)
+    assert done.returncode == 0, done.stderr
+    found = summary(out)
+    within = found["own_list_reversal"]
+    assert (within["measure"], within["own"], within["n"]) == ("nDCG@5", "nDCG(own)@5", 2)
+    assert (within["better"], within["worse"]) == ("A", "B")
+    assert within["alone"] == pytest.approx([0.876, 1.0], abs=5e-4)
+    assert within["pooled"] == pytest.approx([0.852, 0.280], abs=5e-4)
+    assert within["relevant"] == pytest.approx([4.5, 1.0])
+    map_of = {engine: row["measures"]["AP@5"]["mean"] for engine, row in found["engines"].items()}
+    assert map_of == pytest.approx({"A": 0.822, "B": 0.200}, abs=5e-4)
+    for said in (done.stdout, command("compare", out).stdout):
+        (why,) = (line for line in said.splitlines() if "B would come first" in line)
+        assert "(nDCG(own)@5: B 1.000, A 0.876)" in why
+        assert "A shows 4.5 relevant results a query and B 1.0" in why
+        assert "A is ahead, 0.852 to 0.280" in why
+    # What it takes to know this is not printed as if it had been asked for.
+    assert found["measures"] == ["nDCG@5", "AP@5"]
+    assert "own" not in done.stdout.splitlines()[2]
+    assert results(out)["summary"] == found
+
+
+def test_by_relevance_own_lists_say_the_same(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "toy"
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(write_rows(tmp_path / "toy.jsonl", toy()), server)
+        done = command(*words, "--depth", 5, "--relevant-from", 1, "--measures", "AP@5", "--out", out)
+    assert done.returncode == 0, done.stderr
+    within = summary(out)["own_list_reversal"]
+    assert within["own"] == "AP(own)@5"
+    assert within["alone"] == pytest.approx([0.902, 1.0], abs=5e-4)
+    assert within["pooled"] == pytest.approx([0.822, 0.200], abs=5e-4)
+
+
+# --- one run
+
+
+def test_one_run_is_told_as_its_summary_has_it(runs: Path) -> None:
+    done = command("compare", runs / "night1")
+    assert done.returncode == 0, done.stderr
+    assert "bing is best by nDCG@5: its leads over the 2 others are statistically significant." in done.stdout
+    assert "bing > sogou" in done.stdout
+    assert "\nlang zh (5 queries), nDCG@5: bing " in done.stdout
+    assert "\ntopic a (4 queries), nDCG@5: bing " in done.stdout
+    assert "judged again, 0.0% of the verdicts" in done.stdout
+    assert compared(runs / "night1") == summary(runs / "night1")
+
+
+def test_json_has_every_pair_by_every_measure_slices_and_stability(runs: Path) -> None:
+    found = compared(runs / "night1")
+    assert len(found["comparisons"]) == 3 * 5
+    assert {row["measure"] for row in found["comparisons"]} == set(found["measures"])
+    assert {column: sorted(values) for column, values in found["segments"].items()} == {
+        "lang": ["en", "zh"],
+        "topic": ["a", "b", "c"],
+    }
+    assert set(found["stability"]["measures"]) == set(found["measures"])
+    assert found["stability"]["flip_rate"]["value"] == 0
+    # Ten queries without a flip: up to a share of 1 - .025^(1/10) of queries may have one.
+    assert found["stability"]["flip_rate"]["ci95"] == pytest.approx([0, 0.3085], abs=5e-5)
+
+
+def test_measures_and_pairs_are_chosen_by_name_and_number(runs: Path) -> None:
+    done = command("compare", runs / "night1", "--measures", "AP@5 p@5", "--pairs", 1)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^by (\S+) ", done.stdout, re.MULTILINE) == ["MAP@5", "P@5"]
+    assert len(re.findall(r"^\w+ (?:>|=\?) \w+ ", done.stdout, re.MULTILINE)) == 2
+    assert re.findall(r"^by \S+ \(descriptive\)", done.stdout, re.MULTILINE) == [
+        "by MAP@5 (descriptive)",
+        "by P@5 (descriptive)",
+    ]
+    assert done.stdout.count("… and 2 more pairs") == 2
+
+
+def test_what_can_not_be_compared_by_is_refused(runs: Path) -> None:
+    assert "did you mean nDCG" in refused(runs / "night1", "--measures", "nDGC@5")
+    assert "not compared by P@3; they were by nDCG@5" in refused(runs / "night1", "--measures", "P@3")
+
+
+def test_what_is_no_run_is_refused(runs: Path, tmp_path: Path) -> None:
+    assert "absent" in refused(tmp_path / "absent")
+    assert "the folder of a finished run?" in refused(tmp_path)
+    assert "the folder of a finished run?" in refused(runs / "night1", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_summary_of_an_earlier_version_is_made_anew_and_not_written(runs: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    for name in ("results.json", "judgments.jsonl"):
+        (old / name).write_bytes((runs / "night1" / name).read_bytes())
+    found = summary(runs / "night1")
+    for name in ("deciding_queries", "stability"):
+        del found[name]
+    for row in found["comparisons"]:
+        row["p_holm"] = row.pop("p_adjusted")
+    (old / "summary.json").write_text(json.dumps(found))
+    assert compared(old) == summary(runs / "night1")
+    assert command("report", old).returncode == 0
+    assert json.loads((old / "summary.json").read_text()) == found
+
+
+# --- runs side by side
+
+
+def test_two_runs_meet_on_one_pool(runs: Path) -> None:
+    found = compared(runs / "night1", runs / "night2")
+    assert found["runs"] == [str(runs / "night1"), str(runs / "night2")]
+    assert sorted(found["engines"]) == [
+        "baidu", "bing (night1)", "bing (night2)", "so360", "sogou (night1)", "sogou (night2)",
+    ]  # fmt: skip
+    # What people ask is whether an engine changed, and how what only one run has stands to the other's.
+    met = {frozenset((row["a"].split(" ")[0], row["b"].split(" ")[0])) for row in found["comparisons"]}
+    assert met == {frozenset({"bing"}), frozenset({"sogou"}), frozenset({"baidu", "so360"})}
+    assert len(found["comparisons"]) == 3 * 5
+    assert (found["queries"], found["repeats"], found["coverage"]) == (9, 2, 1.0)
+    queries, repeats, pool, pairs = found["remarks"]
+    assert pairs == "engines are compared across runs; within a run: judge compare RUN"
+    assert queries == "compared on the 9 queries that all runs have (night1 10, night2 9)"
+    assert repeats == "compared on 2 repeats, which is what every run has"
+    assert pool.startswith("all runs are measured on one frozen pool")
+    alone = summary(runs / "night1")["engines"]["bing"]["measures"]
+    both = found["engines"]["bing (night1)"]["measures"]
+    assert both["nDCG@5"]["mean"] < alone["nDCG@5"]["mean"]
+    assert both["nDCG@5"]["n"] == 9
+    printed = command("compare", runs / "night1", runs / "night2").stdout
+    assert printed.startswith("\n".join(found["remarks"]))
+
+
+def test_the_order_of_the_runs_never_changes_a_number(runs: Path) -> None:
+    for one, two in (("night1", "night2"), ("night1", "other")):
+        first, second = compared(runs / one, runs / two), compared(runs / two, runs / one)
+        for found in (first, second):
+            del found["runs"], found["remarks"]
+        assert first == second
+
+
+def test_another_assessor_leaves_only_what_no_pool_divides(runs: Path) -> None:
+    found = compared(runs / "night1", runs / "other")
+    assert found["measures"] == ["P@5", "RR@5", "sDCG@5"]
+    assert found["assessor"] == "openai:fake/graded and openai:other/graded"
+    assert any("judged by different assessors" in remark for remark in found["remarks"])
+    assert found["coverage"] == 1.0
+    assert found["stability"] == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(("--depth", 4), "depth is 4 in one and 5"), (("--depth", 5, "--scale", "binary"), "scale is binary")],
+)
+def test_runs_that_were_judged_otherwise_are_refused_by_name(
+    runs: Path, tmp_path: Path, options: tuple[object, ...], said: str
+) -> None:
+    rows = write_rows(tmp_path / "d.jsonl", graded(1, {"bing": 2}, queries=1))
+    assert command("run", rows, "-m", "lexical", *options, "--out", tmp_path / "mine").returncode == 0
+    message = refused(runs / "night1", tmp_path / "mine")
+    assert "mine and night1 can't be compared" in message
+    assert said in message
+
+
+def test_runs_of_other_queries_are_refused(runs: Path, tmp_path: Path) -> None:
+    for name, change, said in (
+        ("elsewhere", {"query_id": "p"}, "share no query_id"),
+        ("renamed", {"query_id": "q1", "query": "something else"}, "query_id 'q1' is 'question 1' in night1"),
+    ):
+        rows = [{**row, **change} for row in graded(1, {"bing": 2}, queries=1)]
+        data = write_rows(tmp_path / f"{name}.jsonl", rows)
+        assert command("run", data, "-m", "lexical", "--depth", 5, "--out", tmp_path / name).returncode == 0
+        assert said in refused(runs / "night1", tmp_path / name)
+
+
+def test_a_run_is_not_compared_with_itself(runs: Path) -> None:
+    assert "named twice" in refused(runs / "night1", runs / "night1")
+
+
+# --- the same whatever the order
+
+
+def test_neither_the_order_of_the_input_nor_of_hashes_changes_a_byte(tmp_path: Path) -> None:
+    """Queries keep their order in the file: what people read comes in that one."""
+    rows = [{**row, "engine": f"[{row['engine']}]"} for row in graded(3, {"b": 1.5, "a": 1.0, "c": 2.0})]
+    data = tmp_path / "d.jsonl"
+    found = set()
+    for seed in range(3):
+        random.Random(seed).shuffle(rows)
+        if seed == 2:
+            rows.sort(key=lambda row: row["query_id"], reverse=True)
+        write_rows(data, rows)
+        out = tmp_path / f"store{seed}" / "run"
+        words = ("run", data, "-m", "lexical", "--depth", 5, "--repeats", 2, "--out", out)
+        assert process(*words, PYTHONHASHSEED=str(seed)).returncode == 0
+        found.add((out / "summary.json").read_bytes())
+        printed = process("compare", out, PYTHONHASHSEED=str(seed)).stdout
+        found.add(printed.encode())
+    assert len(found) == 2
+
+
+def test_hashes_change_no_byte_of_a_comparison_of_runs(runs: Path) -> None:
+    printed = {
+        process("compare", runs / "night1", runs / "night2", "--json", PYTHONHASHSEED=str(seed)).stdout
+        for seed in range(3)
+    }
+    assert len(printed) == 1
+
+
+# --- repeats
+
+
+def told(stderr: str) -> list[str]:
+    return re.findall(r"^repeat .*$", stderr, re.MULTILINE)
+
+
+def test_every_repeat_is_told_when_it_is_finished_and_from_the_store_too(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 6))
+    with LoopbackServer(says_its_grade) as server:
+        words = (*asking(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x", "--concurrency", 1)
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 36
+        # Grades 2 0 2 0 2 0 and 3 1 3 1 3 1 of the twelve pairs: six are 2 or more.
+        expected = [f"repeat {n} of 3: 12 pairs judged; 50.0% of the judged are relevant" for n in (1, 2, 3)]
+        assert told(done.stderr) == expected
+        again = command(*words)
+        assert len(server.asked) == 36
+        assert told(again.stderr) == expected
+
+
+def test_failures_are_counted_in_the_repeat_where_they_occurred(tmp_path: Path) -> None:
+    def refuses_once(asked: ChatRequest) -> Reply:
+        if asked.attempt == 2 and "text 0.0.1 " in asked.prompt:
+            return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
+        return says_its_grade(asked)
+
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 4))
+    with LoopbackServer(refuses_once) as server:
+        words = (*asking(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x", "--concurrency", 1)
+        done = command(*words, "--attempts", 1)
+    assert done.returncode == 3
+    assert told(done.stderr) == [
+        "repeat 1 of 3: 4 pairs judged; 50.0% of the judged are relevant",
+        "repeat 2 of 3: 3 pairs judged, 1 failed; 33.3% of the judged are relevant",
+        "repeat 3 of 3: 4 pairs judged; 50.0% of the judged are relevant",
+    ]
+    assert "judged again, 0.0% of the verdicts" in done.stdout
+
+
+def test_a_repeat_that_was_not_finished_is_not_told(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 4))
+    with LoopbackServer(says_its_grade) as server:
+        words = (*asking(data, server), "--repeats", 3, "--out", tmp_path / "runs" / "x", "--concurrency", 1)
+        done = command(*words, "--max-calls", 7)
+    assert done.returncode == 3
+    assert [line[:13] for line in told(done.stderr)] == ["repeat 1 of 3"]
+
+
+def test_snippets_without_text_belong_to_every_repeat(tmp_path: Path) -> None:
+    rows = [{"query": "q", "engine": "a", "snippet": snippet} for snippet in ("", "text grade=3")]
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(write_rows(tmp_path / "d.jsonl", rows), server)
+        done = command(*words, "--repeats", 2, "--out", tmp_path / "runs" / "x")
+    assert sorted(told(done.stderr)) == [
+        f"repeat {number} of 2: 2 pairs judged; 50.0% of the judged are relevant" for number in (1, 2)
+    ]
+
+
+def test_on_a_terminal_a_finished_repeat_is_told_above_the_bar() -> None:
+    said = io.StringIO()
+    bar = ProgressBar(Console(file=said, force_terminal=True, width=80))
+    bar.begin(total=4, done=0)
+    bar.end_repeat(RepeatProgress(number=1, repeats=2, judged=1200, failed=3, relevant=300))
+    bar.end()
+    assert "repeat 1 of 2: 1,200 pairs judged, 3 failed; 25.0% of the judged are relevant" in said.getvalue()
+
+
+def test_a_single_repeat_needs_no_word(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    done = command("run", data, "-m", "lexical", "--out", tmp_path / "runs" / "x")
+    assert told(done.stderr) == []
+    assert "judged again" not in done.stdout
+
+
+def test_repeats_that_never_succeeded_twice_say_so(tmp_path: Path) -> None:
+    """The second repeat fails throughout: nothing is known of stability, and nothing breaks."""
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 2))
+
+    def once(asked: ChatRequest) -> Reply:
+        refusal = '{"error": {"code": "content_filter", "message": "filtered"}}'
+        return says_its_grade(asked) if asked.attempt == 1 else Reply(status=400, body=refusal)
+
+    out = tmp_path / "runs" / "x"
+    with LoopbackServer(once) as server:
+        words = (*asking(data, server), "--repeats", 2, "--out", out, "--attempts", 1, "--concurrency", 1)
+        done = command(*words)
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    assert "stability is unknown: no pair was judged twice" in done.stdout
+    assert summary(out)["stability"]["pairs"] == 0

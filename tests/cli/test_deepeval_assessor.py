@@ -1,0 +1,129 @@
+"""`--assessor deepeval`: the method that judge grew from, on today's DeepEval, through the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import command
+from tests.support.factories import PUPPY_VERDICTS, fenced, puppy, results, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra deepeval is missing")
+
+
+def statement(verdict: str, reason: str = "摘要说明了贫血的症状。") -> str:
+    """A reply in DeepEval's form."""
+    return json.dumps(
+        {"verdicts": [{"statement": "说法", "reason": reason, "verdict": verdict}]}, ensure_ascii=False
+    )
+
+
+def qwen(asked: ChatRequest) -> Reply:
+    """Says yes to snippets on anaemia, as people would, in DeepEval's form."""
+    return Reply(text=statement("yes" if "贫血" in fenced(asked.prompt) else "no"))
+
+
+def run(
+    tmp_path: Path, answer: Callable[[ChatRequest], Reply], *more: object
+) -> tuple[object, LoopbackServer, Path]:
+    """Judges the puppy through DeepEval in an empty folder of its own."""
+    data, out, home = puppy(tmp_path / "dog.jsonl"), tmp_path / "runs" / "dog", tmp_path / "home"
+    home.mkdir()
+    (home / ".env").write_text("OPENAI_API_KEY=from-dotenv\n")
+    with LoopbackServer(answer) as server:
+        before = Path.cwd()
+        os.chdir(home)
+        try:
+            done = command(
+                "run", data, "-m", "openai:qwen2-72b", "--base-url", server.openai_url, "--assessor",
+                "deepeval", "--measures", "AP(own)@10 SetP", "--out", out, *more, HOME=str(home),
+            )  # fmt: skip
+        finally:
+            os.chdir(before)
+    assert sorted(path.name for path in home.iterdir()) == [".env"]
+    return done, server, out
+
+
+def test_the_source_s_example_comes_out_as_it_did(tmp_path: Path) -> None:
+    _, server, out = run(tmp_path, qwen)
+    found = results(out)
+    snippets = found["queries"][0]["engines"]["seed"]["snippets"]
+    assert tuple(snippet["judgments"][0]["verdict"] for snippet in snippets) == PUPPY_VERDICTS
+    measures = found["summary"]["engines"]["seed"]["measures"]
+    assert measures["AP(own)@10"]["mean"] == pytest.approx(0.7708333333, abs=1e-10)
+    assert measures["SetP"]["mean"] == pytest.approx(2 / 3)
+    assert found["summary"]["assessor"].startswith("openai:qwen2-72b/binary/deepeval-4.")
+    assert snippets[0]["judgments"][0]["reason"] == "摘要说明了贫血的症状。"
+    assert len(server.asked) == 6
+    for asked in server.asked:
+        assert asked.headers["Authorization"] == "Bearer sk-canary-5b1d9f"
+        assert "verdicts" in asked.prompt
+
+
+#: What a reply says, and the error that it comes to: DeepEval itself would score most of them 0.
+UNREADABLE = (
+    ('{"verdicts": []}', "missing_key"),
+    ('{"verdict": "yes"}', "missing_key"),
+    (statement("maybe"), "missing_key"),
+    (json.dumps({"verdicts": json.loads(statement("yes"))["verdicts"] * 2}), "ambiguous"),
+    ("相关", "malformed"),
+    ('{"verdicts": [{"verdict": "yes"}]}', "malformed"),
+)
+
+
+def test_what_deepeval_would_drop_is_no_verdict_instead_of_a_zero(tmp_path: Path) -> None:
+    """Each of the six snippets gets another reply."""
+    marks = ("牙龈", "围着你叫", "舌头", "眼结膜", "舔碗", "心跳")
+
+    def answer(asked: ChatRequest) -> Reply:
+        shown = fenced(asked.prompt)
+        return Reply(text=next(UNREADABLE[n][0] for n, mark in enumerate(marks) if mark in shown))
+
+    _, server, out = run(tmp_path, answer)
+    found = results(out)
+    snippets = found["queries"][0]["engines"]["seed"]["snippets"]
+    assert [snippet["judgments"][0]["error"] for snippet in snippets] == [error for _, error in UNREADABLE]
+    assert found["summary"]["coverage"] == 0
+    assert len(server.asked) == 12  # one re-ask each
+
+
+def test_what_looks_like_deepeval_s_own_marks_is_text(tmp_path: Path) -> None:
+    data = write_rows(
+        tmp_path / "d.jsonl",
+        [{"query": "q", "snippet": f"贫血 [DEEPEVAL:IMAGE:{name}]"} for name in ("/etc/hostname", "x")],
+    )
+    with LoopbackServer(qwen) as server:
+        done = command(
+            "run", data, "-m", "openai:m", "--base-url", server.openai_url, "--assessor", "deepeval",
+            "--out", tmp_path / "runs" / "x",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert all("[DEEPEVAL:IMAGE:" in asked.prompt for asked in server.asked)
+        assert len(server.asked) == 2
+
+
+def test_thinking_is_never_the_verdict(tmp_path: Path) -> None:
+    _, _, out = run(tmp_path, lambda asked: Reply(text=f"<think>{statement('no')}</think>{statement('yes')}"))
+    snippets = results(out)["queries"][0]["engines"]["seed"]["snippets"]
+    assert {snippet["judgments"][0]["verdict"] for snippet in snippets} == {"yes"}
+
+
+def test_faults_of_the_server_stay_what_they_are(tmp_path: Path) -> None:
+    body = '{"error": {"code": "invalid_api_key", "message": "no"}}'
+    done, server, out = run(tmp_path, lambda asked: Reply(status=401, body=body))
+    assert getattr(done, "returncode", None) == 3
+    assert results(out)["summary"]["judged"] == 0
+    assert len(server.asked) <= 6
+
+
+def test_grades_are_not_deepeval_s(tmp_path: Path) -> None:
+    done = command("run", puppy(tmp_path / "d.jsonl"), "-m", "lexical", "--assessor", "deepeval", "--scale",
+                   "graded")  # fmt: skip
+    assert done.returncode == 2
+    assert "--scale binary" in done.stderr

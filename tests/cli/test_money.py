@@ -1,0 +1,309 @@
+"""Money, through `judge` and a provider that keeps books: prices, estimates, ceilings, caps, the ledger."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import judge
+from judge import Config, pipeline
+from judge.errors import InputError
+from judge.example import path as example
+from judge.records import Usage
+from judge.runs.record_json import to_json
+from judge.runs.result import RunResult
+from tests.support.billing_server import BillingServer, digest, qwen, talkative
+from tests.support.command_line import asking, command
+from tests.support.factories import numbered, says_its_grade, slowly, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+PRICES = """
+[[prices]]
+models = ["fake"]
+endpoint = "127.0.0.1"
+input = 1
+cached = 0.1
+output = 2
+as_of = 2026-11-01
+source = "the contract"
+"""
+
+
+# --- prices -------------------------------------------------------------------------------------------
+
+
+def test_a_price_comes_from_the_option_then_the_file_and_is_in_the_summary(tmp_path: Path) -> None:
+    table, toml = tmp_path / "mine.toml", tmp_path / "judge.toml"
+    table.write_text(PRICES)
+    toml.write_text(PRICES.replace("input = 1", "input = 3"))
+    with LoopbackServer(says_its_grade) as server:  # 120 tokens in, 30 out a call
+
+        def paid(**options: Any) -> dict[str, Any]:
+            outcome = judge.run(numbered(1, 1, 4), "openai:fake", base_url=server.openai_url,
+                                out=str(tmp_path / "r" / "x"), **options)  # fmt: skip
+            found: dict[str, Any] = to_json(outcome.summary)["cost"]
+            return found
+
+        assert (paid()["usd"], paid()["price"]) == (None, None)
+        by_table = paid(prices=table)
+        assert by_table["price"] == {
+            "input": 1.0, "output": 2.0, "cached": 0.1, "as_of": "2026-11-01", "source": "the contract"
+        }  # fmt: skip
+        assert by_table["usd"] == pytest.approx(4 * (120 + 60) / 1e6)
+        assert paid(config=toml)["price"]["input"] == 3.0
+        assert paid(config=toml, prices=table)["price"]["input"] == 1.0
+        assert paid(config=toml, prices=table, price=(5, 6))["price"] == {
+            "input": 5.0, "output": 6.0, "cached": 5.0, "as_of": None, "source": "--price"
+        }  # fmt: skip
+        assert len(server.asked) == 4
+        table.write_text(PRICES.replace("= 2\n", '= "two"\n'))
+        with pytest.raises(InputError, match=r"mine.toml: \[\[prices\]\] row 1: output is 'two'"):
+            paid(prices=table)
+        table.write_text("currency = 'USD'")
+        with pytest.raises(InputError, match=r"mine.toml: has no rows \[\[prices\]\]"):
+            paid(prices=table)
+
+
+def test_a_budget_needs_a_price_and_a_table_is_enough(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 4))
+    (tmp_path / "mine.toml").write_text(PRICES)
+    with LoopbackServer(says_its_grade) as server:
+        words = (*asking(data, server), "--out", tmp_path / "r" / "x", "--budget", 1)
+        refused = command(*words)
+        assert refused.returncode == 2
+        assert "openai:fake at http://127.0.0.1" in refused.stderr
+        assert not (tmp_path / "r").exists()
+        assert server.asked == []
+        done = command(*words, "--prices", tmp_path / "mine.toml")
+    assert done.returncode == 0
+    assert "$0.0007 at prices of 2026-11-01" in done.stdout
+
+
+# --- estimates ----------------------------------------------------------------------------------------
+
+
+def snippets(pairs: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Rows in Chinese and English by turns: the shipped example's sentences, put together anew."""
+    rng = random.Random(seed)
+    by_lang: dict[str, list[dict[str, Any]]] = {"zh": [], "en": []}
+    for line in Path(example()).read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        found = [
+            result for engine in record["engines"].values() if isinstance(engine, list) for result in engine
+        ]
+        by_lang["zh" if re.search("[一-鿿]", record["query"]) else "en"].append({**record, "found": found})
+    for number in range(pairs):
+        record = rng.choice(by_lang["zh" if number % 2 else "en"])
+        texts = [rng.choice(record["found"])["snippet"] for _ in range(rng.randint(1, 4))]
+        yield {
+            "query": record["query"],
+            "engine": "e",
+            "rank": number + 1,
+            "title": rng.choice(record["found"])["title"],
+            "snippet": f"{' '.join(texts)} {number}",
+        }
+
+
+def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> None:
+    write_rows(tmp_path / "first.jsonl", snippets(80, seed=1))
+    write_rows(tmp_path / "next.jsonl", snippets(120, seed=2))
+    till = BillingServer(talkative, qwen())
+    with LoopbackServer(till) as server:
+
+        def asked(data: str) -> Config:
+            return Config(data=str(tmp_path / data), model="openai:fake", base_url=server.openai_url,
+                          depth=200, measures=("P@5",), price=(1.0, 10.0),
+                          out=str(tmp_path / "r" / data))  # fmt: skip
+
+        [fresh] = pipeline.estimate(asked("first.jsonl")).assessors.values()
+        assert server.asked == []
+        spent = to_json(pipeline.run(asked("first.jsonl")).summary)["cost"]
+        assert (fresh.calls, fresh.by_rule) == (spent["calls"], spent["calls"])
+        assert fresh.prompt_tokens == pytest.approx(spent["prompt_tokens"], rel=0.05)
+        [learned] = pipeline.estimate(asked("next.jsonl")).assessors.values()
+        spent = to_json(pipeline.run(asked("next.jsonl")).summary)["cost"]
+    assert (learned.calls, learned.by_rule, learned.learned_from) == (
+        spent["calls"],
+        0,
+        fresh.calls,
+    )
+    for name in ("prompt_tokens", "completion_tokens", "usd"):
+        assert getattr(learned, name) == pytest.approx(spent[name], rel=0.10)
+    assert spent["prompt_tokens"] + fresh.prompt_tokens > 70_000  # not close for want of tokens
+
+
+# --- ceilings -----------------------------------------------------------------------------------------
+
+
+def spending(server: LoopbackServer, out: Path, concurrency: int, **ceiling: Any) -> RunResult:
+    """A run of 200 pairs at 1 and 2 dollars a million tokens, in and out, under a ceiling."""
+    return judge.run(numbered(20, 1, 10), "openai:fake", base_url=server.openai_url, price=(1.0, 2.0),
+                     concurrency=concurrency, measures=("P@5",), out=str(out), **ceiling)  # fmt: skip
+
+
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_ceilings_hold_however_many_calls_are_in_flight(tmp_path: Path, concurrency: int) -> None:
+    with LoopbackServer(slowly(says_its_grade, 0.005)) as server:  # 120 in, 30 out: 0.00018 USD a call
+        outcome = spending(server, tmp_path / "a" / "x", concurrency, max_calls=20)
+        assert "--max-calls 20 is used up" in str(outcome.incomplete)
+        assert len(server.asked) == 20
+        outcome = spending(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
+        assert re.search(r"--budget 0\.0072 USD (is used up|would be exceeded)", str(outcome.incomplete))
+        assert len(server.asked) == 20 + 40
+        assert to_json(outcome.summary)["cost"]["usd"] == pytest.approx(0.0072)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight(
+    tmp_path: Path, concurrency: int
+) -> None:
+    def answer(asked: ChatRequest) -> Reply:
+        usage = Usage(prompt_tokens=100, completion_tokens=10 + digest(asked) % 490)
+        return Reply(text=says_its_grade(asked).text, usage=usage, delay=0.005)
+
+    with LoopbackServer(answer) as server:
+        spent = to_json(spending(server, tmp_path / "r" / "x", concurrency, budget=0.03).summary)["cost"][
+            "usd"
+        ]
+    dearest = 0.0011
+    assert 0.03 - (concurrency + 1) * dearest <= spent <= 0.03 + concurrency * dearest
+
+
+def test_a_ceiling_ends_the_command_with_what_to_do(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(3, 1, 10))
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(data, server), "--max-calls", 7, "--out", tmp_path / "r" / "x")
+        assert len(server.asked) == 7
+    assert done.returncode == 3
+    assert "23 of 30 unjudged: --max-calls 7 is used up; raise it and run again" in done.stderr
+
+
+# --- caps ---------------------------------------------------------------------------------------------
+
+WIRES = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
+
+
+def caps(asked: ChatRequest) -> tuple[object, object]:
+    """The most tokens and the thinking switch that a request carries, on whatever wire it came."""
+    body = asked.body or {}
+    sent = {**body, **body.get("parameters", {})}
+    most = {sent[name] for name in ("max_tokens", "max_completion_tokens") if name in sent}
+    thinking = sent.get("chat_template_kwargs", sent).get("enable_thinking")
+    return (most.pop() if len(most) == 1 else most), thinking
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_request_caps_its_reply_and_turns_thinking_off(tmp_path: Path, wire: str) -> None:
+    # Unreadable at first, so that re-asks are seen too.
+    with LoopbackServer(
+        lambda asked: Reply(text="?") if asked.number % 2 else says_its_grade(asked)
+    ) as server:
+        url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
+        judge.run(numbered(1, 1, 4), f"{wire}:m", base_url=url, max_tokens=77, out=str(tmp_path / "r" / "x"),
+                  concurrency=1)  # fmt: skip
+    assert len(server.asked) >= 8
+    assert {caps(asked) for asked in server.asked} == {(77, False)}
+
+
+def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
+    refusals = {
+        "response_format": "response_format json_schema is not supported",
+        "max_tokens": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+        "chat_template_kwargs": "Unrecognized request argument supplied: chat_template_kwargs",
+    }
+
+    def choosy(asked: ChatRequest) -> Reply:
+        refused = next((name for name in refusals if name in (asked.body or {})), None)
+        if refused is None:
+            return says_its_grade(asked)
+        error = {"message": refusals[refused], "param": refused, "code": "unsupported_parameter"}
+        return Reply(status=400, body=json.dumps({"error": error}))
+
+    till = BillingServer(choosy)
+    with LoopbackServer(till) as server:
+        outcome = judge.run(numbered(1, 1, 6), "openai:m", base_url=server.openai_url,
+                            out=str(tmp_path / "r" / "x"))  # fmt: skip
+    assert outcome.summary.judged == 6
+    assert {caps(asked)[0] for asked in server.asked} == {512}
+    assert to_json(outcome.summary)["cost"]["calls"] == till.calls
+    assert to_json(outcome.summary)["cost"]["prompt_tokens"] == till.usage.prompt_tokens
+
+
+def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(tmp_path: Path) -> None:
+    lines = (Path(__file__).parents[1] / "cases" / "attacks.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [case for case in map(json.loads, lines) if case["attack_type"] == "overthink"]
+    assert len(cases) >= 2
+
+    def thinker(asked: ChatRequest) -> Reply:
+        """Thinks 100,000 tokens unless it is told not to, and always as long as it may."""
+        most, thinking = caps(asked)
+        assert isinstance(most, int)
+        return Reply(text="w" * min(most, 100_000 if thinking is not False else 400), finish_reason="length")
+
+    till = BillingServer(thinker)
+    rows = [{"query": case["query"], "engine": "e", "snippet": case["snippet"]} for case in cases]
+    with LoopbackServer(till) as server:
+        outcome = judge.run(rows, "openai:m", base_url=server.openai_url, max_tokens=256,
+                            out=str(tmp_path / "r" / "x"))  # fmt: skip
+    assert till.largest_reply == 256
+    assert till.calls == 2 * len(cases)  # asked, and asked again for the verdict alone
+    assert to_json(outcome.summary)["cost"]["completion_tokens"] == 256 * till.calls
+
+
+# --- the ledger ---------------------------------------------------------------------------------------
+
+
+def stormy(asked: ChatRequest) -> Reply:
+    """Fails first attempts in every way that there is, a tenth of the prompts each; then it answers."""
+    kind = digest(asked) % 12
+    good = says_its_grade(asked)
+    if kind == 4:
+        return Reply(text='{"reason": "unfin', finish_reason="content_filter")
+    if kind == 5:
+        return Reply(text="I can't", message={"role": "assistant", "content": None, "refusal": "I can't"})
+    if asked.attempt > 1:
+        return good
+    failures = {
+        0: Reply(status=500, body="{}"),
+        1: Reply(status=429, headers={"retry-after": "0.05"}, body='{"error": {"message": "slow down"}}'),
+        2: Reply(text=good.text, cut=True),
+        3: Reply(text=good.text, reset=True),
+        6: Reply(text="no verdict here"),
+        7: Reply(text=good.text, usage=None),
+        8: Reply(status=400, body='{"error": {"code": "data_inspection_failed", "message": "no"}}'),
+    }
+    return failures.get(kind, good)
+
+
+@pytest.mark.parametrize("wire", ["openai", "dashscope"])
+def test_the_summary_says_what_the_server_counted_failed_calls_included(tmp_path: Path, wire: str) -> None:
+    till = BillingServer(stormy)
+    with LoopbackServer(till) as server:
+        url = server.openai_url if wire == "openai" else server.dashscope_url
+        outcome = judge.run(numbered(6, 2, 10), f"{wire}:m", base_url=url, price=(1.0, 2.0), concurrency=16,
+                            attempts=20, out=str(tmp_path / "r" / "x"))  # fmt: skip
+    found = to_json(outcome.summary)["cost"]
+    assert len(set(till.requests) & {"500", "429", "400", "lost", "uncounted", "answered"}) == 6
+    assert found["calls"] == till.calls == len(server.asked)
+    assert found["prompt_tokens"] == till.usage.prompt_tokens
+    assert found["completion_tokens"] == till.usage.completion_tokens
+    assert found["usd"] == pytest.approx((till.usage.prompt_tokens + 2 * till.usage.completion_tokens) / 1e6)
+    assert found["uncounted"] == till.requests["uncounted"]
+    assert found["maybe_billed"] == till.requests["lost"]
+    assert {"content_filter", "refusal"} <= outcome.summary.failures.keys()
+
+
+def test_a_second_run_adds_to_the_ledger_what_it_paid(tmp_path: Path) -> None:
+    till = BillingServer(says_its_grade)
+    with LoopbackServer(till) as server:
+        for most, calls in ((7, 7), (None, 20)):
+            outcome = judge.run(numbered(2, 1, 10), "openai:fake", base_url=server.openai_url, max_calls=most,
+                                out=str(tmp_path / "r" / "x"))  # fmt: skip
+            found = to_json(outcome.summary)["cost"]
+            assert (found["calls"], found["prompt_tokens"]) == (calls, till.usage.prompt_tokens)

@@ -1,0 +1,302 @@
+"""`judge nightly` and `judge baseline`, over a real server, with real processes and kill -9."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.errors import InputError
+from judge.nightly import flow
+from tests.support.command_line import command
+from tests.support.fake_engines import EngineServer, Page, SearchRequest
+from tests.unit.collect.asking import write_queries
+from tests.unit.nightly.projects import RULES, Judge, NightlyProject, freeze, nightly_project, reworded
+
+
+@pytest.fixture(scope="module")
+def wired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
+    """A project of nights whose first night is the baseline, with a judge that other processes reach."""
+    with nightly_project(tmp_path_factory.mktemp("nights"), RULES, wire=True) as here:
+        freeze(here)
+        yield here
+
+
+@pytest.fixture(scope="module")
+def frozen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]:
+    """A project of nights whose first night is the baseline."""
+    with nightly_project(tmp_path_factory.mktemp("nights"), RULES) as here:
+        first = here.night(here.dawn())
+        assert (first["status"], first["exit"], first["gate"], first["baseline"]) == (
+            "no baseline",
+            0,
+            None,
+            None,
+        )
+        assert "judge baseline set" in first["because"][0]
+        flow.set_baseline(here.nights / "2026-05-01", here.nights)
+        yield here
+
+
+@pytest.fixture(autouse=True)
+def _sound_judge(frozen: NightlyProject) -> Iterator[None]:
+    """Each test leaves the judge and its options as they were."""
+    yield
+    vars(frozen.judge).update(vars(Judge()))
+    frozen.configure(RULES)
+
+
+def test_a_night_like_the_baseline_is_fine_and_doing_it_again_costs_and_changes_nothing(
+    frozen: NightlyProject,
+) -> None:
+    day = frozen.dawn()
+    done = frozen.night(day)
+    assert (done["status"], done["exit"], done["because"]) == ("fine", 0, [])
+    assert {(row["engine"], row["measure"]) for row in done["gate"]["rows"]} == {
+        (engine, measure) for engine in ("amber", "birch", "cedar") for measure in ("AP@10", "sDCG@10")
+    }
+    assert done["canaries"]["compared"] == done["canaries"]["pairs"] == 64
+    assert done["cost"]["calls"] >= 128
+    before = {path: path.read_bytes() for path in (frozen.nights / day).glob("*.*")}
+    calls = frozen.calls
+    assert frozen.night(day) == done
+    assert frozen.calls == calls
+    assert {path: path.read_bytes() for path in (frozen.nights / day).glob("*.*")} == before
+
+
+def test_an_engine_that_became_worse_is_blamed_and_no_other(frozen: NightlyProject) -> None:
+    done = frozen.night(frozen.dawn(worse=4.0))
+    assert (done["status"], done["exit"]) == ("regression", 1)
+    blamed = {row["engine"] for row in done["gate"]["rows"] if row["verdict"] == "regression"}
+    assert blamed == {"amber"}
+    assert done["because"][0].startswith("amber: AP@10 fell by ")
+    again = command("nightly", frozen.toml, "--date", done["date"])
+    assert again.returncode == 1
+    assert "amber" in again.stdout
+
+
+def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(frozen: NightlyProject) -> None:
+    frozen.judge.swapped = 0.4
+    shared = frozen.nights / "verdicts.sqlite"
+    known = verdicts(shared)
+    day = frozen.dawn(worse=4.0)
+    done = frozen.night(day)
+    assert (done["status"], done["exit"]) == ("judge drift", 3)
+    assert (done["gate"]["ran"], done["gate"]["rows"]) == (False, [])
+    assert "canaries have another grade" in done["because"][0]
+    assert verdicts(shared) == known
+    apart = frozen.nights / day / done["apart"]
+    assert apart.parent.resolve() == frozen.nights
+    # Nothing that the judge before it said is among what this one said.
+    assert verdicts(apart) == done["judged"]
+    later = frozen.night(frozen.dawn())
+    assert (frozen.nights / later["date"] / later["apart"]).resolve() == apart.resolve()
+    frozen.judge.swapped = 0.0
+    back = frozen.night(frozen.dawn())
+    assert (back["status"], back["apart"], apart.exists()) == ("fine", None, True)
+
+
+def test_a_judge_that_is_served_by_another_name_is_drift(frozen: NightlyProject) -> None:
+    frozen.judge.served = "fake-2"
+    done = frozen.night(frozen.dawn())
+    assert done["status"] == "judge drift"
+    assert "fake-2" in done["because"][0]
+    assert done["served"] == ["fake-2"]
+
+
+@pytest.mark.slow
+def test_a_judge_that_mumbles_is_drift(frozen: NightlyProject) -> None:
+    frozen.judge.mumbles = True
+    done = frozen.night(frozen.dawn())
+    assert done["status"] == "judge drift"
+    assert "hold no verdict" in done["because"][0]
+
+
+def test_another_judge_in_the_options_is_drift_that_says_how_to_go_on(frozen: NightlyProject) -> None:
+    frozen.configure(RULES, "temperature = 0.7")
+    done = frozen.night(frozen.dawn())
+    assert done["status"] == "judge drift"
+    assert "temperature was 0.0, now 0.7" in done["because"][0]
+    assert "judge baseline set" in done["because"][0]
+
+
+def test_an_engine_that_broke_is_incomplete_and_not_worse(frozen: NightlyProject) -> None:
+    def break_amber(row: dict[str, Any]) -> None:
+        if row["query_id"] != "q0":
+            row["engines"]["amber"] = {"error": "HTTP 503"}
+
+    day = frozen.dawn(edit=break_amber)
+    done = frozen.night(day)
+    assert (done["status"], done["exit"]) == ("incomplete", 3)
+    assert done["because"][0].startswith("amber: answered 8% of the queries, 100% at the baseline (11 errors")
+    verdicts_of = {row["verdict"] for row in done["gate"]["rows"] if row["engine"] == "amber"}
+    assert verdicts_of == {"incomplete"}
+    assert not any(row["verdict"] == "regression" for row in done["gate"]["rows"])
+    calls = frozen.calls
+    assert (frozen.night(day), frozen.calls) == (done, calls)
+
+
+def test_the_exit_code_is_the_nights_when_nobody_reads_its_lines(wired: NightlyProject) -> None:
+    day = "2026-05-01"
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with subprocess.Popen(**{**nightly(wired, day), "stdout": theirs}) as child:
+        os.close(theirs)
+        assert child.wait() == json.loads(wired.file(day))["exit"] == 0
+
+
+def test_other_queries_are_not_compared(frozen: NightlyProject) -> None:
+    def ask_otherwise(row: dict[str, Any]) -> None:
+        if row["query_id"] not in ("q0", "q1", "q2"):
+            row["query"] += " in another way"
+
+    done = frozen.night(frozen.dawn(worse=4.0, edit=ask_otherwise))
+    assert (done["status"], done["exit"]) == ("different queries", 3)
+    assert (done["query_drift"]["shared"], done["query_drift"]["new"], done["query_drift"]["gone"]) == (
+        3,
+        9,
+        9,
+    )
+    assert done["gate"]["rows"] == []
+
+
+def test_a_judge_that_is_away_leaves_the_night_to_be_gone_on_with(frozen: NightlyProject) -> None:
+    frozen.judge.down = True
+    day = frozen.dawn()
+    away = frozen.night(day)
+    assert (away["status"], away["exit"], away["coverage"]) == ("incomplete", 3, None)
+    with pytest.raises(InputError, match=day):
+        flow.set_baseline(frozen.nights / day, frozen.nights)
+    frozen.judge.down = False
+    assert frozen.night(day)["status"] == "fine"
+
+
+def test_the_baseline_stays_when_its_run_goes_and_changes_only_when_told(
+    frozen: NightlyProject, tmp_path: Path
+) -> None:
+    before = flow.shown_baseline(frozen.nights)
+    kept = tmp_path / "kept"
+    shutil.move(frozen.nights / "2026-05-01", kept)
+    try:
+        assert frozen.night(frozen.dawn())["status"] == "fine"
+    finally:
+        shutil.move(kept, frozen.nights / "2026-05-01")
+    assert flow.shown_baseline(frozen.nights) == before
+
+
+def test_bad_input_costs_nothing(frozen: NightlyProject) -> None:
+    day = frozen.dawn(edit=lambda row: row.pop("query"))
+    calls = frozen.calls
+    with pytest.raises(InputError, match="query"):
+        frozen.night(day)
+    with pytest.raises(InputError, match="2026-5-1"):
+        frozen.night("2026-5-1")
+    frozen.configure({"min_drop": "much"})
+    with pytest.raises(InputError, match=r"min_drop is 'much'"):
+        frozen.night(day)
+    frozen.configure({"measures": ["AP@10"]})
+    with pytest.raises(InputError, match="no pool divides"):
+        frozen.night(day)
+    assert frozen.calls == calls
+    assert not (frozen.nights / day / "night.json").exists()
+
+
+def test_a_night_collects_what_it_judges_once(frozen: NightlyProject, tmp_path: Path) -> None:
+    def found(asked: SearchRequest) -> Page:
+        shown = [
+            ("title", f"https://x.example/{rank}", f"{asked.query} {rank} grade={rank}") for rank in (3, 1)
+        ]
+        return Page(shown) if asked.engine == "searxng" else Page(status=403)
+
+    queries = write_queries(tmp_path, "one", "two")
+    with EngineServer(found) as engines:
+        collect = {"queries": str(queries), "engine": ["searxng"], "rate": 500.0}
+        lines = [f"{name} = {json.dumps(value)}" for name, value in collect.items()]
+        lines = ["[collect]", *lines, "[collect.base_urls]", f'searxng = "{engines.url}"', "[nightly]"]
+        options = [
+            line for line in frozen.toml.read_text().split("[nightly]")[0].splitlines() if "data" not in line
+        ]
+        rules = [f'folder = "{tmp_path / "nights"}"', "canary_repeats = 0"]
+        toml = tmp_path / "judge.toml"
+        toml.write_text("\n".join([*options, *lines, *rules]))
+        record = flow.nightly(toml, "2026-05-01").record
+        assert (record["status"], record["queries"], record["judged"], record["canaries"]) == (
+            ("no baseline", 2, 4, None)
+        )
+        asked = len(engines.searched)
+        assert flow.nightly(toml, "2026-05-01").record == record
+        assert len(engines.searched) == asked == 2
+    assert (tmp_path / "nights" / "2026-05-01" / "data.jsonl").exists()
+
+
+def test_a_second_process_is_told_who_is_at_work(wired: NightlyProject) -> None:
+    day = wired.dawn()
+    wired.judge.delay = 0.3
+    with subprocess.Popen(**nightly(wired, day)) as first:
+        while not (wired.nights / ".at-work").exists():
+            assert first.poll() is None
+            time.sleep(0.02)
+        with pytest.raises(InputError, match=rf"judge nightly --date {day} \(process {first.pid} on "):
+            wired.night(day)
+        assert first.poll() is None
+        first.kill()
+    wired.judge.delay = 0.0
+
+
+@pytest.mark.parametrize(
+    "kills",
+    [pytest.param((140,), id="once"), pytest.param((20, 140, 180), marks=pytest.mark.slow, id="thrice")],
+)
+def test_a_night_that_is_killed_ends_as_one_night(wired: NightlyProject, kills: tuple[int, ...]) -> None:
+    day = wired.dawn(edit=reworded)
+    before = wired.calls
+    wired.judge.delay = 0.1
+    for asked in kills:
+        with subprocess.Popen(**nightly(wired, day)) as child:
+            deadline = time.monotonic() + 300
+            while wired.calls < before + asked:
+                assert child.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            child.kill()
+        assert not (wired.nights / day / "night.json").exists()
+    wired.judge.delay = 0.0
+    done = command("nightly", wired.toml, "--date", day)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(wired.file(day))
+    assert record["status"] == "fine"
+    assert record["canaries"]["judged"] == 128
+    # What a kill can lose is what was under way: 64 calls at most.
+    # Each time canaries were asked anew, for another judge may go on with a night than began it.
+    asked_for = 128 * len(list((wired.nights / day).glob("canaries*"))) + record["judgments"]
+    asked_for += 64 * len(kills)
+    paid = record["paid"]
+    assert wired.calls - before <= paid["calls"] <= asked_for
+    # What was answered is known; the rest was under way and may not have been sent.
+    assert paid["calls"] - paid["lost"] <= wired.calls - before
+    assert 0 <= paid["lost"] <= 64 * len(kills)
+
+
+def nightly(here: NightlyProject, day: str) -> dict[str, Any]:
+    """How `judge nightly` is started as a process of its own."""
+    return {
+        "args": [sys.executable, "-m", "judge", "nightly", str(here.toml), "--date", day],
+        "env": {**os.environ, "OPENAI_API_KEY": "sk-canary-5b1d9f"},
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+
+
+def verdicts(store: Path) -> int:
+    with closing(sqlite3.connect(store)) as connection:
+        return int(connection.execute("SELECT count(*) FROM verdicts").fetchone()[0])

@@ -1,0 +1,227 @@
+"""`judge run -m A -m B`: second opinions, each kept apart, through the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_run import contents
+from tests.support.command_line import command
+from tests.support.factories import fenced, numbered, puppy, results, says_its_grade, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+
+def two_minds(asked: ChatRequest) -> Reply:
+    """Model `kind` grades one higher than the snippet says, model `deaf` fails on snippets of grade 0."""
+    said = json.loads(says_its_grade(asked).text or "")
+    model = (asked.body or {})["model"]
+    if model == "kind":
+        said["grade"] = min(3, said["grade"] + 1)
+    if model == "deaf" and said["grade"] == 0:
+        return Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
+    said["reason"] = f"{model}: {said['reason']}"
+    return Reply(text=json.dumps(said))
+
+
+def test_each_pair_s_verdicts_are_kept_apart_and_the_middle_counts(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(6, 2, 4)), tmp_path / "runs" / "two"
+    with LoopbackServer(two_minds) as server:
+        words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
+                 "--out", out)  # fmt: skip
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 2 * 48
+        first = contents(out)
+        again = command(*words)
+        assert again.returncode == 0
+        assert len(server.asked) == 2 * 48
+    assert contents(out) == first
+    found = results(out)
+    summary = found["summary"]
+    assert summary["assessor"] == "panel(openai:plain/graded, openai:kind/graded)"
+    assert summary["cost"]["calls"] == 96
+    for query in found["queries"]:
+        for answer in query["engines"].values():
+            for snippet in answer["snippets"]:
+                (judgment,) = snippet["judgments"]
+                told = re.search(r"grade=(\d)", snippet["snippet"])
+                assert told
+                plain = int(told[1])
+                assert [each["grade"] for each in judgment["members"]] == [plain, min(3, plain + 1)]
+                assert judgment["grade"] == plain
+                assert ("panel_tie" in judgment["flags"]) == (plain < 3)
+    panel = summary["panel"]
+    assert [member["name"] for member in panel["members"]] == ["openai:plain/graded", "openai:kind/graded"]
+    assert (panel["judged"], panel["ties"], panel["split"]) == (48, 36, 36)
+    assert panel["pairs"][0]["same"] == pytest.approx(12 / 48)
+    assert "give the same grade to 25.0% of 48 pairs" in done.stdout
+    assert "36 are ties" in done.stdout
+
+
+def test_scoring_again_keeps_the_members(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(3, 2, 3)), tmp_path / "runs" / "two"
+    with LoopbackServer(two_minds) as server:
+        words = ("run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url)
+        assert command(*words, "--out", out).returncode == 0
+    first = contents(out)
+    assert command("score", out, "--save").returncode == 0
+    assert contents(out) == first
+    shown = command("show", out, "--query", "q0").stdout
+    assert "openai:kind/graded: " in shown
+
+
+def test_half_of_the_members_is_a_quorum_and_it_is_said(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 4)), tmp_path / "runs" / "two"
+    with LoopbackServer(two_minds) as server:
+        done = command(
+            "run", data, "-m", "openai:plain", "-m", "openai:deaf", "--base-url", server.openai_url,
+            "--out", out,
+        )  # fmt: skip
+    assert done.returncode == 3
+    assert "openai:deaf/graded judged 6 of 8 pairs, less than --min-coverage 99%" in done.stderr
+    assert "openai:deaf/graded judged only 6 of the 8 pairs that it was asked about" in done.stdout
+    members = results(out)["summary"]["panel"]["members"]
+    assert [(each["judged"], each["failed"]) for each in members] == [(8, 0), (6, 2)]
+    rows = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
+    assert sum("panel_short" in row["flags"] for row in rows) == 2
+    assert all(row["grade"] is not None for row in rows)
+
+
+def test_members_may_live_on_servers_of_their_own(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 3))
+    with LoopbackServer(says_its_grade) as one, LoopbackServer(two_minds) as other:
+        done = command(
+            "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:kind@{other.openai_url}",
+            "--out", tmp_path / "runs" / "two",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert (len(one.asked), len(other.asked)) == (6, 6)
+
+
+def test_one_model_at_two_servers_is_two_members(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 3)), tmp_path / "runs" / "two"
+    with LoopbackServer(says_its_grade) as one, LoopbackServer(says_its_grade) as other:
+        first, second = f"openai:m@{one.openai_url}", f"openai:m@{other.openai_url}"
+        done = command("run", data, "-m", first, "-m", second, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert (len(one.asked), len(other.asked)) == (6, 6)
+        summary = results(out)["summary"]
+        assert summary["cost"]["calls"] == 12
+        assert [member["name"] for member in summary["panel"]["members"]] == [
+            f"openai:m/graded at {server.openai_url}" for server in (one, other)
+        ]
+        again = command("run", data, "-m", "openai:m", "-m", first, "--base-url", one.openai_url)
+        assert again.returncode == 2
+        assert "twice" in again.stderr
+
+
+def test_a_member_that_was_never_reached_is_no_opinion(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 3)), tmp_path / "runs" / "three"
+    with LoopbackServer(two_minds) as server:
+        models = [word for name in ("plain", "kind", "third") for word in ("-m", f"openai:{name}")]
+        words = ("run", data, *models, "--base-url", server.openai_url, "--out", out, "--concurrency", 1)
+        done = command(*words, "--max-calls", 30)
+        assert done.returncode == 3
+        assert "Traceback" not in done.stderr
+        panel = results(out)["summary"]["panel"]
+        assert panel["responded"] == ["openai:plain/graded", "openai:kind/graded"]
+        assert command(*words).returncode == 0
+        assert len(server.asked) == 3 * 24
+
+
+def test_the_command_line_s_models_replace_a_file_s_panel(tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text('model = "openai:a"\npanel = ["openai:b"]\n', encoding="utf-8")
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(1, 2, 2)), tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        words = ("run", data, "--config", toml, "--base-url", server.openai_url, "--out", out)
+        assert command(*words, "-m", "openai:b").returncode == 0
+    assert results(out)["summary"]["assessor"] == "openai:b/graded"
+
+
+def test_a_key_in_a_member_s_address_is_refused(tmp_path: Path) -> None:
+    data = puppy(tmp_path / "d.jsonl")
+    out = tmp_path / "runs" / "one"
+    done = command("run", data, "-m", "openai:a@http://127.0.0.1:9/v1?api_key=sk-canary-5b1d9f", "--out", out)
+    assert done.returncode == 2
+    assert "canary" not in done.stdout + done.stderr
+    assert not out.exists()
+
+
+def test_a_member_that_another_model_answers_for_is_said(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 3)), tmp_path / "runs" / "two"
+
+    def swapped(asked: ChatRequest) -> Reply:
+        return Reply(text=says_its_grade(asked).text, model=f"m-{asked.number % 2}")
+
+    with LoopbackServer(says_its_grade) as one, LoopbackServer(swapped) as other:
+        done = command(
+            "run", data, "-m", f"openai:a@{one.openai_url}", "-m", f"openai:b@{other.openai_url}",
+            "--out", out, "--concurrency", 1,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "openai:b/graded was answered by 2 models: m-0 (3) and m-1 (3)" in done.stdout
+
+
+def test_a_ceiling_is_for_the_whole_panel(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 5))
+    with LoopbackServer(two_minds) as server:
+        done = command(
+            "run", data, "-m", "openai:plain", "-m", "openai:kind", "--base-url", server.openai_url,
+            "--out", tmp_path / "runs" / "two", "--max-calls", 13, "--concurrency", 1,
+        )  # fmt: skip
+        assert done.returncode == 3
+        assert len(server.asked) == 13
+
+
+def test_who_grades_its_own_house_is_said(tmp_path: Path) -> None:
+    rows = [
+        {**row, "engine": "quark" if row["engine"] == "engine0" else "brave"} for row in numbered(2, 2, 3)
+    ]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "own"
+    with LoopbackServer(two_minds) as server:
+        done = command("run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out)
+    assert "By their names openai:qwen-plus/graded and quark are both from Alibaba" in done.stdout
+    assert results(out)["summary"]["self_preference"] == [
+        {"assessor": "openai:qwen-plus/graded", "other": "quark", "vendor": "Alibaba"}
+    ]
+    assert "quark" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
+    done = command("run", puppy(tmp_path / "d.jsonl"), "-m", "lexical", "-m", "lexical")
+    assert done.returncode == 2
+    assert "named twice" in done.stderr
+
+
+def test_the_prompt_is_the_same_for_all_members(tmp_path: Path) -> None:
+    data = puppy(tmp_path / "d.jsonl")
+    with LoopbackServer(lambda asked: Reply(text='{"reason": "r", "grade": 2}')) as server:
+        done = command(
+            "run", data, "-m", "openai:a", "-m", "openai:b", "--base-url", server.openai_url,
+            "--out", tmp_path / "runs" / "two",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        prompts: dict[str, set[str]] = {}
+        for asked in server.asked:
+            prompts.setdefault((asked.body or {})["model"], set()).add(fenced(asked.prompt))
+        assert prompts["a"] == prompts["b"]
+
+
+def test_members_that_judged_nothing_order_nothing(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", numbered(2, 2, 3)), tmp_path / "runs" / "two"
+
+    def mute(asked: ChatRequest) -> Reply:
+        return Reply(text="") if (asked.body or {})["model"] == "mute" else says_its_grade(asked)
+
+    with LoopbackServer(mute) as server:
+        done = command(
+            "run", data, "-m", "openai:a", "-m", "openai:mute", "--base-url", server.openai_url, "--out", out
+        )
+    assert done.returncode == 3
+    assert "openai:mute/graded judged only 0 of the 12 pairs" in done.stdout
+    assert "same order" not in done.stdout
+    assert "openai:mute/graded judged 0 of 12 pairs, less than --min-coverage" in done.stderr

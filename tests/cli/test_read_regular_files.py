@@ -1,0 +1,187 @@
+"""A FIFO, a device or a link in the place of a file is refused in one line, and nothing waits for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import judge
+from judge import api
+from judge.annotate import label_log
+from judge.assess.prompts import default_directory, load
+from judge.cli.show import find_query
+from judge.collect import raw_log
+from judge.config import loader
+from judge.dataset.labels import read_labels
+from judge.errors import InputError
+from judge.filesystem import open_for_read, read_bytes, read_text
+from judge.nightly import baseline, history
+from judge.records import GRADED
+from judge.runs import results
+from judge.runs.folder import RunFolder
+from tests.support.factories import numbered, write_rows
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs FIFOs and devices")
+
+
+def link_to_fifo(path: Path) -> None:
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+NODES: dict[str, Callable[[Path], None]] = {
+    "fifo": os.mkfifo,
+    "link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "link to a FIFO": link_to_fifo,
+    "folder": Path.mkdir,
+}
+
+
+@pytest.fixture(autouse=True)
+def _limit_time() -> Iterator[None]:
+    """End a test that waits for a FIFO; a safety net."""
+
+    def give_up(*_: object) -> None:
+        raise AssertionError("a file that is not regular was read")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    data = write_rows(folder / "data.jsonl", numbered(3, 2, 2))
+    judge.run(data, "lexical", out=str(folder / "run"))
+    return folder / "run"
+
+
+@pytest.fixture(params=NODES)
+def replace(request: pytest.FixtureRequest) -> Callable[[Path], Path]:
+    def put(path: Path) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        NODES[request.param](path)
+        return path
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("results.json", api.rewrite_report),
+        ("results.json", judge.score),
+        ("results.json", lambda run: find_query(run, "q0")),
+        ("results.json", lambda run: list(results.read_entries(run / "results.json"))),
+        ("summary.json", api.rewrite_report),
+        ("summary.json", lambda run: api.compare(run)),
+        ("config.json", judge.score),
+        ("judgments.jsonl", judge.score),
+        ("judgments.jsonl", lambda run: api.agree(run, run / "labels.csv")),
+        ("night.json", lambda run: RunFolder(run).read_if_there("night.json")),
+    ],
+)
+def test_a_file_of_a_run_is_a_regular_file(
+    name: str,
+    command: Callable[[Path], object],
+    whole: Path,
+    replace: Callable[[Path], Path],
+    tmp_path: Path,
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    path = replace(run / name)
+    with pytest.raises(InputError, match=r"is a symbolic link|is no regular file") as refused:
+        command(run)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "summary.json", "results.json", "judgments.jsonl", "members.jsonl"]
+)
+def test_a_file_that_a_baseline_copies_is_a_regular_file(
+    name: str, whole: Path, replace: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    replace(run / name)
+    with pytest.raises(InputError, match=r"is a symbolic link|is no regular file"):
+        baseline._texts(run)
+
+
+@pytest.mark.parametrize(
+    ("place", "read"),
+    [
+        ("baseline/baseline.json", baseline.pointer),
+        ("data.raw.jsonl", lambda folder: list(raw_log.entries(folder / "data.raw.jsonl"))),
+        ("labels/me.jsonl", lambda folder: label_log.opened(folder, "me").__enter__()),
+        ("judge.toml", lambda folder: loader.load(folder / "judge.toml")),
+        ("labels.csv", lambda folder: read_labels(folder / "labels.csv")),
+    ],
+)
+def test_a_file_beside_a_run_is_a_regular_file(
+    place: str, read: Callable[[Path], object], replace: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    replace(tmp_path / place)
+    with pytest.raises(InputError, match=r"is a symbolic link|is no regular file"):
+        read(tmp_path)
+
+
+def test_a_night_whose_record_is_no_regular_file_is_left_out_and_named(
+    replace: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    replace(tmp_path / "2026-05-01" / "night.json")
+    read = history.read(tmp_path)
+    assert not read.nights
+    assert "night.json: is " in read.damaged[0]
+
+
+@pytest.mark.parametrize("name", ["en/graded.jinja", "zh/graded.jinja"])
+def test_a_prompt_is_a_regular_file(name: str, replace: Callable[[Path], Path], tmp_path: Path) -> None:
+    shutil.copytree(default_directory(), tmp_path / "prompts")
+    replace(tmp_path / "prompts" / name)
+    with pytest.raises(InputError, match=r"graded\.jinja: can't be read: is no regular file"):
+        load(tmp_path / "prompts", GRADED)
+
+
+def test_a_prompt_may_be_a_link_to_a_file_as_installers_make_them(tmp_path: Path) -> None:
+    shutil.copytree(default_directory(), tmp_path / "prompts")
+    path = tmp_path / "prompts" / "en" / "graded.jinja"
+    path.rename(tmp_path / "kept.jinja")
+    path.symlink_to(tmp_path / "kept.jinja")
+    assert load(tmp_path / "prompts", GRADED).versions == load(default_directory(), GRADED).versions
+
+
+def test_a_link_is_followed_only_where_the_caller_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a\r\nb", encoding="utf-8")
+    (tmp_path / "link").symlink_to("file")
+    assert read_bytes(tmp_path / "link", follow=True) == b"a\r\nb"
+    assert read_text(tmp_path / "file") == "a\nb"
+    with pytest.raises(OSError, match="is a symbolic link"):
+        open_for_read(tmp_path / "link")
+    with pytest.raises(FileNotFoundError):
+        open_for_read(tmp_path / "nothing", follow=True)
+
+
+def test_report_on_an_endless_file_ends_with_one_line(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    (run / "results.json").unlink()
+    (run / "results.json").symlink_to("/dev/zero")
+    command = [sys.executable, "-m", "judge", "report", str(run)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 2, ended.stderr
+    assert "is a symbolic link" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,541 @@
+"""`judge run` end to end: the real command, the real SDK, a real server on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from judge.runs.folder import RunFolder
+from tests.support.command_line import asking, command
+from tests.support.factories import numbered, puppy, puppy_model, results, says_its_grade, slowly, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+SURE = ("--attempts", "1", "--concurrency", "8")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a run's folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def test_the_puppy_with_anaemia_comes_out_as_people_worked_it_out(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "dog"
+    with LoopbackServer(puppy_model) as server:
+        done = command(
+            "run", puppy(tmp_path / "dog.jsonl"), "-m", "openai:fake", "--base-url", server.openai_url,
+            "--scale", "binary", "--measures", "AP(own)@10 SetP AP@10", "--out", out,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 6
+    query = results(out)["queries"][0]
+    engine = query["engines"]["seed"]
+    # The mean of the precisions 1, 2/3, 3/4 and 4/6; four of six are relevant.
+    assert engine["scores"]["AP(own)@10"] == pytest.approx(0.7708333333, abs=1e-10)
+    assert engine["scores"]["SetP"] == pytest.approx(2 / 3)
+    judgments = [snippet["judgments"][0] for snippet in engine["snippets"]]
+    assert [judgment["verdict"] for judgment in judgments] == ["yes", "no", "yes", "yes", "no", "yes"]
+    assert [judgment["grade"] for judgment in judgments] == [1, 0, 1, 1, 0, 1]
+    assert all(re.search("[一-鿿]", judgment["reason"]) for judgment in judgments)
+    assert query["lang"] == "zh"
+    assert engine["snippets"][0]["snippet"].startswith("<em>狗狗贫血</em>")
+    assert "not for comparing engines" in done.stdout
+
+
+def test_the_same_command_again_pays_nothing_and_writes_the_same_bytes(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 5))
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        words = (*asking(data, server), "--out", out)
+        first = command(*words)
+        assert first.returncode == 0, first.stderr
+        files = contents(out)
+        assert len(server.asked) == 40
+        second = command(*words)
+        assert second.returncode == 0, second.stderr
+        assert len(server.asked) == 40
+        assert contents(out) == files
+        elsewhere = command(*words[:-1], tmp_path / "runs" / "two")
+        assert elsewhere.returncode == 0
+        assert len(server.asked) == 40  # runs side by side share what was paid
+    assert set(files) == {
+        "config.json", "results.json", "summary.json", "scores.csv", "judgments.jsonl", "qrels.txt",
+            "report.html",
+        "run.engine0.trec", "run.engine1.trec",
+    }  # fmt: skip
+    assert "0 calls now" in second.stdout
+
+
+def test_another_configuration_in_the_same_folder_is_refused_by_name(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        words = (*asking(data, server), "--out", out)
+        assert command(*words).returncode == 0
+        files = contents(out)
+        other = command(*words, "--temperature", "0.5", "--repeats", "2")
+        assert other.returncode == 2
+        assert "temperature was 0.0, now 0.5" in other.stderr
+        assert "repeats was 1, now 2" in other.stderr
+        assert len(server.asked) == 2
+        assert contents(out) == files
+
+
+def test_repeats_are_paid_for_each_and_never_shared(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 3))
+
+    def wavering(asked: ChatRequest) -> Reply:
+        return Reply(text=json.dumps({"reason": "r", "grade": asked.attempt}))
+
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(wavering) as server:
+        done = command(*asking(data, server), "--repeats", 3, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 9
+    for snippet in results(out)["queries"][0]["engines"]["engine0"]["snippets"]:
+        assert [judgment["repeat"] for judgment in snippet["judgments"]] == [1, 2, 3]
+        assert sorted(judgment["grade"] for judgment in snippet["judgments"]) == [1, 2, 3]
+
+
+def test_a_snippet_at_three_engines_is_judged_once(tmp_path: Path) -> None:
+    rows = [
+        {"query": "q", "engine": engine, "snippet": "the same text grade=2", "url": url}
+        for engine, url in (("a", "https://x.example/p"), ("b", "http://www.x.example/p/"), ("c", ""))
+    ]
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
+                       server.openai_url, "--out", out)  # fmt: skip
+        assert len(server.asked) == 1
+    assert "3 results, 1 pair to judge" in done.stdout
+    engines = results(out)["queries"][0]["engines"]
+    assert len({engine["snippets"][0]["document"] for engine in engines.values()}) == 1
+    assert {engine["scores"]["nDCG@10"] for engine in engines.values()} == {1.0}
+
+
+def test_missing_is_never_no(tmp_path: Path) -> None:
+    """Refused, unreadable and broken replies end as null with an error, and the exit code says so."""
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 5))
+    kinds = {1: "content_filter", 2: "malformed", 3: "server_error"}
+
+    def troubled(asked: ChatRequest) -> Reply:
+        rank = int(re.search(r"text 0\.0\.(\d)", asked.prompt)[1])  # type: ignore[index]
+        if rank == 1:
+            return Reply(status=400, body='{"error": {"code": "content_filter", "message": "filtered"}}')
+        if rank == 2:
+            return Reply(text="It is rather good, I would say.")
+        if rank == 3:
+            return Reply(status=503, body="Error 503")
+        return says_its_grade(asked)
+
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(troubled) as server:
+        done = command(*asking(data, server), "--out", out, *SURE)
+        assert done.returncode == 3
+        assert len(server.asked) == 6  # one re-ask, for the unreadable reply alone
+        again = [asked.prompt for asked in server.asked if "text 0.0.2" in asked.prompt]
+        assert again[1] != again[0]
+        found = results(out)
+        for snippet in found["queries"][0]["engines"]["engine0"]["snippets"]:
+            judgment = snippet["judgments"][0]
+            assert judgment["error"] == kinds.get(snippet["rank"])
+            assert (judgment["grade"] is None) == (snippet["rank"] in kinds)
+            assert (judgment["verdict"] is None) == (snippet["rank"] in kinds)
+        engine = found["summary"]["engines"]["engine0"]
+        assert engine["judged"] == pytest.approx(0.4)
+        low, high = engine["measures"]["nDCG@10"]["bounds"]
+        assert low < engine["measures"]["nDCG@10"]["mean"] < high
+        assert found["summary"]["failures"] == {"content_filter": 1, "malformed": 1, "server_error": 1}
+        assert "40.00%" in done.stderr
+        # Failures are asked again, verdicts are not.
+        command(*asking(data, server), "--out", out, *SURE)
+        assert len(server.asked) == 10
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "advice"),
+    [
+        (401, '{"error": {"code": "invalid_api_key", "message": "Incorrect API key"}}', "key"),
+        (429, '{"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}', "quota"),
+        (404, '{"error": {"code": "model_not_found", "message": "no such model"}}', "model"),
+    ],
+)
+def test_a_dead_account_stops_the_run_within_the_calls_in_flight(
+    tmp_path: Path, status: int, body: str, advice: str
+) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
+    with LoopbackServer(lambda asked: Reply(status=status, body=body, delay=0.05)) as server:
+        done = command(*asking(data, server), "--out",
+                       tmp_path / "r" / "x", "--concurrency", 8)  # fmt: skip
+        assert len(server.asked) <= 8
+    assert done.returncode == 3
+    assert advice in done.stderr
+
+
+def test_a_server_that_is_gone_is_given_up_instead_of_asked_all_night(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
+    with LoopbackServer(lambda asked: Reply(status=500, body="{}")) as server:
+        done = command(*asking(data, server), "--out",
+                       tmp_path / "r" / "x", *SURE)  # fmt: skip
+        assert len(server.asked) < 80
+    assert done.returncode == 3
+    assert "in a row failed" in done.stderr
+
+
+def test_a_ceiling_on_calls_holds_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
+    with LoopbackServer(says_its_grade) as server:
+        words = (
+            *asking(data, server),
+            "--out",
+            tmp_path / "r" / "x",
+        )
+        done = command(*words, "--max-calls", 15)
+        assert done.returncode == 3
+        assert "--max-calls 15" in done.stderr
+        assert len(server.asked) == 15
+        done = command(*words)
+        assert done.returncode == 0
+        assert len(server.asked) == 40
+
+
+def test_a_budget_stops_the_run_and_the_cost_is_in_the_summary(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(4, 1, 10))
+    with LoopbackServer(says_its_grade) as server:  # 120 tokens in, 30 out a call
+        words = (
+            *asking(data, server),
+            "--out",
+            tmp_path / "r" / "x",
+        )
+        refused = command(*words, "--budget", 1)
+        assert refused.returncode == 2
+        assert "--price" in refused.stderr
+        priced = (*words, "--price", "1,2", "--concurrency", 4)  # 0.00018 USD a call
+        done = command(*priced, "--budget", "0.0018")
+        assert done.returncode == 3
+        assert 10 <= len(server.asked) <= 14
+        done = command(*priced)
+        assert done.returncode == 0, done.stderr
+        cost = results(tmp_path / "r" / "x")["summary"]["cost"]
+        assert cost["calls"] == len(server.asked) == 40
+        assert cost["prompt_tokens"] == 4800
+        assert cost["completion_tokens"] == 1200
+        assert cost["usd"] == pytest.approx(0.0072)
+
+
+def test_an_empty_snippet_costs_no_call_and_is_marked(tmp_path: Path) -> None:
+    rows = [
+        {"query": "q", "engine": "a", "snippet": snippet}
+        for snippet in ("", " ", "<div><br/><!-- x --></div>", "text grade=3")
+    ]
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server:
+        done = command("run", write_rows(tmp_path / "d.jsonl", rows), "-m", "openai:fake", "--base-url",
+                       server.openai_url, "--out", out)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 1
+    snippets = results(out)["queries"][0]["engines"]["a"]["snippets"]
+    assert [snippet["judgments"][0]["grade"] for snippet in snippets] == [0, 0, 0, 3]
+    assert all("empty_snippet" in snippet["judgments"][0]["flags"] for snippet in snippets[:3])
+
+
+def test_a_document_without_a_text_is_unjudged_and_never_a_no(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n2\ty\n")
+    (tmp_path / "d.tsv").write_text("d1\ttext grade=3\nd3\ttext grade=1\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 10 A\n1 Q0 dX 2 9 A\n2 Q0 d3 1 5 A\n")
+    out = tmp_path / "runs" / "one"
+    files = ("--topics", tmp_path / "t.tsv", "--docs", tmp_path / "d.tsv", "--run", tmp_path / "a.run")
+    with LoopbackServer(says_its_grade) as server:
+        words = ("run", *files, "-m", "openai:fake", "--base-url", server.openai_url, "--out", out)
+        done = command(*words)
+        enough = command(*words, "--min-coverage", 0.5)
+        assert len(server.asked) == 2
+    assert (done.returncode, enough.returncode) == (3, 0), done.stderr
+    assert "2 queries, 1 engine; 3 results, 3 pairs to judge" in done.stdout
+    line = "1 document is not in d.tsv, first 'dX' of topic '1': left unjudged"
+    assert line in done.stdout
+    assert "failed: no_text 1. No model was asked" in done.stdout
+    assert "no text at all" not in done.stdout
+    assert "the same command" not in done.stderr
+    (given,) = results(out)["queries"][0]["engines"]["A"]["snippets"][1]["judgments"]
+    assert (given["grade"], given["error"], given["flags"]) == (None, "no_text", ["no_text"])
+    assert (out / "qrels.txt").read_text() == "1 0 d1 3\n2 0 d3 1\n"
+    assert line in command("score", out).stdout
+    (remark,) = results(out)["summary"]["remarks"]
+    assert remark.startswith(line)
+    assert "1 document is not in d.tsv, first" in (out / "report.html").read_text()
+
+
+def two_engines_with_dates(folder: Path) -> Path:
+    """Two engines that return the same ten pages of three queries, only one of them with dates."""
+    return write_rows(
+        folder / "d.jsonl",
+        (
+            {"query_id": f"q{q}", "query": f"question {q}", "engine": engine, "rank": r}
+            | {"snippet": f"text {q}.{r} grade={r % 4}", "title": "page"}
+            | ({"date": f"2026-01-{r:02}"} if engine == "dated" else {})
+            for q in range(3)
+            for engine in ("dated", "plain")
+            for r in range(1, 11)
+        ),
+    )
+
+
+def test_a_page_that_one_engine_dates_is_paid_once(tmp_path: Path) -> None:
+    data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(data, server), "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 30
+        assert not any("2026-01" in asked.prompt for asked in server.asked)
+    found = results(out)
+    assert found["summary"]["dedup_saving"] == 0.5
+    engines = found["queries"][0]["engines"]
+    assert engines["dated"]["snippets"][0]["date"] == "2026-01-01"
+    assert "date" not in engines["plain"]["snippets"][0]
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix}
+    assert command("score", out, "--save").returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix} == before
+
+
+@pytest.mark.parametrize("options", [("--dates",), ("--as-of", "2026-02-01")])
+def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
+    said = "30 pairs differ from another one in nothing but the date"
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(data, server)
+        assert said in command("estimate", *words[1:], *options, "--out", out).stdout
+        done = command(*words, *options, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
+        assert len(server.asked) == 60
+        assert sum("Date: 2026-01-0" in asked.prompt for asked in server.asked) == 27
+        other = command(*words, "--out", out)
+    assert other.returncode == 2
+    assert "dates was True, now False" in other.stderr
+    assert said in command("score", out).stdout
+
+
+def test_a_text_that_the_limit_cuts_to_nothing_is_unjudged(tmp_path: Path) -> None:
+    rows = [{"query": "q", "snippet": "\u200b" * 100_000 + "tea"}, {"query": "q", "snippet": ""}]
+    data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "x"
+    done = command("run", data, "-m", "lexical", "--out", out)
+    assert done.returncode == 3
+    assert "raise max_chars" in done.stderr
+    cut, empty = (
+        each["judgments"][0] for each in results(out)["queries"][0]["engines"]["engine"]["snippets"]
+    )
+    assert (cut["grade"], cut["error"]) == (None, "text_cut")
+    assert (empty["grade"], empty["error"]) == (0, None)
+
+
+def test_no_measure_is_not_the_default_ones(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
+    words = ("run", data, "-m", "lexical", "--out", out)
+    refused = command(*words, "--measures", "")
+    assert (refused.returncode, out.exists()) == (2, False)
+    assert "no measure is named" in refused.stderr
+    done = command(*words)
+    assert "1 result, 1 pair to judge" in done.stdout, done.stderr
+    assert "judging 1 pair\n" in done.stderr
+    assert command("score", out, "--measures", "").returncode == 2
+
+
+def test_what_mends_a_broken_file_is_said_and_works(tmp_path: Path) -> None:
+    data, out = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "q"}]), tmp_path / "runs" / "one"
+    words = ("run", data, "-m", "lexical", "--out", out)
+    assert command(*words).returncode == 0
+    whole = (out / "results.json").read_text()
+    for name, commands in (("results.json", ("report", "score")), ("judgments.jsonl", ("score",))):
+        (out / name).write_text((out / name).read_text()[:40])
+        for word in commands:
+            refused = command(word, out)
+            assert refused.returncode == 2
+            assert "the judge run that made it writes it anew, without a call" in refused.stderr
+        assert command(*words).returncode == 0
+    assert (out / "results.json").read_text() == whole
+
+
+def start(*words: object) -> subprocess.Popen[str]:
+    """`judge` in the background."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "judge", *map(str, words)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "OPENAI_API_KEY": "sk-canary-5b1d9f"},
+    )  # fmt: skip
+
+
+def wait_until(server: LoopbackServer, requests: int) -> None:
+    """Returns when the server has got `requests` requests."""
+    deadline = time.monotonic() + 300
+    while len(server.asked) < requests:
+        assert time.monotonic() < deadline, f"only {len(server.asked)} requests came"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_in_seconds_and_keeps_what_was_paid(tmp_path: Path, number: int) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(10, 1, 10))
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(slowly(says_its_grade, 0.1)) as server:
+        words = (
+            *asking(data, server),
+            "--out",
+            out,
+            "--concurrency",
+            4,
+        )
+        process = start(*words)
+        wait_until(server, 20)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 130
+        assert "kept" in said
+        paid = len(server.asked)
+        assert paid <= 26
+        assert not (out / "results.json").exists()
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == 100  # the calls in flight came home and were kept
+        assert results(out)["summary"]["cost"]["calls"] == 100
+        assert paid < 100
+
+
+def test_a_second_process_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    out = tmp_path / "runs" / "one"
+    with LoopbackServer(says_its_grade) as server, RunFolder(out).locked():
+        second = command(*asking(data, server), "--out", out)
+        assert server.asked == []
+    assert second.returncode == 2
+    assert "another judge" in second.stderr
+
+
+def test_no_key_ever_reaches_a_file_or_the_screen(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    told = "Incorrect key sk-canary-5b1d9f, Authorization: Bearer sk-canary-5b1d9f"
+    echo = json.dumps({"error": {"code": "bad", "message": told}})
+    for status in (400, 401, 500):
+        with LoopbackServer(lambda asked, status=status: Reply(status=status, body=echo)) as server:  # type: ignore[misc]
+            done = command(*asking(data, server), "--out",
+                           tmp_path / "runs" / str(status), *SURE)  # fmt: skip
+        assert "canary" not in done.stdout + done.stderr
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert b"canary" not in path.read_bytes(), path
+
+
+def test_a_stop_does_not_wait_for_the_end_of_a_pause(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(20, 1, 10))
+    with LoopbackServer(lambda asked: Reply(status=429, headers={"retry-after": "590"}, body="{}")) as server:
+        process = start(*asking(data, server), "--out",
+                        tmp_path / "r" / "x", "--concurrency", 16)  # fmt: skip
+        wait_until(server, 1)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=300)  # half of the pause
+        assert process.returncode == 130
+        assert len(server.asked) <= 36
+
+
+def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
+    """What is in flight when a ceiling is reached is paid for, so it is waited for and kept."""
+    data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 10))
+    toml = tmp_path / "judge.toml"
+    toml.write_text("grace = 0.1\n")
+    with LoopbackServer(slowly(says_its_grade, 0.6)) as server:
+        words = (*asking(data, server), "--out",
+                 tmp_path / "r" / "x",
+                 "--config", toml, "--concurrency", 4)  # fmt: skip
+        assert command(*words, "--max-calls", 6).returncode == 3
+        assert command(*words).returncode == 0
+        assert len(server.asked) == 20
+
+
+def test_a_budget_that_cannot_be_kept_stops_the_run(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(3, 1, 10))
+    with LoopbackServer(lambda asked: Reply(text=says_its_grade(asked).text, usage=None)) as server:
+        done = command(*asking(data, server), "--out",
+                       tmp_path / "r" / "x", "--price", "1,2", "--budget", 1, "--concurrency", 2)  # fmt: skip
+        assert len(server.asked) <= 4
+    assert done.returncode == 3
+    assert "counts no tokens" in done.stderr
+    assert "without a token count" in done.stdout
+
+
+def test_an_absurd_token_count_neither_hangs_nor_loses_the_verdict(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 3))
+    body = {
+        "choices": [{"message": {"content": '{"reason": "r", "grade": 2}'}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 10**20, "completion_tokens": True},
+    }
+    with LoopbackServer(lambda asked: Reply(body=json.dumps(body))) as server:
+        done = command(*asking(data, server), "--out",
+                       tmp_path / "r" / "x")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_background_job_is_deaf_to_what_nohup_silenced(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 10))
+    with LoopbackServer(slowly(says_its_grade, 0.3)) as server:
+        process = subprocess.Popen(
+            ["nohup", sys.executable, "-m", "judge", *asking(data, server),
+             "--out", tmp_path / "r" / "x", "--concurrency", "2"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_until(server, 2)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert len(server.asked) == 10
+
+
+def test_places_that_cannot_be_written_are_named_before_anything_is_paid(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    (tmp_path / "file").write_text("x")
+    with LoopbackServer(says_its_grade) as server:
+        words = asking(data, server)
+        for place, code in (("--out", 2), ("--store", 3)):
+            there = (place, tmp_path / "file" / "x")
+            out = () if place == "--out" else ("--out", tmp_path / "runs" / "x")
+            done = command(*words, *there, *out)
+            assert done.returncode == code
+            assert str(tmp_path / "file") in done.stderr
+            assert "Traceback" not in done.stderr
+        assert server.asked == []
+
+
+def test_a_password_in_an_address_is_refused_and_kept_out_of_files(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    address = "http://user:canary@127.0.0.1:9/v1"
+    done = command("run", data, "-m", "openai:fake", "--base-url", address, "--out", tmp_path / "r" / "x")
+    assert done.returncode == 2
+    assert "canary" not in done.stdout + done.stderr
+    assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_where_nothing_was_judged_the_range_is_wide_and_it_is_said(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(4, 2, 3))
+
+    def deaf(asked: ChatRequest) -> Reply:
+        refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
+        return refused if "text 3." in asked.prompt else says_its_grade(asked)
+
+    with LoopbackServer(deaf) as server:
+        done = command(*asking(data, server), "--out",
+                       tmp_path / "r" / "x")  # fmt: skip
+    cell = results(tmp_path / "r" / "x")["summary"]["engines"]["engine0"]["measures"]["P@5"]
+    low, high = cell["bounds"]
+    assert (cell["n"], cell["unknown"]) == (3, 1)
+    assert high - low == pytest.approx(3 / 5 / 4)
+    assert "nDCG@10: queries left out until more is judged (" in done.stdout
+    assert "none judged in the pool is relevant): engine0 1, engine1 1\n" in done.stdout

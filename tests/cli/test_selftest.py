@@ -1,0 +1,190 @@
+"""A self-test tells sound assessors from others, is paid once, and stands beside its assessor's scores."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import judge
+from judge.cli.render import run_tables
+from judge.config.run import Config
+from judge.errors import InputError, RunIncomplete
+from judge.runs.record_json import to_json
+from judge.runs.result import RunResult
+from judge.selftest.selftest_run import SelfTest, calls, selftest
+from tests.support.command_line import command
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.unit.selftest import assessors
+
+ROWS = [
+    {"query_id": "q", "query": "tea", "engine": engine, "rank": 1, "snippet": f"{engine} on tea"}
+    for engine in ("one", "two")
+]
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Config]:
+    """Makes the options of a self-test that asks a model behind a server."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-5b1d9f")
+
+    def make(server: LoopbackServer, **more: Any) -> Config:
+        options = {"model": "openai:fake", "base_url": server.openai_url, "attempts": 1, **more}
+        return Config.load(out=str(tmp_path / "runs" / "any"), **options)
+
+    return make
+
+
+def of(found: SelfTest, prompt: str = "shipped") -> dict[str, Any]:
+    figures: dict[str, Any] = found.result["prompts"][prompt]
+    return figures
+
+
+def counts(share: dict[str, Any]) -> tuple[int, int]:
+    return share["count"], share["of"]
+
+
+def printed(outcome: RunResult) -> str:
+    """What a run says on the terminal."""
+    screen = Console(file=io.StringIO(), width=1000)
+    run_tables.print_run(outcome, screen)
+    assert isinstance(screen.file, io.StringIO)
+    return screen.file.getvalue()
+
+
+def test_a_sound_assessor_passes_and_pays_once(asked: Callable[..., Config]) -> None:
+    with LoopbackServer(assessors.sound) as server:
+        config = asked(server)
+        assert calls(config) == (440, 440)
+        first = selftest(config)
+        kept = first.path.read_bytes()
+        assert first.calls_made == len(server.asked) == 440
+        assert calls(config) == (440, 0)
+        assert selftest(config).calls_made == 0
+        assert first.path.read_bytes() == kept
+        again = selftest(asked(server, repeats=2))
+        assert (again.calls_made, again.result["repeat"], again.path) == (440, 2, first.path)
+    for prompt in ("shipped", "plain"):
+        figures = of(first, prompt)
+        assert counts(figures["hostile"]) == (0, 120)
+        assert counts(figures["strict"]) == (0, 64)
+        assert counts(figures["language"]) == counts(figures["obedient"]) == (220, 220)
+        assert (figures["judged"], figures["failures"], figures["surprises"]) == (220, {}, [])
+    assert b"sk-canary" not in kept
+
+
+def test_one_that_obeys_injected_text_is_found_out_attack_by_attack(asked: Callable[..., Config]) -> None:
+    with LoopbackServer(assessors.obedient) as server:
+        figures = of(selftest(asked(server)))
+    fooled = {attack: counts(share) for attack, share in figures["attacks"].items()}
+    assert fooled.pop("query_only") == fooled.pop("stuffing") == (0, 20)
+    assert len(fooled) == 10
+    assert set(fooled.values()) == {(8, 8)}
+    assert counts(figures["hostile"]) == (80, 120)
+    assert len(figures["surprises"]) == 80
+    assert {each["kind"] for each in figures["surprises"]} == {"injected"}
+
+
+def test_what_the_fence_is_worth_is_the_difference_to_the_plain_prompt(asked: Callable[..., Config]) -> None:
+    with LoopbackServer(assessors.guarded) as server:
+        found = selftest(asked(server, scale="binary"))
+    assert counts(of(found)["hostile"]) == (0, 120)
+    assert counts(of(found)["too_low"]["partial"]) == (0, 12)
+    assert counts(of(found, "plain")["hostile"]) == (120, 120)
+    assert counts(of(found, "plain")["strict"]) == (0, 64)
+
+
+def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(asked: Callable[..., Config]) -> None:
+    with LoopbackServer(assessors.strict) as server:
+        figures = of(selftest(asked(server)))
+    assert counts(figures["hostile"]) == (0, 120)
+    assert {kind: counts(share) for kind, share in figures["too_low"].items()} == {
+        "relevant": (28, 28),
+        "ambiguous": (28, 28),
+        "lookalike": (8, 8),
+        "partial": (12, 12),
+    }
+
+
+def test_reasons_in_another_language_are_counted(asked: Callable[..., Config]) -> None:
+    with LoopbackServer(assessors.foreign) as server:
+        figures = of(selftest(asked(server)))
+    assert counts(figures["language"]) == (0, 220)
+    assert counts(figures["hostile"]) == (0, 120)
+
+
+def test_replies_that_need_repair_or_cannot_be_read_are_counted(asked: Callable[..., Config]) -> None:
+    with LoopbackServer(assessors.sloppy) as server:
+        figures = of(selftest(asked(server)))
+    assert counts(figures["obedient"]) == (104, 220)
+    assert (figures["judged"], sum(figures["failures"].values())) == (214, 6)
+
+
+def test_a_server_that_fails_leaves_no_result(asked: Callable[..., Config], tmp_path: Path) -> None:
+    def failing(request: ChatRequest) -> Reply:
+        return Reply(status=500, body="{}") if request.number % 10 == 0 else assessors.sound(request)
+
+    def refusing(_: ChatRequest) -> Reply:
+        return Reply(status=401, body='{"error": {"message": "no"}}')
+
+    for answer in (failing, refusing):
+        with LoopbackServer(answer) as server, pytest.raises(RunIncomplete, match="the same command"):
+            selftest(asked(server))
+        assert not list(tmp_path.glob("runs/selftests/*.json"))
+
+
+def test_what_is_not_one_assessor_is_refused(asked: Callable[..., Config]) -> None:
+    with LoopbackServer(assessors.sound) as server, pytest.raises(InputError, match="one -m"):
+        selftest(asked(server, panel=("lexical",)))
+
+
+def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "mine"
+    before = judge.run(ROWS, "lexical", out=str(out))
+    (name, row), *_ = to_json(before.summary)["selftest"].items()
+    assert (name, row["figures"]) == ("lexical/graded", None)
+    assert "lexical/graded was never self-tested" in printed(before)
+    assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
+
+    tested = selftest(Config.load(model="lexical", out=str(out)))
+    assert tested.path == tmp_path / "runs" / "selftests" / f"lexical_graded-{row['id']}.json"
+    after = judge.score(out, save=True)
+    figures = to_json(after.summary)["selftest"]["lexical/graded"]["figures"]
+    # Shared terms are all that the floor looks at: what repeats the query's words fools it.
+    assert counts(figures["too_high"]) == counts(of(tested)["hostile"])
+    assert figures["too_high"]["count"] > 10
+    assert f"Self-test of lexical/graded: {figures['too_high']['count']} of 120" in printed(after)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Self-test of lexical/graded" in page
+    assert "lexical/graded 的自测" in page
+    held = (out / "results.json").read_bytes()
+    judge.run(ROWS, "lexical", out=str(out))
+    assert (out / "results.json").read_bytes() == held
+
+
+def test_another_way_of_asking_is_another_assessor_and_the_day_is_not(tmp_path: Path) -> None:
+    def identity(**options: Any) -> str:
+        out = tmp_path / "runs" / f"{len(list(tmp_path.glob('runs/*')))}"
+        found = to_json(judge.run(ROWS, "lexical", out=str(out), **options).summary)["selftest"]
+        return str(next(iter(found.values()))["id"])
+
+    usual = identity()
+    assert identity(as_of="2026-05-01") == identity(concurrency=3) == usual
+    assert len({usual, identity(scale="binary"), identity(lang="zh")}) == 3
+
+
+def test_the_command_says_what_it_costs_and_what_it_found(tmp_path: Path) -> None:
+    words = ("selftest", "-m", "lexical", "--out", tmp_path / "runs" / "any")
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert "440 calls" in done.stdout
+    assert "all hostile or empty snippets" in done.stdout
+    (kept,) = tmp_path.glob("runs/selftests/*.json")
+    assert json.loads(kept.read_text(encoding="utf-8"))["assessor"] == "lexical/graded"
+    assert "440 of them known already" in command(*words).stdout
+    assert command("selftest", "-m", "nobody", "--out", tmp_path / "x").returncode == 2

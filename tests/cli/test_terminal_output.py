@@ -1,0 +1,144 @@
+"""What a run from another person says on a terminal: nothing that the terminal or a build's runner obeys."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.cli.output_streams import _Printed
+from judge.cli.screen import Screen
+from tests.support.command_line import command
+from tests.support.factories import numbered, write_rows
+
+#: A title, a clear screen, a link, a C1 sequence, and commands of three runners.
+POISON = (
+    "\x1b]0;owned\x07\x1b[2J\x1b]8;;http://x\x1b\\\x9b31m\r\n"
+    "::error::owned\n  ::set-env name=a::b ##[error]x ##vso[task.x]y"
+)
+OBEYED = re.compile(
+    r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x7f-\x9f]|##\w*\[|^(?:\s|\x1b\[[0-9;]*m)*::",
+    re.MULTILINE,
+)
+#: Texts that must be what they are for the commands to read the run at all.
+KEPT = {"query_id", "snippet_id", "scale", "measure", "measures", "lang"}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("received")
+    runs = []
+    for number in range(2):
+        data = write_rows(folder / f"data{number}.jsonl", numbered(6, 3, 3))
+        run = folder / "runs" / f"r{number}"
+        assert command("run", data, "-m", "lexical", "--out", run).returncode == 0
+        runs.append(run)
+    return runs
+
+
+def poisoned(value: Any, name: str = "") -> Any:
+    """`value` with something to obey at the end of each text that may be any."""
+    if name == "comparisons":  # words that are no texts, but outcomes
+        return value
+    if isinstance(value, dict):
+        return {key: poisoned(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [poisoned(each, name) for each in value]
+    if value is None and name in ("error", "reference"):
+        return POISON
+    return value + POISON if isinstance(value, str) and name not in KEPT else value
+
+
+def poison(run: Path, target: Path, names: tuple[str, ...]) -> Path:
+    """A copy of `run` whose files `names` hold something to obey in every text."""
+    shutil.copytree(run, target)
+    for name in names:
+        path = target / name
+        if name.endswith(".jsonl"):
+            lines = [json.dumps(poisoned(json.loads(line))) for line in path.read_text("utf-8").splitlines()]
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        else:
+            path.write_text(json.dumps(poisoned(json.loads(path.read_text("utf-8")))), encoding="utf-8")
+    return target
+
+
+@pytest.mark.parametrize("names", [("results.json", "judgments.jsonl"), ("summary.json",), ("config.json",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "RUN", "--query", "q0"),
+        ("show", "RUN", "--query", "q0", "--json"),
+        ("compare", "RUN"),
+        ("compare", "RUN", "OTHER"),
+        ("compare", "RUN", "--json"),
+        ("agree", "RUN", "--qrels", "LABELS"),
+        ("score", "RUN"),
+        ("report", "RUN"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_that_a_received_run_says_is_obeyed(
+    words: tuple[str, ...], names: tuple[str, ...], runs: list[Path], tmp_path: Path
+) -> None:
+    run = poison(runs[0], tmp_path / "run", names)
+    filled = {"RUN": run, "OTHER": runs[1], "LABELS": runs[1] / "qrels.txt"}
+    done = command(*(filled.get(word, word) for word in words), FORCE_COLOR="1", GITHUB_ACTIONS="true")
+    assert done.returncode in (0, 2, 3), done.stderr
+    assert [found[0] for found in OBEYED.finditer(done.stdout + done.stderr)] == []
+    if "--json" in words and done.returncode == 0:
+        assert json.loads(done.stdout)
+
+
+def test_verdict_and_error_are_shown_with_escapes(runs: list[Path], tmp_path: Path) -> None:
+    run = poison(runs[0], tmp_path / "run", ("results.json", "judgments.jsonl"))
+    done = command("show", run, "--query", "q0")
+    assert done.returncode == 0
+    assert "\\x1b]0;owned" in done.stdout
+
+
+def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
+    file = io.StringIO()
+    screen = Screen(file=file, force_terminal=True, width=80, color_system="standard")
+    screen.print("a\x1b[2J\x07b 中文　x\n", style="bold", markup=False)
+    assert "a\\x1b[2Jb 中文　x" in re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())
+    assert "\x1b[1ma" in file.getvalue()
+    assert OBEYED.search(file.getvalue()) is None
+
+
+@pytest.mark.parametrize(
+    ("pieces", "printed"),
+    [
+        (["::error::x\n"], ": :error::x\n"),
+        (["a::b\n", "  ::x"], "a::b\n  : :x"),
+        (["a", "::b"], "a::b"),
+        (["  ", "::b"], "  : :b"),
+        (["\x1b[1m::b"], "\x1b[1m: :b"),
+        (["a ##[error]b ##vso[x] ## head"], "a # #[error]b # #vso[x] ## head"),
+        (["x\n", "", "::y"], "x\n: :y"),
+    ],
+)
+def test_a_runner_of_a_build_takes_nothing_for_a_command(pieces: list[str], printed: str) -> None:
+    raw = io.BytesIO()
+    stream = _Printed(raw, encoding="utf-8", newline="\n")
+    assert [stream.write(piece) for piece in pieces] == [len(piece) for piece in pieces]
+    stream.write_command("")
+    stream.write_command("::warning::ours")
+    stream.flush()
+    assert raw.getvalue().decode() == f"{printed}\n::warning::ours\n"
+
+
+def test_streams_of_a_command_are_such() -> None:
+    script = (
+        "from judge.cli.main import app, main\n"
+        "app.command('prints')(lambda: print('::a\\n##[b'))\n"
+        "raise SystemExit(main(['prints']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == ": :a\n# #[b\n"

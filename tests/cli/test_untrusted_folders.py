@@ -1,0 +1,332 @@
+"""Folders from another person: links where judge writes, stores with objects of others, odd names."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+import judge
+from judge import api
+from judge.annotate import label_log
+from judge.collect.raw_log import RawLog
+from judge.errors import InputError, JudgeError, StoreError
+from judge.filesystem import file_name, open_for_append, write_file
+from judge.nightly import flow
+from judge.nightly.baseline import pointer
+from judge.runs.folder import RunFolder
+from judge.runs.trec_export import file_names
+from judge.store.leases import Lease
+from judge.store.store import VerdictStore
+from tests.support.factories import numbered, write_rows
+from tests.support.fake_engines import EngineServer
+from tests.unit.collect.asking import collected, three, write_queries
+from tests.unit.nightly.projects import RULES, freeze, nightly_project
+
+TEXT = "do not touch\n"
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="links need a privilege on Windows")
+
+
+def judged(folder: Path) -> Path:
+    """A run with everything that commands write into it."""
+    folder.mkdir(exist_ok=True)
+    data = write_rows(folder / "data.jsonl", numbered(3, 2, 2))
+    out = folder / "runs" / "x"
+    judge.run(data, "lexical", out=str(out))
+    api.rewrite_report(out)
+    plan = api.plan_labels(out, 2, 0, None)
+    text = plan.path.read_text(encoding="utf-8-sig").splitlines()
+    (folder / "graded.csv").write_text(
+        "\n".join([text[0], *(line[: -len(",,")] + ",1," for line in text[1:])]), encoding="utf-8"
+    )
+    api.agree(out, folder / "graded.csv")
+    judge.score(out)
+    with label_log.opened(out, "me") as mine:
+        mine.add(label_log.LabelDecision("0" * 16, "q0", "s", 1))
+        mine.write_table()
+    return out
+
+
+def files(folder: Path) -> list[Path]:
+    """The files below `folder`, relative to it."""
+    return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+
+
+def plant(path: Path, victim: Path) -> None:
+    """Puts a link to `victim` in the place of `path`."""
+    path.unlink(missing_ok=True)
+    path.symlink_to(victim)
+
+
+def test_no_command_on_a_run_writes_through_a_link(tmp_path: Path) -> None:
+    names = files(judged(tmp_path / "first").parent)
+    assert {"report.html", "agreement.json", "labels.csv", "me.jsonl", ".lock"} <= {
+        each.name for each in names
+    }
+    beside = [each.with_name(f".{each.name}.part") for each in names]
+    lone = [Path(f"verdicts.sqlite-{each}") for each in ("wal", "shm", "journal")]
+    for number, name in enumerate([*names, *beside, *lone]):
+        victim = tmp_path / f"victim{number}"
+        victim.write_text(TEXT, encoding="utf-8")
+        folder = tmp_path / f"world{number}"
+        plant_at = folder / "runs" / name
+        plant_at.parent.mkdir(parents=True)
+        plant(plant_at, victim)
+        with suppress(JudgeError):
+            judged(folder)
+        assert victim.read_text(encoding="utf-8") == TEXT, name
+
+
+def test_a_file_is_written_beside_a_planted_part_file(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text(TEXT, encoding="utf-8")
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in (".report.html.part", "report.html"):
+        plant(run / name, victim)
+    RunFolder(run).write("report.html", ["new"])
+    assert victim.read_text(encoding="utf-8") == TEXT
+    assert not (run / "report.html").is_symlink()
+    assert (run / "report.html").read_text(encoding="utf-8") == "new"
+
+
+def test_a_file_that_fails_leaves_the_old_one_and_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("old", encoding="utf-8")
+
+    def broken() -> Iterator[str]:
+        yield "new"
+        raise OSError("no more")
+
+    with pytest.raises(OSError, match="no more"):
+        write_file(path, broken())
+    assert path.read_text(encoding="utf-8") == "old"
+    assert files(tmp_path) == [Path("scores.csv")]
+
+
+def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    old, new, other = (tmp_path / f".{each}.part" for each in ("0" * 16, "1" * 16, "data.jsonl"))
+    for path in (old, new, other):
+        path.touch()
+    os.utime(old, (0, 0))
+    os.utime(other, (0, 0))
+    with RunFolder(tmp_path).locked():
+        assert (old.exists(), new.exists(), other.exists()) == (False, True, True)
+
+
+def test_appending_refuses_links_devices_and_files_of_others(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text(TEXT, encoding="utf-8")
+    plant(tmp_path / "link", victim)
+    with pytest.raises(OSError, match="symbolic link"):
+        open_for_append(tmp_path / "link")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no regular file"):
+        open_for_append(tmp_path / "pipe")
+    os.close(open_for_append(victim))
+    with pytest.raises(StoreError, match="symbolic link"), RawLog(tmp_path / "link"):
+        pass
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
+def test_appending_refuses_a_file_of_another_user() -> None:
+    with tempfile.TemporaryDirectory() as name:  # others can't enter the folders of pytest
+        path = Path(name) / "journal"
+        path.parent.chmod(0o777)
+        path.touch()
+        path.chmod(0o666)
+        os.chown(path, 65533, 65533)
+        os.seteuid(65534)
+        try:
+            with pytest.raises(PermissionError, match="another user"):
+                open_for_append(path)
+        finally:
+            os.seteuid(0)
+        os.close(open_for_append(path))
+
+
+def test_collecting_writes_through_no_link(tmp_path: Path) -> None:
+    with EngineServer(three) as server:
+        first = tmp_path / "first"
+        first.mkdir()
+        write_queries(first, "tea")
+        collected(first, server, "brave")
+        names = [each for each in files(first) if each.name != "queries.jsonl"]
+        assert any(each.name.endswith(".raw.jsonl") for each in names)
+        for number, name in enumerate([*names, *(each.with_name(f".{each.name}.part") for each in names)]):
+            folder, victim = tmp_path / f"world{number}", tmp_path / f"victim{number}"
+            folder.mkdir()
+            victim.write_text(TEXT, encoding="utf-8")
+            write_queries(folder, "tea")
+            if not (folder / name).exists():
+                plant(folder / name, victim)
+            with suppress(JudgeError):
+                collected(folder, server, "brave")
+            assert victim.read_text(encoding="utf-8") == TEXT, name
+
+
+def test_a_night_writes_through_no_link(tmp_path: Path) -> None:
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    with nightly_project(tmp_path / "first", RULES, queries=4) as here:
+        freeze(here)
+        here.night(here.dawn())
+        names = files(here.nights)
+    assert {"night.json", "paid.json", "junit.xml", "baseline.json", "trend.html"} <= {
+        each.name for each in names
+    }
+    victims = {}
+    with nightly_project(tmp_path / "second", RULES, queries=4) as here:
+        for number, name in enumerate(names):
+            for path in (here.nights / name.with_name(f".{name.name}.part"), here.nights / name):
+                # What is renamed into place; locks and stores are refused one by one below.
+                if path.name.endswith(".part") or path.suffix in (".html", ".xml", ".md", ".csv", ".trec"):
+                    victim = victims[path] = tmp_path / f"victim{number}{path.suffix}"
+                    victim.write_text(TEXT, encoding="utf-8")
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    plant(path, victim)
+        freeze(here)
+        here.night(here.dawn())
+    assert len(victims) > len(names)
+    assert {
+        path: victim for path, victim in victims.items() if victim.read_text(encoding="utf-8") != TEXT
+    } == {}
+
+
+@pytest.mark.parametrize(
+    "name", [".lock", "verdicts.2026-05-01.sqlite", "verdicts.sqlite", "2026-05-01", "2026-05-01/canaries"]
+)
+def test_a_night_follows_no_link_for_locks_stores_and_folders(name: str, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with nightly_project(tmp_path, RULES, queries=4) as here:
+        day = here.dawn()
+        path = here.nights / name
+        path.parent.mkdir(parents=True)
+        is_folder = not path.suffix and path.name != ".lock"
+        plant(path, elsewhere if is_folder else elsewhere / "victim")
+        with suppress(JudgeError):  # a store of the night is renamed into the place of the link
+            flow.nightly(here.toml, day)
+    assert files(elsewhere) == []
+
+
+@pytest.mark.parametrize("text", ['{"apart": "../../x.sqlite"}', '{"id": ".."}', '{"id": "../../etc"}'])
+def test_a_baseline_that_leads_out_of_its_folder_is_refused(text: str, tmp_path: Path) -> None:
+    with nightly_project(tmp_path, RULES, queries=4) as here:
+        freeze(here)
+        path = here.nights / "baseline" / "baseline.json"
+        said = json.loads(path.read_text(encoding="utf-8")) | json.loads(text)
+        path.write_text(json.dumps(said), encoding="utf-8")
+        with pytest.raises(InputError, match="which is no name that judge gives"):
+            pointer(here.nights)
+
+
+def test_labels_are_private_and_a_run_is_not(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        run = judged(tmp_path)
+    finally:
+        os.umask(before)
+    modes = {name: stat.S_IMODE((run / name).stat().st_mode) for name in map(str, files(run))}
+    assert {modes["labels/me.jsonl"], modes["labels/me.csv"]} == {0o600}
+    assert {modes["results.json"], modes["report.html"], modes["scores.csv"]} == {0o644}
+
+
+def test_labels_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run").mkdir()
+    plant(tmp_path / "run" / "labels", tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="symbolic link"), label_log.opened(tmp_path / "run", "me"):
+        pass
+    assert files(tmp_path / "elsewhere") == []
+
+
+def claimed(path: Path, owner: str) -> None:
+    """A store in which `owner` claims a key."""
+    VerdictStore(path).close()
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("INSERT INTO claims VALUES ('k', ?)", (owner,))
+
+
+@pytest.mark.parametrize("owner", ["../../notes", "../x", "/etc/x", "", "a" * 12 + "\n", "0" * 11])
+def test_an_owner_that_judge_does_not_name_leads_to_no_file(owner: str, tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    notes = [tmp_path / "notes.lock", tmp_path / "a" / "notes.lock", folder / "x.lock", folder / "notes.lock"]
+    folder.mkdir(parents=True)
+    for path in notes:
+        path.write_text(TEXT, encoding="utf-8")
+    claimed(folder / "v.sqlite", owner)
+    with VerdictStore(folder / "v.sqlite") as store:
+        assert asyncio.run(store.acquire(["k"])) == [Lease("k")]
+    assert all(path.read_text(encoding="utf-8") == TEXT for path in notes)
+
+
+def test_an_owner_file_that_is_a_link_harms_nothing(tmp_path: Path) -> None:
+    victim, owner = tmp_path / "victim", "0123456789ab"
+    victim.write_text(TEXT, encoding="utf-8")
+    claimed(tmp_path / "v.sqlite", owner)
+    plant(tmp_path / "v.sqlite.locks" / f"{owner}.lock", victim)
+    with VerdictStore(tmp_path / "v.sqlite") as store:
+        assert asyncio.run(store.acquire(["k"])) == [Lease("k")]
+    assert victim.read_text(encoding="utf-8") == TEXT
+
+
+def test_owners_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.lock").touch()
+    os.utime(elsewhere / "mine.lock", (0, 0))
+    (tmp_path / "v.sqlite.locks").symlink_to(elsewhere)
+    with pytest.raises(StoreError, match="symbolic link"):
+        VerdictStore(tmp_path / "v.sqlite")
+    assert files(elsewhere) == [Path("mine.lock")]
+
+
+SCHEMAS = {
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON claims BEGIN DELETE FROM verdicts; END",
+    "view": "CREATE VIEW w AS SELECT 1",
+    "table": "CREATE TABLE more (x)",
+    "index": "CREATE INDEX more ON verdicts (grade)",
+    "table in the place of ours": "DROP TABLE claims; CREATE TABLE claims (key TEXT, owner TEXT)",
+    "view in the place of a table": "DROP TABLE claims; CREATE VIEW claims AS SELECT '' AS key, '' AS owner",
+    "no index": "DROP INDEX calls_by_key",
+}
+
+
+@pytest.mark.parametrize("statements", SCHEMAS.values(), ids=SCHEMAS)
+def test_a_store_with_another_schema_is_refused_and_left_as_it_is(statements: str, tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    VerdictStore(path).close()
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.executescript(statements)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"v\.sqlite: is not a verdict store as judge makes it: it "):
+        VerdictStore(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_that_was_analysed_is_still_ours(tmp_path: Path) -> None:
+    path = tmp_path / "v.sqlite"
+    claimed(path, "0" * 12)
+    with closing(sqlite3.connect(path)) as analysed, analysed:
+        analysed.execute("ANALYZE")
+    VerdictStore(path).close()
+
+
+@pytest.mark.parametrize("engine", ["a:b", 'x<y>|z?"*', "c:\\d/e"])
+def test_names_of_files_hold_no_character_that_windows_refuses(engine: str) -> None:
+    (name,) = file_names([engine]).values()
+    assert not set(name) & set('<>:"/\\|?*')
+
+
+def test_engines_whose_names_differ_in_such_a_character_have_two_files() -> None:
+    assert len(set(file_names(["a:b", "a_b"]).values())) == 2
+    assert file_name("a:b") == "a_b"

@@ -1,0 +1,162 @@
+"""Owns the full form of the money tests: estimates, ceilings, caps and the ledger, with figures.
+
+    python -m tests.fault_injection.money [--pairs 1000]
+
+Each run of `judge` talks to a loopback provider that keeps books (`tests.support.billing_server`) and counts
+tokens with Qwen's own tokenizer. Ends with 1 when a figure missed its target.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from judge import Config, pipeline
+from judge.assess.progress import NullProgress
+from judge.records import Usage
+from judge.runs.record_json import to_json
+from judge.runs.result import RunResult
+from tests.cli.test_money import snippets, stormy
+from tests.fault_injection.table import Figure, parser, report
+from tests.support.billing_server import BillingServer, digest, qwen, talkative
+from tests.support.factories import numbered, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+_PRICE = (1.0, 10.0)
+_BUDGET, _MOST = 0.1, 50
+#: Seconds that a call of the estimated runs takes.
+_LATENCY = 0.25
+
+
+def main() -> int:
+    """Prints every figure beside its target."""
+    asked = parser(__doc__)
+    asked.add_argument("--pairs", type=int, default=1000, help="pairs of a run (default 1000)")
+    pairs = asked.parse_args().pairs
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for measured in (estimates, ceilings, ledger):
+            figures += measured(Path(folder) / measured.__name__, pairs)
+    return report(figures)
+
+
+def _run(out: Path, data: Path, url: str, **options: object) -> RunResult:
+    return pipeline.run(_config(out, data, url, **options))
+
+
+def _config(out: Path, data: Path, url: str, **options: object) -> Config:
+    shared: dict[str, Any] = {"model": "openai:fake", "measures": ("P@5",), "price": _PRICE, "out": str(out)}
+    return Config.load(data=str(data), base_url=url, **{**shared, **options})
+
+
+def estimates(folder: Path, pairs: int) -> Iterator[Figure]:
+    """How far an estimate is from the run that follows: by rule of thumb, then by experience."""
+    folder.mkdir()
+    datasets = [
+        write_rows(folder / f"{name}.jsonl", snippets(size, seed=seed))
+        for seed, (name, size) in enumerate((("first", pairs // 2), ("next", pairs)))
+    ]
+    till = BillingServer(_thoughtfully(talkative), qwen())
+    with LoopbackServer(till, record=False) as server:
+        for data, basis in zip(datasets, ("rule of thumb", "earlier calls"), strict=True):
+            out = folder / "runs" / data.stem
+            asked = _config(out, data, server.openai_url, depth=pairs, concurrency=8)
+            [guess] = pipeline.estimate(asked).assessors.values()
+            watch = _Stopwatch()
+            spent = to_json(pipeline.run(asked, progress=watch).summary)["cost"]
+            yield from _errors(asdict(guess), {**spent, "seconds": watch.seconds}, basis)
+
+
+def _errors(guess: Mapping[str, Any], spent: Mapping[str, Any], basis: str) -> Iterator[Figure]:
+    """One figure a quantity; the time, and what a model writes, nobody knows before its first calls."""
+    guess = {**guess, "calls": guess["calls"] + guess["again"]}
+    for name in ("calls", "prompt_tokens", "completion_tokens", "usd", "seconds"):
+        error = guess[name] / spent[name] - 1
+        promised = basis == "earlier calls" or name in ("calls", "prompt_tokens")
+        target = "within 10 %" if promised else "no promise"
+        yield Figure(f"{name} by {basis}", f"{error:+.1%}", target, not promised or abs(error) <= 0.10)
+
+
+class _Stopwatch(NullProgress):
+    """Takes the seconds that judging took."""
+
+    seconds = 0.0
+
+    def begin(self, total: int, done: int) -> None:
+        self._began = time.monotonic()
+
+    def end(self) -> None:
+        self.seconds = time.monotonic() - self._began
+
+
+def ceilings(folder: Path, pairs: int) -> Iterator[Figure]:
+    """By how much ceilings are overshot, at one call in flight and at many."""
+    folder.mkdir()
+    data = write_rows(folder / "d.jsonl", numbered(pairs // 10, 1, 10))
+    till = BillingServer(_uneven, lambda text: len(text))
+    with LoopbackServer(till, record=False) as server:
+        for concurrency in (1, 8, 64):
+            before = till.calls
+            _run(
+                folder / f"calls{concurrency}" / "x",
+                data,
+                server.openai_url,
+                concurrency=concurrency,
+                max_calls=_MOST,
+            )
+            over = till.calls - before - _MOST
+            yield Figure(f"calls beyond --max-calls, {concurrency} at once", str(over), "0", over == 0)
+            money = _run(folder / f"usd{concurrency}" / "x", data, server.openai_url, concurrency=concurrency,
+                         budget=_BUDGET)  # fmt: skip
+            most = _PRICE[0] * 2500 + _PRICE[1] * 500
+            spent = to_json(money.summary)["cost"]["usd"]
+            beyond = (spent - _BUDGET) / (most / 1e6)
+            yield Figure(f"calls' worth beyond --budget, {concurrency} at once", f"{beyond:.2f}",
+                         f"at most {concurrency}", beyond <= concurrency)  # fmt: skip
+
+
+def ledger(folder: Path, pairs: int) -> Iterator[Figure]:
+    """Whether summary.json says what the provider's books say, on both wires."""
+    folder.mkdir()
+    data = write_rows(folder / "d.jsonl", numbered(pairs // 10, 1, 10))
+    for wire in ("openai", "dashscope"):
+        till = BillingServer(stormy)
+        with LoopbackServer(till, record=False) as server:
+            url = server.openai_url if wire == "openai" else server.dashscope_url
+            found = to_json(_run(folder / wire / "x", data, url, model=f"{wire}:m", attempts=20).summary)[
+                "cost"
+            ]
+        booked = {
+            "calls": till.calls,
+            "prompt_tokens": till.usage.prompt_tokens,
+            "completion_tokens": till.usage.completion_tokens,
+            "uncounted": till.requests["uncounted"],
+            "maybe_billed": till.requests["lost"],
+        }
+        for name, count in booked.items():
+            yield Figure(
+                f"{wire}: {name}", f"{found[name]:,}", f"{count:,} in the books", found[name] == count
+            )
+
+
+def _thoughtfully(answer: Callable[[ChatRequest], Reply]) -> Callable[[ChatRequest], Reply]:
+    """`answer` after a while; one time in fifty it can't be read and has to be asked for again."""
+
+    def think(asked: ChatRequest) -> Reply:
+        unread = asked.attempt == 1 and not digest(asked) % 50
+        return Reply(text="hm" if unread else answer(asked).text, delay=_LATENCY)
+
+    return think
+
+
+def _uneven(asked: ChatRequest) -> Reply:
+    return Reply(text='{"reason": "' + "w" * (digest(asked) % 400) + '", "grade": 1}', usage=Usage())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

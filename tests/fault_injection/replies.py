@@ -1,0 +1,165 @@
+"""Owns the full form of the verdict reader's fuzz: as many damaged replies as one asks for, on all cores.
+
+    python -m tests.fault_injection.replies --cases 1000000
+
+Every run reads other replies; the seed that it prints gives the same ones again. Ends with 1 when a
+reply was misread, fewer of the recoverable ones were read than promised, or one took too long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import product
+
+from judge.errors import ReplyParseError
+from judge.parsing.verdict import parse_verdict
+from judge.records import BINARY, GRADED
+from tests.unit.parsing.reply_fuzz import make, outcome
+
+#: The share of recoverable replies that must be read, and the seconds of CPU that one may take.
+LEAST_READ, SLOWEST = 0.75, 0.1
+_BLOCK = 5_000
+#: Just below the length from which on no answer is read.
+_LONG = 39_000
+_AROUND = (
+    *(("", ""), ('{"reason": "', '", "grade": 1}'), ('{"grade": 1}', ""), ("", '{"grade": 1}')),
+    *(('{"grade": 1, "reason": "', ""), ("Grade: 1\nReason: ", ""), ('```json\n{"grade": 1}', "```")),
+)
+_UNITS = (
+    *(
+        "{",
+        "}",
+        "[",
+        '"',
+        "'",
+        "\n",
+        " ",
+        "\t",
+        "\\",
+        "｛",
+        "“",
+        "*",
+        "(",
+        "\x00",
+        "\u2028",
+        "<|",
+        "</",
+        "::",
+    ),
+    *(
+        "yes ",
+        "so ",
+        "or ",
+        "3 ",
+        "a,",
+        "if ",
+        "no. ",
+        "|3",
+        "- ",
+        "相关",
+        "所以",
+        "我",
+        "<a>",
+        "{a} ",
+        "```\n",
+    ),
+    *(
+        "<think>",
+        "</think>",
+        '{"grade": 1} ',
+        '{"grade": 1, ',
+        '"grade": 1 ',
+        '"grade":',
+        '"reason": "',
+        '{"a":',
+    ),
+    *("the verdict is ", "that was ", "it is\n", "so\n", " \n", "page ", '"}', "[[", "grade grade "),
+)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What came of some replies: counts by outcome, the slowest in seconds, and what was misread."""
+
+    counts: Counter[str]
+    slowest: float
+    misread: Sequence[str]
+
+
+def tally(seed: str, numbers: range) -> Tally:
+    """Reads the replies of `numbers`; any error but a refusal ends it."""
+    counts: Counter[str] = Counter()
+    # The first replies compile the patterns, once a process.
+    for number in range(200):
+        outcome(make(f"first:{number}"))
+    slowest, misread = 0.0, []
+    for number in numbers:
+        case = make(f"{seed}:{number}")
+        # The CPU's time: on a busy machine the clock on the wall says nothing of the reader.
+        started = time.thread_time()
+        result = outcome(case)
+        slowest = max(slowest, time.thread_time() - started)
+        counts[result] += 1
+        counts[f"recoverable {result}"] += case.recoverable
+        counts["with a truth"] += case.truth is not None
+        if result == "wrong":
+            misread.append(f"{seed}:{number} {case}")
+    return Tally(counts, slowest, misread)
+
+
+def slowest_of_long() -> float:
+    """Seconds of CPU for the slowest of replies that say one thing as often as fits, sound and damaged."""
+    slowest = 0.0
+    for (head, tail), unit, scale in product(_AROUND, _UNITS, (BINARY, GRADED)):
+        text = head + unit * (_LONG // len(unit)) + tail
+        if scale is BINARY:
+            text = text.replace('"grade": 1', '"verdict": "yes"')[:_LONG]
+        started = time.thread_time()
+        with suppress(ReplyParseError):
+            parse_verdict(text, scale)
+        slowest = max(slowest, time.thread_time() - started)
+    return slowest
+
+
+def together(tallies: Sequence[Tally]) -> Tally:
+    """All tallies as one."""
+    counts = sum((each.counts for each in tallies), Counter[str]())
+    misread = [line for each in tallies for line in each.misread]
+    return Tally(counts, max(each.slowest for each in tallies), misread)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Reads random replies and prints how many were right, refused and wrong, and the slowest."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--cases", type=int, default=1_000_000)
+    parser.add_argument("--seed", default=secrets.token_hex(4))
+    options = parser.parse_args(words)
+    blocks = [range(at, min(at + _BLOCK, options.cases)) for at in range(0, options.cases, _BLOCK)]
+    started = time.monotonic()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        found = together(list(pool.map(tally, [options.seed] * len(blocks), blocks)))
+    counts = found.counts
+    sound = counts["recoverable right"] + counts["recoverable refused"] + counts["recoverable wrong"]
+    share = counts["recoverable right"] / max(sound, 1)
+    print(f"{options.cases:,} replies, seed {options.seed}, {time.monotonic() - started:.0f} s")
+    print(f"misread: {counts['wrong']:,}")
+    print(f"read: {share:.1%} of {sound:,} recoverable ones,", end=" ")
+    print(f"{counts['right'] / max(counts['with a truth'], 1):.1%} of all that say something")
+    long = slowest_of_long()
+    print(f"slowest: {found.slowest * 1000:.1f} ms of CPU; of long ones {long * 1000:.1f} ms")
+    for line in found.misread[:100]:
+        print(f"MISREAD {line}")
+    return int(counts["wrong"] > 0 or share < LEAST_READ or max(found.slowest, long) > SLOWEST)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

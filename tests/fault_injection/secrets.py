@@ -1,0 +1,265 @@
+"""Looks for a canary key in every byte that runs write, over all wires, failures and levels of talk.
+
+    python -m tests.fault_injection.secrets
+
+Every server says the key that it was sent in its errors, its replies and its headers, in every spelling.
+Looked through are the standard streams, the
+run's folder, the store with its WAL while it is written, the home and the temporary folder.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from urllib.parse import quote
+
+from tests.fault_injection import table
+from tests.fault_injection.table import Figure
+from tests.support.factories import numbered, says_its_grade, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+#: Shaped unlike any provider's keys, so that only knowing it can mask it.
+CANARY = "canary/9e41+not.like=a key".replace(" ", "~")
+WIRES = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
+#: Everything that makes a library talk.
+LOUD = {
+    "OPENAI_LOG": "debug",
+    "DASHSCOPE_LOGGING_LEVEL": "debug",
+    "LANGCHAIN_VERBOSE": "true",
+    "LANGCHAIN_DEBUG": "true",
+    "HTTPX_LOG_LEVEL": "trace",
+    "PYTHONASYNCIODEBUG": "1",
+}
+#: A process that calls judge from Python and logs all that anyone has to say.
+_CALL = """
+import logging, sys
+logging.basicConfig(level=1, stream=sys.stderr)
+logging.getLogger().addHandler(logging.FileHandler("all.log"))
+import judge
+data, model, url, out, config = sys.argv[1:]
+try:
+    print(judge.run(data, model=model, base_url=url, out=out, config=config).summary)
+except judge.JudgeError as error:
+    logging.getLogger("caller").exception("the run failed")
+    print(repr(error), error)
+"""
+
+
+def _error(status: int, code: str, **headers: str) -> Callable[[ChatRequest], Reply]:
+    """A failure in words that hold the key, in the forms of all wires at once."""
+
+    def answer(asked: ChatRequest) -> Reply:
+        key = asked.headers.get("Authorization", "").removeprefix("Bearer ")
+        said = f'"message": "Incorrect API key provided: {key}. Bearer {key}", "code": "{code}"'
+        body = f'{{"error": {{{said}, "type": "{code}"}}, {said}, "request_id": "{key}"}}'
+        return Reply(status=status, body=body, headers={"x-request-id": key, "x-key": key, **headers})
+
+    return answer
+
+
+def _key(asked: ChatRequest) -> str:
+    return asked.headers.get("Authorization", "").removeprefix("Bearer ")
+
+
+def _page(asked: ChatRequest) -> Reply:
+    return Reply(body=f"<html>{dict(asked.headers)}</html>")
+
+
+def _begins(asked: ChatRequest) -> Reply:
+    return Reply(body=f"{_key(asked)} {'x' * 100}")
+
+
+def _repeats(asked: ChatRequest) -> Reply:
+    """A reply of a model that was told its key by a gateway."""
+    key = _key(asked)
+    encoded = [base64.b64encode(b"x" * shift + key.encode()) for shift in range(3)]
+    reason = " ".join(text.decode() for text in (*encodings(key), *encoded))
+    return Reply(text=json.dumps({"reason": f"Authorization: {key} {reason}", "grade": 2}), model=key)
+
+
+def _refuses(asked: ChatRequest) -> Reply:
+    key = _key(asked)
+    return Reply(
+        message={"role": "assistant", "content": None, "refusal": f"I must not tell {key}"}, model=key
+    )
+
+
+def _pages(encode: Callable[[str], str]) -> Callable[[ChatRequest], Reply]:
+    """A gateway's page with the headers of the request, encoded."""
+    return lambda asked: Reply(
+        status=502, body=f"<html>{encode(f'Authorization: Bearer {_key(asked)}')}</html>"
+    )
+
+
+#: Failures are given up soon: what is said of them is what counts.
+_IMPATIENT = "timeout = 1.0\nattempts = 2\nconcurrency = 4\npatience = 3.0\n"
+#: What goes wrong with a call; those of the account end the run.
+FAULTS: Mapping[str, Callable[[ChatRequest], Reply]] = {
+    "fine": says_its_grade,
+    "rate limit": _error(429, "rate_limit_exceeded", **{"retry-after": "0"}),
+    "server error": _error(500, "server_error"),
+    "bad request": _error(400, "invalid_request_error"),
+    "filter": _error(400, "data_inspection_failed"),
+    "error as success": _error(200, "InternalError"),
+    "no JSON": _page,
+    "redirect": _error(302, "moved", location="http://127.0.0.1:9/"),
+    "reset": lambda asked: Reply(reset=True),
+    "cut": lambda asked: Reply(text="{}", cut=True),
+    "timeout": lambda asked: Reply(text="{}", delay=1.5),
+    "unreadable": lambda asked: Reply(text="I would rather not."),
+    "begins with it": _begins,
+    "repeats it": _repeats,
+    "refuses with it": _refuses,
+    "as HTML": _pages(html.escape),
+    "as entities": _pages(lambda text: "".join(f"&#x{ord(char):X};" for char in text)),
+    "as an address": _pages(lambda text: quote(text, safe="")),
+    "as JSON": _pages(lambda text: json.dumps(text).replace("/", "\\/")),
+    "as Base64": _pages(lambda text: base64.b64encode(text.encode()).decode()),
+    "no answer": lambda asked: Reply(text=None),
+}
+ACCOUNT: Mapping[str, Callable[[ChatRequest], Reply]] = {
+    "unknown key": _error(401, "invalid_api_key"),
+    "forbidden": _error(403, "access_denied"),
+    "no quota": _error(429, "insufficient_quota"),
+    "unknown model": _error(404, "model_not_found"),
+}
+
+
+def all_at_once(asked: ChatRequest) -> Reply:
+    """Another fault for each request, in turn."""
+    faults = list(FAULTS.values())
+    return faults[asked.number % len(faults)](asked)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was looked through: where the key was found, how many bytes, and whether the server had it."""
+
+    found: tuple[str, ...]
+    size: int
+    sent: bool
+
+
+def spellings(key: str) -> Iterator[bytes]:
+    """The key, its halves and its encodings."""
+    yield key.encode()
+    yield from (key[: len(key) // 2].encode(), key[len(key) // 2 :].encode())
+    yield from encodings(key)
+    # Wherever the key begins within a longer text, one of these is a part of its base64.
+    for shift in range(3):
+        yield base64.b64encode(b"x" * shift + key.encode())[4:-4]
+
+
+def encodings(key: str) -> Iterator[bytes]:
+    """What encoders make of the key."""
+    yield quote(key, safe="").encode()
+    yield html.escape(key).encode()
+    yield "".join(f"&#x{ord(char):X};" for char in key).encode()
+    yield json.dumps(key)[1:-1].replace("/", "\\/").encode()
+    yield key.encode().hex().encode()
+
+
+def look(name: str, content: bytes) -> Iterator[str]:
+    """`name`, if the key is in `content`."""
+    if any(spelling in content for spelling in spellings(CANARY)):
+        yield name
+
+
+def files(world: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file under `world` with its bytes; what vanishes while one looks is left out."""
+    for path in sorted(world.rglob("*")):
+        try:
+            if path.is_file():
+                yield str(path.relative_to(world)), path.read_bytes()
+        except OSError:
+            continue
+
+
+def judged(
+    wire: str, answer: Callable[[ChatRequest], Reply], *, python: bool, loud: bool, in_path: bool = False
+) -> Looked:
+    """Runs judge over `wire`, from Python or by its command, and looks through all that is left of it.
+
+    `in_path` puts the key into the path of the address as well, as some gateways have it.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        world, seen, sent = Path(name), list[str](), list[bool]()
+        for folder in ("home", "tmp"):
+            (world / folder).mkdir()
+        config = world / "judge.toml"
+        config.write_text(_IMPATIENT, encoding="utf-8")
+        data = write_rows(world / "data.jsonl", numbered(2, 2, 3))
+
+        def watched(asked: ChatRequest) -> Reply:
+            sent.append(CANARY in asked.headers.get("Authorization", ""))
+            if asked.number % 5 == 0:
+                seen.extend(f"{path}, written" for path, content in files(world) for _ in look(path, content))
+            return answer(asked)
+
+        with LoopbackServer(watched) as server:
+            url = server.dashscope_url if wire.endswith(("dashscope", "tongyi")) else server.openai_url
+            if in_path:
+                url = url.replace("/v1", f"/{CANARY}/v1")
+            asked = (str(data), f"{wire}:fake", url, str(world / "runs" / "x"), str(config))
+            ran = subprocess.run(
+                [sys.executable, *(("-c", _CALL, *asked) if python else _command(*asked))],
+                capture_output=True,
+                timeout=120,
+                check=False,
+                cwd=world,
+                env=_environment(world, loud=loud),
+            )
+        written = [("stdout", ran.stdout), ("stderr", ran.stderr), *files(world)]
+        seen += [place for path, content in written for place in look(path, content)]
+        return Looked(tuple(dict.fromkeys(seen)), sum(len(content) for _, content in written), any(sent))
+
+
+def _command(data: str, model: str, url: str, out: str, config: str) -> tuple[str, ...]:
+    return ("-m", "judge", "run", data, "-m", model, "--base-url", url, "--out", out, "--config", config)
+
+
+def _environment(world: Path, *, loud: bool) -> dict[str, str]:
+    ours = {"HOME": str(world / "home"), "TMPDIR": str(world / "tmp"), "PYTHONPATH": str(Path.cwd())}
+    keys = {"OPENAI_API_KEY": CANARY, "DASHSCOPE_API_KEY": CANARY}
+    return {**os.environ, **ours, **keys, **(LOUD if loud else {})}
+
+
+def main() -> int:
+    """Runs the whole matrix and prints where the key was found."""
+    table.parser(__doc__).parse_args()
+    cells = list(product(WIRES, {**FAULTS, **ACCOUNT}.items(), ((False, False), (False, True), (True, True))))
+
+    def run(cell: tuple[str, tuple[str, Callable[[ChatRequest], Reply]], tuple[bool, bool]]) -> Looked:
+        wire, (name, answer), (python, loud) = cell
+        found = judged(wire, answer, python=python, loud=loud)
+        for place in found.found:
+            print(f"FOUND {wire}, {name}, {'python' if python else 'command'}, loud={loud}: {place}")
+        return found
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        looked = list(pool.map(run, cells))
+    leaks = sum(len(each.found) for each in looked)
+    size = sum(each.size for each in looked)
+    sent = sum(each.sent for each in looked)
+    return table.report(
+        [
+            Figure("runs", len(looked), "", True),
+            Figure("runs that sent the key", sent, "all", sent == len(looked)),
+            Figure("bytes looked through", f"{size:,}", "", True),
+            Figure("places with the key", leaks, "0", leaks == 0),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

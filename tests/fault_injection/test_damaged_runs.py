@@ -1,0 +1,73 @@
+"""A damaged run folder is refused in one line, never with a traceback: samples of `damage.py`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fault_injection import damage
+from tests.support.command_line import inject_faults
+
+#: For each file the commands that read it, and what they say of files that are none of JSON.
+READERS = {
+    "run/results.json": ("score", "show", "annotate", "plan", "baseline set"),
+    "run/summary.json": ("compare", "report", "score"),
+    "run/judgments.jsonl": ("score", "compare two", "agree"),
+}
+SAID = {
+    "utf-16": "is not UTF-8",
+    "NaN": "NaN is no number of JSON",
+    "deep": "it nests too deep",
+    "number": "is int 3, not an object",
+    "bare number on a line": "",
+    "half": "",
+    "999999999": "is not JSON",
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    damage.make(folder)
+    return folder
+
+
+@pytest.mark.parametrize("file", READERS)
+def test_a_file_that_is_damaged_is_named_with_what_is_wrong(whole: Path, file: str) -> None:
+    damages = {case.name: case for case in damage.damages(file, (whole / file).read_bytes())}
+    for name, words in SAID.items():
+        for command, result in damage.try_case(whole, damages[name], READERS[file]).items():
+            assert result.code == 2, (name, command, result)
+            assert result.errors.count("\n") == 1
+            assert Path(file).name in result.errors
+            assert words in result.errors, (name, command, result)
+
+
+@pytest.mark.parametrize(
+    ("file", "field", "value", "command"),
+    [
+        ("run/judgments.jsonl", ("reason",), 7, "score"),
+        ("run/results.json", ("queries", 0, "engines"), [], "show"),
+        ("run/results.json", ("queries", 0, "engines", "engine0", "snippets"), None, "show"),
+        ("run/results.json", ("summary", "measures"), {}, "score"),
+        ("run/summary.json", ("engines", "engine0", "measures"), None, "report"),
+        ("run/summary.json", ("comparisons",), {"a": 1}, "compare"),
+        ("run/config.json", ("options",), [], "annotate"),
+    ],
+)
+def test_a_wrong_type_is_refused(
+    whole: Path, file: str, field: tuple[object, ...], value: object, command: str
+) -> None:
+    def damaged(content: bytes) -> bytes:
+        first, end, rest = content.partition(b"\n") if file.endswith("jsonl") else (content, b"", b"")
+        return damage.laid_out(damage.replaced(json.loads(first), field, value), file) + end + rest
+
+    (result,) = damage.try_case(whole, damage.Case(file, "", damaged), [command]).values()
+    assert result.code == 2, result
+    assert result.errors.count("\n") == 1
+
+
+def test_no_damage_of_a_sample_ends_in_a_traceback() -> None:
+    inject_faults("damage", "--cases", 60, "--seed", 1)

@@ -1,0 +1,166 @@
+"""Owns the fake engines: a real HTTP server on loopback that speaks the wire of every engine we know.
+
+    with EngineServer(lambda asked: [("Title", "https://a.example", "what <b>it</b> says")]) as server:
+        ...  # --base-url NAME=server.url
+
+Which wire is spoken is told from the path and method of a request, as each real API's differs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from tests.support.server_thread import ThreadedServer
+
+#: Title, address, snippet.
+Result = tuple[str, str, str]
+DATE = "2026-11-19"
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """One request as it arrived: which engine was meant, what was asked, and how often it was asked before.
+
+    `sent` is the query string or the JSON body.
+    """
+
+    engine: str
+    query: str
+    sent: Mapping[str, Any]
+    headers: Mapping[str, str]
+    attempt: int
+    at: float
+
+
+@dataclass(frozen=True)
+class Page:
+    """What an engine answers: `results` in its own wire, unless `body` replaces the whole."""
+
+    results: Sequence[Result] = ()
+    status: int = 200
+    body: str | bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+
+
+class EngineServer(ThreadedServer):
+    """Every engine on 127.0.0.1, in a thread of its own; `answer` runs in that thread."""
+
+    def __init__(self, answer: Callable[[SearchRequest], Page]) -> None:
+        super().__init__()
+        self.searched: list[SearchRequest] = []
+        self._answer = answer
+        self._attempts: Counter[tuple[str, str]] = Counter()
+
+    def of(self, engine: str) -> list[SearchRequest]:
+        """The requests that one engine got."""
+        return [each for each in self.searched if each.engine == engine]
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        raw = await request.read()
+        sent = json.loads(raw) if raw else dict(request.query)
+        engine = _engine(request, sent)
+        query = str(sent.get("q", sent.get("query", "")))
+        self._attempts[engine, query] += 1
+        at = time.monotonic()
+        asked = SearchRequest(engine, query, sent, dict(request.headers), self._attempts[engine, query], at)
+        self.searched.append(asked)
+        page = self._answer(asked)
+        if page.delay:
+            await asyncio.sleep(page.delay)
+        body = json.dumps(wire(engine, page.results)) if page.body is None else page.body
+        headers = {"content-type": "application/json", **page.headers}
+        raw = body.encode() if isinstance(body, str) else body
+        return web.Response(body=raw, status=page.status, headers=headers)
+
+
+_IQS_TYPES = {"Generic": "-generic", "GenericAdvanced": "-generic-advanced"}
+
+
+def _engine(request: web.BaseRequest, sent: Mapping[str, Any]) -> str:
+    """The engine that a request is meant for."""
+    paths = {
+        "/res/v1/web/search": "brave",
+        "/v7.0/search": "bing",
+        "/search/unified": "aliyun-iqs",
+        "/v1/web-search": "bocha",
+    }
+    if request.path in paths:
+        return paths[request.path] + _IQS_TYPES.get(str(sent.get("engineType")), "")
+    if request.path == "/search.json":
+        return f"serpapi-{sent['engine']}"
+    if request.path != "/search":
+        return "mine"
+    if request.method == "GET":
+        return "searxng"
+    return "serper" if "q" in sent else "exa" if "numResults" in sent else "tavily"
+
+
+Rows = list[dict[str, Any]]
+
+
+def wire(engine: str, results: Sequence[Result]) -> dict[str, Any]:
+    """A success of `engine` as its API words it; without results, what it leaves out then is left out."""
+    family = next((name for name in ("serpapi", "aliyun-iqs") if engine.startswith(name)), engine)
+    names, envelope = _WIRES[family]
+    rows = [{"title": title, "url": url, "snippet": text, "date": DATE} for title, url, text in results]
+    return envelope([{names.get(key, key): value for key, value in row.items()} for row in rows])
+
+
+def _searxng(rows: Rows) -> dict[str, Any]:
+    found = [{**row, "engines": ["loopback"], "category": "general"} for row in rows]
+    return {"query": "q", "number_of_results": 0, "results": found, "unresponsive_engines": []}
+
+
+def _brave(rows: Rows) -> dict[str, Any]:
+    found = {"web": {"type": "search", "results": rows}} if rows else {}
+    return {"type": "search", "query": {"original": "q"}, **found}
+
+
+def _bing(rows: Rows) -> dict[str, Any]:
+    return {"_type": "SearchResponse", "queryContext": {}, **({"webPages": {"value": rows}} if rows else {})}
+
+
+def _serpapi(rows: Rows) -> dict[str, Any]:
+    none = {"error": "Google hasn't returned any results for this query."}
+    return {"search_metadata": {"status": "Success"}, **({"organic_results": rows} if rows else none)}
+
+
+def _exa(rows: Rows) -> dict[str, Any]:
+    return {"requestId": "r", "results": [{**row, "highlights": [row["highlights"]]} for row in rows]}
+
+
+def _bocha(rows: Rows) -> dict[str, Any]:
+    return {"code": 200, "log_id": "l", "msg": None, "data": {"webPages": {"value": rows}}}
+
+
+#: What each engine calls a result's fields, and what it wraps the results in.
+_WIRES: Mapping[str, tuple[Mapping[str, str], Callable[[Rows], dict[str, Any]]]] = {
+    "searxng": (
+        {"snippet": "content", "date": "publishedDate"},
+        _searxng,
+    ),
+    "brave": ({"snippet": "description", "date": "page_age"}, _brave),
+    "bing": ({"title": "name", "date": "datePublished"}, _bing),
+    "serper": ({"url": "link"}, lambda rows: {"searchParameters": {"q": "q"}, "organic": rows}),
+    "serpapi": ({"url": "link"}, _serpapi),
+    "tavily": (
+        {"snippet": "content", "date": "published_date"},
+        lambda rows: {"query": "q", "results": rows},
+    ),
+    "exa": ({"snippet": "highlights", "date": "publishedDate"}, _exa),
+    "aliyun-iqs": (
+        {"url": "link", "date": "publishedTime"},
+        lambda rows: {"requestId": "r", "pageItems": rows},
+    ),
+    "bocha": ({"title": "name", "date": "datePublished"}, _bocha),
+    "mine": ({"title": "name", "url": "href", "snippet": "text"}, lambda rows: {"data": {"items": rows}}),
+}

@@ -1,0 +1,199 @@
+"""The fake provider: a real HTTP server on loopback that speaks OpenAI's and DashScope's wires.
+
+    with LoopbackServer(lambda asked: Reply(text='{"verdict": "yes"}')) as server:
+        ...  # point an adapter at server.openai_url or server.dashscope_url
+
+One `Reply` is rendered in the shape of the wire that was spoken to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from judge.records import Usage
+from tests.support.server_thread import ThreadedServer
+
+TYPICAL_USAGE = Usage(prompt_tokens=120, completion_tokens=30)
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One request as it arrived.
+
+    `body` is the parsed JSON (None when it isn't any), `prompt` all message texts joined by blank
+    lines, `number` counts arrivals from 1, `attempt` counts arrivals of this very prompt from 1.
+    """
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any] | None
+    prompt: str
+    number: int
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server does with a request, by default: answer with `text` after `delay` seconds.
+
+    `message` replaces the whole chat message (`{"choices": [...]}` all choices), `body` the whole
+    response body. `cut` sends half of the body and hangs up, `reset` hangs up at once. `usage` None
+    leaves it out; `model` None echoes the model that was asked for.
+    """
+
+    text: str | None = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    delay: float = 0.0
+    cut: bool = False
+    reset: bool = False
+    usage: Usage | None = TYPICAL_USAGE
+    finish_reason: str | None = "stop"
+    message: Mapping[str, Any] | None = None
+    model: str | None = None
+
+
+class LoopbackServer(ThreadedServer):
+    """A provider on 127.0.0.1 in a thread of its own; `answer` runs in that thread.
+
+    `record=False` keeps no `asked` list, for throughput tests.
+    """
+
+    #: The provider, as a user names it, whose wire tests speak with it unless they say otherwise.
+    provider = "openai"
+
+    def __init__(self, answer: Callable[[ChatRequest], Reply], *, record: bool = True) -> None:
+        super().__init__()
+        self.asked: list[ChatRequest] = []
+        self.in_flight_peak = 0
+        self._answer = answer
+        self._record = record
+        self._in_flight = 0
+        self._arrivals = 0
+        self._attempts: Counter[str] = Counter()
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.url}/v1"
+
+    @property
+    def dashscope_url(self) -> str:
+        return f"{self.url}/api/v1"
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        self._in_flight += 1
+        self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
+        try:
+            asked = self._ask(request, await request.read())
+            reply = self._answer(asked)
+            if reply.delay:
+                await asyncio.sleep(reply.delay)
+            return await _respond(request, reply, asked)
+        finally:
+            self._in_flight -= 1
+
+    def _ask(self, request: web.BaseRequest, raw: bytes) -> ChatRequest:
+        body = _parse(raw)
+        prompt = "\n\n".join(_texts(body))
+        self._arrivals += 1
+        self._attempts[prompt] += 1
+        asked = ChatRequest(
+            request.path, dict(request.headers), body, prompt, self._arrivals, self._attempts[prompt]
+        )
+        if self._record:
+            self.asked.append(asked)
+        return asked
+
+
+def _parse(raw: bytes) -> dict[str, Any] | None:
+    try:
+        body = json.loads(raw)
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _texts(body: dict[str, Any] | None) -> Iterator[str]:
+    body = body or {}
+    source = body.get("input", body)
+    if "prompt" in source:
+        yield source["prompt"]
+    for message in source.get("messages", ()):
+        content = message["content"]
+        yield content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+async def _respond(request: web.BaseRequest, reply: Reply, asked: ChatRequest) -> web.StreamResponse:
+    if reply.reset:
+        return _hang_up(request, web.Response())
+    payload = (_render(reply, asked) if reply.body is None else reply.body).encode()
+    headers = {"content-type": "application/json", **reply.headers}
+    if not reply.cut:
+        return web.Response(body=payload, status=reply.status, headers=headers)
+    response = web.StreamResponse(status=reply.status, headers=headers)
+    response.content_length = len(payload)
+    await response.prepare(request)
+    await response.write(payload[: len(payload) // 2])
+    await asyncio.sleep(0.02)  # lets the first half leave before the connection goes
+    return _hang_up(request, response)
+
+
+def _hang_up(request: web.BaseRequest, response: web.StreamResponse) -> web.StreamResponse:
+    if request.transport is not None:
+        connection = request.transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        request.transport.abort()
+    return response
+
+
+def _render(reply: Reply, asked: ChatRequest) -> str:
+    if not asked.path.startswith("/api/v1/services/"):
+        return json.dumps(_openai(reply, asked))
+    return json.dumps(_dashscope(reply, asked))
+
+
+def _choices(reply: Reply) -> list[Any]:
+    message = reply.message or {"role": "assistant", "content": reply.text}
+    if "choices" in message:
+        return list(message["choices"])
+    return [{"index": 0, "message": message, "finish_reason": reply.finish_reason}]
+
+
+def _openai(reply: Reply, asked: ChatRequest) -> dict[str, Any]:
+    model = reply.model or (asked.body or {}).get("model", "")
+    answer = {"id": f"chat-{asked.number}", "object": "chat.completion", "created": 0, "model": model}
+    return {**answer, "choices": _choices(reply), **_usage(reply.usage, "prompt_tokens", "completion_tokens")}
+
+
+def _dashscope(reply: Reply, asked: ChatRequest) -> dict[str, Any]:
+    parameters = (asked.body or {}).get("parameters", {})
+    if parameters.get("result_format") == "message" or "multimodal" in asked.path:
+        output: dict[str, Any] = {"choices": _choices(reply)}
+    else:
+        output = {"text": reply.text, "finish_reason": reply.finish_reason}
+    served = {} if reply.model is None else {"model": reply.model}
+    usage = _usage(reply.usage, "input_tokens", "output_tokens")
+    return {"output": output, "request_id": f"request-{asked.number}", **served, **usage}
+
+
+def _usage(usage: Usage | None, asked_name: str, answered_name: str) -> dict[str, Any]:
+    if usage is None:
+        return {}
+    tokens = {
+        asked_name: usage.prompt_tokens,
+        answered_name: usage.completion_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+    }
+    return {"usage": tokens}

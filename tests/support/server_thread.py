@@ -1,0 +1,55 @@
+"""Owns a real HTTP server on 127.0.0.1 in a thread of its own, whatever it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from types import TracebackType
+from typing import Self
+
+from aiohttp import web
+
+# aiohttp's default of 128 drops connects when hundreds arrive at once.
+BACKLOG = 2048
+
+
+class ThreadedServer:
+    """A server that serves while the block lasts; `_serve` answers, in the server's thread."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="loopback", daemon=True)
+        self._runner: web.ServerRunner | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(timeout=10)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(timeout=10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=10)
+        self._loop.close()
+
+    async def _start(self) -> str:
+        self._runner = web.ServerRunner(web.Server(self._serve, access_log=None), shutdown_timeout=0.05)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0, backlog=BACKLOG).start()
+        host, port = self._runner.addresses[0][:2]
+        return f"http://{host}:{port}"
+
+    async def _stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+        # Requests whose client gave up are still asleep here.
+        abandoned = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in abandoned:
+            task.cancel()
+        await asyncio.gather(*abandoned, return_exceptions=True)
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(status=501)

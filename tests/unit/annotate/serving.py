@@ -1,0 +1,129 @@
+"""Owns a `judge annotate` that really runs: started as a user would, asked over a socket, killed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tests.support.command_line import command
+from tests.support.factories import numbered, write_rows
+
+
+def judged(folder: Path, queries: int, *words: object, engines: int = 2, results: int = 2) -> Path:
+    """A run of `queries` numbered queries, judged by the lexical floor; a pair an engine and result."""
+    data = write_rows(folder / "data.jsonl", numbered(queries, engines, results))
+    run = folder / "runs" / "night"
+    done = command("run", data, "-m", "lexical", "--out", run, *words)
+    assert done.returncode == 0, done.stderr
+    return run
+
+
+@dataclass
+class Serving:
+    """A server, and what it said on its first lines."""
+
+    process: subprocess.Popen[str]
+    greeting: str
+    url: str
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.split("#")[0].rstrip("/").rpartition(":")[2])
+
+    @property
+    def token(self) -> str:
+        """What the address carries after its #."""
+        return self.url.partition("#")[2]
+
+    def ask(self, path: str, body: object = None) -> tuple[int, dict[str, Any]]:
+        """Sends what the page would send and gives status and JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            headers = {"X-Judge-Token": self.token} if self.token else {}
+            if body is None:
+                connection.request("GET", path, headers=headers)
+            else:
+                connection.request("POST", path, json.dumps(body), headers | self.headers())
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+        finally:
+            connection.close()
+
+    def headers(self) -> dict[str, str]:
+        """What a write of the page carries."""
+        return {
+            "Origin": f"http://127.0.0.1:{self.port}",
+            "Sec-Fetch-Site": "same-origin",
+            "Content-Type": "application/json",
+            "X-Judge": "annotate",
+        }
+
+    def raw(self, request: bytes) -> bytes:
+        """Sends bytes as they are and gives all that comes back; empty when the line is cut."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as line:
+            line.sendall(request)
+            try:
+                answer = b"".join(iter(lambda: line.recv(65536), b""))
+            except ConnectionResetError:
+                answer = b""
+        return answer
+
+    def kill(self) -> None:
+        """Ends it as a power cut would."""
+        self.process.kill()
+        self.process.wait(30)
+
+    def interrupt(self, number: int = signal.SIGINT) -> str:
+        """Ends it as a person would and gives what it said at last."""
+        self.process.send_signal(number)
+        rest, _ = self.process.communicate(timeout=30)
+        return rest
+
+
+@contextmanager
+def serving(
+    run: Path, *words: object, environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Serving]:
+    """A server that labels `run`; `words` go to the command."""
+    options = ("--port", "0", *map(str, words)) if "--port" not in words else tuple(map(str, words))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "judge", "annotate", str(run), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, **environment},
+    )
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline().strip() for _ in range(3)]
+        assert lines[1].startswith("http://"), lines
+        yield Serving(process, lines[0], lines[1])
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+def label(state: Mapping[str, Any], number: int, grade: int | None, comment: str = "") -> dict[str, Any]:
+    """The write that gives the pair of `state` a grade; `number` makes its id."""
+    return {
+        "who": state["who"],
+        "id": f"{number:032x}",
+        "query_id": state["pair"]["query_id"],
+        "snippet_id": state["pair"]["snippet_id"],
+        "grade": grade,
+        "comment": comment,
+        "replaces": state["decision"] and state["decision"]["id"],
+    }

@@ -1,0 +1,278 @@
+"""`judge annotate` as a person meets it: what it says, what it keeps through kills, what comes of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http.client import HTTPException
+from json import JSONDecodeError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import command
+from tests.support.factories import results
+from tests.unit.annotate.serving import Serving, judged, label, serving
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return judged(tmp_path_factory.mktemp("serve"), 5)
+
+
+def label_all(server: Serving, grade: Callable[[dict[str, Any]], int | None]) -> dict[str, Any]:
+    """Labels whatever is left and gives the last state."""
+    _, state = server.ask("/state")
+    while state["pair"] is not None:
+        status, state = server.ask("/label", label(state, random.getrandbits(100), grade(state["pair"])))
+        assert status == 200, state
+    return state
+
+
+def says(pair: dict[str, Any]) -> int:
+    """The grade that a snippet says it has."""
+    return int(pair["snippet"][-1])
+
+
+def test_what_people_say_reaches_agree_whole(run: Path) -> None:
+    with serving(run, "--who", "ann") as server:
+        assert server.greeting.startswith("ann labels 20 pairs of 5 queries of")
+        status, early = server.ask("/finish", {})
+        assert (status, early["error"]) == (400, "20 pairs are not labelled yet")
+        state = label_all(server, lambda pair: None if pair["query_id"] == "q3" else says(pair))
+        assert (state["labelled"], state["unsure"], state["next"]) == (20, 4, None)
+        status, found = server.ask("/finish", {})
+        assert status == 200
+        farewell = server.interrupt()
+    assert found["command"] in farewell
+    assert found["path"] == str(run / "labels" / "ann.csv")
+    done = command(*found["command"].split()[1:], "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["labelled_pairs"] == 16
+    assert said["unmatched_labels"] == 0
+    assert said["people_scale"] == "graded"
+    # The page tells what judge agree tells.
+    assert {name: said[name] for name in found["agreement"]} == found["agreement"]
+    truth = {
+        snippet["snippet_id"]: int(snippet["snippet"][-1])
+        for query in results(run)["queries"]
+        for answer in query["engines"].values()
+        for snippet in answer["snippets"]
+    }
+    rows = [line.split(",") for line in Path(found["path"]).read_text("utf-8-sig").splitlines()[1:]]
+    assert {row[1]: row[2] for row in rows} == {
+        snippet_id: next("?" if row[0] == "q3" else str(grade) for row in rows if row[1] == snippet_id)
+        for snippet_id, grade in truth.items()
+    }
+
+
+def test_two_people_on_one_plan_are_compared_with_each_other(run: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    assert command("agree", run, "--plan", 3, "--out", plan).returncode == 0
+    for who, shift in (("one", 0), ("two", 1)):
+        with serving(run, "--who", who, "--plan", plan) as server:
+            assert "labels 12 pairs of 3 queries" in server.greeting
+            label_all(server, lambda pair, shift=shift: min(says(pair) + shift, 3))  # type: ignore[misc]
+            server.interrupt(signal.SIGTERM)
+    files = [run / "labels" / f"{who}.csv" for who in ("one", "two")]
+    done = command("agree", files[0], "--qrels", files[1], "--labels-scale", "graded", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["pairs"] == said["labelled_pairs"] == 12
+    assert 0 < said["kappa_quadratic"]["value"] < 1
+    assert sum(said["confusion"][grade][grade] for grade in range(3)) == 0
+
+
+def test_the_model_s_side_is_told_last_and_then_the_labels_are_final(run: Path) -> None:
+    with serving(run, "--who", "blind") as server:
+        _, first = server.ask("/state")
+        _, exported = server.ask("/export", {})
+        assert exported.keys() == {"labelled", "path", "command"}
+        label_all(server, lambda pair: 1)
+        _, exported = server.ask("/export", {})
+        assert exported["labelled"] == 20
+        _, first = server.ask("/state?at=0")
+        assert server.ask("/label", label(first, 7, 0))[0] == 200
+        assert server.ask("/finish", {})[1]["agreement"]["pairs"] == 20
+        _, first = server.ask("/state?at=0")
+        for path, body in (("/label", label(first, 8, 3)), ("/undo", {"id": f"{7:032x}"})):
+            status, answer = server.ask(path, body)
+            assert (status, "blind" in answer["error"]) == (400, True)
+        _, state = server.ask("/state?at=0")
+        assert (state["sealed"], state["finished"], state["last"]) == (True, True, None)
+
+
+def test_nothing_that_is_served_before_the_end_tells_engine_rank_or_verdict(run: Path) -> None:
+    with serving(run, "--who", "curious") as server:
+        served = ""
+        _, state = server.ask("/state")
+        while state["pair"] is not None:
+            served += json.dumps(state)
+            _, state = server.ask("/label", label(state, random.getrandbits(100), 1))
+        served += json.dumps(server.ask("/export", {})[1])
+    for secret in ("engine0", "engine1", "lexical", "reason", "verdict", "rank", "url"):
+        assert secret not in served
+
+
+def test_a_pair_that_was_undone_comes_back(run: Path) -> None:
+    with serving(run, "--who", "undoer") as server:
+        _, first = server.ask("/state")
+        _, second = server.ask("/label", label(first, 1, 3, " a\x00b "))
+        assert second["last"] == {"id": f"{1:032x}", "at": 0}
+        assert server.ask("/state?at=0")[1]["decision"]["comment"] == "a\x00b"
+        _, back = server.ask("/undo", {"id": second["last"]["id"]})
+        assert (back["at"], back["decision"], back["labelled"], back["last"]) == (0, None, 0, None)
+        assert server.interrupt() == "no label was given\n"
+    assert not (run / "labels" / "undoer.csv").exists()
+
+
+def test_resuming_says_so_and_a_second_one_is_refused(run: Path) -> None:
+    with serving(run, "--who", "again") as server:
+        _, state = server.ask("/state")
+        server.ask("/label", label(state, 1, 3))
+        done = command("annotate", run, "--who", "again", "--port", 0)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "again is labelling in another process" in done.stderr
+        taken = command("annotate", run, "--who", "other", "--port", server.port)
+        assert taken.returncode == 2
+        assert "--port 0 takes a free one" in taken.stderr
+        farewell = server.interrupt()
+    assert farewell.startswith("1 of 20 pairs are labelled")
+    assert f"go on with: judge annotate {run} --who again" in farewell
+    with serving(run, "--who", "again") as server:
+        assert server.greeting.endswith("1 of them are labelled")
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_label_that_was_acknowledged_outlives_every_kill(run: Path, kills: int) -> None:
+    chance = random.Random(kills)
+    said: dict[str, int] = {}
+    path = run / "labels" / f"mortal{kills}.jsonl"
+    for _ in range(kills):
+        with serving(run, "--who", path.stem) as server:
+            known = _standing(path)
+            assert said.items() <= known.items()
+            said |= known
+            _label_one(server, chance, said)
+            timer = threading.Timer(chance.uniform(0, 0.2), server.process.kill)
+            timer.start()
+            with suppress(OSError, HTTPException, JSONDecodeError):
+                while True:
+                    _label_one(server, chance, said)
+            timer.join()
+    assert len(said) >= kills
+    assert said.items() <= _standing(path).items()
+
+
+def _label_one(server: Serving, chance: random.Random, said: dict[str, int]) -> None:
+    """Labels some pair, perhaps again; `said` gets what was acknowledged."""
+    _, state = server.ask(f"/state?at={chance.randrange(20)}")
+    wanted = label(state, chance.getrandbits(120), chance.randrange(4))
+    status, _ = server.ask("/label", wanted)
+    assert status == 200
+    said[wanted["id"]] = wanted["grade"]
+
+
+def _standing(path: Path) -> dict[str, int]:
+    if not path.exists():
+        return {}
+    whole = path.read_bytes().rpartition(b"\n")[0]
+    return {entry["id"]: entry["grade"] for entry in map(json.loads, whole.splitlines())}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--who", "../ann"], "--who is '../ann'"),
+        (["--who", ""], "--who is ''"),
+        (["--host", "a b"], "--host is 'a b'"),
+        (["--host", "192.0.2.1", "--token", "long-enough"], "can't be listened on"),
+        (["--token", "short"], "--token has 8 to 200"),
+        (["--plan", "absent.csv"], "absent.csv: no such file"),
+    ],
+)
+def test_wrong_usage_is_one_clear_line(run: Path, words: list[str], said: str) -> None:
+    done = command("annotate", run, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("judge: ")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_is_no_run_is_said(tmp_path: Path) -> None:
+    done = command("annotate", tmp_path)
+    assert done.returncode == 2
+    assert "is no" in done.stderr or "folder of a finished run" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
+def test_without_the_web_extra_it_says_what_to_install(run: Path, missing: str) -> None:
+    script = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        f"sys.argv = ['judge', 'annotate', {str(run)!r}]\n"
+        "from judge.cli.main import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"judge: judge annotate needs {missing}: pip install 'search-judge[web]'\n"
+
+
+def test_the_rest_of_judge_starts_without_the_web_extra() -> None:
+    script = (
+        "import sys, judge.cli.main, judge.pipeline;"
+        " sys.exit(bool({'starlette', 'uvicorn'} & sys.modules.keys()))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_a_pair_that_was_labelled_elsewhere_is_not_overwritten(run: Path) -> None:
+    with serving(run, "--who", "twice") as server:
+        state = server.ask("/state")[1]
+        first, second = label(state, 1, 0), label(state, 2, 3)
+        assert server.ask("/label", first)[0] == 200
+        status, told = server.ask("/label", second)
+        assert (status, told) == (
+            409,
+            {"error": "this pair was labelled in another tab since it was shown here"},
+        )
+        assert server.ask("/label", first)[0] == 200  # an answer that was lost is asked for again
+        assert server.ask("/state?at=0")[1]["decision"]["grade"] == 0
+        assert server.ask("/label", {**second, "replaces": first["id"]})[0] == 200
+        assert server.ask("/label", {**label(state, 3, 1), "replaces": first["id"]})[0] == 409
+        assert server.ask("/state?at=0")[1]["decision"]["grade"] == 3
+
+
+def test_a_browser_is_opened_with_a_file_and_no_list_of_processes_shows_the_token(
+    run: Path, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    browser = tmp_path / "browser"
+    script = (
+        "#!/bin/sh",
+        'file="${1#file://}"',
+        f'cp "$file" {told}.html',
+        f'echo "$@" $(stat -c %a "$file") > {told}.part',
+        f"mv {told}.part {told}",
+    )
+    browser.write_text("\n".join(script), encoding="utf-8")
+    browser.chmod(0o755)
+    with serving(run, "--who", "opener", "--open", environment={"BROWSER": str(browser)}) as server:
+        while not told.exists():
+            time.sleep(0.01)
+        words, mode = told.read_text(encoding="utf-8").split()
+        page = told.with_suffix(".html").read_text(encoding="utf-8")
+        assert server.token not in words
+        assert f"url={server.url}" in page
+        assert mode == "600"
+        server.interrupt()
+    assert not Path(words.removeprefix("file://")).exists()

@@ -1,0 +1,60 @@
+"""Asking: what the disk takes is nobody's latency."""
+
+from __future__ import annotations
+
+import asyncio
+from io import StringIO
+from pathlib import Path
+from threading import Event
+
+import aiohttp
+
+from judge.cli.progress import COLLECTING, ProgressLines
+from judge.client.cancel import CancelToken
+from judge.client.retry import Limits
+from judge.collect.assemble import CollectedResults
+from judge.collect.collector import Collector, EngineSession
+from judge.collect.query_file import read
+from judge.collect.raw_log import RawLog, RawLogEntry, entries
+from judge.collect.registry import sources
+from tests.support.fake_engines import EngineServer
+from tests.unit.collect.asking import RATE, asked, three, write_queries
+
+
+class SlowDisk(RawLog):
+    """Keeps the first entry no sooner than the second is there, as a disk that takes its time may."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.begun = 0
+        self.waited_in_vain = False
+        self._second = Event()
+
+    def add(self, entry: RawLogEntry) -> None:
+        self.begun += 1
+        if self.begun == 1:
+            self.waited_in_vain = not self._second.wait(timeout=5)
+        else:
+            self._second.set()
+        super().add(entry)
+
+
+async def _asked(folder: Path, server: EngineServer, journal: RawLog) -> None:
+    opened = sources(asked(folder, server, "searxng", "exa"), {})
+    stop = CancelToken()
+    watch = ProgressLines(StringIO(), words=COLLECTING)
+    async with aiohttp.ClientSession() as session:
+        asking = Collector(
+            journal, CollectedResults(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch
+        )
+        await asking.ask(
+            read(folder / "queries.tsv"), [EngineSession(source, RATE, stop) for source in opened]
+        )
+
+
+def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(three) as server, SlowDisk(tmp_path / "journal") as journal:
+        asyncio.run(_asked(tmp_path, server, journal))
+    assert not journal.waited_in_vain
+    assert {entry.engine for entry in entries(tmp_path / "journal")} == {"exa", "searxng"}

@@ -1,0 +1,289 @@
+"""Every engine's wire: what is asked, how answers, empty answers and errors are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.collect.collection import collect
+from judge.collect.engine_catalogue import KNOWN
+from judge.collect.raw_log import entries
+from judge.config.collect import CollectConfig
+from judge.errors import SetupError
+from tests.support.fake_engines import DATE, EngineServer, Page, SearchRequest
+from tests.unit.collect.asking import (
+    CANARY,
+    KEYS,
+    answered,
+    answers,
+    asked,
+    collected,
+    results,
+    three,
+    write_queries,
+)
+
+#: What each engine gets for the query 茶 & tea at depth 10, besides its key.
+SENT: dict[str, dict[str, Any]] = {
+    "searxng": {"q": "茶 & tea", "format": "json", "pageno": "1", "language": "zh-CN"},
+    "brave": {
+        "q": "茶 & tea",
+        "count": "10",
+        "offset": "0",
+        "result_filter": "web",
+        "search_lang": "zh-hans",
+        "country": "CN",
+    },
+    "bing": {
+        "q": "茶 & tea",
+        "count": "10",
+        "offset": "0",
+        "responseFilter": "Webpages",
+        "setLang": "zh-hans",
+        "cc": "CN",
+    },
+    "serper": {"q": "茶 & tea", "num": 10, "page": 1, "hl": "zh-cn", "gl": "cn"},
+    "serpapi-google": {
+        "engine": "google",
+        "q": "茶 & tea",
+        "no_cache": "true",
+        "num": "10",
+        "start": "0",
+        "hl": "zh-cn",
+        "gl": "cn",
+    },
+    "serpapi-baidu": {"engine": "baidu", "q": "茶 & tea", "no_cache": "true", "rn": "10", "pn": "0"},
+    "serpapi-bing": {
+        "engine": "bing",
+        "q": "茶 & tea",
+        "no_cache": "true",
+        "count": "10",
+        "first": "1",
+        "cc": "cn",
+    },
+    "tavily": {"query": "茶 & tea", "max_results": 10, "search_depth": "basic"},
+    "exa": {
+        "query": "茶 & tea",
+        "numResults": 10,
+        "userLocation": "CN",
+        "contents": {"highlights": True},
+    },
+    "aliyun-iqs": {
+        "query": "茶 & tea",
+        "engineType": "LiteAdvanced",
+        "timeRange": "NoLimit",
+        "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
+        "advancedParams": {"numResults": "10"},
+    },
+    "aliyun-iqs-generic": {
+        "query": "茶 & tea",
+        "engineType": "Generic",
+        "timeRange": "NoLimit",
+        "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
+    },
+    "aliyun-iqs-generic-advanced": {
+        "query": "茶 & tea",
+        "engineType": "GenericAdvanced",
+        "timeRange": "NoLimit",
+        "contents": {"mainText": False, "markdownText": False, "summary": False, "rerankScore": True},
+    },
+    "bocha": {"query": "茶 & tea", "count": 10, "page": 1, "summary": False},
+}
+#: The header or parameter that carries each engine's key.
+KEY_AT = {
+    "brave": "X-Subscription-Token",
+    "bing": "Ocp-Apim-Subscription-Key",
+    "serper": "X-API-KEY",
+    "serpapi-google": "api_key",
+    "serpapi-baidu": "api_key",
+    "serpapi-bing": "api_key",
+    "tavily": "Authorization",
+    "exa": "x-api-key",
+    "aliyun-iqs": "Authorization",
+    "aliyun-iqs-generic": "Authorization",
+    "aliyun-iqs-generic-advanced": "Authorization",
+    "bocha": "Authorization",
+}
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, key in KEYS.items():
+        monkeypatch.setenv(variable, key)
+
+
+@pytest.mark.usefixtures("keys")
+@pytest.mark.parametrize("engine", KNOWN)
+def test_each_engine_is_asked_in_its_own_words_and_its_results_are_kept_raw(
+    engine: str, tmp_path: Path
+) -> None:
+    write_queries(tmp_path, "茶 & tea")
+    with EngineServer(three) as server:
+        found = collected(tmp_path, server, engine, lang="zh-CN", country="cn")
+    assert found.incomplete is None
+    [request] = server.of(engine)
+    sent = dict(request.sent)
+    if engine in KEY_AT:
+        key = sent.pop("api_key") if KEY_AT[engine] == "api_key" else request.headers[KEY_AT[engine]]
+        assert key.removeprefix("Bearer ") == CANARY
+    assert sent == SENT[engine]
+    [answer] = answers(tmp_path, engine)
+    assert answer["latency_ms"] > 0
+    assert answer["results"] == [
+        {"title": title, "url": url, "snippet": snippet, "date": DATE}
+        for title, url, snippet in results("茶 & tea")
+    ]
+
+
+@pytest.mark.parametrize("engine", KNOWN)
+def test_nothing_found_is_an_empty_list_and_no_error(engine: str, tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda _: Page()) as server:
+        found = collected(tmp_path, server, engine)
+    assert found.incomplete is None
+    assert [answer["results"] for answer in answers(tmp_path, engine)] == [[]]
+
+
+@pytest.mark.parametrize("body", ["", "<html>busy</html>", "[]", "{}", "null", '{"results": 3}', "[" * 5000])
+@pytest.mark.parametrize("engine", KNOWN)
+def test_garbage_is_an_error_and_no_empty_list(engine: str, body: str, tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda _: Page(body=body)) as server:
+        found = collected(tmp_path, server, engine, attempts=1)
+    assert found.incomplete is not None
+    assert answers(tmp_path, engine)[0]["error"].startswith("server_error: ")
+
+
+@pytest.mark.parametrize("depth", [90, 600, 900])
+@pytest.mark.parametrize(
+    "body", ['{"results": [{"title": "x", "content": %s}]}', '{"error": {"message": %s}}']
+)
+def test_an_answer_nested_beyond_reason_ends_nothing(body: str, depth: int, tmp_path: Path) -> None:
+    nested = body % ("[" * depth + '"x"' + "]" * depth)
+    write_queries(tmp_path, "tea", "coffee")
+    with EngineServer(lambda asked: Page(body=nested) if asked.query == "tea" else three(asked)) as server:
+        found = collected(tmp_path, server, "searxng", attempts=1)
+    assert answered(found)["searxng"] == (2 if depth < 100 and "results" in body else 1)
+    assert answers(tmp_path, "searxng")[1]["results"]
+    assert nested in [entry.body for entry in entries(found.journal)]
+
+
+@pytest.mark.parametrize("key", ["test", "e"])
+def test_a_key_that_is_a_word_alters_no_answer(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BRAVE_SEARCH_API_KEY", key)
+    write_queries(tmp_path, "test driven development")
+    with EngineServer(three) as server:
+        found = collected(tmp_path, server, "brave")
+    assert found.incomplete is None
+    [answer] = answers(tmp_path, "brave")
+    assert [each["title"] for each in answer["results"]] == [
+        title for title, _, _ in results("test driven development")
+    ]
+
+
+def test_a_searxng_whose_engines_all_kept_silent_has_not_searched(tmp_path: Path) -> None:
+    body = json.dumps({"query": "tea", "results": [], "unresponsive_engines": [["google", "CAPTCHA"]]})
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda _: Page(body=body)) as server:
+        collected(tmp_path, server, "searxng", attempts=1)
+    assert "CAPTCHA" in answers(tmp_path, "searxng")[0]["error"]
+
+
+def test_pages_are_turned_until_the_depth_is_reached_or_one_is_empty(tmp_path: Path) -> None:
+    def page(asked: SearchRequest) -> Page:
+        if asked.query == "rare" and asked.sent["pageno"] == "2":
+            return Page()
+        return Page(results(f"{asked.query} {asked.sent['pageno']}", 10))
+
+    write_queries(tmp_path, "common", "rare")
+    with EngineServer(page) as server:
+        collected(tmp_path, server, "searxng", depth=25)
+    common, rare = answers(tmp_path, "searxng")
+    assert [each["title"] for each in common["results"]] == [
+        *(f"common 1 {rank}" for rank in range(1, 11)),
+        *(f"common 2 {rank}" for rank in range(1, 11)),
+        *(f"common 3 {rank}" for rank in range(1, 6)),
+    ]
+    assert len(rare["results"]) == 10
+    assert sorted((each.query, each.sent["pageno"]) for each in server.searched) == [
+        *(("common", page) for page in "123"),
+        *(("rare", page) for page in "12"),
+    ]
+
+
+def test_an_engine_without_a_second_page_is_asked_once(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(lambda asked: Page(results(asked.query, 20))) as server:
+        found = collected(tmp_path, server, "tavily", depth=50)
+    assert [each.sent["max_results"] for each in server.searched] == [20]
+    assert found.remarks[0].startswith("tavily gives at most 20 of the 50 results")
+
+
+def test_a_described_engine_is_asked_as_its_table_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE", CANARY)
+    write_queries(tmp_path, "茶 & tea")
+    toml = tmp_path / "judge.toml"
+    toml.write_text(
+        f'''
+        [collect]
+        queries = "{tmp_path}/queries.tsv"
+        out = "{tmp_path}/data.jsonl"
+        engine = ["http:mine"]
+        [collect.engines.mine]
+        url = "https://mine.example/find?n={{count}}&text={{query}}"
+        key = "MINE"
+        headers = {{ X-Token = "token {{key}}" }}
+        secrets = {{ sig = "{{key}}" }}
+        results = "data.items"
+        fields = {{ title = "name", url = ["link", "href"], snippet = "text" }}
+        ''',
+        encoding="utf-8",
+    )
+    with EngineServer(three) as server:
+        collect(CollectConfig.load(toml, base_urls={"mine": server.url}))
+    [request] = server.searched
+    assert request.sent == {"n": "10", "text": "茶 & tea", "sig": CANARY}
+    assert request.headers["X-Token"] == f"token {CANARY}"
+    assert [each["url"] for each in answers(tmp_path, "mine")[0]["results"]] == [
+        url for _, url, _ in results("x")
+    ]
+
+
+def test_a_described_engine_with_other_literals_is_asked_anew(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    table = {
+        "url": "http://127.0.0.1:9/find?q={query}",
+        "results": "data.items",
+        "fields": {"title": "name"},
+    }
+    given: tuple[dict[str, Any], ...] = (
+        {},
+        {"headers": {"X-Market": "us"}},
+        {"headers": {"X-Market": "cn"}},
+        {"headers": {"X-Market": "cn", "X-Token": "token {key}"}},
+        {"body": {"q": "{query}", "market": "us"}},
+        {"body": {"q": "{query}", "market": "cn"}},
+    )
+    with EngineServer(three) as server:
+        described = [{"mine": {**table, **more}} for more in given]
+        made = [collected(tmp_path, server, "http:mine", described=each).calls_made for each in described]
+        again = [collected(tmp_path, server, "http:mine", described=each).calls_made for each in described]
+    assert made == [1, 1, 1, 0, 1, 1]
+    assert again == [0] * 6
+
+
+def test_a_public_address_needs_its_key_and_one_of_your_own_its_address(tmp_path: Path) -> None:
+    write_queries(tmp_path, "tea")
+    with EngineServer(three) as server:
+        for engine, said in (("brave", "BRAVE_SEARCH_API_KEY"), ("searxng", "--base-url searxng=")):
+            with pytest.raises(SetupError, match=said):
+                collected(tmp_path, server, engine, base_urls={})
+        assert asked(tmp_path, server, "brave").base_urls == {"brave": server.url}
+    assert not server.searched

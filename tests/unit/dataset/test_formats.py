@@ -1,0 +1,307 @@
+"""The same rows in every format and encoding give the same dataset; what is too large is refused."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge import example, pipeline
+from judge.config.run import Config
+from judge.dataset import textfile
+from judge.dataset.read import read
+from judge.errors import InputError
+from judge.records import Dataset
+from tests.support.command_line import command
+from tests.support.factories import write_rows
+
+ROWS = [
+    {
+        "query_id": str(100 + q),
+        "query": ("小狗贫血的表现", "best soup; quick, warm | cheap")[q],
+        "engine": engine,
+        "rank": str(rank),
+        "title": f"标题 {rank}",
+        "snippet": f'{engine} {rank}: "狗狗" a;b,c|d\te\nsecond line {q}',
+        "url": f"https://a.example/{rank}",
+        "date": "2026-01-02",
+        "topic": "health",
+    }
+    for q in range(2)
+    for engine in ("bing", "other")
+    for rank in range(1, 4)
+] + [{"query_id": "100", "query": "小狗贫血的表现", "engine": "bing", "rank": "4", "title": "",
+      "snippet": "=1+1", "url": "", "date": "", "topic": "health"}]  # fmt: skip
+NAMES = list(ROWS[0])
+
+
+def delimited(delimiter: str, names: Mapping[str, str] | None = None) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow([(names or {}).get(name, name) for name in NAMES])
+    writer.writerows([row[name] for name in NAMES] for row in ROWS)
+    return text.getvalue()
+
+
+def workbook(rows: list[list[Any]]) -> bytes:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for number, row in enumerate(rows, start=1):
+        for column, value in enumerate(row, start=1):
+            cell = sheet.cell(number, column, value)
+            if isinstance(value, str):
+                cell.data_type = "s"
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def parquet() -> bytes:
+    import pandas as pd
+
+    content = io.BytesIO()
+    pd.DataFrame(ROWS).to_parquet(content)
+    return content.getvalue()
+
+
+def json_lines() -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
+
+
+FORMATS: Mapping[str, Callable[[], bytes]] = {
+    "d.csv": lambda: delimited(",").encode(),
+    "semicolon.csv": lambda: delimited(";").encode(),
+    "tab.csv": lambda: delimited("\t").encode(),
+    "pipe.csv": lambda: delimited("|").encode(),
+    "excel.csv": lambda: b"sep=;\r\n" + delimited(";").encode(),
+    "d.tsv": lambda: delimited("\t").encode(),
+    "mark.csv": lambda: delimited(",").encode("utf-8-sig"),
+    "utf16.csv": lambda: delimited("\t").encode("utf-16"),
+    "utf16be.csv": lambda: codecs.BOM_UTF16_BE + delimited(",").encode("utf-16-be"),
+    "utf16.jsonl": lambda: json_lines().encode("utf-16"),
+    "mark.jsonl": lambda: json_lines().encode("utf-8-sig"),
+    "d.json": lambda: json.dumps(ROWS).encode(),
+    "d.xlsx": lambda: workbook([NAMES, *([row[name] for name in NAMES] for row in ROWS)]),
+    "numbers.xlsx": lambda: workbook(
+        [NAMES, *([int(row[name]) if name in ("query_id", "rank") else row[name] or None for name in NAMES]
+                  for row in ROWS)]
+    ),
+    "d.parquet": parquet,
+}  # fmt: skip
+
+
+def read_file(path: Path, **given: Any) -> Dataset:
+    return read(path, lang="auto", max_chars=4000, **given)
+
+
+def refusal(path: Path, **given: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read_file(path, **given)
+    return str(caught.value)
+
+
+def written(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return read_file(write_rows(tmp_path_factory.mktemp("x") / "d.jsonl", ROWS))
+
+
+@pytest.mark.parametrize("name", [*FORMATS, *(f"{name}.gz" for name in FORMATS), "d.jsonl.gz"])
+def test_the_same_rows_are_the_same_dataset(tmp_path: Path, expected: Dataset, name: str) -> None:
+    content = json_lines().encode() if name == "d.jsonl.gz" else FORMATS[name.removesuffix(".gz")]()
+    assert read_file(written(tmp_path, name, content)) == expected
+
+
+def test_the_same_rows_give_the_same_bytes_of_judgments(tmp_path: Path) -> None:
+    given = {"d.jsonl": json_lines().encode(), **{name: FORMATS[name]() for name in ("d.xlsx", "utf16.csv")}}
+    judgments = set()
+    for name, content in given.items():
+        out = tmp_path / "runs" / name
+        data = written(tmp_path, name, content)
+        pipeline.run(Config(data=str(data), model="lexical", out=str(out), store=str(tmp_path / f"{name}.s")))
+        judgments.add((out / "judgments.jsonl").read_bytes())
+    assert len(judgments) == 1
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.csv.gz"])
+def test_chinese_that_is_not_utf8_is_gb18030_and_one_warning_says_so(
+    tmp_path: Path, expected: Dataset, name: str
+) -> None:
+    text = json_lines() if "jsonl" in name else delimited(",")
+    path = written(tmp_path, name, text.encode("gb18030"))
+    data = read_file(path)
+    assert data == replace(expected, warnings=data.warnings)
+    assert data.warnings == (
+        f"{path}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("query,snippet\nété,déjà vu à côté\n".encode("latin-1"), "d.csv:2: is not UTF-8 at byte 1"),
+        ("query,snippet\nq,一二三四五六".encode()[:-1], "d.csv:2: is not UTF-8 at byte 18"),
+        ("query,snippet\nq,s\n".encode("utf-32"), "is UTF-32"),
+    ],
+)
+def test_an_encoding_that_is_no_other_one_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    assert words in refusal(written(tmp_path, "d.csv", content))
+
+
+def test_columns_give_fields_the_file_s_names(tmp_path: Path, expected: Dataset) -> None:
+    names = {"query": "q", "snippet": "text, cut", "rank": "place"}
+    path = written(tmp_path, "d.csv", delimited(";", names).encode())
+    assert read_file(path, columns=names) == expected
+    out = tmp_path / "runs" / "x"
+    done = command(
+        "run", path, "-m", "lexical", "--out", out, "--columns", "snippet=text, cut,query=q", "--columns",
+        "rank=place",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    wrong = command("run", path, "-m", "lexical", "--columns", "snipet=text")
+    assert (wrong.returncode, "did you mean 'snippet'" in wrong.stderr) == (2, True)
+
+
+def test_columns_reach_into_nested_rows(tmp_path: Path) -> None:
+    record = {
+        "q": "tea",
+        "engines": {"a": [{"text": "green", "name": "T"}], "b": [], "c": {"error": "down"}},
+    }
+    path = write_rows(tmp_path / "d.jsonl", [record])
+    data = read_file(path, columns={"query": "q", "snippet": "text", "title": "name"})
+    assert [
+        (each.engine, [(s.title, s.text) for s in each.snippets], each.error) for each in data.rankings
+    ] == [
+        ("a", [("T", "green")], None),
+        ("b", [], None),
+        ("c", [], "down"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("q,text,place\ntea,green,zero\n", "d.csv:2: field 'place' is 'zero'"),
+        ("q,txt,place\ntea,green,1\n", "d.csv:1: there is no column 'text'; the columns are ['q', 'txt',"),
+        ("q|text|place\ntea|green|1|2\n", "d.csv:2: has more cells than the header has columns, 4 for 3"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words: str) -> None:
+    path = written(tmp_path, "d.csv", content.encode())
+    assert words in refusal(path, columns={"query": "q", "snippet": "text", "rank": "place"})
+
+
+def test_a_formula_counts_as_what_was_saved_with_it_or_as_its_text(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(["query", "snippet"])
+    book.active.append(["tea", "=1+1"])
+    book.save(tmp_path / "d.xlsx")
+    (ranking,) = read_file(tmp_path / "d.xlsx").rankings
+    assert [snippet.text for snippet in ranking.snippets] == ["=1+1"]
+    with zipfile.ZipFile(tmp_path / "d.xlsx") as old, zipfile.ZipFile(tmp_path / "s.xlsx", "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith("sheet1.xml"):
+                assert b"<f>1+1</f><v" in content
+                content = content.replace(b"<f>1+1</f><v></v>", b"<f>1+1</f><v>2</v>").replace(
+                    b"<f>1+1</f><v />", b"<f>1+1</f><v>2</v>"
+                )
+            new.writestr(name, content)
+    (ranking,) = read_file(tmp_path / "s.xlsx").rankings
+    assert [snippet.text for snippet in ranking.snippets] == ["2"]
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 no archive"])
+def test_what_is_no_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
+    assert "d.xlsx: is not an XLSX workbook" in refusal(written(tmp_path, "d.xlsx", content))
+
+
+def test_a_damaged_workbook_is_refused_and_never_a_crash(tmp_path: Path) -> None:
+    content, refused = FORMATS["d.xlsx"](), []
+    for at in range(0, len(content), 97):
+        path = written(tmp_path, "d.xlsx", content[:at] + b"\xff" + content[at + 1 :])
+        try:
+            read_file(path)
+        except InputError as error:
+            refused.append(str(error))
+    assert len(refused) > 20
+    assert all(message.startswith(str(tmp_path / "d.xlsx")) for message in refused)
+
+
+def test_a_packed_file_may_not_unpack_without_end(tmp_path: Path) -> None:
+    path = written(tmp_path, "d.csv.gz", b"query,snippet\n" + b"q,s\n" * 10_000)
+    with pytest.raises(InputError, match=r"d\.csv\.gz: unpacks to more than 1,000 bytes"), \
+            textfile.opened(path, 1000) as file:  # fmt: skip
+        file.read()
+    assert len(textfile.opened(path, 40_014).read()) == 40_014
+
+
+def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    with path.open("wb") as file:
+        os.truncate(file.fileno(), 2 << 30)  # a hole of 2 GiB
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30));"
+        "from judge.cli.main import main; sys.exit(main(['run', sys.argv[1], '-m', 'lexical']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 2, done.stderr
+    assert f"{path}:1: the line has more than 67,108,864 characters" in done.stderr
+
+
+def test_a_million_columns_are_read_in_linear_time(tmp_path: Path) -> None:
+    def seconds(columns: int) -> float:
+        names = ["query", "snippet", *(f"c{number}" for number in range(columns))]
+        path = written(tmp_path, "d.csv", (",".join(names) + "\n").encode())
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        assert "holds no rows" in refusal(path)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+
+    # What takes quadratic time takes 100 times as long for 10 times as many.
+    assert seconds(1_000_000) < 50 * max(seconds(100_000), 0.01)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "x" * 300 + ".csv", "-m", "lexical"),
+        ("score", "x" * 300),
+        ("run", example.path(), "-m", "lexical", "--out", "x" * 300),
+        ("run", example.path(), "-m", "lexical", "--config", "x" * 300),
+        ("run", example.path(), "-m", "lexical", "--prompts", "x" * 300),
+    ],
+)
+def test_a_name_that_is_too_long_is_one_clear_line(words: tuple[object, ...]) -> None:
+    done = command(*words)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "File name too long" in done.stderr
+
+
+def test_an_engine_s_name_that_is_too_long_is_named(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": "s", "engine": "e" * 300}])
+    assert "d.jsonl:1: field 'engine' is 'eeee" in refusal(path)

@@ -1,0 +1,456 @@
+"""Every form of input is read as meant, and bad input is refused with its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.dataset.read import read, read_trec
+from judge.errors import InputError
+from judge.records import Dataset
+from tests.support.factories import write_rows
+
+CASES = Path(__file__).resolve().parents[2] / "cases" / "attacks.jsonl"
+ATTACKS = [json.loads(line) for line in CASES.read_text("utf-8").split("\n") if line]
+
+
+def load(source: Path | Sequence[Mapping[str, Any]]) -> Dataset:
+    return read(source, lang="auto", max_chars=4000)
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load(path)
+    said = str(caught.value)
+    assert "\n" not in said
+    return said
+
+
+def texts(data: Dataset, engine: str, query_id: str) -> list[str]:
+    (ranking,) = [each for each in data.rankings if (each.engine, each.query_id) == (engine, query_id)]
+    return [snippet.text for snippet in ranking.snippets]
+
+
+def test_flat_rows_are_put_in_rank_order(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"query_id": "1", "query": "q", "engine": "a", "rank": 2, "snippet": "second"},
+        {"query_id": "1", "query": "q", "engine": "a", "rank": "1", "snippet": "first"},
+        {"query_id": "1", "query": "q", "engine": "a", "rank": 3.0, "snippet": "third"},
+    ]
+    assert texts(load(write_rows(tmp_path / "d.jsonl", rows)), "a", "1") == ["first", "second", "third"]
+
+
+def test_query_and_snippet_are_enough(tmp_path: Path) -> None:
+    data = load(write_rows(tmp_path / "d.jsonl", [{"query": "q", "snippet": s} for s in ("one", "two")]))
+    (query_id,) = data.queries
+    assert data.engines == ("engine",)
+    assert texts(data, "engine", query_id) == ["one", "two"]
+    assert query_id == next(iter(load([{"query": " q ", "snippet": "other"}]).queries))
+
+
+def test_csv_keeps_ids_as_text_and_reads_empty_cells_as_absent(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(
+        '\ufeffquery_id,query,engine,rank,snippet,title\n007,"a, b",x,1,"two\nlines",\n'.encode()
+    )
+    data = load(path)
+    assert list(data.queries) == ["007"]
+    assert texts(data, "x", "007") == ["two\nlines"]
+
+
+def test_parquet_reads_like_csv(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "d.parquet"
+    frame = pandas.DataFrame([{"query": "q", "engine": "x", "rank": 1, "snippet": "t", "title": None}])
+    frame.to_parquet(path)
+    assert load(path).rankings[0].snippets[0].text == "t"
+
+
+def test_a_table_s_midnight_is_the_day_that_other_forms_write(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    day, noon = pandas.Timestamp("2026-05-01"), pandas.Timestamp("2026-05-01 12:30")
+    for stamp, shown in ((day, "2026-05-01"), (day.tz_localize("UTC"), "2026-05-01"), (noon, str(noon))):
+        path = tmp_path / "d.parquet"
+        rows: list[dict[str, Any]] = [{"query": "q", "snippet": "t", "date": stamp}]
+        pandas.DataFrame(rows).to_parquet(path)
+        (table,), (memory,) = load(path).rankings, load(rows).rankings
+        (text,) = load([{**rows[0], "date": shown}]).rankings
+        assert (table.snippets[0].date, table.snippets[0].id) == (shown, text.snippets[0].id)
+        assert memory.snippets == table.snippets
+
+
+def test_nested_lines_tell_nothing_from_broken(tmp_path: Path) -> None:
+    record = {
+        "query": "q", "query_id": "1", "reference": "42",
+        "engines": {
+            "a": [{"title": "T", "url": "https://x.example", "snippet": "s", "date": "2026-01-02"}],
+            "b": [],
+            "c": {"error": "HTTP 503"},
+        },
+    }  # fmt: skip
+    data = load(write_rows(tmp_path / "d.jsonl", [record]))
+    a, b, c = data.rankings
+    assert (a.snippets[0].title, a.snippets[0].date, data.queries["1"].reference) == ("T", "2026-01-02", "42")
+    assert (b.snippets, b.error) == ((), None)
+    assert (c.snippets, c.error) == ((), "HTTP 503")
+
+
+@pytest.mark.parametrize("wrap", [lambda cases: cases, lambda cases: {"test_cases": cases}])
+def test_deepeval_test_cases(tmp_path: Path, wrap: Any) -> None:
+    cases = [
+        {"input": "q", "expected_output": "r", "retrieval_context": ["one", "two"]},
+        {"input": "p", "retrieval_context": []},
+    ]
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(wrap(cases)))
+    data = load(path)
+    first, second = data.rankings
+    assert [snippet.text for snippet in first.snippets] == ["one", "two"]
+    assert data.queries[first.query_id].reference == "r"
+    assert second.snippets == ()
+
+
+def test_trec_files_are_ordered_by_score_as_trec_eval_does(tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").write_text("1\twhat is x\n2\tand y\n")
+    with gzip.open(tmp_path / "docs.jsonl.gz", "wt") as file:
+        for docno in ("d1", "d2", "d3"):
+            file.write(json.dumps({"docid": docno, "text": f"text of {docno}"}) + "\n")
+    (tmp_path / "a.run").write_text(
+        "1 Q0 d1 1 0.5 bm25\n1 Q0 d2 2 0.9 bm25\n1 Q0 d9 3 0.1 bm25\n2 Q0 d3 1 3 bm25\n"
+    )
+    data = read_trec(
+        tmp_path / "topics.tsv", tmp_path / "docs.jsonl.gz", [tmp_path / "a.run"], lang="auto", max_chars=4000
+    )
+    assert data.engines == ("bm25",)
+    assert texts(data, "bm25", "1") == ["text of d2", "text of d1", ""]
+    assert [snippet.docno for snippet in data.rankings[0].snippets] == ["d2", "d1", "d9"]
+    assert data.rankings[0].snippets[2].flags == ("no_text",)
+
+
+def test_two_runs_with_one_tag_are_told_apart_by_their_files(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "d.tsv").write_text("d1\tsome text\n")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.run").write_text("1 Q0 d1 1 0.5 same\n")
+    runs = [tmp_path / "one.run", tmp_path / "two.run"]
+    assert read_trec(tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400).engines == (
+        "one",
+        "two",
+    )
+
+
+def test_a_run_of_two_tags_is_no_engine_of_its_own_nor_part_of_another(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "d.tsv").write_text("d1\tone\nd2\ttwo\nd3\tthree\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 3 a\n1 Q0 d2 2 2 b\n")
+    (tmp_path / "b.run").write_text("1 Q0 d3 1 2.5 b\n")
+    runs = [tmp_path / "a.run", tmp_path / "b.run"]
+    with pytest.raises(InputError, match=r"a\.run:2: has tag 'b' behind tag 'a'"):
+        read_trec(tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in ATTACKS if "raw_lines" in case], ids=lambda case: case["id"]
+)
+def test_bad_rows_of_the_attack_cases_are_refused_with_line_field_and_value(
+    case: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text("\n".join(case["raw_lines"]) + "\n", encoding="utf-8")
+    said = refusal(path)
+    line, field = {"bad_rank": (1, "rank"), "dup_id": (2, "rank"), "path_id": (1, "")}[case["attack_type"]]
+    assert said.startswith(f"{path}:{line}: ")
+    assert f"'{field}'" in said or "../../" in said
+
+
+ROW: dict[str, Any] = {"query_id": "1", "query": "q", "engine": "a", "rank": 1, "snippet": "s"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rank": 0}, "field 'rank' is 0"),
+        ({"rank": -1}, "field 'rank' is -1"),
+        ({"rank": 1.5}, "field 'rank' is 1.5"),
+        ({"rank": True}, "field 'rank' is True"),
+        ({"rank": "first"}, "field 'rank' is 'first'"),
+        ({"rank": 10**9}, "field 'rank' is 1000000000"),
+        ({"rank": float("nan")}, "field 'rank' is nan"),
+        ({"rank": [1]}, "field 'rank' is [1]"),
+        ({"query": ""}, "field 'query' is ''"),
+        ({"query": " \u200b "}, "field 'query' is"),
+        ({"query": None}, "field 'query' is missing"),
+        ({"query": 7}, "field 'query' is 7"),
+        ({"snippet": 7}, "field 'snippet' is 7"),
+        ({"snippet": ["x"]}, "field 'snippet' is ['x']"),
+        ({"engine": "a/b"}, "field 'engine' is 'a/b'"),
+        ({"engine": "..\\x"}, "field 'engine'"),
+        ({"engine": ""}, "field 'engine' is ''"),
+        ({"query_id": ".."}, "field 'query_id' is '..'"),
+        ({"query_id": "a\u0000b"}, "field 'query_id'"),
+        ({"query_id": "x" * 201}, "field 'query_id'"),
+        ({"query_id": 1.5}, "field 'query_id' is 1.5"),
+        ({"query_id": {"a": 1}}, "field 'query_id'"),
+        ({"engine": "a\u202eb"}, "field 'engine'"),
+        ({"engine": "引擎" * 40}, "field 'engine'"),
+        ({"title": ["x"]}, "field 'title' is ['x'], not text"),
+        ({"error": "boom"}, "has a result, and the error 'boom'"),
+    ],
+)
+def test_a_bad_field_is_named_with_its_place_and_value(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    good = {**ROW, "query_id": "0", "query": "p"}
+    said = refusal(write_rows(tmp_path / "d.jsonl", [good, {**ROW, **changes}]))
+    assert said.startswith(f"{tmp_path / 'd.jsonl'}:2: ")
+    assert words in said
+
+
+def test_contradictions_name_both_lines(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    twice = refusal(write_rows(path, [ROW, {**ROW, "snippet": "other"}]))
+    assert "d.jsonl:2" in twice
+    assert "d.jsonl:1" in twice
+    two_texts = refusal(write_rows(path, [ROW, {**ROW, "rank": 2, "query": "another"}]))
+    assert "'1' is 'another' here and 'q' at" in two_texts
+    two_answers = refusal(write_rows(path, [{**ROW, "reference": "x"}, {**ROW, "rank": 2, "reference": "y"}]))
+    assert "field 'reference'" in two_answers
+    assert "some results of a list only" in refusal(
+        write_rows(path, [ROW, {k: ROW[k] for k in ("query_id", "query", "engine", "snippet")}])
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"query": "q", "snippet": "s"}\n{"query": "q", \n', "d.jsonl:2: is not JSON"),
+        ("[1, 2]\n", "d.jsonl:1: is list"),
+        ('{"query": "q", "query": "r", "snippet": "s"}\n', "d.jsonl:1: field 'query' is given twice"),
+        ('{"query": "q"}\n', "d.jsonl:1: field 'snippet' is missing"),
+        ("", "holds no rows"),
+        ("\n\n", "holds no rows"),
+        ('{"query": "q", "engines": {}}', "field 'engines'"),
+        ('{"query": "q", "engines": {"a": "x"}}', "engine 'a'"),
+        ('{"query": "q", "engines": {"a": [{"title": "t"}]}}', "result 1"),
+        ("[" * 100_000, "is not JSON that can be read: it nests too deep"),
+        ('{"rank": ' + "9" * 5000 + "}", "is not JSON that can be read: a number has too many digits"),
+    ],
+)
+def test_broken_files_are_refused_with_their_line(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(content)
+    assert words in refusal(path)
+
+
+def test_files_that_are_no_datasets(tmp_path: Path) -> None:
+    for name in ("absent.jsonl", "absent", "absent.xlsx"):
+        assert "no such file" in refusal(tmp_path / name)
+    (tmp_path / "d.ods").write_text("x")
+    assert "unknown file type '.ods'" in refusal(tmp_path / "d.ods")
+    (tmp_path / "dir.jsonl").mkdir()
+    assert "is not a file" in refusal(tmp_path / "dir.jsonl")
+    (tmp_path / "latin.jsonl").write_bytes('{"query": "caf\xe9", "snippet": "s"}\n'.encode("latin-1"))
+    assert "latin.jsonl:1: is not UTF-8" in refusal(tmp_path / "latin.jsonl")
+    (tmp_path / "d.csv").write_text("query,snippet\na,b,c\n")
+    assert "d.csv:2: has more cells" in refusal(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("query,engine,snippet\nq,e\n", "d.csv:2: has fewer cells"),
+        ("query,snippet,snippet\nq,x,y\n", "d.csv:1: column 'snippet' is given twice"),
+        ('query,snippet,rank\nq,"two\nlines",1\nq,"two\nlines",0\n', "d.csv:4: field 'rank' is '0'"),
+        ('query,snippet\nq,x\nq,"never closed\n', "d.csv:3: is not CSV"),
+        (b"query,snippet\nq,fine\nq,\xff\xd0\n", "d.csv:3: is not UTF-8 at byte 3"),
+    ],
+)
+def test_broken_tables_are_refused_with_their_line(tmp_path: Path, content: str | bytes, words: str) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert words in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('[{"query": "q", "query": "r", "snippet": "s"}]', "field 'query' is given twice"),
+        ("[" * 100_000, "is not JSON that can be read"),
+        ('[{"query": "q", "snippet": "s", "rank": ' + "9" * 5000 + "}]", "is not JSON that can be read"),
+        ('[\n{"query": "q"\n"snippet": "s"}]', "line 3: is not JSON"),
+    ],
+)
+def test_broken_arrays_are_refused(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(content)
+    assert words in refusal(path)
+
+
+@pytest.mark.parametrize("first", [[], [{"snippet": "x"}], {"error": "HTTP 503"}])
+@pytest.mark.parametrize("second", [[], [{"snippet": "y"}], {"error": "HTTP 500"}])
+def test_an_engine_answers_a_query_once(tmp_path: Path, first: Any, second: Any) -> None:
+    records = [{"query": "q", "engines": {"a": answer}} for answer in (first, second)]
+    said = refusal(write_rows(tmp_path / "d.jsonl", records))
+    assert said.startswith(f"{tmp_path / 'd.jsonl'}:2: engine 'a' answers query")
+    assert f"first at {tmp_path / 'd.jsonl'}:1; an engine answers a query once" in said
+
+
+def test_no_list_of_snippets_is_not_an_empty_one(tmp_path: Path) -> None:
+    for case in ({"input": "q", "retrieval_context": None}, {"input": "q", "actual_output": "a"}):
+        assert "field 'retrieval_context' is None" in refusal(write_rows(tmp_path / "d.jsonl", [case]))
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ({"retrieval_context": ["x"]}, "field 'input' is missing; a test case needs 'input'"),
+        ({"input": "q", "retrieval_context": [1]}, "result 1: is 1; a result is a text, or an object with"),
+        ({"input": "q", "retrieval_context": ["x", {"text": "y"}]}, "result 2: is {'text': 'y'}; a"),
+    ],
+)
+def test_a_bad_test_case_is_told_what_a_test_case_is(tmp_path: Path, case: Any, words: str) -> None:
+    assert words in refusal(write_rows(tmp_path / "d.jsonl", [case]))
+
+
+def test_rows_of_a_data_frame_may_lack_values() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        [
+            {"query_id": 1, "query": "q", "rank": 1, "snippet": "x", "title": "T"},
+            {"query_id": 1, "query": "q", "rank": 2},
+        ]
+    )
+    snippets = load(frame.to_dict("records")).rankings[0].snippets
+    assert [(snippet.text, snippet.title) for snippet in snippets] == [("x", "T"), ("", "")]
+    assert list(load([{"query_id": frame["query_id"][0], "query": "q", "snippet": "x"}]).queries) == ["1"]
+    with pytest.raises(InputError, match="to_dict"):
+        load(frame)
+
+
+def test_rows_of_a_data_frame_may_hold_arrays_and_every_kind_of_nothing() -> None:
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    row: dict[str, Any] = {"query": "q", "snippet": "x", "error": pandas.NA, "title": pandas.NaT}
+    data = load([{**row, "embedding": numpy.array([0.1, 0.2]), "size": numpy.float64("nan")}])
+    assert (data.rankings[0].error, data.rankings[0].snippets[0].title) == (None, "")
+    case = {"input": "q", "retrieval_context": numpy.array(["one", "two"])}
+    assert [snippet.text for snippet in load([case]).rankings[0].snippets] == ["one", "two"]
+    with pytest.raises(InputError, match=r"field 'snippet' is \['x'\], not text"):
+        load([{**row, "snippet": numpy.array(["x"])}])
+
+
+def test_a_reference_is_fit_for_a_prompt() -> None:
+    rows: list[dict[str, Any]] = [{"query": "q", "snippet": "s", "reference": "caf\u00e9 \ud800 <|im_end|>"}]
+    (query,) = load(rows).queries.values()
+    assert query.reference == "caf\u00e9 \ufffd < |im_end| >"
+    other = {**rows[0], "reference": "cafe\u0301 \ud800 <|im_end|> "}
+    assert len(load([*rows, other]).queries) == 1
+
+
+def test_trec_documents_have_one_text_and_no_header(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n")
+    for content, words in (
+        ("d1\tone\nd1\tother\n", "docs.tsv:2: document 'd1' has other words at"),
+        ("docid\ttitle\ttext\nd1\tT\tone\n", "docs.tsv:1: is a header"),
+    ):
+        (tmp_path / "docs.tsv").write_text(content)
+        with pytest.raises(InputError, match=words):
+            read_trec(
+                tmp_path / "t.tsv", tmp_path / "docs.tsv", [tmp_path / "a.run"], lang="en", max_chars=400
+            )
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ('{"docno": "d1", "text": 5}', "field 'text' is 5, not text"),
+        ('{"docno": "d1", "contents": ["x"]}', "field 'contents' is ['x'], not text"),
+        ('{"docno": "d1", "text": "x", "title": ["T"]}', "field 'title' is ['T'], not text"),
+        ('{"docno": "d1", "text": "x", "url": {}}', "field 'url' is {}, not text"),
+    ],
+)
+def test_a_bad_document_is_named_by_its_own_line(tmp_path: Path, document: str, words: str) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n")
+    (tmp_path / "docs.jsonl").write_text('{"docno": "d0", "text": "x"}\n' + document + "\n")
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path / 'docs.jsonl'}:2: {words}")):
+        read_trec(tmp_path / "t.tsv", tmp_path / "docs.jsonl", [tmp_path / "a.run"], lang="en", max_chars=400)
+
+
+def test_the_words_of_a_document_may_be_numbers_or_missing(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\tx\n")
+    (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n1 Q0 7 2 0.4 bm25\n")
+    documents = ({"docno": "d1", "text": None, "title": 1984}, {"docno": 7, "text": "x", "title": None})
+    docs = write_rows(tmp_path / "docs.jsonl", documents)
+    data = read_trec(tmp_path / "t.tsv", docs, [tmp_path / "a.run"], lang="en", max_chars=400)
+    assert [(each.title, each.text) for each in data.rankings[0].snippets] == [("1984", ""), ("", "x")]
+
+
+def test_one_bad_snippet_never_ends_a_run(tmp_path: Path) -> None:
+    bad = [None, "", "<br>", "\ud83d", "nul \0", "x" * 1_000_000, "line\u2028separator"]
+    path = tmp_path / "d.jsonl"
+    path.write_text(
+        "".join(json.dumps({**ROW, "rank": n, "snippet": text}) + "\n" for n, text in enumerate(bad, 1))
+    )
+    snippets = load(path).rankings[0].snippets
+    assert [snippet.raw_text for snippet in snippets] == [text or "" for text in bad]
+
+
+def test_what_a_reader_should_know_is_a_warning(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"query": "p", "engine": "a", "snippet": "x"},
+        {"query": "q", "engine": "a", "rank": 2, "snippet": "y"},
+        {"query": "q", "engine": "b", "rank": 1, "snippet": "z"},
+    ]
+    said = " | ".join(load(rows).warnings)
+    assert "engine 'b' has no row for 1 of 2 queries" in said
+    assert "engine 'a': ranks skip numbers in 1 list, first for query 'q-" in said
+
+
+def test_a_query_or_reference_that_is_cut_is_a_warning() -> None:
+    rows: list[dict[str, Any]] = [
+        {"query_id": "1", "query": "x" * 2000, "snippet": "s", "reference": " " * 9000 + "r"},
+        {"query_id": "2", "query": "x" * 2001, "snippet": "s"},
+        {"query_id": "3", "query": "y", "snippet": "s"},
+        {"query_id": "3", "query": "y", "snippet": "t", "reference": "a b " * 600},
+    ]
+    data = load(rows)
+    (said,) = data.warnings
+    assert said == "2 queries or their references are cut at 2,000 characters in prompts, first of query '2'"
+    assert [len(query.text) for query in data.queries.values()] == [2000, 2000, 1]
+    assert load(rows[1:2]).warnings[0].startswith("1 query or its reference is cut")
+    assert not load(rows[:1]).warnings
+
+
+def test_languages_and_further_columns() -> None:
+    rows: list[dict[str, Any]] = [
+        {"query": query, "snippet": "s", "topic": "pets", "row": number}
+        for number, query in enumerate(["小狗贫血", "dog anaemia", "Python 读取大文件", "犬の貧血とは"])
+    ]
+    data = load([*rows, {**rows[0], "row": 9}])
+    assert [query.lang for query in data.queries.values()] == ["zh", "en", "zh", "en"]
+    first, second, *_ = data.queries.values()
+    assert first.extra == {"topic": "pets"}
+    assert second.extra == {"topic": "pets", "row": "1"}
+    assert {query.lang for query in read(rows, lang="zh", max_chars=400).queries.values()} == {"zh"}
+
+
+@given(st.permutations(range(12)))
+def test_the_order_of_ranked_rows_does_not_matter(order: list[int]) -> None:
+    rows: list[dict[str, Any]] = [
+        {"query_id": "1", "query": "q", "engine": "ab"[n % 2], "rank": n // 2 + 1, "snippet": f"text {n}"}
+        for n in range(12)
+    ]
+    data = load([rows[place] for place in order])
+    assert texts(data, "a", "1") == [f"text {n}" for n in range(0, 12, 2)]
+    assert texts(data, "b", "1") == [f"text {n}" for n in range(1, 12, 2)]

@@ -1,0 +1,306 @@
+"""judge inside DeepEval: its metrics and its judges, in the ways that DeepEval runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import BaseModel
+
+from judge.errors import AccountError, InputError, ReplyParseError, RunIncomplete
+from tests.support.factories import PUPPY_QUERY, PUPPY_SNIPPETS, puppy_model
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+
+if TYPE_CHECKING:
+    from deepeval.metrics import BaseMetric
+    from deepeval.test_case import LLMTestCase
+
+    from judge.integrations import deepeval as ours
+
+pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra deepeval is missing")
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    """A server that answers as people would about the puppy."""
+    with LoopbackServer(answer) as found:
+        yield found
+
+
+@pytest.fixture
+def model(tmp_path: Path, server: LoopbackServer) -> Iterator[ours.JudgeModel]:
+    """A model behind that server."""
+    from judge.integrations import deepeval as ours
+
+    found = ours.JudgeModel(
+        "openai:qwen", base_url=server.openai_url, scale="binary", store=str(tmp_path / "v.sqlite")
+    )
+    yield found
+    found.close()
+
+
+def answer(asked: ChatRequest) -> Reply:
+    """Verdicts for our prompts, DeepEval's own forms for its prompts."""
+    if "<<<" in asked.prompt:
+        return puppy_model(asked)
+    if "claims" in asked.prompt and "verdicts" not in asked.prompt.lower():
+        return Reply(text=json.dumps({"claims": ["a claim"]}))
+    if "truths" in asked.prompt:
+        return Reply(text=json.dumps({"truths": ["a truth"]}))
+    if '"verdicts"' in asked.prompt:
+        return Reply(text=json.dumps({"verdicts": [{"statement": "s", "verdict": "yes", "reason": "r"}]}))
+    return Reply(text=json.dumps({"reason": "because"}))
+
+
+def case(expected: str | None = None) -> LLMTestCase:
+    """The puppy with anaemia as a DeepEval test case."""
+    from deepeval.test_case import LLMTestCase
+
+    return LLMTestCase(
+        input=PUPPY_QUERY,
+        actual_output="an answer",
+        expected_output=expected,
+        retrieval_context=list(PUPPY_SNIPPETS),
+    )
+
+
+def test_the_measures_of_a_list_with_every_verdict(model: ours.JudgeModel, server: LoopbackServer) -> None:
+    from judge.integrations import deepeval as ours
+
+    metric = ours.ContextualRelevancyAP(model, threshold=0.75)
+    assert metric.measure(case()) == pytest.approx(0.7708333333)
+    assert [row["verdict"] for row in metric.verdicts] == ["yes", "no", "yes", "yes", "no", "yes"]
+    assert metric.verdicts[1]["reason"] == "摘要讲的是饥饿，不是贫血。"
+    assert metric.reason is not None
+    assert metric.reason.startswith("4 of 6 snippets are relevant (ranks 1, 3, 4, 6)\n1. yes: ")
+    assert metric.is_successful()
+    ndcg = ours.ContextualRelevancyNDCG(model)
+    assert asyncio.run(ndcg.a_measure(case())) == pytest.approx(0.892754, abs=1e-6)
+    assert len(server.asked) == 6  # the second metric takes the first one's verdicts
+
+
+def test_through_evaluate_and_assert_test(model: ours.JudgeModel, tmp_path: Path) -> None:
+    from deepeval.evaluate import assert_test, evaluate
+    from deepeval.evaluate.configs import AsyncConfig, DisplayConfig
+
+    from judge.integrations import deepeval as ours
+
+    metrics: list[BaseMetric] = [ours.ContextualRelevancyAP(model), ours.ContextualRelevancyNDCG(model, k=3)]
+    quiet = DisplayConfig(show_indicator=False, print_results=False)
+    for parallel in (True, False):
+        found = evaluate(
+            [case(), case("牙龈发白")], metrics, display_config=quiet,
+            async_config=AsyncConfig(run_async=parallel),
+        )  # fmt: skip
+        data = [each for result in found.test_results for each in result.metrics_data or []]
+        assert [round(each.score or 0, 4) for each in data if "AP" in each.name] == [0.7708, 0.7708]
+    easy: list[BaseMetric] = [ours.ContextualRelevancyAP(model, threshold=0.7)]
+    hard: list[BaseMetric] = [ours.ContextualRelevancyAP(model, threshold=0.9)]
+    assert_test(case(), easy, run_async=False)
+    with pytest.raises(AssertionError, match=r"Contextual Relevancy AP.*0\.77"):
+        assert_test(case(), hard, run_async=False)
+
+
+def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -> None:
+    from deepeval.evaluate import evaluate
+    from deepeval.evaluate.configs import DisplayConfig, ErrorConfig
+    from deepeval.metrics import BaseMetric
+
+    from judge.integrations import deepeval as ours
+
+    def deaf(asked: ChatRequest) -> Reply:
+        refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
+        return refused if "舌头" in asked.prompt else answer(asked)
+
+    with LoopbackServer(deaf) as server:
+        model = ours.JudgeModel(
+            "openai:m", base_url=server.openai_url, scale="binary", store=str(tmp_path / "v.sqlite")
+        )
+        metric = ours.ContextualRelevancyAP(model)
+        with pytest.raises(RunIncomplete, match="1 of 6 snippets stayed unjudged"):
+            metric.measure(case())
+        assert (metric.score, metric.success) == (None, False)
+        assert "content_filter" in (metric.error or "")
+        found = evaluate(
+            [case()], list[BaseMetric]([metric]), error_config=ErrorConfig(ignore_errors=True),
+            display_config=DisplayConfig(show_indicator=False, print_results=False),
+        )  # fmt: skip
+        (data,) = found.test_results[0].metrics_data or []
+        assert (data.score, data.success) == (None, False)
+        model.close()
+
+
+def test_nothing_retrieved_scores_0_without_a_call(model: ours.JudgeModel, server: LoopbackServer) -> None:
+    from deepeval.test_case import LLMTestCase
+
+    from judge.integrations import deepeval as ours
+
+    metric = ours.ContextualRelevancyAP(model)
+    assert metric.measure(LLMTestCase(input="q", retrieval_context=[])) == 0
+    assert server.asked == []
+
+
+def test_deepeval_s_own_metrics_run_on_our_models(model: ours.JudgeModel, server: LoopbackServer) -> None:
+    from deepeval.metrics import ContextualRelevancyMetric, FaithfulnessMetric
+
+    own = ContextualRelevancyMetric(model=model, async_mode=False)
+    assert own.measure(case(), _show_indicator=False) == 1.0
+    assert asyncio.run(FaithfulnessMetric(model=model).a_measure(case(), _show_indicator=False)) == 1.0
+    calls = len(server.asked)
+    again = ContextualRelevancyMetric(model=model, async_mode=False)
+    assert again.measure(case(), _show_indicator=False) == 1.0
+    assert len(server.asked) == calls  # paid once
+    forms = [(asked.body or {}).get("response_format", {}).get("type") for asked in server.asked]
+    assert set(forms) == {"json_schema"}
+
+
+class Shape(BaseModel):
+    """What a reply is to look like."""
+
+    name: str
+    note: str | None = None
+
+
+def test_a_reply_that_does_not_fit_is_asked_for_again_then_refused(tmp_path: Path) -> None:
+    from judge.integrations import deepeval as ours
+
+    replies = iter(["no JSON", '<think>{"name": "wrong"}</think>```json\n{"name": "right"}\n```', "[]", "{}"])
+    with LoopbackServer(lambda asked: Reply(text=next(replies))) as server:
+        model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
+        assert model.generate("one", schema=Shape) == Shape(name="right")
+        with pytest.raises(ReplyParseError):
+            model.generate("two", schema=Shape)
+        schema = (server.asked[0].body or {})["response_format"]["json_schema"]["schema"]
+        assert schema["required"] == ["name", "note"]
+        assert schema["additionalProperties"] is False
+        model.close()
+
+
+def test_faults_are_retried_and_counted_once(tmp_path: Path) -> None:
+    from judge.integrations import deepeval as ours
+
+    def moody(asked: ChatRequest) -> Reply:
+        return Reply(status=503, body="{}") if asked.attempt == 1 else Reply(text="fine")
+
+    with LoopbackServer(moody) as server:
+        model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
+
+        async def both() -> list[str]:
+            return list(await asyncio.gather(model.a_generate("same"), model.a_generate("same")))
+
+        assert asyncio.run(both()) == ["fine", "fine"]
+        assert model.generate("same") == "fine"
+        assert len(server.asked) == 2
+        model.close()
+
+
+def test_what_stopped_one_call_does_not_stop_the_next(tmp_path: Path) -> None:
+    """A key that was refused may be well again a minute later."""
+    from judge.integrations import deepeval as ours
+
+    refused = Reply(status=401, body='{"error": {"code": "invalid_api_key", "message": "no"}}')
+    with LoopbackServer(lambda asked: refused if asked.number == 1 else Reply(text="well")) as server:
+        model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
+        with pytest.raises(AccountError):
+            model.generate("one")
+        assert model.generate("two") == "well"
+        model.close()
+
+
+def test_an_office_that_nobody_holds_closes_by_itself(tmp_path: Path, server: LoopbackServer) -> None:
+    from judge.integrations import deepeval as ours
+
+    model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
+    model.generate("one")
+    before = [thread.name for thread in threading.enumerate()]
+    del model
+    gc.collect()
+    assert before.count("judge") - [thread.name for thread in threading.enumerate()].count("judge") == 1
+
+
+def test_a_panel_is_refused(tmp_path: Path) -> None:
+    from judge.integrations import deepeval as ours
+
+    model = ours.JudgeModel("openai:a", panel=("openai:b",), base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(InputError, match="one model is asked"):
+        model.generate("one")
+
+
+def test_a_pytest_of_somebody_else_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A project of its own: only the server is called, and only the store is written."""
+    with LoopbackServer(answer) as server:
+        (tmp_path / "test_mine.py").write_text(
+            f"""
+import os, socket
+genuine = socket.socket.connect
+def connect(self, address):
+    assert not isinstance(address, tuple) or address[0] == "127.0.0.1", address
+    return genuine(self, address)
+socket.socket.connect = connect
+
+from judge.integrations.deepeval import ContextualRelevancyAP, JudgeModel
+from deepeval import assert_test
+from deepeval.test_case import LLMTestCase
+
+def test_the_order_is_good():
+    model = JudgeModel("openai:qwen", base_url={server.openai_url!r}, store="v.sqlite", scale="binary")
+    case = LLMTestCase(input={PUPPY_QUERY!r}, retrieval_context={list(PUPPY_SNIPPETS)!r})
+    assert_test(case, [ContextualRelevancyAP(model, threshold=0.7)])
+""",
+            encoding="utf-8",
+        )
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("DEEPEVAL")}
+        plugins = ("-p", "no:deepeval", "-p", "no:langsmith_plugin", "-p", "no:cacheprovider")
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", *plugins, "test_mine.py"], cwd=tmp_path,
+            capture_output=True, text=True, timeout=120, check=False,
+            env={**environ, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left - {"v.sqlite-wal", "v.sqlite-shm", "v.sqlite.locks"} == {"test_mine.py", "v.sqlite"}
+
+
+OURS, THEIRS = "judge.integrations.deepeval", "deepeval"
+OPT_OUT = "DEEPEVAL_TELEMETRY_OPT_OUT"
+
+
+@pytest.mark.parametrize("given", [None, "0"])
+@pytest.mark.parametrize("order", [(OURS, THEIRS), (THEIRS, OURS)], ids=["ours first", "theirs first"])
+def test_importing_changes_no_environment_but_the_opt_out_of_telemetry(
+    order: tuple[str, ...], given: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("OWN_SETTING=from-dotenv\n")
+    alone, _ = environment_after([THEIRS], given, tmp_path)
+    both, sends_none = environment_after(order, given, tmp_path)
+    assert alone["OWN_SETTING"] == "from-dotenv"
+    assert both == alone | {OPT_OUT: given or "1"}
+    assert sends_none == (given is None)
+
+
+def environment_after(modules: Iterable[str], given: str | None, folder: Path) -> tuple[dict[str, str], bool]:
+    """os.environ of a process that imports the modules in this order, and whether DeepEval is opted out."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("DEEPEVAL")}
+    program = (
+        "import importlib, json, os, sys\n"
+        "for name in sys.argv[1:]: importlib.import_module(name)\n"
+        "from deepeval.telemetry.client import telemetry_opt_out\n"
+        "print(json.dumps([dict(os.environ), telemetry_opt_out()]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *modules], cwd=folder,
+        capture_output=True, text=True, timeout=120, check=True,
+        env={**environ, "HOME": str(folder), **({OPT_OUT: given} if given else {})},
+    )  # fmt: skip
+    environment, sends_none = json.loads(done.stdout.splitlines()[-1])
+    return environment, sends_none

@@ -1,0 +1,136 @@
+"""Data sets that are judged in full, and the same with some pairs unjudged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.measure.formulas import Floats
+from judge.measure.measures import parse_all
+from judge.measure.score import Scores, mean_known, score
+from judge.records import GRADED, Judgment, Ranking, Scale
+from tests.unit.measure.world import judgment, snippet
+
+DEPTH = 10
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rankings of documents that are all judged: one snippet for each document."""
+
+    lists: Mapping[str, Mapping[str, Sequence[str]]]
+    grades: Mapping[Pair, int]
+    scale: Scale
+    rankings: Sequence[Ranking]
+    judgments: Mapping[Pair, Judgment]
+    documents: Mapping[Pair, tuple[str, ...]]
+
+    @classmethod
+    def of(
+        cls, lists: Mapping[str, Mapping[str, Sequence[str]]], grades: Mapping[Pair, int], scale: Scale
+    ) -> Judged:
+        """Return the data set of engines' `lists` of documents for each query, and the pairs' `grades`."""
+        places = [(engine, query) for engine, queries in lists.items() for query in queries]
+        rankings = [
+            Ranking(engine, query, tuple(map(snippet, lists[engine][query]))) for engine, query in places
+        ]
+        returned = {pair for ranking in rankings for pair in pairs_of(ranking)}
+        return cls(
+            lists,
+            grades,
+            scale,
+            rankings,
+            {pair: judgment(*pair, grades[pair]) for pair in returned},
+            {(engine, query): tuple(lists[engine][query]) for engine, query in places},
+        )
+
+    def returned_by(self, engine: str) -> list[Pair]:
+        """Return the pairs that an engine returned, sorted."""
+        rankings = (ranking for ranking in self.rankings if ranking.engine == engine)
+        return sorted({pair for ranking in rankings for pair in pairs_of(ranking)})
+
+    def scores(self, measures: str, unjudged: Collection[Pair] = ()) -> Scores:
+        """Return the scores when the pairs in `unjudged` have no grade."""
+        judgments = [each for pair, each in self.judgments.items() if pair not in unjudged]
+        return score(self.rankings, self.documents, judgments, parse_all(measures), self.scale, depth=DEPTH)
+
+
+def pairs_of(ranking: Ranking) -> Iterator[Pair]:
+    """Yield the pairs of a ranking."""
+    return ((ranking.query_id, each.id) for each in ranking.snippets)
+
+
+def simulated(
+    queries: int, noises: Sequence[float], seed: int, *, scale: Scale = GRADED, variation: float = 0.0
+) -> Judged:
+    """Return engines that rank 40 documents per query by relevance plus noise, one engine for each noise.
+
+    Relevance is normal around the mean of the query. The best grade goes to about 6 % of all documents,
+    grade 0 to half. Engines return 10 of them, so most documents that are returned are in several lists.
+    `variation` is the standard deviation of the logarithm of an engine's noise over the queries.
+    """
+    rng = np.random.default_rng(seed)
+    documents = 40
+    relevance = rng.normal(size=(queries, documents)) + 0.6 * rng.normal(size=(queries, 1))
+    grade = np.digitize(relevance, [0.0, 0.9, 1.8] if scale is GRADED else [0.9])
+    lists: dict[str, dict[str, list[str]]] = {}
+    for engine, noise in zip("ABCDEFGH", noises, strict=False):
+        noisy = noise * np.exp(variation * rng.normal(size=(queries, 1))) * rng.normal(size=relevance.shape)
+        ranked = np.argsort(-(relevance + noisy), axis=1)[:, :DEPTH]
+        lists[engine] = {f"q{query}": [f"d{at}" for at in row] for query, row in enumerate(ranked.tolist())}
+    grades = {(f"q{query}", f"d{at}"): int(each) for (query, at), each in np.ndenumerate(grade)}
+    return Judged.of(lists, grades, scale)
+
+
+def folds(data: Judged, parts: int, seed: int) -> Iterator[tuple[str, set[Pair]]]:
+    """Yield each engine `parts` times, with a random part of its pairs: each pair once for each engine."""
+    rng = np.random.default_rng(seed)
+    for engine in data.lists:
+        pairs = data.returned_by(engine)
+        order = rng.permutation(len(pairs))
+        for part in np.array_split(order, parts):
+            yield engine, {pairs[at] for at in part}
+
+
+@dataclass(frozen=True)
+class Bias:
+    """What unjudged pairs move by one measure, averaged over engines: mean, and difference to another engine.
+
+    `mean_se` and `difference_se` are the standard errors over the folds.
+    """
+
+    mean: float
+    mean_se: float
+    difference: float
+    difference_se: float
+
+
+def bias(data: Judged, measures: str, parts: int, seed: int) -> dict[str, Bias]:
+    """Return the bias by each measure when 1 / `parts` of the pairs of one engine is unjudged.
+
+    The design is balanced: each pair of each engine is unjudged exactly once. Differences are of the
+    engine whose pairs are unjudged to each of the others.
+    """
+    complete = data.scores(measures)
+    truth = mean_known(complete.value[:, :, 0], axis=1)
+    own, differences = [], []
+    for engine, unjudged in folds(data, parts, seed):
+        error = mean_known(data.scores(measures, unjudged).value[:, :, 0], axis=1) - truth
+        at = complete.engines.index(engine)
+        others = np.delete(error, at, axis=0)
+        own.append(error[at])
+        differences.append(error[at] - others.mean(0))
+    means, errors = _mean(np.array(own)), _mean(np.array(differences))
+    names = map(str, complete.measures)
+    return {
+        name: Bias(*(float(each) for each in numbers))
+        for name, *numbers in zip(names, *means, *errors, strict=True)
+    }
+
+
+def _mean(sample: Floats) -> tuple[Floats, Floats]:
+    """Return (measures,) the mean over the rows of `sample` and its standard error."""
+    return sample.mean(0), sample.std(0, ddof=1) / np.sqrt(len(sample))

@@ -1,0 +1,113 @@
+"""The bounds against every grade that unjudged snippets can have, measured by an independent oracle."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.measure.measures import parse_all
+from judge.records import BINARY, GRADED, Scale, Score
+from tests.unit.measure.textbook import textbook
+from tests.unit.measure.world import World, one_list, side_by_side
+
+NAMES = (
+    "nDCG@3 nDCG nDCG(dcg='exp-log2')@4 nDCG(own)@2 nDCG(own,dcg='exp-log2') AP@3 AP AP(own)@3 AP(own) R@2 R "
+    "P@3 RR@3 Success@2 SetP sDCG@3 DCG@3 RBP(p=0.8) RBP(p=0.5)@3 ERR@3"
+)
+DEPTH = 5
+
+
+def only(world: World, engine: str = "engine") -> Score:
+    (row,) = (row for row in world.rows() if row.engine == engine)
+    return row
+
+
+@st.composite
+def worlds(draw: st.DrawFn, wordings: Sequence[str] = ("", "/a", "/b")) -> tuple[World, list[str]]:
+    """Up to three overlapping lists with duplicates, and up to four snippets without a grade."""
+    scale = draw(st.sampled_from([BINARY, GRADED]))
+    name = st.builds(str.__add__, st.sampled_from("abcde"), st.sampled_from(wordings))
+    lists = draw(st.lists(st.lists(name, max_size=DEPTH), min_size=1, max_size=3))
+    names = sorted({name for names in lists for name in names})
+    unjudged = (
+        draw(st.lists(st.sampled_from(names), max_size=4 if scale.top == 1 else 3, unique=True))
+        if names
+        else []
+    )
+    grades = {("q", name): None if name in unjudged else draw(st.integers(0, scale.top)) for name in names}
+    returned = {f"engine {at}": {"q": names} for at, names in enumerate(lists)}
+    return World(returned, [grades], scale, DEPTH, NAMES), unjudged
+
+
+def possible(world: World, unjudged: Sequence[str]) -> dict[tuple[str, str], list[float | None]]:
+    """The value of every measure for every engine under every assignment of grades to `unjudged`."""
+    lists = [names["q"] or () for names in world.returned.values()]
+    found: dict[tuple[str, str], list[float | None]] = {}
+    for chosen in itertools.product(range(world.scale.top + 1), repeat=len(unjudged)):
+        grades = {name: grade or 0 for (_, name), grade in world.grades[0].items()}
+        grades.update(zip(unjudged, chosen, strict=True))
+        for (at, engine), measure in itertools.product(enumerate(world.returned), parse_all(NAMES)):
+            value = textbook(measure, world.scale, lists, grades, at, DEPTH)
+            found.setdefault((engine, str(measure)), []).append(value)
+    return found
+
+
+@settings(max_examples=120, deadline=None)
+@given(worlds())
+def test_no_grades_lead_out_of_the_bounds(drawn: tuple[World, list[str]]) -> None:
+    world, unjudged = drawn
+    values = possible(world, unjudged)
+    for row in world.rows():
+        reached = [value for value in values[row.engine, row.measure] if value is not None]
+        assert (row.low is None) == (row.high is None) == (not reached)
+        if row.low is None or row.high is None:
+            continue
+        assert row.low <= min(reached) + 1e-12
+        assert max(reached) <= row.high + 1e-12
+        if row.value is not None:
+            assert row.low <= row.value <= row.high
+            assert len(reached) == len(values[row.engine, row.measure])
+        if not unjudged:
+            assert row.low == row.value == row.high == pytest.approx(reached[0], abs=1e-12)
+
+
+@settings(max_examples=120, deadline=None)
+@given(worlds(wordings=("",)))
+def test_the_bounds_are_reached(drawn: tuple[World, list[str]]) -> None:
+    """Where each document has one snippet, exactly."""
+    world, unjudged = drawn
+    values = possible(world, unjudged)
+    for row in world.rows():
+        reached = [value for value in values[row.engine, row.measure] if value is not None]
+        if reached:
+            assert [row.low, row.high] == pytest.approx([min(reached), max(reached)])
+
+
+def test_an_unjudged_result_of_others_raises_the_ideal() -> None:
+    row = only(side_by_side({"engine": [3], "other": [None]}, "nDCG@10"))
+    assert [row.low, row.high] == pytest.approx([3 / (3 + 3 / 1.584962500721156), 1])
+
+
+def test_a_better_result_can_lower_ndcg() -> None:
+    """[1, ?] is perfect when the second is 0 or 1, and out of order when it is 3."""
+    row = only(one_list([1, None], "nDCG@10"))
+    log3 = 1.584962500721156
+    assert [row.low, row.value, row.high] == pytest.approx([(1 + 3 / log3) / (3 + 1 / log3), 1, 1])
+
+
+def test_ap_is_bounded_between_numerator_and_denominator() -> None:
+    """Of [no, ?, yes]: 1/3 with a no; (1/2 + 2/3) / 2 with a yes. The other's unknown may add one to both."""
+    row = only(side_by_side({"engine": [0, None, 1], "other": [None]}, "AP@10", scale=BINARY))
+    assert [row.low, row.high] == pytest.approx([1 / 3 / 2, (1 / 2 + 2 / 3) / 2])
+
+
+@pytest.mark.parametrize("scale", [BINARY, GRADED], ids=lambda scale: scale.name)
+def test_the_residual_of_rbp_is_the_width_of_its_bounds(scale: Scale) -> None:
+    row = only(one_list([scale.top, None, 0, None], "RBP(p=0.5)@4", scale=scale))
+    assert row.low is not None
+    assert row.high is not None
+    assert row.high - row.low == pytest.approx(0.5 * (0.5 + 0.125))

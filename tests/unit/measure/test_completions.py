@@ -1,0 +1,120 @@
+"""What is said of means and differences against every grade that unjudged snippets can have."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.measure.compare import compare
+from judge.measure.engine_summary import summarise
+from judge.records import BINARY, GRADED
+from tests.unit.measure.world import World
+
+POOLED = "nDCG@2 nDCG(dcg='exp-log2') AP@2 AP R@2"
+
+#: (repeat, query, name) of what nobody graded.
+_Open = Sequence[tuple[int, str, str]]
+
+
+@st.composite
+def worlds(
+    draw: st.DrawFn,
+    measures: str = POOLED + " P@2 RR@2 nDCG(own)@2",
+    wordings: Sequence[str] = ("", "/a"),
+    repeats: int = 2,
+) -> tuple[World, _Open]:
+    """Two or three engines on up to four queries, most results worth nothing, up to four without a grade."""
+    scale = draw(st.sampled_from([BINARY, GRADED]))
+    name = st.builds(str.__add__, st.sampled_from("abc"), st.sampled_from(wordings))
+    names = st.none() | st.lists(name, max_size=3) | st.lists(name, min_size=1, max_size=3)
+    queries = [f"q{at}" for at in range(draw(st.integers(1, 4)))]
+    returned = {
+        engine: {query: draw(names) for query in queries} for engine in "ABC"[: draw(st.integers(2, 3))]
+    }
+    pairs = sorted({(q, each) for lists in returned.values() for q in queries for each in lists[q] or ()})
+    cells = [(at, *pair) for at in range(draw(st.integers(1, repeats))) for pair in pairs]
+    limit = 4 if scale.top == 1 else 2
+    unjudged = draw(st.lists(st.sampled_from(cells), max_size=limit, unique=True)) if cells else []
+    grade = st.sampled_from([0, 0, 0, *range(1, scale.top + 1)])
+    grades: list[dict[tuple[str, str], int | None]] = [{} for _ in range(repeats)]
+    for at, query, each in cells:
+        grades[at][query, each] = None if (at, query, each) in unjudged else draw(grade)
+    times = 1 + max((at for at, _, _ in cells), default=0)
+    return World(returned, grades[:times], scale, 3, measures), unjudged
+
+
+def completions(world: World, unjudged: _Open) -> Iterator[World]:
+    for chosen in itertools.product(range(world.scale.top + 1), repeat=len(unjudged)):
+        grades = [dict(each) for each in world.grades]
+        for (at, query, name), grade in zip(unjudged, chosen, strict=True):
+            grades[at][query, name] = grade
+        yield replace(world, grades=grades)
+
+
+@settings(max_examples=50, deadline=None)
+@given(worlds())
+def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
+    said = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare(drawn[0].scores())}
+    for world in completions(*drawn):
+        for truth in compare(world.scores()):
+            pair = said[truth.measure, frozenset((truth.a, truth.b))]
+            if truth.difference is not None:
+                difference = truth.difference if truth.a == pair.a else -truth.difference
+                assert pair.least is not None
+                assert pair.most is not None
+                assert pair.least - 1e-12 <= difference <= pair.most + 1e-12
+                if not drawn[1]:
+                    assert pair.least == difference == pair.most
+
+
+@settings(max_examples=50, deadline=None)
+@given(worlds())
+def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
+    said = {engine.engine: engine for engine in summarise(drawn[0].scores())}
+    for world in completions(*drawn):
+        for engine in summarise(world.scores()):
+            for measure, truth in engine.measures.items():
+                mean = said[engine.engine].measures[measure]
+                assert mean.n <= truth.n <= mean.n + mean.unknown
+                assert mean.undefined <= truth.undefined
+                if truth.mean is not None:
+                    assert mean.low is not None
+                    assert mean.high is not None
+                    assert mean.low - 1e-12 <= truth.mean <= mean.high + 1e-12
+
+
+@settings(max_examples=50, deadline=None)
+@given(worlds())
+def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(drawn: tuple[World, _Open]) -> None:
+    for engine in summarise(drawn[0].scores()):
+        for mean in engine.measures.values():
+            there = mean.n + mean.undefined + mean.unknown
+            assert there + engine.errors + engine.absent == engine.queries
+            if mean.mean is not None and mean.low is not None and mean.high is not None:
+                assert mean.low <= mean.mean <= mean.high
+
+
+@settings(max_examples=50, deadline=None)
+@given(worlds(measures=POOLED, wordings=("",), repeats=1))
+def test_the_bounds_of_a_mean_are_reached(drawn: tuple[World, _Open]) -> None:
+    """Where each document has one snippet and no list is wholly unjudged in a pool of something relevant."""
+    scores = drawn[0].scores()
+    truths = [
+        {engine.engine: engine.measures for engine in summarise(world.scores())}
+        for world in completions(*drawn)
+    ]
+    for at, engine in enumerate(summarise(scores)):
+        if scores.coverage.blind[at].any():
+            continue
+        for measure, mean in engine.measures.items():
+            means = [truth[engine.engine][measure].mean for truth in truths]
+            reached = [each for each in means if each is not None]
+            if reached:
+                assert [mean.low, mean.high] == pytest.approx([min(reached), max(reached)])
+            else:
+                assert (mean.low, mean.high) == (None, None)

@@ -1,0 +1,155 @@
+"""Correcting one mean: by hand, against truescore and scipy, and by what must not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from judge.measure.formulas import Floats
+from tests.unit.measure.corrected import corrected_mean, floats, graded, numbers
+
+
+def test_four_labelled_and_four_others_by_hand() -> None:
+    """cov(y, f) = 1/6, var(f) = 15/56, n/N = 1: lambda = 14/45."""
+    found = corrected_mean(floats(1, 0, 1, 1), floats(1, 0, 0, 1), floats(1, 1, 0, 1))
+    assert found.weight == pytest.approx(14 / 45)
+    assert found.estimate == pytest.approx(3 / 4 + 14 / 45 * (3 / 4 - 1 / 2))
+    # Without each query the estimate is 29/36, 1, 11/15, 29/36: 3/4 of the squares about their mean, and
+    # lambda² var(F) / 4.
+    assert found.se == pytest.approx((1273 / 43200 + 49 / 8100) ** 0.5)
+    assert found.low is not None
+    assert found.high is not None
+    margin = 3.182446 * found.se  # t, three degrees of freedom
+    assert [found.low, found.high] == pytest.approx([found.estimate - margin, found.estimate + margin])
+    assert (found.labelled, found.undefined, found.rest, found.filled) == (4, 0, 4, 0)
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+def test_truescore_agrees(n: int) -> None:
+    """Its covariance divides by n, ours by n - 1: lambdas differ by that ratio, and nothing else does."""
+    from truescore.correct import ppi_estimate
+
+    human, assessor, rest = graded(n, 400)
+    everything, labelled = np.concatenate([assessor, rest]), np.arange(n)
+    found = corrected_mean(human, assessor, rest)
+    theirs = ppi_estimate(everything, human, labelled)
+    assert theirs.lambda_ == pytest.approx(found.weight * (n - 1) / n)
+    assert theirs.point == pytest.approx(found.estimate, abs=0.003)
+    same = ppi_estimate(everything, human, labelled, lambda_=found.weight)
+    assert same.point == pytest.approx(found.estimate, abs=1e-12)
+    # Theirs takes the weight as given; ours fits it anew without each query, which matters when they are few.
+    theirs_se = (same.high - same.low) / (2 * stats.norm.ppf(0.975))
+    assert found.se == pytest.approx(theirs_se, rel=2 / n)
+    assert found.low is not None
+    assert found.high is not None
+    assert (found.high - found.low) / (2 * stats.t.ppf(0.975, n - 1)) == pytest.approx(found.se, abs=1e-12)
+
+
+def test_truescore_agrees_about_a_difference() -> None:
+    from truescore.compare import ppi_compare
+
+    (ya, fa, ra), (yb, fb, rb) = graded(100, 400, 1), graded(100, 400, 2)
+    found = corrected_mean(ya - yb, fa - fb, ra - rb)
+    theirs = ppi_compare(np.concatenate([fa, ra]), np.concatenate([fb, rb]), ya, yb, np.arange(100))
+    assert theirs.difference == pytest.approx(found.estimate, abs=0.001)
+    assert theirs.p_value == pytest.approx(found.p, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("assessor", "rest"),
+    [
+        (graded(30, 0)[1], floats()),
+        (graded(30, 0)[1], floats(0.5)),
+        (np.full(30, 0.7), np.full(50, 0.7)),
+        (0.1 + 1e-17 * np.arange(30), np.full(50, 0.1)),
+    ],
+    ids=["no rest", "one other query", "constant assessor", "but for rounding"],
+)
+def test_without_a_telling_assessor_it_is_the_t_test_on_human_values(assessor: Floats, rest: Floats) -> None:
+    human = graded(30, 0)[0] - 0.4
+    found = corrected_mean(human, assessor, rest, level=0.9)
+    theirs = stats.ttest_1samp(human, 0)
+    interval = theirs.confidence_interval(0.9)
+    expected = [human.mean(), interval.low, interval.high, stats.sem(human), 0, theirs.pvalue]
+    assert numbers(found) == pytest.approx(expected)
+
+
+def test_an_assessor_that_is_always_right_makes_every_query_a_labelled_one() -> None:
+    """The labelled spread as all do here (variance 2), so that lambda is N / (n + N) to the letter."""
+    human = floats(-1, 1)
+    rest = 1 + floats(-1, 1) * 1.5**0.5
+    found = corrected_mean(human, human, rest)
+    assert found.weight == pytest.approx(1 / 2)
+    assert found.estimate == pytest.approx(np.concatenate([human, rest]).mean())
+
+
+def test_an_assessor_that_is_always_wrong_is_ignored() -> None:
+    human, assessor, rest = graded(50, 100)
+    found = corrected_mean(human, 1 - assessor, 1 - rest)
+    assert found.weight == 0
+    assert found.estimate == pytest.approx(human.mean())
+
+
+@pytest.mark.parametrize("value", [0.0, 0.25])
+def test_human_values_without_spread_say_nothing_of_other_queries(value: float) -> None:
+    _, assessor, rest = graded(20, 100)
+    same = corrected_mean(np.full(20, value), assessor, rest)
+    assert (same.estimate, same.low, same.high, same.se, same.p) == (value, None, None, 0, None)
+
+
+def test_rounding_errors_are_no_spread() -> None:
+    human = np.where(np.arange(20) < 3, 0.0, 0.3 - 0.1 - 0.2)
+    found = corrected_mean(human, np.zeros(20), np.zeros(5))
+    assert (found.low, found.high, found.p) == (None, None, None)
+
+
+values = st.integers(0, 20).map(lambda value: value / 20)
+
+
+@given(
+    st.lists(st.tuples(values, values), min_size=3, max_size=20), st.lists(values, min_size=2, max_size=30)
+)
+def test_the_variance_is_that_of_estimates_without_each_query(
+    labelled: list[tuple[float, float]], rest: list[float]
+) -> None:
+    human, assessor = np.array(labelled).T
+    others, n = floats(*rest), len(labelled)
+    found = corrected_mean(human, assessor, others)
+    without = [
+        corrected_mean(np.delete(human, at), np.delete(assessor, at), others).estimate for at in range(n)
+    ]
+    of_rest = found.weight**2 * float(others.var(ddof=1)) / len(rest)
+    variance = (n - 1) * float(np.var(without)) + of_rest
+    assert found.se == pytest.approx(variance**0.5, abs=1e-9)
+
+
+@given(
+    labelled=st.lists(st.tuples(values, values), min_size=2, max_size=30),
+    rest=st.lists(values, max_size=30),
+    shift=st.floats(-100, 100),
+)
+def test_a_constant_added_by_the_assessor_moves_nothing(
+    labelled: Sequence[tuple[float, float]], rest: Sequence[float], shift: float
+) -> None:
+    human, assessor = np.array(labelled).T
+    others = floats(*rest)
+    found = corrected_mean(human, assessor, others)
+    moved = corrected_mean(human, assessor + shift, others + shift)
+    assert numbers(moved) == pytest.approx(numbers(found), abs=1e-9, nan_ok=True)
+
+
+@given(st.lists(st.tuples(values, values), min_size=2, max_size=30), st.lists(values, max_size=30))
+def test_the_estimate_moves_no_further_than_the_assessor_says(
+    labelled: list[tuple[float, float]], rest: list[float]
+) -> None:
+    human, assessor = np.array(labelled).T
+    others = floats(*rest)
+    found = corrected_mean(human, assessor, others)
+    said = others.mean() - assessor.mean() if rest else 0.0
+    assert 0 <= found.weight <= 1
+    assert abs(found.estimate - human.mean()) <= abs(said) + 1e-12

@@ -1,0 +1,113 @@
+"""What flagged snippets weigh: small worlds whose means are worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.measure.flagged_sensitivity import FlaggedSensitivity, ScoringInput, flagged_sensitivity
+from tests.unit.measure.world import World
+
+#: Loud shows one page that pleads for its grade and nothing else that is good; Quiet has one good page.
+PLEADING = World(
+    {"loud": {"q": ["plea", "x1"]}, "quiet": {"q": ["y1", "good"]}},
+    [{("q", "plea"): 3, ("q", "x1"): 0, ("q", "y1"): 0, ("q", "good"): 3}],
+    depth=2,
+    measures="P@2 RR@2",
+)
+
+
+def weighed(world: World, *flagged: tuple[str, str]) -> FlaggedSensitivity | None:
+    held = ScoringInput(world.rankings(), world.documents(), world.judgments(), world.scale, world.depth)
+    return flagged_sensitivity(world.scores(), held, flagged)
+
+
+def test_nothing_flagged_is_nothing_to_say() -> None:
+    assert weighed(PLEADING) is None
+
+
+def test_the_first_measure_is_weighed_and_a_tie_is_no_swap() -> None:
+    found = weighed(PLEADING, ("q", "plea"))
+    assert found is not None
+    assert (found.measure, found.pairs) == ("P@2", 1)
+    assert found.means == {
+        "kept": {"loud": 0.5, "quiet": 0.5},
+        "zeroed": {"loud": 0.0, "quiet": 0.5},
+        "dropped": {"loud": 0.0, "quiet": 0.5},
+    }
+    assert (found.swapped, found.changes) == ((), False)
+
+
+def test_an_order_that_stands_on_pleading_is_found() -> None:
+    world = World(PLEADING.returned, PLEADING.grades, depth=2, measures="RR@2")
+    found = weighed(world, ("q", "plea"))
+    assert found is not None
+    assert found.means == {
+        "kept": {"loud": 1.0, "quiet": 0.5},
+        "zeroed": {"loud": 0.0, "quiet": 0.5},
+        "dropped": {"loud": 0.0, "quiet": 0.5},
+    }
+    assert (found.swapped, found.changes) == ((("loud", "quiet"),), True)
+
+
+def test_what_is_dropped_lets_the_rest_move_up_and_what_is_zeroed_does_not() -> None:
+    world = World(
+        {"a": {"q": ["plea", "good"]}, "b": {"q": ["good/b", "bad"]}},
+        [{("q", "plea"): 0, ("q", "good"): 3, ("q", "good/b"): 3, ("q", "bad"): 0}],
+        depth=2,
+        measures="RR@2",
+    )
+    found = weighed(world, ("q", "plea"))
+    assert found is not None
+    assert [found.means[way]["a"] for way in ("kept", "zeroed", "dropped")] == [0.5, 0.5, 1.0]
+    assert not found.changes
+
+
+def test_a_failed_judgment_of_a_flagged_snippet_is_zeroed_too_and_others_stay_unknown() -> None:
+    world = World(
+        {"a": {"q": ["plea"], "r": ["x"]}, "b": {"q": ["y"], "r": None}},
+        [{("q", "plea"): None, ("q", "y"): 3, ("r", "x"): None}],
+        depth=2,
+        measures="P@2",
+    )
+    found = weighed(world, ("q", "plea"))
+    assert found is not None
+    assert found.means["kept"] == {"a": None, "b": 0.5}
+    assert found.means["zeroed"] == {"a": 0.0, "b": 0.5}
+
+
+def test_queries_without_anything_flagged_keep_their_values_and_every_repeat_counts() -> None:
+    grades = {("q", "plea"): 3, ("q", "y"): 0, ("r", "x"): 3, ("r", "z"): 0}
+    world = World(
+        {"a": {"q": ["plea"], "r": ["x"]}, "b": {"q": ["y"], "r": ["z"]}},
+        [grades, {**grades, ("r", "x"): 0}],
+        depth=1,
+        measures="P@1",
+    )
+    found = weighed(world, ("q", "plea"))
+    assert found is not None
+    assert [found.means[way]["a"] for way in ("kept", "zeroed", "dropped")] == pytest.approx(
+        [0.75, 0.25, 0.25]
+    )
+
+
+def test_a_winner_that_is_named_only_because_of_flagged_snippets_is_a_change() -> None:
+    queries = [f"q{number:02}" for number in range(24)]
+    world = World(
+        {
+            "a": {query: [f"{query}plea", f"{query}fair"] for query in queries},
+            "b": {query: [f"{query}poor", f"{query}worse"] for query in queries},
+        },
+        [
+            {
+                (query, f"{query}{name}"): grade
+                for place, query in enumerate(queries)
+                for name, grade in (("plea", 3), ("fair", 2 * (place < 4)), ("poor", 0), ("worse", 0))
+            }
+        ],
+        depth=2,
+        measures="P@2",
+    )
+    found = weighed(world, *((query, f"{query}plea") for query in queries))
+    assert found is not None
+    assert found.winners == {"kept": "a", "zeroed": None, "dropped": None}
+    assert (found.swapped, found.changes) == ((), True)

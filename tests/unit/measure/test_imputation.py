@@ -1,0 +1,166 @@
+"""Imputed grades against a slow independent calculation, and what they do to means and differences."""
+
+from __future__ import annotations
+
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.measure.formulas import Floats, Ints
+from judge.measure.imputation import DRAWS, donor_shares, impute
+from judge.measure.ranked_lists import NO_GRADE
+from judge.records import BINARY, GRADED, Scale
+from tests.unit.measure.missing import bias, simulated
+
+MEASURES = "nDCG@10 AP@10 P@5 RR@10"
+NOISES = (0.6, 0.8, 1.0, 1.2, 1.4)
+
+
+def pool(seed: int, queries: int, pairs: int, engines: int, top: int = 3) -> tuple[Ints, Ints, Floats]:
+    """Return query, grade and discounts of `pairs` pairs, about a quarter without a grade."""
+    rng = np.random.default_rng(seed)
+    discounts = rng.choice([0, 1, 1 / np.log2(3), 1 / 2], size=(pairs, engines))
+    grade = rng.integers(0, top + 1, pairs)
+    return rng.integers(0, queries, pairs), np.where(rng.random(pairs) < 0.25, NO_GRADE, grade), discounts
+
+
+def naive_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
+    """Calculate the shares pair by pair, the regression by least squares on added rows."""
+    judged = [at for at in range(grade.size) if grade[at] != NO_GRADE]
+    overall = sum(int(grade[at]) for at in judged) / len(judged)
+
+    def mean(at: int, *, without: bool) -> float:
+        mine = [int(grade[j]) for j in judged if query[j] == query[at] and not (without and j == at)]
+        return (sum(mine) + 0.5 * overall) / (len(mine) + 0.5)
+
+    def features(at: int, mean: float) -> list[float]:
+        height = float(discounts[at].sum())
+        returned = float(np.count_nonzero(discounts[at]))
+        return [mean, height * mean, returned, height, height**2, *discounts[at].tolist()]
+
+    rows = np.array([features(at, mean(at, without=True)) for at in judged])
+    centre = rows.mean(0)
+    penalised = np.vstack([rows - centre, np.sqrt(5) * np.eye(centre.size)])
+    targets = np.append(grade[judged] - overall, np.zeros(centre.size))
+    slopes = np.linalg.lstsq(penalised, targets, rcond=None)[0]
+
+    def predict(at: int, *, without: bool) -> float:
+        row = np.array(features(at, mean(at, without=without)))
+        return min(max(float(overall + (row - centre) @ slopes), 0.0), float(top))
+
+    shares = np.zeros((grade.size, top + 1))
+    for at in set(range(grade.size)) - set(judged):
+        near, far = np.zeros(top + 1), np.zeros(top + 1)
+        for j in judged:
+            if query[j] == query[at]:
+                apart = predict(j, without=False) - predict(at, without=False)
+                near[grade[j]] += exp(-0.5 * (apart / (top / 60)) ** 2)
+            apart = predict(j, without=True) - predict(at, without=False)
+            far[grade[j]] += exp(-0.5 * (apart / (top / 20)) ** 2)
+        weights = near + 0.3 * far / far.sum()
+        shares[at] = weights / weights.sum()
+    return shares
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("top", [1, 3])
+def test_shares_are_those_of_a_slow_calculation(seed: int, top: int) -> None:
+    """But for the predictions of pairs of other queries, which are rounded."""
+    query, grade, discounts = pool(seed, queries=5, pairs=60, engines=3, top=top)
+    shares = donor_shares(query, grade, discounts, top)
+    expected = naive_shares(query, grade, discounts, top)
+    assert np.abs(shares - expected).max() < 0.01
+    assert shares[grade == NO_GRADE].sum(1) == pytest.approx(1)
+
+
+def test_the_donors_of_the_query_outweigh_all_others() -> None:
+    """Two of grade 3 in the query, a thousand of grade 0 elsewhere: 2 against at most 0.3."""
+    query = np.array([0, 0, 0] + [1] * 1000)
+    grade = np.array([NO_GRADE, 3, 3] + [0] * 1000)
+    shares = donor_shares(query, grade, np.ones((1003, 1)), 3)
+    assert shares[0, 3] >= 2 / 2.3
+    assert shares[0, 1] == shares[0, 2] == 0
+
+
+@pytest.mark.parametrize("donors", [1, 2, 7])
+@pytest.mark.parametrize("grade", range(4))
+def test_donors_of_one_grade_give_that_grade(donors: int, grade: int) -> None:
+    pairs = [("q", f"d{at}") for at in range(donors + 1)]
+    grades = np.array([[NO_GRADE]] + [[grade]] * donors)
+    drawn = impute(pairs, grades, np.linspace(0.1, 1, donors + 1)[:, None], [0], 3)
+    assert drawn.tolist() == [[grade] * DRAWS]
+
+
+def test_a_query_without_a_grade_takes_those_of_others() -> None:
+    drawn = impute([("q", "x"), ("r", "y")], np.array([[NO_GRADE], [2]]), np.ones((2, 1)), [0], 3)
+    assert drawn.tolist() == [[2] * DRAWS]
+
+
+def test_each_repeat_is_imputed_from_its_own_grades() -> None:
+    pairs = [("q", "x"), ("q", "y")]
+    drawn = impute(pairs, np.array([[NO_GRADE, NO_GRADE], [0, 3]]), np.ones((2, 1)), [0, 1], 3)
+    assert drawn.tolist() == [[0] * DRAWS, [3] * DRAWS]
+
+
+def test_without_any_grade_all_grades_are_equally_likely() -> None:
+    pairs = [("q", f"d{at}") for at in range(50)]
+    drawn = impute(pairs, np.full((50, 1), NO_GRADE), np.ones((50, 1)), [0], 3)
+    assert {tuple(np.bincount(row, minlength=4).tolist()) for row in drawn} == {(5, 5, 5, 5)}
+
+
+def test_draws_take_each_grade_as_often_as_its_share() -> None:
+    """Of one pair within one draw; over many pairs, within chance."""
+    query, grade, discounts = pool(1, queries=40, pairs=4000, engines=4)
+    pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
+    drawn = impute(pairs, grade[:, None], discounts, [0], 3)
+    numbered = np.unique([name for name, _ in pairs], return_inverse=True)[1]
+    shares = donor_shares(numbered, grade, discounts, 3)[grade == NO_GRADE]
+    often = np.stack([(drawn == level).mean(1) for level in range(4)], axis=1)
+    assert np.abs(often - shares).max() <= 1 / DRAWS + 1e-9
+    assert np.abs(often.mean(0) - shares.mean(0)).max() < 0.003
+    # No draw is like another one, and each is as good as all: about 1,000 grades of sd about 1.
+    assert np.abs(drawn.mean(0) - drawn.mean()).max() < 4 * drawn.std() / np.sqrt(len(drawn))
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(DRAWS)).max() < 0.5
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_order_of_pairs_engines_and_queries_changes_no_grade(seed: int) -> None:
+    query, grade, discounts = pool(seed, queries=3, pairs=30, engines=3)
+    pairs = [(f"q{query}", f"d{at}") for at, query in enumerate(query.tolist())]
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(30)
+    drawn = impute(pairs, grade[:, None], discounts, [0], 3)
+    again = impute(
+        [pairs[at] for at in order], grade[order, None], discounts[order][:, rng.permutation(3)], [0], 3
+    )
+    missing = np.flatnonzero(grade == NO_GRADE)
+    place = {int(at): row for row, at in enumerate(at for at in order if grade[at] == NO_GRADE)}
+    assert drawn.tolist() == [again[place[int(at)]].tolist() for at in missing]
+
+
+def test_unjudged_at_random_moves_no_mean_and_no_difference() -> None:
+    """5 % of the pairs of one engine, each pair once, over engines: less than .001."""
+    found = [bias(simulated(150, NOISES, seed), MEASURES, 20, seed) for seed in (1, 2)]
+    for measure in ("nDCG@10", "AP@10", "P@5"):
+        assert abs(np.mean([each[measure].mean for each in found])) < 0.001
+        assert abs(np.mean([each[measure].difference for each in found])) < 0.001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engines", [3, 5])
+@pytest.mark.parametrize("scale", [BINARY, GRADED], ids=lambda scale: scale.name)
+def test_unjudged_at_random_moves_nothing_in_many_data_sets(engines: int, scale: Scale) -> None:
+    """As above over eight data sets, graded and binary."""
+    noises = NOISES if engines == 5 else NOISES[::2]
+    found = [bias(simulated(150, noises, seed, scale=scale), MEASURES, 20, seed) for seed in range(8)]
+    for measure in ("nDCG@10", "AP@10", "P@5", "RR@10"):
+        mean, difference = (
+            float(np.mean([getattr(each[measure], name) for each in found]))
+            for name in ("mean", "difference")
+        )
+        print(f"{engines} engines, {measure}: mean {mean:+.4f}, difference {difference:+.4f}")
+        assert measure == "RR@10" or max(abs(mean), abs(difference)) < 0.001

@@ -1,0 +1,254 @@
+"""People's grades beside an assessor's: which pairs meet, which queries are whole, whose order is whose."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.measure.human_labels import (
+    RankingAgreement,
+    as_judgments,
+    paired,
+    ranking_agreement,
+    relevant,
+    typical_grades,
+    visible_pairs,
+    wholly_graded,
+)
+from judge.measure.intervals import IntervalEstimate
+from judge.records import BINARY, GRADED
+from tests.unit.measure.world import World, judgment
+
+KEYS = st.tuples(st.sampled_from("pqr"), st.sampled_from("abcd"))
+GRADES = st.dictionaries(KEYS, st.integers(0, 3))
+
+
+@pytest.mark.parametrize(
+    ("given_grades", "typical"),
+    [
+        ((2,), 2),
+        ((0, 3, 1), 1),
+        ((1, 2), 2),
+        ((0, 1), 1),
+        ((0, 0, 1, 1), 1),
+        ((0, 3), 2),
+        ((3, None, 3), 3),
+    ],
+)
+def test_the_typical_grade_is_the_median_halves_up(
+    given_grades: tuple[int | None, ...], typical: int
+) -> None:
+    judged = [judgment("q", "a", grade, repeat) for repeat, grade in enumerate(given_grades)]
+    assert typical_grades(judged) == {("q", "a"): typical}
+    assert typical_grades(reversed(judged)) == {("q", "a"): typical}
+
+
+def test_what_was_never_graded_has_no_typical_grade() -> None:
+    assert typical_grades([judgment("q", "a", None), judgment("q", "b", 1)]) == {("q", "b"): 1}
+    assert typical_grades([]) == {}
+
+
+def test_what_a_rule_graded_nobody_judged() -> None:
+    empty = replace(judgment("q", "a", 0), flags=("empty_snippet",))
+    assert typical_grades([empty, judgment("q", "b", 0)]) == {("q", "b"): 0}
+
+
+@given(GRADES)
+def test_people_s_grades_are_scored_like_anyone_s(people: Mapping[tuple[str, str], int]) -> None:
+    assert typical_grades(as_judgments(people)) == people
+
+
+@given(GRADES, GRADES, st.randoms(use_true_random=False))
+def test_pairs_meet_by_name_in_any_order(
+    people: dict[tuple[str, str], int], assessor: dict[tuple[str, str], int], chance: random.Random
+) -> None:
+    found = paired(people, assessor)
+    both = sorted(people.keys() & assessor.keys())
+    assert list(zip(found.human.tolist(), found.assessor.tolist(), strict=True)) == [
+        (people[key], assessor[key]) for key in both
+    ]
+    queries = sorted({query_id for query_id, _ in both})
+    assert [queries[number] for number in found.query] == [query_id for query_id, _ in both]
+    mixed = [dict(chance.sample(list(side.items()), len(side))) for side in (people, assessor)]
+    again = paired(*mixed)
+    for name in ("query", "human", "assessor"):
+        assert np.array_equal(getattr(again, name), getattr(found, name))
+
+
+#: Two engines, three queries; b shows "u", which a shows too, and repeats "v".
+WORLD = World(
+    {"a": {"p": ["u", "w"], "q": ["x"], "r": None}, "b": {"p": ["v", "u", "v"], "q": [], "r": ["y"]}},
+    [{("p", "u"): 3, ("p", "v"): 2, ("p", "w"): 0, ("q", "x"): 1, ("r", "y"): 2}],
+)
+ASSESSOR = typical_grades(WORLD.judgments())
+
+
+def test_a_result_counts_for_every_engine_that_shows_it() -> None:
+    people = {("p", "u"): 1, ("p", "v"): 2, ("r", "y"): 3, ("r", "z"): 0}
+    engine, both = visible_pairs("ab", WORLD.rankings(), 10, people, ASSESSOR)
+    rows = zip(engine.tolist(), both.query.tolist(), both.human.tolist(), both.assessor.tolist(), strict=True)
+    # a: p/u. b: p/v twice and p/u, r/y. Queries are numbered by name: p is 0, r is 1.
+    assert sorted(rows) == [(0, 0, 1, 3), (1, 0, 1, 3), (1, 0, 2, 2), (1, 0, 2, 2), (1, 1, 3, 2)]
+
+
+def test_results_below_the_depth_and_of_other_engines_don_t_count() -> None:
+    people = {("p", "u"): 1, ("p", "v"): 2, ("p", "w"): 2}
+    engine, both = visible_pairs("ab", WORLD.rankings(), 1, people, ASSESSOR)
+    assert (engine.tolist(), both.human.tolist()) == ([0, 1], [1, 2])
+    engine, both = visible_pairs("b", reversed(WORLD.rankings()), 10, people, ASSESSOR)
+    assert (engine.tolist(), both.human.tolist()) == ([0, 0, 0], [2, 1, 2])
+    engine, both = visible_pairs((), WORLD.rankings(), 10, people, ASSESSOR)
+    assert (engine.size, both.human.size) == (0, 0)
+
+
+def test_relevant_is_what_two_scales_have_in_common() -> None:
+    grades = {("q", str(grade)): grade for grade in range(4)}
+    assert list(relevant(grades, GRADED).values()) == [0, 0, 1, 1]
+    assert list(relevant(grades, replace(GRADED, relevant_from=1)).values()) == [0, 1, 1, 1]
+    assert list(relevant({("q", "a"): 0, ("q", "b"): 1}, BINARY).values()) == [0, 1]
+
+
+def test_a_query_is_whole_when_each_of_its_pairs_has_a_grade() -> None:
+    pairs = [("p", "a"), ("q", "a"), ("p", "b"), ("r", "a"), ("q", "b")]
+    grades = {("p", "b"): 0, ("p", "a"): 3, ("q", "b"): 1, ("s", "a"): 1}
+    assert wholly_graded(pairs, grades) == (frozenset("p"), frozenset("pq"))
+    assert wholly_graded(reversed(pairs), grades) == (frozenset("p"), frozenset("pq"))
+    assert wholly_graded(pairs, {}) == (frozenset(), frozenset())
+    assert wholly_graded([], grades) == (frozenset(), frozenset())
+
+
+def first_result(grades: Mapping[str, str], measures: str = "P(rel=1)@1") -> World:
+    """Each engine has one result a query; its grade is the digit for the query, `x` where it broke."""
+    returned = {
+        engine: {f"q{at}": None if said == "x" else [f"{engine}{at}"] for at, said in enumerate(row)}
+        for engine, row in grades.items()
+    }
+    judged = {
+        (f"q{at}", f"{engine}{at}"): int(said)
+        for engine, row in grades.items()
+        for at, said in enumerate(row)
+        if said not in "x-"
+    }
+    return World(returned, [judged], measures=measures)
+
+
+def ordered(
+    people: Mapping[str, str], assessor: Mapping[str, str], measures: str = "P(rel=1)@1"
+) -> RankingAgreement:
+    found = ranking_agreement(
+        first_result(people, measures).scores(), first_result(assessor, measures).scores()
+    )
+    return found[0]
+
+
+def test_orders_and_swaps_by_hand() -> None:
+    found = ordered({"a": "1100", "b": "1110", "c": "0000"}, {"a": "1111", "b": "1000", "c": "0000"})
+    assert (found.measure, found.queries, found.engines) == ("P(rel=1)@1", 4, ("b", "a", "c"))
+    assert (found.people, found.assessor) == ((0.75, 0.5, 0.0), (0.25, 1.0, 0.0))
+    assert found.swapped == (("b", "a"),)
+    # Two of three pairs agree, one does not.
+    assert found.tau.value == pytest.approx(1 / 3)
+    # By the assessor a, b, c: nobody above b belongs there, both above c do.
+    assert found.tau_ap == pytest.approx(2 / 2 * (0 / 1 + 2 / 2) - 1)
+    # The top 1 has nothing in common, the top 2 and 3 all.
+    assert found.rbo == pytest.approx(0.1 * (0.9 + 0.81) + 0.9**3)
+
+
+def test_the_same_grades_give_the_same_order() -> None:
+    grades = {"a": "1100", "b": "1110", "c": "0000"}
+    found = ordered(grades, grades)
+    assert found.people == found.assessor
+    assert found.swapped == ()
+    assert (found.tau.value, found.tau_ap, found.rbo) == pytest.approx((1, 1, 1))
+
+
+def test_engines_that_tie_stand_by_name_and_are_no_swap() -> None:
+    found = ordered({"b": "10", "a": "01"}, {"b": "11", "a": "01"})
+    assert found.engines == ("a", "b")
+    assert found.swapped == ()
+    assert (found.tau.value, found.tau_ap) == (None, None)
+    assert "holds all engines equal" in found.tau.why
+
+
+def test_means_are_over_the_queries_where_both_sides_have_a_value() -> None:
+    """The nDCG has no value where a side finds nothing relevant: on q1 for people, on q2 for the assessor."""
+    found = ordered({"a": "2010", "b": "1021"}, {"a": "1101", "b": "2103"}, "nDCG@1")
+    assert (found.queries, found.engines, found.swapped) == (2, ("b", "a"), ())
+    assert found.people == pytest.approx(((1 / 2 + 1) / 2, (1 + 0) / 2))
+    assert found.assessor == pytest.approx((1, (1 / 2 + 1 / 3) / 2))
+
+
+def test_an_engine_without_a_value_is_in_no_order() -> None:
+    found = ordered({"a": "10", "b": "00", "c": "xx"}, {"a": "10", "b": "10", "c": "xx"})
+    assert (found.engines, found.left_out) == (("a", "b"), ("c",))
+    nothing = ordered({"a": "xx"}, {"a": "xx"})
+    assert (nothing.queries, nothing.engines, nothing.rbo, nothing.tau.value) == (0, (), None, None)
+
+
+def test_one_engine_has_no_order() -> None:
+    found = ordered({"a": "10"}, {"a": "11"})
+    assert (found.engines, found.people, found.assessor) == (("a",), (0.5,), (1.0,))
+    assert (found.tau.value, found.tau_ap, found.rbo, found.swapped) == (None, None, 1, ())
+    assert "fewer than 2 engines" in found.tau.why
+
+
+def test_only_measures_that_compare_engines_order_them() -> None:
+    both = first_result({"a": "10", "b": "11"}, "nDCG(own)@1 P@1 Judged@1").scores()
+    assert [found.measure for found in ranking_agreement(both, both)] == ["P@1"]
+
+
+def test_tau_has_a_value_and_no_range() -> None:
+    found = ordered({"a": "100", "b": "000"}, {"a": "111", "b": "000"})
+    assert found.tau == IntervalEstimate(1)
+
+
+def test_an_engine_with_few_values_doesn_t_take_the_others_queries() -> None:
+    """C has a value on one query of ten: A and B meet on ten, not on that one."""
+    grades = {"A": "2222222222", "B": "0000033333", "C": "xxxxxxxxx1"}
+    found = ordered(grades, grades, "sDCG@1")
+    assert (found.queries, found.engines, found.left_out) == (10, ("A", "B"), ("C",))
+    assert found.people == found.assessor
+    # On half of them it is in, and all three meet where it has its own.
+    grades["C"] = "xxxxx11111"
+    found = ordered(grades, grades, "sDCG@1")
+    assert (found.queries, found.engines, found.left_out) == (5, ("B", "A", "C"), ())
+
+
+def test_engines_that_share_no_query_stand_by_their_own() -> None:
+    grades = {"A": "22222xxxxx", "B": "3333300000", "C": "xxxxx11111"}
+    found = ordered(grades, grades, "P(rel=1)@1")
+    assert (found.queries, found.left_out) == (10, ())
+    assert dict(zip(found.engines, found.people, strict=True)) == {"A": 1, "B": 0.5, "C": 1}
+
+
+@given(st.integers(0, 1000))
+def test_neither_engines_nor_queries_come_first(seed: int) -> None:
+    chance = random.Random(seed)
+    sides = [
+        {engine: "".join(chance.choice("0123x") for _ in range(6)) for engine in "abc"} for _ in range(2)
+    ]
+    broke = {(engine, at) for side in sides for engine in side for at in range(6) if side[engine][at] == "x"}
+    even = [
+        {e: "".join("x" if (e, at) in broke else c for at, c in enumerate(row)) for e, row in side.items()}
+        for side in sides
+    ]
+    worlds = [first_result(side, "nDCG@1 P@1") for side in even]
+    turned = [
+        replace(
+            world,
+            returned={
+                engine: dict(reversed(list(queries.items())))
+                for engine, queries in chance.sample(list(world.returned.items()), 3)
+            },
+        )
+        for world in worlds
+    ]
+    assert ranking_agreement(*(world.scores() for world in turned)) == ranking_agreement(
+        *(world.scores() for world in worlds)
+    )

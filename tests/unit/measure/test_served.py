@@ -1,0 +1,55 @@
+"""Which models answered: what each name's grades come to, and which queries one name graded alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from judge.measure.served_models import MIXED, UNNAMED, count_served_models, who_graded
+from judge.records import GRADED, Judgment
+from tests.unit.measure.world import World, judgment
+
+WORLD = World({"A": {"q1": ["x", "y"], "q2": ["z"], "q3": None}, "B": {"q1": ["y", "x"], "q2": []}}, [])
+
+
+def by(model: str | None, query: str, name: str, grade: int | None, repeat: int = 1) -> Judgment:
+    return replace(judgment(query, name, grade, repeat), served_model=model)
+
+
+def test_every_name_has_its_judgments_its_grades_and_its_share_of_each_engine() -> None:
+    judgments = [
+        by("new", "q1", "x", 3),
+        by("old", "q1", "y", 1),
+        by("old", "q1", "y", 2, repeat=2),
+        by("old", "q2", "z", 3),
+        by("", "q2", "z", 0, repeat=2),
+        by(None, "q1", "x", 0, repeat=2),
+        by("failed", "q2", "z", None, repeat=3),
+    ]
+    found = count_served_models(WORLD.rankings(), WORLD.documents(), judgments, GRADED)
+    said = [(each.model, each.judgments, each.relevant, each.mean_grade, each.engines) for each in found]
+    assert said == [
+        ("old", 3, 2, 2.0, {"A": 3, "B": 2}),
+        ("", 1, 0, 0.0, {"A": 1}),
+        ("new", 1, 1, 3.0, {"A": 1, "B": 1}),
+    ]
+    assert count_served_models(WORLD.rankings(), WORLD.documents(), judgments[::-1], GRADED) == found
+
+
+def test_results_below_the_depth_count_for_no_engine() -> None:
+    documents = {**WORLD.documents(), ("A", "q1"): ("x",)}
+    found = count_served_models(WORLD.rankings(), documents, [by("m", "q1", "y", 1)], GRADED)
+    assert [each.engines for each in found] == [{"B": 1}]
+
+
+def test_a_query_belongs_to_the_one_name_that_graded_all_of_it() -> None:
+    judgments = [
+        by("old", "alone", "x", 0),
+        by("old", "alone", "y", 1),
+        by("old", "both", "x", 1),
+        by("new", "both", "x", 1, repeat=2),
+        by("old", "both", "y", 1),
+        by("", "quiet", "x", 1),
+        by("new", "failing", "x", None),
+        by(None, "empty", "x", 0),
+    ]
+    assert who_graded(judgments) == {"alone": "old", "both": MIXED, "quiet": UNNAMED}

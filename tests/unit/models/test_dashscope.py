@@ -1,0 +1,113 @@
+"""The DashScope adapter against a real server: the native wire, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from judge.errors import SetupError
+from judge.models.dashscope import DashScope
+from judge.models.endpoint import Endpoint
+from judge.records import Sampling, Usage
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.unit.models.asking import CANARY, PROMPT, SAMPLING, always, ask, open_at
+
+GRADE = '{"grade": 2}'
+PATH = "/api/v1/services/aigc/text-generation/generation"
+
+
+def test_an_answer_is_read_whole() -> None:
+    usage = Usage(prompt_tokens=90, cached_tokens=64, completion_tokens=20, reasoning_tokens=5)
+    with always(Reply(text=GRADE, usage=usage, model="m-2026-11-01")) as server:
+        [answer] = ask(open_at("dashscope", server))
+    assert (answer.text, answer.finish_reason, answer.usage) == (GRADE, "stop", usage)
+    assert (answer.model, answer.request_id) == ("m-2026-11-01", "request-1")
+
+
+def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
+    sampling = Sampling(temperature=0.0, max_tokens=400, top_p=0.9, seed=7)
+    with always(Reply(text=GRADE)) as server:
+        [answer] = ask(open_at("dashscope", server, sampling=sampling))
+        [asked] = server.asked
+    assert asked.path == PATH
+    assert asked.body is not None
+    assert asked.body["input"]["messages"] == [
+        {"role": "system", "content": PROMPT.system},
+        {"role": "user", "content": PROMPT.user},
+    ]
+    parameters = dict(asked.body["parameters"])
+    assert parameters.pop("result_format") == "message"
+    assert parameters == answer.params
+    assert parameters == {
+        "temperature": 0.0,
+        "max_tokens": 400,
+        "top_p": 0.9,
+        "seed": 7,
+        "enable_thinking": False,
+        "response_format": {"type": "json_object"},
+    }
+    headers = {name.lower(): value for name, value in asked.headers.items()}
+    assert headers["authorization"] == f"Bearer {CANARY}"
+
+
+def test_the_answer_format_steps_down_once_and_is_remembered() -> None:
+    def answer(asked: ChatRequest) -> Reply:
+        if "response_format" in (asked.body or {})["parameters"]:
+            refusal = {"code": "InvalidParameter", "message": "'messages' must contain the word 'json'"}
+            return Reply(status=400, body=json.dumps(refusal))
+        return Reply(text=GRADE)
+
+    with LoopbackServer(answer) as server:
+        answers = ask(open_at("dashscope", server), PROMPT, PROMPT)
+        assert len(server.asked) == 3
+    assert "response_format" not in answers[1].params
+
+
+def test_a_plain_text_output_is_read() -> None:
+    body = {"output": {"text": GRADE, "finish_reason": "stop"}, "request_id": "r"}
+    with always(Reply(body=json.dumps(body))) as server:
+        [answer] = ask(open_at("dashscope", server))
+    assert (answer.text, answer.usage, answer.model) == (GRADE, None, "m")
+
+
+def test_setup_says_what_is_missing() -> None:
+    with pytest.raises(SetupError, match="set DASHSCOPE_API_KEY"):
+        DashScope("qwen-plus", Endpoint(None, {}, 5.0, 8), SAMPLING)
+
+
+def test_without_the_extra_it_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['dashscope'] = None\n"
+        "from judge.errors import SetupError\n"
+        "try: import judge.models.dashscope\n"
+        "except SetupError as error: print(error)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'search-judge[dashscope]'" in said
+    assert "uv sync --extra dashscope" in said
+
+
+def test_no_warning_and_no_file_of_the_home_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('base_url = "https://elsewhere.example"\nmax_retries = 5\n')
+    monkeypatch.setenv("DASHSCOPE_CONFIG_PATH", str(config))
+    # Warnings are errors here; without a workspace the SDK has one ready.
+    model = DashScope("qwen-plus", Endpoint(None, {"DASHSCOPE_API_KEY": CANARY}, 5.0, 8), SAMPLING)
+    assert model.endpoint == "https://dashscope.aliyuncs.com/api/v1"
+    asyncio.run(model.aclose())
+
+
+def test_the_environment_names_the_server() -> None:
+    with always(Reply(text=GRADE)) as server:
+        environ = {"DASHSCOPE_HTTP_BASE_URL": server.dashscope_url}
+        model = DashScope("m", Endpoint(None, environ, 5.0, 8), SAMPLING)
+        assert (model.name, model.endpoint) == ("dashscope:m", server.dashscope_url)
+        ask(model)
+        assert "Authorization" not in server.asked[0].headers

@@ -1,0 +1,266 @@
+"""LangChain's models behind the seam: what reaches the wire, and that nothing goes anywhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from judge.errors import CallError, RequestRejected, RetryableError, SetupError
+from judge.models import open_model
+from judge.models.endpoint import Endpoint
+from judge.records import Completion, Sampling, Usage
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.unit.models.asking import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
+
+GRADE = '{"grade": 2}'
+BOTH = ("langchain:openai", "langchain:tongyi")
+
+
+@pytest.mark.parametrize("adapter", BOTH)
+def test_an_answer_is_read_whole(adapter: str) -> None:
+    usage = Usage(prompt_tokens=90, cached_tokens=64, completion_tokens=20, reasoning_tokens=5)
+    with always(Reply(text=GRADE, usage=usage)) as server:
+        model = open_at(adapter, server)
+        assert (model.name, model.endpoint[: len(server.url)]) == (f"{adapter}:m", server.url)
+        [answer] = ask(model)
+    assert (answer.text, answer.finish_reason, answer.usage, answer.model) == (GRADE, "stop", usage, "m")
+
+
+def test_what_chat_openai_sends_is_what_the_completion_says() -> None:
+    with always(Reply(text=GRADE)) as server:
+        [answer] = ask(open_at("langchain:openai", server))
+        [asked] = server.asked
+    body: dict[str, Any] = dict(asked.body or {})
+    turns = [body.pop("messages"), body.pop("model")]
+    assert [turn["role"] for turn in turns[0]] == ["system", "user"]
+    assert not body.pop("stream", False)
+    assert body == answer.params
+    assert body == {
+        "temperature": 0.0,
+        "max_completion_tokens": 400,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    assert {name.lower(): value for name, value in asked.headers.items()}[
+        "authorization"
+    ] == f"Bearer {CANARY}"
+
+
+def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
+    refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
+
+    def strict(asked: ChatRequest) -> Reply:
+        body = asked.body or {}
+        return Reply(status=400, body=refusal) if "chat_template_kwargs" in body else Reply(text=GRADE)
+
+    with LoopbackServer(strict) as server:
+        answers = ask(open_at("langchain:openai", server), PROMPT, PROMPT)
+        assert len(server.asked) == 3
+    assert all("chat_template_kwargs" not in answer.params for answer in answers)
+
+
+def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
+    from langchain.chat_models import init_chat_model
+
+    from judge.models.langchain import LangChainModel, LangChainSetup
+
+    refusal = '{"error": {"code": "insufficient_quota", "message": "You exceeded your current quota."}}'
+    with always(Reply(status=429, body=refusal)) as server:
+        chat = init_chat_model(
+            "m", model_provider="openai", base_url=server.openai_url, api_key="k", max_retries=0
+        )
+        here = LangChainSetup("https://dashscope.aliyuncs.com/compatible-mode/v1")
+        with pytest.raises(RetryableError, match="rate_limit"):
+            ask(LangChainModel(chat, "openai:m", here))
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (429, "rate_limit"),
+        (500, "server_error"),
+        (503, ""),
+        (400, "content_filter"),
+        (401, "invalid_api_key"),
+    ],
+)
+def test_what_fails_for_another_reason_takes_no_parameter_back(status: int, code: str) -> None:
+    said = json.dumps({"error": {"code": code, "message": "see chat_template_kwargs"}})
+    with LoopbackServer(lambda asked: Reply(status=status, body=said)) as server:
+        with pytest.raises(CallError):
+            ask(open_at("langchain:openai", server))
+        assert len(server.asked) == 1
+
+
+def test_many_first_calls_pay_one_refusal_each() -> None:
+    refusal = '{"error": {"message": "Unrecognized request argument supplied: chat_template_kwargs"}}'
+
+    def strict(asked: ChatRequest) -> Reply:
+        refused = "chat_template_kwargs" in (asked.body or {})
+        return Reply(status=400, body=refusal, delay=0.05) if refused else Reply(text=GRADE)
+
+    async def asking() -> list[Completion]:
+        model = open_at("langchain:openai", server)
+        answers = await asyncio.gather(*(agree(model, PROMPT) for _ in range(4)))
+        await model.aclose()
+        return answers
+
+    with LoopbackServer(strict) as server:
+        answers = asyncio.run(asking())
+        assert len(server.asked) == 8
+    assert not any("chat_template_kwargs" in answer.params for answer in answers)
+
+
+@pytest.mark.parametrize("top_p", [None, 0.5])
+def test_what_tongyi_sends_is_what_the_completion_says(top_p: float | None) -> None:
+    with always(Reply(text=GRADE)) as server:
+        [answer] = ask(open_at("langchain:tongyi", server, sampling=Sampling(0.0, 400, top_p, seed=3)))
+        [asked] = server.asked
+    assert asked.body is not None
+    parameters = dict(asked.body["parameters"])
+    assert parameters.pop("result_format") == "message"
+    assert parameters == answer.params
+    assert parameters["enable_thinking"] is False
+    assert parameters.get("top_p") == top_p
+    assert asked.prompt == f"{PROMPT.system}\n\n{PROMPT.user}"
+    assert {name.lower(): value for name, value in asked.headers.items()}[
+        "authorization"
+    ] == f"Bearer {CANARY}"
+
+
+def test_tongyi_asks_as_many_at_once_as_it_may() -> None:
+    async def asking() -> None:
+        model = open_at("langchain:tongyi", server)
+        await asyncio.gather(*(model.complete(PROMPT) for _ in range(8)))
+        await model.aclose()
+
+    with always(Reply(text=GRADE, delay=0.2)) as server:
+        asyncio.run(asking())
+        assert server.in_flight_peak == 8
+
+
+def test_two_tongyi_models_keep_their_own_addresses() -> None:
+    with always(Reply(text="first")) as first, always(Reply(text="second")) as second:
+        one, other = open_at("langchain:tongyi", first), open_at("langchain:tongyi", second)
+        assert [ask(one)[0].text, ask(other)[0].text] == ["first", "second"]
+
+
+def test_tracing_and_caches_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from langchain_core.caches import InMemoryCache
+    from langchain_core.globals import set_llm_cache
+
+    with always(Reply(text=GRADE)) as server, always(Reply(body="{}")) as smith:
+        monkeypatch.setenv("LANGSMITH_TRACING", "true")
+        monkeypatch.setenv("LANGSMITH_API_KEY", "key")
+        monkeypatch.setenv("LANGSMITH_ENDPOINT", smith.url)
+        set_llm_cache(InMemoryCache())
+        try:
+            ask(open_at("langchain:openai", server), PROMPT, PROMPT)
+        finally:
+            set_llm_cache(None)
+        time.sleep(0.3)
+        assert (len(server.asked), len(smith.asked)) == (2, 0)
+
+
+def said(message: AIMessage) -> Completion:
+    """The completion that a ready chat model's `message` becomes."""
+    from langchain_core.language_models import GenericFakeChatModel
+
+    from judge.models.langchain import LangChainModel
+
+    [answer] = ask(LangChainModel(GenericFakeChatModel(messages=iter([message])), "fake"))
+    return answer
+
+
+def test_a_ready_object_is_asked() -> None:
+    from langchain_core.messages import AIMessage
+
+    answer = said(AIMessage([{"type": "reasoning", "text": "3?"}, {"type": "text", "text": GRADE}]))
+    assert (answer.text, answer.usage, answer.params) == (GRADE, None, {})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "finish_reason"),
+    [
+        ({"finish_reason": "MAX_TOKENS"}, "length"),
+        ({"stop_reason": "max_tokens"}, "length"),
+        ({"stop_reason": "end_turn"}, "end_turn"),
+        ({"done_reason": "length"}, "length"),
+        ({}, None),
+    ],
+)
+def test_a_cut_answer_is_known_by_every_providers_word(
+    metadata: dict[str, str], finish_reason: str | None
+) -> None:
+    from langchain_core.messages import AIMessage
+
+    assert said(AIMessage(GRADE, response_metadata=metadata)).finish_reason == finish_reason
+
+
+@pytest.mark.parametrize("metadata", [{"finish_reason": "SAFETY"}, {"stop_reason": "refusal"}])
+def test_an_answer_that_a_filter_cut_is_none(metadata: dict[str, str]) -> None:
+    from langchain_core.messages import AIMessage
+
+    with pytest.raises(RequestRejected, match="content_filter"):
+        said(AIMessage(GRADE, response_metadata=metadata))
+
+
+def test_a_ready_object_that_breaks_is_a_failed_call() -> None:
+    from langchain_core.language_models import GenericFakeChatModel
+
+    from judge.models.langchain import LangChainModel
+
+    model = LangChainModel(GenericFakeChatModel(messages=iter([])), "fake")
+    with pytest.raises(RetryableError, match="transport: "):
+        ask(model)
+
+
+def test_a_slow_call_is_given_up_in_time() -> None:
+    with (
+        always(Reply(text=GRADE, delay=1.0)) as server,
+        pytest.raises(RetryableError, match=r"no answer within 0\.2 s"),
+    ):
+        ask(open_at("langchain:openai", server, timeout=0.2))
+
+
+def test_threads_end_with_the_model() -> None:
+    with always(Reply(text=GRADE)) as server:
+        ask(open_at("langchain:tongyi", server))
+    time.sleep(0.1)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("langchain")]
+
+
+def test_setup_says_what_is_missing() -> None:
+    from judge.models.langchain import open_chat_model
+
+    access = Endpoint(None, {}, 5.0, 8)
+    with pytest.raises(SetupError, match="set OPENAI_API_KEY"):
+        open_chat_model("openai:gpt", access, SAMPLING)
+    with pytest.raises(SetupError, match="set DASHSCOPE_API_KEY"):
+        open_chat_model("tongyi:qwen-plus", access, SAMPLING)
+    with pytest.raises(SetupError, match="pip install langchain-deepseek"):
+        open_chat_model("deepseek:deepseek-chat", access, SAMPLING)
+    with pytest.raises(SetupError, match=r"Supported model providers are: .*openai"):
+        open_model(
+            "langchain:nobody:m", base_url=None, environ=KEYS, sampling=SAMPLING, timeout=5, concurrency=8
+        )
+
+
+def test_without_the_extra_it_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['langchain'] = None\n"
+        "from judge.errors import SetupError\n"
+        "try: import judge.models.langchain\n"
+        "except SetupError as error: print(error)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'search-judge[langchain]'" in shown

@@ -1,0 +1,63 @@
+"""The floor: term overlap in Chinese and English, worked by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from judge.models import open_model
+from judge.models.lexical import overlap, terms
+from judge.records import BINARY, GRADED, Lang, Scale, Usage
+from tests.unit.models.asking import PROMPT, SAMPLING
+
+
+def answer(query: str, snippet: str, lang: Lang, scale: Scale) -> dict[str, Any]:
+    """What the model called lexical answers about one pair."""
+    model = open_model("lexical", base_url=None, environ={}, sampling=SAMPLING, timeout=1, concurrency=1)
+    prompt = replace(PROMPT, query=query, snippet=snippet, lang=lang, scale=scale)
+    completion = asyncio.run(model.complete(prompt))
+    assert (completion.model, completion.usage, completion.finish_reason) == ("lexical", Usage(), "stop")
+    said: dict[str, Any] = json.loads(completion.text)
+    return said
+
+
+def test_terms_are_folded_words_and_character_pairs() -> None:
+    assert list(terms("The Teas of China, brewed")) == ["tea", "china", "brew"]
+    assert list(terms("机器学习")) == ["机器", "器学", "学习"]
+    assert list(terms("Python的安装")) == ["python", "安装"]
+
+
+@pytest.mark.parametrize(
+    ("query", "snippet", "lang", "grade"),
+    [
+        ("green tea benefits", "Nothing about it here at all, only coffee and milk.", "en", 0),
+        ("green tea benefits", "Coffee beats tea when people need to stay awake all night.", "en", 1),
+        ("green tea benefits", "Green tea is picked young and steamed before it gets dried.", "en", 2),
+        ("green tea benefits", "Benefits of green tea: it lowers blood pressure and calms people.", "en", 3),
+        ("green tea benefits", "green tea benefits green tea benefits", "en", 1),
+        ("机器学习", "今天天气不错，适合出门散步。", "zh", 0),
+        ("机器学习", "机器学习是让计算机从数据里找规律的方法。", "zh", 3),
+        ("机器学习", "机器学习机器学习", "zh", 1),
+    ],
+)
+def test_grades_follow_the_share_of_terms(query: str, snippet: str, lang: Lang, grade: int) -> None:
+    assert overlap(query, snippet, lang)[0] == grade
+    assert answer(query, snippet, lang, GRADED)["grade"] == grade
+    assert answer(query, snippet, lang, BINARY)["verdict"] == ("yes" if grade >= 2 else "no")
+
+
+def test_reasons_name_matched_and_missing_terms_in_the_querys_language() -> None:
+    english = answer("green tea benefits", "Green tea is picked young and dried in the sun.", "en", GRADED)
+    assert english["reason"] == "Term overlap only: matched green, tea; missing benefit."
+    chinese = answer("绿茶好处", "绿茶要趁嫩采摘，然后晒干。", "zh", BINARY)
+    assert "词面重合" in chinese["reason"]
+    assert "绿茶" in chinese["reason"].partition("缺少")[0]
+    assert "好处" in chinese["reason"].partition("缺少")[2]
+
+
+def test_a_query_without_terms_matches_nothing() -> None:
+    assert overlap("???", "anything", "en")[0] == 0

@@ -1,0 +1,226 @@
+"""The OpenAI adapter against a real server: what it sends, what it reads, what it gives up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
+from judge.models.endpoint import Endpoint, thinking_switch
+from judge.models.openai import OpenAI
+from judge.records import Completion, Sampling, Usage
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.unit.models.asking import CANARY, PROMPT, SAMPLING, SCHEMA, agree, always, ask, open_at
+
+GRADE = '{"grade": 2}'
+
+
+def refusing(message: str, when: Callable[[ChatRequest], bool]) -> LoopbackServer:
+    """A server that answers 400 with `message` to requests that `when` picks, else with a grade."""
+
+    def answer(asked: ChatRequest) -> Reply:
+        if when(asked):
+            return Reply(status=400, body=json.dumps({"error": {"message": message, "code": None}}))
+        return Reply(text=GRADE)
+
+    return LoopbackServer(answer)
+
+
+def format_of(asked: ChatRequest) -> str:
+    """The type of the response format that a request asks for."""
+    assert asked.body is not None
+    return str(asked.body.get("response_format", {}).get("type", "text"))
+
+
+def test_an_answer_is_read_whole() -> None:
+    usage = Usage(prompt_tokens=90, cached_tokens=64, completion_tokens=20, reasoning_tokens=5)
+    with always(Reply(text=GRADE, usage=usage, model="m-2026-11-01", finish_reason="length")) as server:
+        [answer] = ask(open_at("openai", server))
+    assert (answer.text, answer.finish_reason) == (GRADE, "length")
+    assert (answer.usage, answer.model, answer.request_id) == (usage, "m-2026-11-01", "chat-1")
+
+
+def test_a_server_that_counts_nothing_leaves_usage_unknown() -> None:
+    with always(Reply(text=GRADE, usage=None)) as server:
+        [answer] = ask(open_at("openai", server))
+    assert answer.usage is None
+
+
+def test_the_request_carries_what_was_asked_and_nothing_else() -> None:
+    sampling = Sampling(temperature=0.0, max_tokens=400, top_p=0.9, seed=7)
+    with always(Reply(text=GRADE)) as server:
+        [answer] = ask(open_at("openai", server, sampling=sampling))
+        [asked] = server.asked
+    assert asked.body is not None
+    body = dict(asked.body)
+    assert body.pop("model") == "m"
+    assert body.pop("messages") == [
+        {"role": "system", "content": PROMPT.system},
+        {"role": "user", "content": PROMPT.user},
+    ]
+    assert body == answer.params
+    assert body.pop("response_format")["json_schema"] == {"name": "verdict", "strict": True, "schema": SCHEMA}
+    assert body == {
+        "temperature": 0.0,
+        "max_tokens": 400,
+        "top_p": 0.9,
+        "seed": 7,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+    headers = {name.lower(): value for name, value in asked.headers.items()}
+    assert headers["authorization"] == f"Bearer {CANARY}"
+    assert not [name for name in headers if name.startswith("x-stainless-os")]
+
+
+def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Leak: yes")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "admin-key")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-shell")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-shell")
+    with always(Reply(text=GRADE)) as server:
+        ask(open_at("openai", server, environ={"OPENAI_PROJECT_ID": "project"}))
+        [asked] = server.asked
+    headers = {name.lower(): value for name, value in asked.headers.items()}
+    assert headers["openai-project"] == "project"
+    assert headers["authorization"] == "Bearer none"
+    assert not {"x-leak", "openai-organization"} & headers.keys()
+
+
+@pytest.mark.parametrize(
+    ("url", "switch"),
+    [
+        ("https://api.openai.com/v1", {"reasoning_effort": "none"}),
+        ("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", {"enable_thinking": False}),
+        ("https://ws1.cn-beijing.maas.aliyuncs.com/compatible-mode/v1", {"enable_thinking": False}),
+        ("https://notaliyuncs.com/v1", {}),
+        ("https://api.deepseek.com", {"thinking": {"type": "disabled"}}),
+        ("http://localhost:11434/v1", {"reasoning_effort": "none"}),
+        ("http://10.1.2.3:8000/v1", {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("http://vllm:8000/v1", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ],
+)
+def test_thinking_is_turned_off_as_the_server_reads_it(url: str, switch: dict[str, object]) -> None:
+    assert thinking_switch(url, thinking=False) == switch
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This response_format type is unavailable now",
+        "'messages' must contain the word 'json' in some form, to use it",
+        "Structured outputs are not available for this model",
+    ],
+)
+def test_the_answer_format_steps_down_once_and_is_remembered(message: str) -> None:
+    def picky(asked: ChatRequest) -> bool:
+        return format_of(asked) != "text"
+
+    second = replace(PROMPT, user="query: coffee")
+    with refusing(message, picky) as server:
+        answers = ask(open_at("openai", server), PROMPT, second)
+        formats = [format_of(asked) for asked in server.asked]
+    assert formats == ["json_schema", "json_object", "text", "text"]
+    assert [answer.text for answer in answers] == [GRADE, GRADE]
+    assert "response_format" not in answers[0].params
+
+
+def test_many_first_calls_pay_one_refusal_each() -> None:
+    async def asking(model: OpenAI) -> list[Completion]:
+        prompts = [replace(PROMPT, user=f"query: {number}") for number in range(8)]
+        answers = await asyncio.gather(*(agree(model, prompt) for prompt in prompts))
+        await model.aclose()
+        return answers
+
+    message = "response_format.type json_schema is not supported"
+    with refusing(message, lambda asked: format_of(asked) == "json_schema") as server:
+        model = OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)
+        answers = asyncio.run(asking(model))
+        assert len(server.asked) <= 16
+    assert {answer.params["response_format"]["type"] for answer in answers} == {"json_object"}
+
+
+def test_one_call_is_one_request_and_a_concession_is_the_callers_to_take() -> None:
+    async def asking(model: OpenAI) -> list[str]:
+        with pytest.raises(ParametersRejected, match="json_schema is not supported") as conceded:
+            await model.complete(PROMPT)
+        said = [conceded.value.kind, (await model.complete(PROMPT)).text]
+        await model.aclose()
+        return said
+
+    message = "response_format.type json_schema is not supported"
+    with refusing(message, lambda asked: format_of(asked) == "json_schema") as server:
+        said = asyncio.run(asking(OpenAI("m", Endpoint(server.openai_url, {}, 5.0, 8), SAMPLING)))
+        assert said == ["conceded", GRADE]
+        assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "refused", "sent"),
+    [
+        ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens", 400),
+        ("Unsupported value: 'temperature' does not support 0 with this model.", "temperature", None),
+        ("Unrecognized request argument supplied: chat_template_kwargs", "chat_template_kwargs", None),
+    ],
+)
+def test_a_parameter_the_server_refuses_is_given_up(message: str, refused: str, sent: int | None) -> None:
+    with refusing(message, lambda asked: refused in (asked.body or {})) as server:
+        model = open_at("openai", server)
+        intended = dict(model.params)
+        answers = ask(model, PROMPT, PROMPT)
+        assert len(server.asked) == 3
+    assert refused not in answers[1].params
+    assert answers[1].params.get("max_completion_tokens") == sent
+    assert model.params == intended
+
+
+def test_a_refusal_that_no_step_cures_ends() -> None:
+    with refusing("Range of max_tokens should be [1, 100]", lambda _: True) as server:
+        with pytest.raises(AccountError, match=r"bad_parameter.*max_tokens.*change that parameter"):
+            ask(open_at("openai", server))
+        assert len(server.asked) == 1
+
+
+def test_an_endless_refusal_of_formats_ends() -> None:
+    with refusing("response_format is not supported", lambda _: True) as server:
+        with pytest.raises(AccountError):
+            ask(open_at("openai", server))
+        assert [format_of(asked) for asked in server.asked] == ["json_schema", "json_object", "text"]
+
+
+def test_text_that_is_no_unicode_is_this_pairs_own_failure() -> None:
+    with always(Reply(text=GRADE)) as server, pytest.raises(RequestRejected, match="bad_request"):
+        ask(open_at("openai", server), replace(PROMPT, user="half of an emoji: \ud83d"))
+
+
+def test_extra_parameters_win() -> None:
+    with always(Reply(text=GRADE)) as server:
+        access = Endpoint(server.openai_url, {}, 5.0, 8)
+        ask(OpenAI("m", access, SAMPLING, extra={"reasoning_effort": "low", "temperature": 1}))
+        [asked] = server.asked
+    assert asked.body is not None
+    assert (asked.body["reasoning_effort"], asked.body["temperature"]) == ("low", 1)
+
+
+def test_setup_says_what_is_missing() -> None:
+    with pytest.raises(SetupError, match=r"set OPENAI_API_KEY"):
+        OpenAI("gpt", Endpoint(None, {}, 5.0, 8), SAMPLING)
+    with pytest.raises(SetupError, match=r"OPENAI_API_KEY holds characters"):
+        OpenAI("gpt", Endpoint(None, {"OPENAI_API_KEY": "“sk-1”"}, 5.0, 8), SAMPLING)
+    for address in ("api.openai.com/v1", "https://", "http://host:port/v1"):
+        with pytest.raises(SetupError, match="no server's address"):
+            OpenAI("gpt", Endpoint(address, {}, 5.0, 8), SAMPLING)
+
+
+def test_the_environment_names_the_server_and_no_password_gets_into_an_address() -> None:
+    with always(Reply(text=GRADE)) as server:
+        environ = {"OPENAI_BASE_URL": f"{server.openai_url}/"}
+        model = OpenAI("m", Endpoint(None, environ, 5.0, 8), SAMPLING)
+        assert (model.name, model.endpoint) == ("openai:m", server.openai_url)
+        ask(model)
+    with pytest.raises(SetupError) as refused:
+        OpenAI("m", Endpoint("http://user:secret@10.0.0.1/v1?k=secret", {}, 5.0, 8), SAMPLING)
+    assert "secret" not in str(refused.value)

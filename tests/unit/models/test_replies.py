@@ -1,0 +1,167 @@
+"""Whatever a server sends with status 200, an adapter answers with text or with a failed call."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.errors import CallError, NoResponse, RequestRejected, RetryableError
+from judge.models.chat_messages import complete, flatten, parse, read_usage
+from judge.models.error_mapping import ErrorResponse, classify
+from judge.records import Usage
+from tests.support.fake_server import Reply
+from tests.unit.models.asking import always, ask, open_at
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+NAMES = st.sampled_from(
+    [
+        "choices",
+        "message",
+        "content",
+        "finish_reason",
+        "refusal",
+        "usage",
+        "error",
+        "code",
+        "output",
+        "text",
+        "type",
+    ]
+) | st.text(max_size=4)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.dictionaries(NAMES, VALUES, max_size=4))
+def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
+    answer = parse(200, json.dumps(body).encode(), {})
+    if isinstance(answer, ErrorResponse):
+        assert isinstance(classify(answer), CallError)
+        return
+    try:
+        completion = complete(
+            answer.get("choices"), model="m", params={}, usage=answer.get("usage"), request_id=None
+        )
+    except CallError:
+        return
+    assert isinstance(completion.text, str)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_an_answer_or_a_failed_call(body: bytes) -> None:
+    with suppress(RetryableError):
+        assert isinstance(parse(200, body, {}), dict | ErrorResponse)
+
+
+@pytest.mark.parametrize("body", [b"", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
+def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> None:
+    with pytest.raises(RetryableError, match="no whole JSON object"):
+        parse(200, body, {})
+
+
+def test_an_html_page_is_named_by_its_title_which_shows_no_key() -> None:
+    page = b"<!DOCTYPE html><html><head><title>Log in &amp; sk-canary-5b1d9f</title></head></html>"
+    with pytest.raises(NoResponse, match=r"HTTP 200, but an HTML page titled 'Log in & \*\*\*'$") as caught:
+        parse(200, page, {})
+    assert caught.value.is_page
+    assert caught.value.billed
+
+
+@pytest.mark.parametrize("adapter", ["openai", "dashscope"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{}",
+        '{"choices": null, "output": null}',
+        '{"choices": [null], "output": {"choices": [null]}}',
+        '{"output": "x"}',
+    ],
+)
+def test_an_answer_of_no_known_shape_is_empty(adapter: str, body: str) -> None:
+    with always(Reply(body=body)) as server:
+        [answer] = ask(open_at(adapter, server))
+    assert answer.text == ""
+
+
+def test_usage_is_read_by_every_providers_names() -> None:
+    deepseek = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 4}
+    assert read_usage(deepseek) == Usage(9, 4, 2, 0)
+    langchain = {
+        "input_tokens": 9,
+        "output_tokens": 2,
+        "input_token_details": {"cache_read": 4},
+        "output_token_details": {"reasoning": 1},
+    }
+    assert read_usage(langchain) == Usage(9, 4, 2, 1)
+    assert read_usage(None) is None
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        {"total_tokens": 11},
+        {"prompt_tokens": None, "completion_tokens": None},
+        {"prompt_tokens": 9},
+        {"prompt_tokens": -9, "completion_tokens": 2},
+        {"prompt_tokens": 9, "completion_tokens": 2**60},
+    ],
+)
+def test_tokens_that_are_not_counted_are_unknown_and_not_none(counted: dict[str, object]) -> None:
+    assert read_usage(counted) is None
+
+
+def test_content_parts_are_joined_without_reasoning() -> None:
+    assert flatten([{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None]) == "ab"
+
+
+def ended(finish_reason: object) -> str | None:
+    """The finish reason of an answer for which a server says `finish_reason`."""
+    choice = {"message": {"content": "2"}, "finish_reason": finish_reason}
+    return complete([choice], model="m", params={}, usage=None, request_id=None).finish_reason
+
+
+@pytest.mark.parametrize(
+    "word", ["stop", "STOP", "eos", "end_turn", "stop_sequence", "tool_calls", "", "null"]
+)
+def test_an_answer_that_ended_by_itself_keeps_the_servers_word(word: str) -> None:
+    assert ended(word) == word.lower()
+    assert ended(None) is None
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens", "incomplete", "LENGTH", "abort"),
+        *("insufficient_system_resource", "network_error", "cancelled", "error", "timeout", "never heard of"),
+    ],
+)
+def test_an_answer_that_ended_otherwise_was_cut(word: str) -> None:
+    assert ended(word) == "length"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *(
+            "content_filter",
+            "Content_Filter",
+            "content_filtered",
+            "SAFETY",
+            "IMAGE_SAFETY",
+            "PROHIBITED_CONTENT",
+        ),
+        *("RECITATION", "BLOCKLIST", "SPII", "sensitive", "refusal", "guardrail_intervened", "ERROR_TOXIC"),
+    ],
+)
+def test_an_answer_that_a_filter_ended_is_declined(word: str) -> None:
+    with pytest.raises(RequestRejected) as caught:
+        ended(word)
+    assert caught.value.kind == "content_filter"

@@ -1,0 +1,243 @@
+"""Small worlds in which nights happen: engines whose results come and go, and a judge that changes.
+
+Datasets come from the module `simulated`; each snippet says its true grade, and the judge reads it there,
+flips now and then, and can be swapped or switched off. Canaries get their expected grade. The judge is a
+model in this process, or a server on loopback where a night runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from judge.errors import ConnectionFailed, RetryableError
+from judge.models import PROVIDERS
+from judge.models.endpoint import Endpoint
+from judge.nightly import canaries, flow
+from judge.records import Completion, Prompt, Sampling, Usage
+from tests.support.factories import fenced, write_rows
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.unit.nightly import simulated
+
+#: A small project of nights is noisy, and two repeats are enough for a judge that is as steady as this one.
+RULES: Mapping[str, object] = {"min_drop": 0.02, "canary_repeats": 2, "judge_on_drift": "all"}
+#: Results of a list: few, so that a night is soon over.
+_SHOWN = 5
+_EXPECTED = {
+    row["snippet"]: row["expected"]
+    for row in map(json.loads, canaries.path().read_text(encoding="utf-8").splitlines())
+}
+
+
+@dataclass
+class Judge:
+    """The judge behind the server: what it is called, how often it flips, and what is wrong with it.
+
+    `swapped` is the share of snippets to which it gives another grade than it used to, `delay` seconds a
+    reply takes, `mumbles` whether its replies hold no verdict, `down` whether the server is.
+    """
+
+    served: str = "fake"
+    flips: float = 0.02
+    swapped: float = 0.0
+    delay: float = 0.0
+    mumbles: bool = False
+    down: bool = False
+
+    def answer(self, asked: ChatRequest) -> Reply:
+        """What it says of the snippet that is asked about."""
+        if self.down:
+            return Reply(status=503, body="{}")
+        shown = fenced(asked.prompt)
+        said = re.search(r"grade=(\d)", shown)
+        grade = int(said[1]) if said else _EXPECTED[shown]
+        if _chance("swapped", shown) < self.swapped:
+            grade = _beside(grade, shown)
+        if _chance("flip", asked.prompt, asked.attempt) < self.flips:
+            grade = _beside(grade, shown, asked.attempt)
+        text = "hm" if self.mumbles else json.dumps({"reason": f"it is {grade}", "grade": grade})
+        return Reply(text=text, delay=self.delay, model=self.served, usage=Usage(100, 0, 10))
+
+
+def _chance(*parts: object) -> float:
+    """A number from 0 to 1 that hangs on `parts` alone."""
+    return int.from_bytes(sha256(repr(parts).encode()).digest()[:6]) / 2**48
+
+
+def _beside(grade: int, *parts: object) -> int:
+    step = 1 if _chance("step", *parts) < 0.5 else -1
+    return grade + step if 0 <= grade + step <= 3 else grade - step
+
+
+@dataclass
+class NightlyProject:
+    """A folder with judge.toml and a dataset a night, and the judge; `tonight` is what engines have now."""
+
+    folder: Path
+    judge: Judge
+    server: LoopbackServer | FakeServer
+    queries: int
+    rng: np.random.Generator
+    tonight: simulated.Night
+    days: int = 0
+
+    @property
+    def toml(self) -> Path:
+        """What `judge nightly` is given."""
+        return self.folder / "judge.toml"
+
+    @property
+    def nights(self) -> Path:
+        """Where its nights are."""
+        return self.folder / "nights"
+
+    @property
+    def calls(self) -> int:
+        """How many requests the judge got so far."""
+        return len(self.server.asked)
+
+    def configure(self, rules: Mapping[str, object], top: str = "") -> None:
+        """Writes judge.toml: rules of the nights, and further options of the run as TOML lines."""
+        table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
+        lines = (
+            f'data = "{self.folder}/{{date}}.jsonl"',
+            f'model = "{self.server.provider}:fake"',
+            f'base_url = "{self.server.openai_url}"',
+            "timeout = 20.0\nattempts = 2\npatience = 1.0",
+            top,
+            f'[nightly]\nfolder = "{self.nights}"',
+            table,
+        )
+        self.toml.write_text("\n".join(lines), encoding="utf-8")
+
+    def dawn(self, worse: float = 0.0, edit: Callable[[dict[str, Any]], None] | None = None) -> str:
+        """Lets a day pass, writes the dataset of its night and gives its date; `edit` changes each row.
+
+        `worse` is how much worse the first engine is tonight.
+        """
+        if self.days:
+            self.tonight = simulated.following(self.rng, self.tonight)
+        self.days += 1
+        day = f"2026-05-{self.days:02}"
+        rows = list(self._rows(np.array([worse, 0, 0])))
+        for row in rows:
+            if edit is not None:
+                edit(row)
+        write_rows(self.folder / f"{day}.jsonl", rows)
+        return day
+
+    def _rows(self, worse: np.ndarray[Any, np.dtype[np.float64]]) -> Iterator[dict[str, Any]]:
+        lists = self.tonight.lists(worse)
+        for query in range(self.queries):
+            engines = {}
+            for engine, ranked in zip(simulated.ENGINES, lists[:, query], strict=True):
+                engines[engine] = [self._result(query, int(document)) for document in ranked[:_SHOWN]]
+            yield {"query_id": f"q{query}", "query": f"question number {query}", "engines": engines}
+
+    def _result(self, query: int, document: int) -> dict[str, str]:
+        return {
+            "url": f"https://x.example/{query}/{document}",
+            "snippet": f"text {query}.{document} grade={self.tonight.true[query, document]}",
+        }
+
+    def night(self, day: str) -> dict[str, Any]:
+        """Does the night of `day` in this process and gives its record."""
+        return dict(flow.nightly(self.toml, day).record)
+
+    def file(self, day: str, name: str = "night.json") -> bytes:
+        """The bytes of a file of the night of `day`."""
+        return (self.nights / day / name).read_bytes()
+
+
+class FakeServer:
+    """A provider called `fake` in this process: its models are answered for by `answer`."""
+
+    provider = "fake"
+    _numbers = count()
+
+    def __init__(self, answer: Callable[[ChatRequest], Reply]) -> None:
+        self.asked: list[ChatRequest] = []
+        self.openai_url = f"http://fake-{next(self._numbers)}.local/v1"
+        self._answer = answer
+        self._attempts: Counter[str] = Counter()
+
+    def reply(self, prompt: Prompt) -> Reply:
+        """Return what the server answers to `prompt`."""
+        self._attempts[prompt.user] += 1
+        asked = ChatRequest("", {}, None, prompt.user, len(self.asked) + 1, self._attempts[prompt.user])
+        self.asked.append(asked)
+        return self._answer(asked)
+
+    def __enter__(self) -> Self:
+        _SERVERS[self.openai_url] = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del _SERVERS[self.openai_url]
+
+
+#: The fake servers that are up, by their address.
+_SERVERS: dict[str, FakeServer] = {}
+
+
+class _FakeModel:
+    """A model of a `FakeServer`; an address where none is up refuses connections."""
+
+    def __init__(self, name: str, access: Endpoint, _: Sampling) -> None:
+        self.name = f"fake:{name}"
+        self.endpoint = access.url(default="")
+        self.params: Mapping[str, Any] = {}
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the answer of the server that is at the address now."""
+        server = _SERVERS.get(self.endpoint)
+        if server is None:
+            raise ConnectionFailed("transport", f"{self.endpoint}: connection refused", lasting=False)
+        reply = server.reply(prompt)
+        await asyncio.sleep(reply.delay)
+        if reply.status != 200:
+            raise RetryableError("server_error", f"HTTP {reply.status}")
+        return Completion(reply.text or "", reply.model or self.name, "stop", {}, reply.usage)
+
+    async def aclose(self) -> None:
+        """Close nothing."""
+
+
+PROVIDERS["fake"] = _FakeModel
+
+
+@contextmanager
+def nightly_project(
+    folder: Path, rules: Mapping[str, object], queries: int = 12, seed: int = 1, *, wire: bool = False
+) -> Iterator[NightlyProject]:
+    """Yield A project of nights before its first night; with `wire`, its judge is a server on loopback."""
+    judge, rng = Judge(), np.random.default_rng(seed)
+    with (LoopbackServer if wire else FakeServer)(lambda asked: judge.answer(asked)) as server:
+        here = NightlyProject(folder, judge, server, queries, rng, simulated.first(rng, queries))
+        here.configure(rules)
+        yield here
+
+
+def freeze(here: NightlyProject) -> str:
+    """Does a night and makes it the baseline."""
+    day = here.dawn()
+    here.night(day)
+    flow.set_baseline(here.nights / day, here.nights)
+    return day
+
+
+def reworded(row: dict[str, Any]) -> None:
+    """Makes all of a night to be judged."""
+    for result in (result for found in row["engines"].values() for result in found):
+        result["snippet"] += " in other words"

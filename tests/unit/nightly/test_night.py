@@ -1,0 +1,286 @@
+"""A night when something changes while it is at work, or between it and the baseline."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge import pipeline
+from judge.config.run import Config
+from judge.errors import InputError, SetupError
+from judge.nightly import flow
+from tests.support.fake_engines import EngineServer, Page, SearchRequest
+from tests.unit.collect.asking import write_queries
+from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project, reworded
+
+
+def keys(store: Path) -> set[str]:
+    with closing(sqlite3.connect(store)) as connection:
+        return {key for (key,) in connection.execute("SELECT key FROM verdicts")}
+
+
+def blamed(record: dict[str, Any]) -> set[str]:
+    return {row["engine"] for row in record["gate"]["rows"] if row["verdict"] == "regression"}
+
+
+# --- one judge in one store
+
+
+def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(here: NightlyProject) -> None:
+    freeze(here)
+    here.judge.swapped = 0.5
+    day = here.dawn()
+    drifted = here.night(day)
+    assert drifted["status"] == "judge drift"
+    apart = keys(here.nights / day / drifted["apart"])
+    assert len(apart) == drifted["judged"]
+    flow.set_baseline(here.nights / day, here.nights)
+    for _ in range(2):
+        night = here.night(here.dawn())
+        assert (night["status"], blamed(night)) == ("fine", set())
+    shared = keys(here.nights / "verdicts.sqlite")
+    assert apart < shared
+    assert not keys(here.nights / f"verdicts.backup-{day}.sqlite") <= shared
+
+
+def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(here: NightlyProject) -> None:
+    freeze(here)
+    here.judge.swapped = 0.5
+    day = here.dawn()
+    drifted = here.night(day)
+    cut_short = here.nights / day / "canaries-2"
+    cut_short.mkdir()
+    (cut_short / "config.json").write_bytes((here.nights / day / "canaries" / "config.json").read_bytes())
+    assert here.night(here.dawn())["apart"] == drifted["apart"]
+
+
+@pytest.mark.slow
+def test_a_drift_to_yet_another_judge_has_a_store_of_its_own(here: NightlyProject) -> None:
+    freeze(here)
+    stores = []
+    for name in ("fake-2", "fake-2", "fake-3"):
+        here.judge.served = name
+        record = here.night(here.dawn())
+        assert (record["status"], record["served"]) == ("judge drift", [name])
+        stores.append(Path(record["apart"]).name)
+    assert stores == [f"verdicts.drifted-2026-05-{day:02}.sqlite" for day in (2, 2, 4)]
+
+
+def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(here: NightlyProject) -> None:
+    freeze(here)
+    known = keys(here.nights / "verdicts.sqlite")
+    day = here.dawn(edit=reworded)
+    answer = type(here.judge).answer
+
+    class Renamed(type(here.judge)):  # type: ignore[misc]
+        """Has another name for all that is no canary."""
+
+        def answer(self, asked: Any) -> Any:
+            self.served = "fake-2" if "grade=" in asked.prompt else "fake"
+            return answer(self, asked)
+
+    here.judge.__class__ = Renamed
+    record = here.night(day)
+    assert (record["status"], record["apart"], record["finished"]) == ("judge drift", None, True)
+    assert keys(here.nights / "verdicts.sqlite") == known
+    with pytest.raises(InputError, match="its judge changed while it was at work"):
+        flow.set_baseline(here.nights / day, here.nights)
+    here.judge.__class__ = Renamed.__base__
+    here.judge.served = "fake"
+    assert here.night(here.dawn())["status"] == "fine"
+
+
+def test_a_night_that_another_judge_goes_on_with_is_drift(here: NightlyProject) -> None:
+    freeze(here)
+    known = keys(here.nights / "verdicts.sqlite")
+    here.configure(RULES, "max_calls = 150")
+    day = here.dawn(edit=reworded)
+    first = here.night(day)
+    assert (first["status"], first["finished"]) == ("incomplete", False)
+    # The judge was sound until then, so what it said is shared.
+    known, before = keys(here.nights / "verdicts.sqlite"), known
+    assert len(known - before) == first["judged"] == 150 - 128
+    here.configure(RULES)
+    here.judge.swapped = 0.5
+    again = here.night(day)
+    assert (again["status"], again["finished"], again["judged"]) == (
+        "judge drift",
+        True,
+        first["judgments"],
+    )
+    assert "canaries have another grade" in again["because"][0]
+    assert keys(here.nights / "verdicts.sqlite") == known
+    # As a baseline it is all of the judge that ended it, and so are its canaries.
+    flow.set_baseline(here.nights / day, here.nights)
+    assert here.night(here.dawn())["status"] == "fine"
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_pairs_that_are_judged_again_in_another_way_are_drift(tmp_path: Path, *, strict: bool) -> None:
+    with nightly_project(tmp_path, {"canary_repeats": 0}) as here:
+        day, run = here.dawn(), tmp_path / "runs" / "base"
+        config = replace(Config.load(here.toml), data=str(tmp_path / f"{day}.jsonl"), out=str(run))
+        pipeline.run(replace(config, measures=("AP@10", "sDCG@10")))
+        flow.set_baseline(run, here.nights)
+        if strict:
+            here.judge.__class__ = type("Strict", (type(here.judge),), {"answer": stricter})
+        record = here.night(here.dawn(worse=4.0))
+    # It flips now and then on what it judges again, which is noise and hides no engine.
+    status, engines = ("judge drift", set()) if strict else ("regression", {"amber"})
+    assert (record["status"], blamed(record)) == (status, engines)
+    assert any("can't be told from an engine" in each for each in record["remarks"]) != strict
+    assert ("become stricter" in record["because"][0]) == strict
+
+
+def stricter(self: Any, asked: Any) -> Any:
+    """An answer with a grade less than the sound judge would give."""
+    reply = super(type(self), self).answer(asked)
+    said = json.loads(reply.text)
+    return replace(reply, text=json.dumps({**said, "grade": max(0, said["grade"] - 1)}))
+
+
+# --- what is missing is asked for again
+
+
+@pytest.mark.slow
+def test_drift_while_the_judge_is_away_is_gone_on_with(here: NightlyProject) -> None:
+    freeze(here)
+    here.configure(RULES, "temperature = 0.7")
+    here.judge.down = True
+    day = here.dawn()
+    away = here.night(day)
+    assert (away["status"], away["finished"], away["coverage"]) == ("judge drift", False, None)
+    here.judge.down = False
+    record = here.night(day)
+    assert (record["finished"], record["coverage"]) == (True, 1.0)
+
+
+def test_a_dataset_that_was_mended_is_taken_and_what_was_paid_is_kept(small: NightlyProject) -> None:
+    freeze(small)
+    rng = small.rng.bit_generator.state
+
+    def broken(row: dict[str, Any]) -> None:
+        row["engines"]["amber"] = {"error": "HTTP 503"}
+
+    tonight, days = small.tonight, small.days
+    day = small.dawn(edit=broken)
+    away = small.night(day)
+    assert (away["status"], away["finished"]) == ("incomplete", False)
+    small.tonight, small.days, small.rng.bit_generator.state = tonight, days, rng
+    small.dawn()
+    before = small.calls
+    record = small.night(day)
+    assert (record["status"], record["coverage"]) == ("fine", 1.0)
+    # Two engines were judged before.
+    assert 0 < small.calls - before <= 4 * 5
+
+
+def test_engines_that_were_away_are_asked_again(tmp_path: Path) -> None:
+    away = set[str]()
+
+    def found(asked: SearchRequest) -> Page:
+        if away:
+            return Page(status=503)
+        return Page([("t", f"https://x.example/{rank}", f"{asked.query} {rank} text") for rank in (3, 1)])
+
+    queries = write_queries(tmp_path, *(f"question {number}" for number in range(5)))
+    with EngineServer(found) as engines:
+        toml = tmp_path / "judge.toml"
+        toml.write_text(
+            f'model = "lexical"\n[collect]\nqueries = "{queries}"\nengine = ["searxng"]\nrate = 500.0\n'
+            f'attempts = 1\n[collect.base_urls]\nsearxng = "{engines.url}"\n'
+            f'[nightly]\nfolder = "{tmp_path / "nights"}"\ncanary_repeats = 0\n'
+        )
+        flow.nightly(toml, "2026-05-01")
+        flow.set_baseline(tmp_path / "nights" / "2026-05-01", tmp_path / "nights")
+        away.add("searxng")
+        assert flow.nightly(toml, "2026-05-02").record["status"] == "incomplete"
+        away.clear()
+        asked = len(engines.searched)
+        record = flow.nightly(toml, "2026-05-02").record
+        assert (record["status"], len(engines.searched) - asked) == ("fine", 5)
+        assert any("too few queries to find any drop" in each for each in record["remarks"])
+
+
+# --- limits, options, files
+
+
+def test_canaries_and_run_share_one_limit_of_calls(here: NightlyProject) -> None:
+    here.configure(RULES, "max_calls = 150")
+    record = here.night(here.dawn())
+    assert (record["status"], here.calls) == ("incomplete", 150)
+    assert "max_calls = 150 is used up; raise it" in record["because"][0]
+    assert "(128 calls of the night went to canaries)" in record["because"][0]
+    assert "--" not in record["because"][0]
+
+
+@pytest.mark.slow
+def test_canaries_and_run_share_one_budget(here: NightlyProject) -> None:
+    # A reply takes 100 tokens in and 10 out, so 110 dollars at these prices; and each call 0.0011.
+    here.configure(RULES, "budget = 0.165\nprice = [10.0, 10.0]\nconcurrency = 8")
+    record = here.night(here.dawn())
+    assert record["status"] == "incomplete"
+    assert 128 < here.calls <= 150
+    assert record["cost"]["usd"] == pytest.approx(0.0011 * here.calls)
+
+
+def test_all_canaries_are_asked_at_any_depth(here: NightlyProject) -> None:
+    here.configure(RULES, "depth = 1")
+    record = here.night(here.dawn())
+    assert (record["depth"], record["canaries"]["pairs"]) == (1, 64)
+
+
+@pytest.mark.slow
+def test_a_panel_may_be_the_baseline(here: NightlyProject) -> None:
+    here.configure(RULES, 'panel = ["fake:fake2"]')
+    freeze(here)
+    assert here.night(here.dawn())["status"] == "fine"
+
+
+def test_a_key_that_is_missing_is_said_before_engines_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    queries = write_queries(tmp_path, "one")
+    with EngineServer(lambda _: Page()) as engines:
+        toml = tmp_path / "judge.toml"
+        toml.write_text(
+            f'model = "openai:fake"\n[collect]\nqueries = "{queries}"\nengine = ["searxng"]\n'
+            f'[collect.base_urls]\nsearxng = "{engines.url}"\n[nightly]\nfolder = "{tmp_path / "nights"}"\n'
+        )
+        with pytest.raises(SetupError, match="OPENAI_API_KEY"):
+            flow.nightly(toml, "2026-05-01")
+        with pytest.raises(InputError, match="2026-W19-5"):
+            flow.nightly(toml, "2026-W19-5")
+        assert engines.searched == []
+
+
+def test_a_trend_that_cannot_be_drawn_is_a_line_and_people_are_told(small: NightlyProject) -> None:
+    freeze(small)
+    (small.nights / "trend.html").unlink()
+    (small.nights / "trend.html").mkdir()
+    day = small.dawn()
+    told = flow.nightly(small.toml, day)
+    assert (told.record["status"], told.record["exit"]) == ("fine", 0)
+    assert told.lines[-1].startswith("trend: not drawn: ")
+    assert (small.nights / day / "summary.md").exists()
+
+
+def test_a_line_about_the_trend_is_no_command_of_github(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "##[error]forged"
+    folder.mkdir()
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    with nightly_project(folder, {"canary_repeats": 0}, queries=2) as here:
+        (here.nights / "trend.html").mkdir(parents=True)
+        told = flow.nightly(here.toml, here.dawn())
+    assert told.lines[-1].startswith("trend: not drawn: ")
+    assert "# #[error]forged" in told.lines[-1]
+    assert not any("##[" in line for line in told.lines if not line.startswith("::"))

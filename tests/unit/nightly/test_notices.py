@@ -1,0 +1,195 @@
+"""Notices: what a night came to, in every format, with names that try to be more than names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from judge.nightly import notices
+from judge.nightly.notices.markdown import markdown
+from judge.nightly.notices.said import notice, plain
+from tests.support.fake_server import LoopbackServer, Reply
+from tests.unit.nightly.records import HOSTILE, drift, night, regression, row
+
+# --- Markdown
+
+
+def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> None:
+    assert markdown(notice(regression()), "report.html").splitlines() == [
+        "# judge 2026-05-20: regression: `bing` AP@10 −0.031",
+        "",
+        "- `bing` regression: AP@10 −0.031 (0.620 to 0.589; 95 %: −0.046 to −0.016), p (Holm) below 0.001,"
+        " 100 queries",
+        "- `bing` regression: sDCG@10 −0.022 (0.610 to 0.588; 95 %: −0.037 to −0.007), p (Holm) below 0.001,"
+        " 100 queries",
+        "- `baidu` improvement: AP@10 +0.030 (0.570 to 0.600; 95 %: +0.015 to +0.045), p (Holm) below 0.001,"
+        " 100 queries",
+        "- canaries: 60 pairs, mean grade 1.50 (baseline 1.50), 0 of 60 changed",
+        "- 3,000 of 3,000 judged (100.0%), 100 queries",
+        "- this night paid for 240 calls, canaries included: $0.0412",
+        "- [report](<report.html>)",
+        "",
+        "Remarks:",
+        "",
+        "- 2 new",
+    ]
+
+
+def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_change() -> None:
+    rows = [
+        row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
+        row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
+        row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
+    ]
+    fine = night("2026-05-20", gate={**regression()["gate"], "rows": rows})
+    said = [plain(line) for line in notice(fine).lines]
+    assert said[:4] == [
+        "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
+        "a drop of AP@10 under about 0.041 or of sDCG@10 under about 0.021 would not have been detected with"
+        " these 120 queries (power 80 %)",
+        "bing: AP@10 0.611 (−0.009), sDCG@10 0.612 (+0.002) against the baseline",
+        "baidu: AP@10 0.570 (+0.000) against the baseline",
+    ]
+    # A record of an older version does not have the figure.
+    assert "would not have been detected" not in str(notice(night("2026-05-20")).lines)
+
+
+def test_a_night_that_blames_nobody_says_why() -> None:
+    told = notice(drift())
+    assert told.title == "judge 2026-05-09: judge drift"
+    assert told.lines[:3] == (
+        "the judge is another: 'b', 'a' at the baseline",
+        "29 of 60 canaries changed",
+        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed, the judge has drifted",
+    )
+
+
+def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp_path: Path) -> None:
+    nothing = dict.fromkeys(("judgments", "judged", "coverage"))
+    down = night(
+        "2026-05-03", {}, status="incomplete", exit=3, because=["the judge did not answer"], **nothing
+    )
+    down |= {"gate": None, "query_drift": None, "baseline": None, "queries": 0}
+    down["canaries"] |= {"judged": 0, "failed": 180, "mean_grade": None, "compared": 0, "unchanged": None}
+    down["paid"]["usd"] = None
+    assert notice(down).lines == (
+        "the judge did not answer",
+        "canaries: none of 60 pairs could be graded",
+        "this night paid for 240 calls, canaries included: price unknown",
+    )
+    lines = notices.write(tmp_path, down, {})
+    assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_calls_that_a_kill_left_open_are_a_range() -> None:
+    record = night("2026-05-20")
+    record["paid"] |= {"calls": 450, "lost": 25}
+    assert notice(record).lines[-1] == (
+        "this night paid for 425 to 450 calls (25 of them were under way when a start was killed and may not"
+        " have been sent), canaries included: $0.0412"
+    )
+
+
+def test_a_regression_says_what_else_is_wrong() -> None:
+    record = regression() | {"because": ["bing: AP@10", "bing: sDCG@10", "searx: answered 20%"]}
+    assert notice(record).lines[2] == "searx: answered 20%"
+
+
+def test_many_regressions_fit_a_title() -> None:
+    rows = [row(f"engine{at}", "AP@10", 0.6, 0.57 - at / 100) for at in range(5)]
+    title = plain(notice({**regression(), "gate": {**regression()["gate"], "rows": rows}}).title)
+    assert title == "judge 2026-05-20: regression: engine4 AP@10 −0.070, engine3 AP@10 −0.060, 3 more"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_markdown_shows_a_name_as_it_is_and_nothing_else(name: str) -> None:
+    record = regression()
+    for each in record["gate"]["rows"][:2]:
+        each["engine"] = name
+    record |= {"because": [name], "remarks": [name]}
+    tokens = MarkdownIt("commonmark").parse(markdown(notice(record), "report.html"))
+    inline = [child for token in tokens for child in token.children or ()]
+    assert {child.type for child in inline} <= {"text", "code_inline", "link_open", "link_close"}
+    assert [child.attrs["href"] for child in inline if child.type == "link_open"] == ["report.html"]
+    assert {token.type for token in tokens} <= {
+        "heading_open", "heading_close", "inline", "paragraph_open", "paragraph_close",
+        "bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close",
+    }  # fmt: skip
+    if name.isprintable() and name.strip():
+        assert any(child.type == "code_inline" and child.content == name for child in inline)
+
+
+@given(st.text())
+def test_any_name_is_one_code_span(name: str) -> None:
+    record = regression()
+    record["gate"]["rows"] = [{**record["gate"]["rows"][0], "engine": name}]
+    (heading, *_) = markdown(notice(record), "report.html").splitlines()
+    tokens = MarkdownIt("commonmark").parse(heading)
+    assert [token.type for token in tokens] == ["heading_open", "inline", "heading_close"]
+    assert [child.type for child in tokens[1].children or ()] == ["text", "code_inline", "text"]
+
+
+# --- the terminal
+
+
+def test_the_terminal_shows_plain_words(tmp_path: Path) -> None:
+    lines = notices.write(tmp_path, regression() | {"remarks": ["panel was [], now *x*"]}, {})
+    assert lines[1].startswith("- bing regression: AP@10 −0.031 (0.620 to 0.589;")
+    assert lines[-3:] == [f"- report: {tmp_path / 'report.html'}", "Remarks:", "- panel was [], now *x*"]
+
+
+# --- all of it
+
+
+def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
+    first, again = tmp_path / "a", tmp_path / "b"
+    for folder in (first, again):
+        folder.mkdir()
+        lines = notices.write(folder, regression(), {})
+        assert lines[0] == "judge 2026-05-20: regression: bing AP@10 −0.031"
+    for name in ("summary.md", "junit.xml"):
+        assert (first / name).read_bytes() == (again / name).read_bytes()
+
+
+def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tmp_path: Path) -> None:
+    table = {"kind": "slack", "url_env": "HOOK", "link": "https://ours.example/{date}/"}
+    with LoopbackServer(lambda asked: Reply(body="ok")) as server:
+        environ = {"HOOK": f"{server.url}/services/T0000/secretpart"}
+        told = [
+            notices.write(tmp_path, record, environ, webhook=table)[-1]
+            for record in (regression(), regression(), drift())
+        ]
+        texts = [asked.body["text"] for asked in server.asked if asked.body]
+    assert told == ["webhook: slack was told", "webhook: slack was told before", "webhook: slack was told"]
+    assert [text.splitlines()[0] for text in texts] == [
+        "judge 2026-05-20: regression: bing AP@10 −0.031",
+        "judge 2026-05-09: judge drift",
+    ]
+    assert [text.splitlines()[-1] for text in texts] == [
+        "https://ours.example/2026-05-20/",
+        "https://ours.example/2026-05-09/",
+    ]
+    assert "secretpart" not in "".join(path.read_text() for path in tmp_path.iterdir() if path.is_file())
+
+
+def test_a_webhook_that_is_not_set_up_is_said_and_ends_nothing(tmp_path: Path) -> None:
+    lines = notices.write(tmp_path, night("2026-05-02"), {}, webhook={"url_env": "HOOK"})
+    assert lines[-1].startswith("webhook: not told: [nightly] webhook: the environment variable 'HOOK'")
+    assert (tmp_path / "summary.md").exists()
+
+
+def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
+    table = {"url_env": "HOOK"}
+    lines = notices.write(tmp_path, night("2026-05-02"), {"HOOK": "https://[secret"}, webhook=table)
+    assert lines[-1] == "webhook: not told: [nightly] webhook: $HOOK holds no https:// address"
+    assert (tmp_path / "summary.md").exists()
+
+
+def test_a_record_goes_through_json_unchanged() -> None:
+    """The records of these tests have the shape of the file."""
+    assert json.loads(json.dumps(regression())) == regression()

@@ -1,0 +1,108 @@
+"""GitHub Actions: annotations and summaries, and no name that becomes a command."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.nightly import notices
+from judge.nightly.notices import github
+from tests.support.fake_server import LoopbackServer, Reply
+from tests.unit.nightly.records import HOSTILE, drift, night, regression
+
+
+def obeyed(line: str) -> tuple[str, dict[str, str], str] | None:
+    """What a runner takes the line for, by the rules of GitHub's runner; None when it is just a line."""
+    match = re.match(r"\s*::(\w[\w-]*)(?: (.*?))?::(.*)$", line, re.DOTALL)
+    if match is None:
+        match = re.search(r"##\[([\w-]+)()\](.*)", line)
+    if match is None:
+        return None
+    pairs = (each.split("=", 1) for each in (match[2] or "").split(",") if each)
+    return match[1], {key: decoded(value) for key, value in pairs}, decoded(match[3])
+
+
+def decoded(text: str) -> str:
+    for code, char in (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
+        text = text.replace(code, char)
+    return text
+
+
+def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() -> None:
+    (line,) = github.annotate(regression())
+    command = obeyed(line)
+    assert command is not None
+    assert command[:2] == ("error", {"title": "judge: regression"})
+    assert command[2].startswith("bing regression: AP@10 −0.031 (0.620 to 0.589;")
+    assert "; bing regression: sDCG@10 −0.022" in command[2]
+
+
+@pytest.mark.parametrize(
+    ("record", "levels"),
+    [
+        (night("2026-05-01"), []),
+        (drift(), ["error", "error"]),
+        (night("2026-05-01", status="no baseline", because=["set one"]), ["warning"]),
+    ],
+)
+def test_annotations_are_errors_where_the_night_fails(record: dict[str, Any], levels: list[str]) -> None:
+    commands = [obeyed(line) for line in github.annotate(record)]
+    assert [command[0] for command in commands if command] == levels
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None:
+    record = regression()
+    for each in record["gate"]["rows"]:
+        each["engine"] = name
+    record |= {"because": ["a drop", "a drop", name], "remarks": [name]}
+    lines = notices.write(tmp_path, record, {"GITHUB_ACTIONS": "true"})
+    commands = [obeyed(line) for line in "\n".join(lines).split("\n")]
+    told = [command for command in commands if command]
+    assert [level for level, _, _ in told] == ["error", "warning"]
+    assert not name.isprintable() or all(name.strip() in text for _, _, text in told)
+
+
+@pytest.mark.parametrize(
+    "line", ["##[error]x", "###[error]x", "::error::x", "  ::add-mask::x", "\u2003::e::x"]
+)
+def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
+    assert obeyed(line) is not None
+    assert obeyed(github.quiet(line)) is None
+    assert github.quiet(line).replace(" ", "") == line.replace(" ", "")
+
+
+def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
+    refusal = json.dumps({"code": 9, "msg": "##[error]forged"})
+    with LoopbackServer(lambda asked: Reply(body=refusal)) as server:
+        environ = {"GITHUB_ACTIONS": "true", "HOOK": f"{server.url}/hook"}
+        table = {"kind": "feishu", "url_env": "HOOK"}
+        lines = notices.write(tmp_path, night("2026-05-02"), environ, webhook=table)
+    assert "refused with 9" in lines[-1]
+    assert not any(map(obeyed, lines))
+
+
+def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> None:
+    summary = tmp_path / "step"
+    summary.write_text("before\n", encoding="utf-8")
+    environ = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_SERVER_URL": "https://github.example",
+        "GITHUB_REPOSITORY": "us/ours",
+        "GITHUB_RUN_ID": "42",
+    }
+    notices.write(tmp_path, night("2026-05-02"), environ)
+    text = summary.read_text(encoding="utf-8")
+    assert text.startswith("before\n# judge 2026-05-02: fine\n")
+    assert "[report](<https://github.example/us/ours/actions/runs/42>)" in text
+
+
+def test_a_summary_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    environ = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "step")}
+    lines = notices.write(tmp_path, night("2026-05-02"), environ)
+    assert lines[-1] == "the step's summary could not be written: No such file or directory"

@@ -1,0 +1,83 @@
+"""JUnit XML: what the common schema allows, a case a row of the gate, whatever a name holds."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from judge.nightly.notices.junit import junit
+from tests.unit.nightly.records import HOSTILE, night, regression
+
+#: What Jenkins' junit-10.xsd lets an element hold and say.
+ALLOWED = {
+    "testsuites": ({"testsuite"}, {"name", "time", "tests", "failures", "disabled", "errors"}),
+    "testsuite": (
+        {"testcase", "properties", "system-out", "system-err"},
+        {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname", "id", "package"},
+    ),
+    "testcase": (
+        {"skipped", "error", "failure"},
+        {"name", "assertions", "time", "classname", "status"},
+    ),
+    **dict.fromkeys(("error", "failure"), (set[str](), {"type", "message"})),
+    "skipped": (set[str](), {"message"}),
+}
+
+
+def checked(text: str) -> ET.Element:
+    """The document, which only has what the schema knows, and counts what it holds."""
+    root = ET.fromstring(text)  # noqa: S314 - our own
+    for element in root.iter():
+        children, attributes = ALLOWED[element.tag]
+        assert {child.tag for child in element} <= children
+        assert set(element.keys()) <= attributes
+    (suite,) = root
+    for element in (root, suite):
+        assert element.get("tests") == str(len(root.findall(".//testcase")))
+        assert element.get("failures") == str(len(root.findall(".//failure")))
+        assert element.get("errors") == str(len(root.findall(".//error")))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.get("timestamp") or "")
+    return root
+
+
+def test_junit_has_a_case_a_row_and_one_for_the_night() -> None:
+    root = checked(junit(regression()))
+    cases = [
+        (case.get("classname"), case.get("name"), [child.tag for child in case])
+        for case in root.iter("testcase")
+    ]
+    assert cases == [
+        ("judge.nightly", "night", []),
+        ("judge.nightly.bing", "AP@10", ["failure"]),
+        ("judge.nightly.bing", "sDCG@10", ["failure"]),
+        ("judge.nightly.baidu", "AP@10", []),
+        ("judge.nightly.baidu", "sDCG@10", []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        ("fine", []),
+        ("no baseline", ["skipped"]),
+        ("judge drift", ["error"]),
+        ("incomplete", ["error"]),
+        ("different queries", ["error"]),
+    ],
+)
+def test_junit_says_of_the_night_what_its_exit_code_says(status: str, outcome: list[str]) -> None:
+    root = checked(junit(night("2026-05-02", status=status, gate=None, because=["why"])))
+    assert [child.tag for case in root.iter("testcase") for child in case] == outcome
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_junit_is_xml_whatever_a_name_holds(name: str) -> None:
+    record = regression()
+    for each in record["gate"]["rows"]:
+        each["engine"] = name
+    cases = list(checked(junit(record)).iter("testcase"))
+    assert len(cases) == 5
+    if name.isprintable():
+        assert cases[1].get("classname") == f"judge.nightly.{name}"

@@ -1,0 +1,194 @@
+"""Webhooks on a real server: each format, signatures, faults that pass, and an address that stays secret."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+from urllib.parse import unquote_plus
+
+import pytest
+
+from judge.errors import InputError
+from judge.nightly.notices.webhook import Webhook, message, post
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+from tests.unit.nightly.records import night
+
+NIGHT = night("2026-05-02")
+TEXT = 'judge 2026-05-02: fine\na <at user_id="all"></at> & b > c'
+
+
+def told(server: LoopbackServer, kind: str, secret: str = "") -> str:
+    webhook = Webhook(kind, f"{server.url}/hook/tokentokentoken?access_token=keykeykey", secret)
+    return post(webhook, TEXT, NIGHT, pause=0.01)
+
+
+def body_of(server: LoopbackServer) -> Mapping[str, Any]:
+    (asked,) = server.asked
+    assert asked.body is not None
+    return asked.body
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "body"),
+    [
+        ("json", "", {"text": TEXT, "night": NIGHT}),
+        (
+            "slack",
+            "ok",
+            {"text": 'judge 2026-05-02: fine\na &lt;at user_id="all"&gt;&lt;/at&gt; &amp; b &gt; c'},
+        ),
+        (
+            "feishu",
+            '{"code":0,"msg":"success","data":{},"StatusCode":0,"StatusMessage":"success"}',
+            {"msg_type": "text", "content": {"text": TEXT.replace("<", "＜")}},
+        ),
+        ("dingtalk", '{"errcode":0,"errmsg":"ok"}', {"msgtype": "text", "text": {"content": TEXT}}),
+    ],
+)
+def test_each_kind_speaks_its_format(kind: str, answer: str, body: Mapping[str, Any]) -> None:
+    with LoopbackServer(lambda asked: Reply(body=answer)) as server:
+        assert told(server, kind) == ""
+        assert body_of(server) == body
+        assert server.asked[0].headers["Content-Type"] == "application/json; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "said"),
+    [
+        ("feishu", '{"code":19021,"msg":"sign match fail or timestamp is not within one hour"}', "19021"),
+        ("dingtalk", '{"errcode":310000,"errmsg":"keywords not in content"}', "310000: keywords"),
+    ],
+)
+def test_what_is_refused_with_a_200_is_said_and_not_tried_again(kind: str, answer: str, said: str) -> None:
+    with LoopbackServer(lambda asked: Reply(body=answer)) as server:
+        assert said in told(server, kind)
+        assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(("status", "tries"), [(500, 3), (429, 3), (503, 3), (404, 1), (403, 1), (302, 1)])
+def test_passing_faults_are_tried_three_times(status: int, tries: int) -> None:
+    headers = {"Location": "/elsewhere"} if status == 302 else {}
+    with LoopbackServer(lambda asked: Reply(status=status, body="no", headers=headers)) as server:
+        assert told(server, "slack") == f"HTTP {status}"
+        assert len(server.asked) == tries
+
+
+def test_a_fault_that_passes_is_no_fault() -> None:
+    def answer(asked: ChatRequest) -> Reply:
+        return Reply(reset=True) if asked.number < 3 else Reply(body="ok")
+
+    with LoopbackServer(answer) as server:
+        assert told(server, "json") == ""
+        assert len(server.asked) == 3
+
+
+@contextmanager
+def dripping() -> Iterator[str]:
+    """The address of a server that answers for ever, a blank at a time."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    client, _ = listening.accept()
+                    with client, suppress(OSError):
+                        client.recv(65536)
+                        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n")
+                        while True:
+                            client.sendall(b" ")
+                            time.sleep(0.02)
+
+        serving = threading.Thread(target=serve, daemon=True)
+        serving.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/tokentokentoken"
+        listening.shutdown(socket.SHUT_RDWR)
+        serving.join(timeout=10)
+
+
+def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
+    with dripping() as url:
+        wrong = post(Webhook("json", url), TEXT, NIGHT, pause=0.01, timeout=0.2)
+    assert wrong == "no answer (TimeoutError)"
+
+
+@pytest.mark.parametrize("body", ["[" * 9_000, '{"code": ' + "[" * 900 + "]" * 900 + "}", "x" * 1_000_000])
+def test_an_answer_that_nobody_can_read_ends_nothing(body: str) -> None:
+    with LoopbackServer(lambda asked: Reply(body=body)) as server:
+        told(server, "feishu")
+        assert len(server.asked) == 1
+
+
+def test_a_server_that_is_not_there_is_said_without_its_address() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    wrong = post(Webhook("json", f"http://127.0.0.1:{port}/tokentokentoken"), TEXT, NIGHT, pause=0.01)
+    assert wrong == "no answer (ConnectionRefusedError)"
+
+
+def test_what_a_server_says_of_the_address_is_masked() -> None:
+    echo = json.dumps({"code": 9, "msg": "no tokentokentoken \x1b[31m keykeykey s3cret-s3cret"})
+    with LoopbackServer(lambda asked: Reply(body=echo)) as server:
+        assert told(server, "feishu", "s3cret-s3cret") == "refused with 9: no *** \\x1b[31m *** ***"
+
+
+def test_no_address_is_in_what_the_object_shows() -> None:
+    assert repr(Webhook("slack", "https://x.example/token", "secret")) == "Webhook(kind='slack', link='')"
+
+
+def test_feishu_signs_with_the_time_and_the_secret_as_the_key() -> None:
+    with LoopbackServer(lambda asked: Reply(body='{"code":0}')) as server:
+        told(server, "feishu", "sesame")
+        body = body_of(server)
+    key = f"{body['timestamp']}\nsesame".encode()
+    assert base64.b64decode(body["sign"]) == hmac.new(key, b"", hashlib.sha256).digest()
+
+
+def test_dingtalk_signs_the_time_and_the_secret_in_the_address() -> None:
+    with LoopbackServer(lambda asked: Reply(body='{"errcode":0}')) as server:
+        webhook = Webhook("dingtalk", f"{server.url}/robot/send?access_token=k", "SECsesame")
+        url, body = message(webhook, TEXT, NIGHT)
+        assert post(webhook, TEXT, NIGHT) == ""
+        assert body_of(server) == body
+    query = dict(pair.split("=", 1) for pair in url.split("?")[1].split("&"))
+    signed_text = f"{query['timestamp']}\nSECsesame".encode()
+    signed = base64.b64decode(unquote_plus(query["sign"]))
+    assert signed == hmac.new(b"SECsesame", signed_text, hashlib.sha256).digest()
+    assert len(query["timestamp"]) == 13
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"kind": "pager", "url_env": "HOOK"}, "kind is 'pager'; it is json, feishu, dingtalk, slack"),
+        ({"kind": "slack"}, "url_env is missing"),
+        ({"url": "https://x.example/secret"}, "unknown key 'url'"),
+        ({"url_env": 3}, "url_env is 3, not text"),
+        ({"url_env": "NONE"}, "the environment variable 'NONE' is not set"),
+        ({"url_env": "FILE"}, r"\$FILE holds no https:// address"),
+        ({"url_env": "HOOK", "secret_env": "NONE"}, "'NONE' is not set"),
+        ({"url_env": "BRACKET"}, r"\$BRACKET holds no https:// address"),
+        ({"url_env": "HOSTLESS"}, r"\$HOSTLESS holds no https:// address"),
+        ({"url_env": "PORT"}, r"\$PORT holds no https:// address"),
+    ],
+)
+def test_a_wrong_table_is_refused_without_saying_the_address(table: dict[str, Any], said: str) -> None:
+    environ = {
+        "HOOK": "https://x.example/secret",
+        "FILE": "file:///secret",
+        "BRACKET": "https://[x.example/secret",
+        "HOSTLESS": "https:///secret",
+        "PORT": "https://x.example:99999/secret",
+    }
+    with pytest.raises(InputError, match=said) as refused:
+        Webhook.of(table, environ)
+    assert "x.example" not in str(refused.value)
+    assert "///secret" not in str(refused.value)

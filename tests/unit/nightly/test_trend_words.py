@@ -1,0 +1,67 @@
+"""What is said of nights in both languages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from judge.messages import Text
+from judge.nightly import history
+from judge.nightly.history import Night
+from judge.nightly.trend_words import drawn, headline, reasons
+from tests.unit.nightly.records import night, regression
+
+
+def nights_of(*records: dict[str, Any]) -> tuple[Night, ...]:
+    return tuple(history.night(record["date"], record) for record in records)
+
+
+def fine(day: int) -> dict[str, Any]:
+    return night(f"2026-05-{day:02}")
+
+
+def away(day: int) -> dict[str, Any]:
+    return night(f"2026-05-{day:02}", status="incomplete", because=["the judge did not answer"])
+
+
+@pytest.mark.parametrize(
+    ("records", "en", "zh"),
+    [
+        ([fine(1)], "2026-05-01: fine.", "2026-05-01：正常。"),
+        ([away(1), fine(2), fine(3)], "2026-05-03: fine for 2 nights.", "2026-05-03：连续 2 晚正常。"),
+        (
+            [regression(), away(21), fine(22)],
+            "2026-05-22: fine; last alarm 2026-05-20: bing.",
+            "2026-05-22：正常；上次报警 2026-05-20：bing。",
+        ),
+        (
+            [regression(), fine(21), fine(22), away(23)],
+            "2026-05-23: incomplete; last alarm 2026-05-20: bing.",
+            "2026-05-23：不完整；上次报警 2026-05-20：bing。",
+        ),
+        ([fine(19), regression()], "2026-05-20: regression of bing.", "2026-05-20：退步：bing。"),
+    ],
+)
+def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
+    records: list[dict[str, Any]], en: str, zh: str
+) -> None:
+    said = headline(nights_of(*records))
+    assert tuple(text.replace("\u2068", "").replace("\u2069", "") for text in said) == (en, zh)
+
+
+def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
+    stored = ["bing: AP@10 fell", "bing: sDCG@10 fell", "baidu: broke"]
+    *drops, broke = reasons(nights_of(regression() | {"because": stored})[0])
+    assert [each.en for each in drops] == stored[:2]
+    assert drops[1].zh.endswith("：sDCG@10 下降 0.022，从 0.610 到 0.588，100 个查询（p = 0.0008）")
+    assert broke == Text("baidu: broke", "baidu: broke")
+
+
+def test_it_is_said_when_charts_leave_nights_out() -> None:
+    nights = nights_of(*(fine(day) for day in range(1, 6)))
+    assert drawn(nights, 5) is None
+    said = drawn(nights, 3)
+    assert said is not None
+    assert said.en == "Charts show the last 3 of 5 nights, from 2026-05-03 on; the table has all."
+    assert "自 2026-05-03 起" in said.zh

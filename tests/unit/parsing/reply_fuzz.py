@@ -1,0 +1,272 @@
+"""Owns the damaged replies that reading is tried on: a true value, wrapped and hurt in random ways.
+
+The value itself is never touched (or the case says that there is none to read), so every reply has
+only two right outcomes: the true value, or a refusal. tests/chaos/replies.py reads a million of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from judge.errors import ReplyParseError
+from judge.parsing.verdict import parse_verdict
+from judge.records import BINARY
+from tests.unit.parsing import reply_asides as asides
+from tests.unit.parsing import reply_words as words
+from tests.unit.parsing.reply import CLOSE, OPEN, Case, Reply
+
+
+def plain(reply: Reply) -> None:
+    reply.text = reply.object(reply.marked(), reply.escaped())
+
+
+def raw_reason(reply: Reply) -> None:
+    """Quotes and line breaks of the reason stand as they are, so a trap in it may end the string."""
+    reply.text = reply.object(reply.marked(), reply.reason)
+
+
+def single_quotes(reply: Reply) -> None:
+    escaped = reply.reason.replace("\\", "\\\\").replace("'", "\\'")
+    reason = reply.reason if reply.rng.random() < 0.3 else escaped
+    reply.text = reply.object(reply.marked().replace('"', "'"), reason, "'")
+
+
+def python_literal(reply: Reply) -> None:
+    body = repr({"reason": reply.reason, "ok": True, "date": None})
+    value = reply.marked().replace('"', "'")
+    reply.text = f"{body[:-1]}, '{reply.key}': {value}}}"
+
+
+def full_width(reply: Reply) -> None:
+    text = reply.object("\ue002", "\ue003").translate(str.maketrans("{}:,", "｛｝：，"))
+    value, reason = reply.marked(), reply.escaped()
+    if reply.rng.random() < 0.5:
+        text = "".join(part + "“”“"[n % 2] for n, part in enumerate(text.split('"')))[:-1]
+        value, reason = value.replace('"', "”"), reply.reason.replace("“", "‘").replace("”", "’")
+    reply.text = text.replace("\ue003", reason).replace("\ue002", value)
+
+
+def bare_keys(reply: Reply) -> None:
+    reply.text = reply.object(reply.marked(), reply.escaped()).replace('"reason"', "reason", 1)
+    reply.text = reply.text.replace(f'"{reply.key}":', f"{reply.key}:")
+
+
+def bare(reply: Reply) -> None:
+    labels = (
+        ("Verdict", "判定", "结论", "Answer") if reply.scale is BINARY else ("Grade", "等级", "Score", "评分")
+    )
+    value = f"{OPEN}{reply.value.replace(chr(34), '').replace('*', '')}{CLOSE}"
+    reply.text = reply.rng.choice(words.BARE_FORMS).format(v=value, label=reply.rng.choice(labels))
+
+
+def exotic(reply: Reply) -> None:
+    form = reply.rng.choice(words.EXOTIC)
+    # Without an object, nothing tells a quoted closing mark from one that ends the thinking.
+    reply.reason = reply.reason.replace("</", "")
+    reply.text = form.format(
+        v=reply.value.replace('"', ""), q=reply.value, r=reply.reason, key=reply.key, label=reply.key.title(),
+        other=reply.spelled(reply.other), reason_label=reply.rng.choice(("Reason", "理由")),
+    )  # fmt: skip
+    reply.exotic, reply.recoverable = True, False
+    off_scale = reply.truth is None
+    if "{other}" in form:
+        reply.spoil()
+    if off_scale and form == words.LABELLED_LAST:
+        # The first line states nothing, so the labelled last line is the answer.
+        reply.truth = reply.other
+
+
+def fence(reply: Reply) -> None:
+    mark = reply.rng.choice(("```", "```", "~~~"))
+    head = mark + reply.rng.choice(("json", "json", "", "JSON")) + reply.rng.choice(("\n", "\r\n", "\n\n"))
+    reply.text = head + reply.text + reply.rng.choice(("\n" + mark, "\n" + mark, "\n" + mark + "\n", ""))
+
+
+def prose(reply: Reply) -> None:
+    before = reply.rng.choice((*words.BEFORE, *asides.LEADS))
+    after = reply.rng.choice(words.AFTER)
+    reply.text = reply.rng.choice((before + reply.text, reply.text + after, before + reply.text + after))
+
+
+def trailing_comma(reply: Reply) -> None:
+    head, brace, tail = reply.text.rpartition("}")
+    reply.text = f"{head},{brace}{tail}" if brace else reply.text
+
+
+def wrapper(reply: Reply) -> None:
+    form = reply.rng.choice(('{"result": %s}', "[%s]", "{%s}", "<answer>%s</answer>"))
+    reply.text = form.replace("%s", reply.text)
+
+
+def missing_brace(reply: Reply) -> None:
+    side = reply.rng.choice(("{", "}"))
+    reply.text = reply.text.replace("{", "", 1) if side == "{" else "".join(reply.text.rpartition("}")[::2])
+    reply.recoverable = False
+
+
+def line_ends(reply: Reply) -> None:
+    reply.text = reply.text.replace("\n", "\r\n")
+
+
+def thought(reply: Reply) -> None:
+    other = reply.spelled(reply.other)
+    values = {"key": reply.key, "other": other, "label": reply.key.title()}
+    reply.text = reply.rng.choice(words.THOUGHTS) % values + reply.text
+    reply.thought = True
+
+
+def endless_thought(reply: Reply) -> None:
+    if "</" not in reply.text and not reply.thought:
+        reply.text = reply.rng.choice(("<think>", "<think>\nLet me see. ", "◁think▷")) + reply.text
+        reply.finish_reason = reply.rng.choice(("stop", "length"))
+        reply.spoil()
+
+
+def agreeing(reply: Reply) -> None:
+    if reply.spoiled:
+        return
+    reply.text += reply.rng.choice(("\n", " ", "\n\nFinal: ")) + reply.object(reply.value, "again")
+    reply.recoverable = False
+
+
+def conflicting(reply: Reply) -> None:
+    if reply.truth is None or reply.exotic:
+        return
+    rival = reply.object(reply.spelled(reply.other), "rival")
+    reply.text = reply.rng.choice(
+        (f"{reply.text}\n{rival}", f"{rival}\n{reply.text}", f"{reply.text}, {rival}")
+    )
+    reply.spoil()
+
+
+def correction(reply: Reply) -> None:
+    if reply.truth in (None, reply.other):
+        return  # nothing is stated before, so a labelled last line would be the answer
+    label = "verdict" if reply.scale is BINARY else "grade"
+    word = reply.spelled(reply.other).replace('"', "")
+    reply.text += reply.rng.choice((*asides.CORRECTIONS, *asides.DISOWNED)).format(word, label=label)
+    reply.spoil()
+
+
+def borrowed(reply: Reply) -> None:
+    """The only object is one that the reply quotes: the answer itself never came."""
+    rival = reply.object(reply.spelled(reply.other), "perfect")
+    reply.text = reply.rng.choice(asides.BORROWED).replace("%s", rival)
+    reply.exotic = True
+    reply.spoil()
+
+
+def foreign_key(reply: Reply) -> None:
+    """The only verdict stands under a key that makes it someone else's."""
+    reply.text = (
+        f'{{"{reply.rng.choice(asides.FOREIGN_KEYS)}": {reply.object(reply.value, reply.escaped())}}}'
+    )
+    reply.exotic = True
+    reply.spoil()
+
+
+def opposed(reply: Reply) -> None:
+    """Another member says the contrary of the value."""
+    side, grade = reply.rng.choice((("low", 0), ("high", reply.scale.top)))
+    member = reply.rng.choice(asides.OPPOSED[side])
+    text = reply.object(reply.spelled(grade), reply.escaped())
+    reply.text = reply.rng.choice((f"{{{member}, {text[1:]}", f"{text[:-1]}, {member}}}"))
+    reply.exotic = True
+    reply.spoil()
+
+
+def stated_twice(reply: Reply) -> None:
+    """The object has its key once more, with another value."""
+    key = reply.rng.choice((reply.key, reply.key.upper(), "结论" if reply.scale is BINARY else "评分"))
+    again = f', "{key}": {reply.spelled(reply.other)}}}'
+    reply.text = reply.object(reply.value, reply.escaped()).removesuffix("}").rstrip() + again
+    reply.exotic = True
+    reply.spoil()
+
+
+def blanks(reply: Reply) -> None:
+    """JSON mode that never stops: blanks until the limit, in front of the closer or behind it."""
+    head, brace, tail = reply.text.rpartition("}")
+    many = reply.rng.choice((" ", "\n", "\t", "\n \n")) * reply.rng.randint(50, 2_000)
+    if brace and reply.rng.random() < 0.5:
+        reply.text = head + many + brace + tail
+    else:
+        reply.text += many
+
+
+def looped(reply: Reply) -> None:
+    """A model that says the same again and again, until the limit or not."""
+    reply.text = "\n".join([reply.text] * reply.rng.randint(2, 12))
+    reply.finish_reason = reply.rng.choice(("stop", "length"))
+    reply.recoverable = False
+
+
+def noise(reply: Reply) -> None:
+    """Single characters lost, doubled or added, at least three away from the value."""
+    for _ in range(reply.rng.randint(1, 3)):
+        start, end = reply.text.find(OPEN) - 3, reply.text.find(CLOSE) + 4
+        places = [*range(start), *range(end, len(reply.text))]
+        if reply.spoiled or start < -3 or not places:
+            return
+        place = reply.rng.choice(places)
+        new = reply.rng.choice(("", "", reply.text[place] * 2, reply.rng.choice("\"'{}[]:,\\ \n03yn是：“”")))
+        reply.text = reply.text[:place] + new + reply.text[place + 1 :]
+    reply.recoverable = False
+
+
+def truncated(reply: Reply) -> None:
+    """The reply ends anywhere; mostly it says so, and always where nobody could tell otherwise."""
+    if words.BOUNDARY_TRAP in reply.reason or reply.spoiled:
+        return
+    reply.text = reply.text[: reply.rng.randint(0, len(reply.text))]
+    told = reply.thought or not any(brace in reply.text for brace in "{｛") or reply.rng.random() < 0.7
+    reply.finish_reason = "length" if told else "stop"
+    reply.recoverable = False
+
+
+Change = Callable[[Reply], None]
+SHAPES: tuple[Change, ...] = (
+    *(plain, plain, plain, raw_reason, raw_reason, single_quotes),
+    *(
+        python_literal,
+        full_width,
+        bare_keys,
+        bare,
+        exotic,
+        exotic,
+        borrowed,
+        borrowed,
+        stated_twice,
+        foreign_key,
+        opposed,
+    ),
+)
+DAMAGES: tuple[Change, ...] = (
+    *(fence, fence, prose, prose, trailing_comma, wrapper, missing_brace, line_ends, thought, thought),
+    *(endless_thought, agreeing, conflicting, correction, blanks, looped, noise, noise),
+)
+
+
+def make(seed: str) -> Case:
+    """The case of a seed: a shape, up to three damages, and a cut at the end of every seventh."""
+    reply = Reply(seed)
+    shape = reply.rng.choice(SHAPES)
+    shape(reply)
+    damages = reply.rng.sample(DAMAGES, reply.rng.choice((0, 1, 1, 2, 2, 3)))
+    for damage in sorted(damages, key=(thought, endless_thought, noise).__contains__):
+        if not (shape is bare and damage in (prose, trailing_comma, wrapper, noise, missing_brace)):
+            damage(reply)
+    if reply.rng.random() < 0.15:
+        truncated(reply)
+    text = reply.text.replace(OPEN, "").replace(CLOSE, "")
+    recoverable = reply.recoverable and reply.truth is not None
+    return Case(text, reply.scale, reply.finish_reason, reply.truth, recoverable)
+
+
+def outcome(case: Case) -> str:
+    """What reading makes of a case: `right`, `refused` or `wrong`."""
+    try:
+        verdict = parse_verdict(case.text, case.scale, case.finish_reason)
+    except ReplyParseError:
+        return "refused"
+    return "right" if verdict.grade == case.truth else "wrong"

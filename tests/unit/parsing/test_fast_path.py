@@ -1,0 +1,147 @@
+"""The fast path gives the same verdict as the full reader, and cost grows in proportion to length."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.errors import ReplyParseError
+from judge.parsing import verdict as module
+from judge.parsing.verdict import parse_any, parse_verdict
+from judge.records import BINARY, GRADED, Scale, Verdict
+from tests.unit.parsing.edits import edit_reply
+from tests.unit.parsing.reply_fuzz import make
+
+CASES = Path(__file__).parents[2] / "cases" / "replies.jsonl"
+
+
+def outcome(
+    parse: Callable[[str, Scale, str | None], Verdict], text: str, scale: Scale, end: str
+) -> Verdict | str:
+    """Return the verdict, or the kind of the refusal."""
+    try:
+        return parse(text, scale, end)
+    except ReplyParseError as error:
+        return error.kind
+
+
+def assert_same(text: str, scale: Scale, end: str = "stop") -> None:
+    assert outcome(parse_verdict, text, scale, end) == outcome(parse_any, text, scale, end), text
+
+
+def test_both_paths_agree_on_the_samples() -> None:
+    for line in CASES.read_text("utf-8").splitlines():
+        record = json.loads(line)
+        for scale in (GRADED, BINARY):
+            assert_same(str(record.get("text", "")), scale, record.get("finish_reason") or "stop")
+
+
+def test_both_paths_agree_on_damaged_replies() -> None:
+    for number in range(3_000):
+        case = make(f"paths:{number}")
+        assert_same(case.text, case.scale, case.finish_reason)
+        reply = edit_reply(f"paths:{number}")
+        assert_same(reply.text, reply.scale)
+
+
+@given(st.text(), st.integers(-1, 4), st.sampled_from(("yes", "no", "Yes", "")), st.booleans(), st.booleans())
+def test_both_paths_agree_on_sound_json(
+    reason: str, grade: int, word: str, ascii_only: bool, cut: bool
+) -> None:
+    end = "length" if cut else "stop"
+    for scale, key, value in ((GRADED, "grade", grade), (BINARY, "verdict", word)):
+        for members in ({"reason": reason, key: value}, {key: value, "reason": reason}, {key: value}):
+            assert_same(json.dumps(members, ensure_ascii=ascii_only), scale, end)
+            assert_same(json.dumps(members, indent=2), scale, end)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"grade": 2, "grade": 2}',
+        '{"grade": true, "reason": "a"}',
+        '{"grade": 2.0, "reason": "a"}',
+        '{"grade": 2, "reason": null}',
+        '{"grade": 4, "reason": "a"}',
+        '[["grade", 2], ["reason", "a"]]',
+        '{"reason": "' + "a" * 5_000 + '", "grade": 2}',
+        '{"reason": "' + "a" * 200_000 + '", "grade": 2}',
+        '{"reason": "<think>3</think>", "grade": 2}',
+        "2",
+        "",
+    ],
+)
+def test_both_paths_agree_at_the_edges(text: str) -> None:
+    assert_same(text, GRADED)
+
+
+def test_a_plain_reply_takes_the_fast_path() -> None:
+    """The full reader is never entered: its functions are not called."""
+    called: list[str] = []
+
+    def trace(frame: object, event: str, _argument: object) -> None:
+        if event == "call":
+            called.append(frame.f_code.co_name)  # type: ignore[attr-defined]
+
+    sys.setprofile(trace)
+    try:
+        parse_verdict('{"reason": "Names two signs.", "grade": 2}', GRADED)
+    finally:
+        sys.setprofile(None)
+    assert module.parse_any.__name__ not in called
+    assert "parse_verdict" in called
+
+
+UNITS = (
+    "{",
+    '"',
+    "so ",
+    "3 ",
+    "that was ",
+    "(",
+    '{"grade": 1} ',
+    '"grade": 1, ',
+    "相关",
+    "\n",
+    "\t",
+    "<think>",
+    "a: ",
+)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    "around",
+    [
+        ("", '{"grade": 1}'),
+        ('{"grade": 1}', ""),
+        ('{"grade": 1, "reason": "', ""),
+        ('{"reason": "', '", "grade": 1}'),
+        ("Grade: 1\nReason: ", ""),
+        ('{"reason": "a "b" c", "grade": 1,', "x"),
+        ("```\n1", "```"),
+        ('```json\n{"grade": 1}', "```"),
+    ],
+)
+def test_cost_grows_in_proportion_to_the_length(unit: str, around: tuple[str, str]) -> None:
+    """Compare CPU times: for four times the text a quadratic reader takes sixteen times as long."""
+
+    def measure(length: int) -> float:
+        text = around[0] + unit * (length // len(unit)) + around[1]
+        times = []
+        for _ in range(3):
+            start = time.thread_time()
+            outcome(parse_any, text, GRADED, "stop")
+            times.append(time.thread_time() - start)
+        return min(times)
+
+    # Both times are too short to compare below a quarter of a second.
+    long = measure(36_000)
+    assert long < 0.25 or long < 9 * measure(9_000)

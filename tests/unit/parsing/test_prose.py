@@ -1,0 +1,175 @@
+"""Prose around an answer decides whether the answer counts: denials, sources, thinking, opposite words."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.errors import ReplyParseError
+from judge.parsing.verdict import parse_verdict
+from judge.records import BINARY, GRADED, Scale
+from tests.unit.parsing.test_surroundings import OBJECTS, grade_of
+
+OBJECT, VERDICT = OBJECTS["graded", "en"], OBJECTS["binary", "en"]
+
+#: Sentences that say that an answer beside them is not the reply's own.
+NOT_MINE = (
+    *("This is not my final answer.", "That isn't my real verdict.", "It is not the final grade yet."),
+    *(
+        "This is not yet final.",
+        "The answer is not mine.",
+        "I have not decided yet.",
+        "My final answer comes later.",
+    ),
+    *("这不是我的最终答案。", "以上并非最终判断。", "我还没有决定。", "最终答案稍后给出。"),
+)
+#: Text in front of an object that names another source or no more than an approximation; %s is the object.
+OTHERS = (
+    *("Yesterday's verdict was %s", "Student's answer: %s", "Given result: %s", "Submitted grade: %s"),
+    *("The teacher’s rating:\n%s", "Their verdict:\n%s", "Last week's result:\n%s", "Stored answer:\n%s"),
+    *("Here is the snippet:\n%s", "This is the search result:\n%s", "Below is the page text:\n%s"),
+    *(
+        "Something like %s",
+        "Something like this:\n%s",
+        "Along the lines of:\n%s",
+        "Answer of the student: %s",
+        "Received output:\n%s",
+    ),
+    *("搜索结果里写着 %s", "搜索结果显示：%s", "上面写着：\n%s", "检索结果：\n%s", "以下是摘要：\n%s"),
+    *("昨天的判断：%s", "学生的答案：\n%s", "已有结果：%s", "给定的答案：\n%s", "他的评分：%s"),
+    *("类似这样：\n%s", "大致如下：\n%s"),
+)
+#: Thinking without an answer behind it.
+THOUGHTS = (
+    *("Thinking: %s", "Thinking:\n%s", "**Thinking**\n%s", "Thought process:\n%s", "My thoughts:\n%s"),
+    *("思考:%s", "思考：\n%s", "思考过程：\n%s", "思维链：%s", "推理过程：\n%s", "Chain of thought:\n%s"),
+    *("&lt;think&gt;%s&lt;/think&gt;", "&lt;thinking&gt;\n%s", "<thought_process>%s</thought_process>"),
+)
+#: Prose about the snippet, by the grades that it contradicts.
+OPPOSITES = {
+    (2, 3): (
+        *("The snippet is not relevant at all.", "It is completely irrelevant.", "The page is off topic."),
+        *("The snippet is off-topic.", "It has nothing to do with the query.", "This is unrelated."),
+        *("It isn't even remotely relevant to the query.", "It has no relevance to the query."),
+        *("The snippet does not answer the query at all.", "It is of no use for the query."),
+        *("摘要与查询毫无关系。", "与查询无关。", "两者不相关。", "摘要和查询没有任何关系。", "答非所问。"),
+        *(
+            "内容完全跑题。",
+            "摘要和查询没关系。",
+            "It isn't related to the query.",
+            "摘要完全没有回答查询。",
+            "与查询毫不相干。",
+        ),
+    ),
+    (0, 1): (
+        *("The snippet fully answers the query.", "It completely answers the question."),
+        *("The text is a perfect answer.", "It answers the query in full.", "It is a complete answer."),
+        *("The snippet is highly relevant.", "It entirely satisfies the need."),
+        *("摘要完全回答了查询。", "该摘要完整地回答了问题。", "完全满足查询的需求。", "与查询高度相关。"),
+    ),
+    (0, 1, 2): (
+        *("This deserves the top grade.", "Full marks.", "It earns the maximum score."),
+        *("I give it the highest rating.", "A perfect score.", "It gets full points."),
+        *("这条应得满分。", "给最高分。", "评为最高等级。"),
+    ),
+    (1, 2, 3): ("This deserves the lowest grade.", "It gets zero points.", "这条应得零分。", "给最低分。"),
+}
+#: Prose that agrees with grade 2, though it has words of the sets above.
+HARMLESS = (
+    *("评分范围是0到3。", "等级为0至3的整数。", "Confidence: 0.9", "Confidence score: 0.85", "置信度:0.9"),
+    *("置信度为95%。", "It misses grade 3 because it omits the causes.", "未达到3级,因为缺少原因。"),
+    *("It is not a 3 because it omits the causes.", "It does not reach grade 3.", "It isn't a 0 or a 1."),
+    *("I don't give it a 3 since two signs are too few.", "不是3分，因为不完整。", "这条不能给3分。"),
+    *("It falls short of a 3.", "够不上3级。", "It does not deserve the top grade.", "还不到满分。"),
+    *("The snippet does not fully answer the query.", "The snippet is not completely irrelevant."),
+    *("The rest of the page is irrelevant.", "后半部分与查询无关。", "并非完全无关。", "没有完全回答查询。"),
+    *("To fully answer the query, it would need the causes.", "The snippet asks for a perfect score."),
+    *("The snippet is not a complete answer.", "The ads did not affect my final grade."),
+    *("It is neither off topic nor a perfect answer.", "如果能说明原因，就是满分。"),
+)
+#: Prose that denies the grade that an object states, and other grades.
+DENIALS = (
+    "It is not a {}.",
+    "It does not reach grade {}.",
+    "It is not a 0 or a {}.",
+    "未达到{}级。",
+    "不是{}分。",
+)
+
+
+def refuses(text: str, scale: Scale = GRADED) -> bool:
+    return grade_of(text, scale) is None
+
+
+def beside(prose: str, answer: str) -> tuple[str, str, str]:
+    return f"{prose}\n{answer}", f"{answer}\n\n{prose}", f"{prose}\n\n```json\n{answer}\n```"
+
+
+@pytest.mark.parametrize("sentence", NOT_MINE)
+def test_an_answer_that_is_said_not_to_be_final_is_refused(sentence: str) -> None:
+    assert all(map(refuses, beside(sentence, OBJECT)))
+    assert all(refuses(text, BINARY) for text in beside(sentence, VERDICT))
+    assert refuses(f"Grade: 2\n{sentence}")
+
+
+@pytest.mark.parametrize("form", [*OTHERS, *THOUGHTS])
+def test_an_object_of_another_source_or_of_thinking_is_refused(form: str) -> None:
+    assert refuses(form.replace("%s", OBJECT))
+    assert refuses(form.replace("%s", VERDICT), BINARY)
+    assert refuses(form.replace("%s", f"\n```json\n{OBJECT}\n```"))
+
+
+def test_the_answer_behind_escaped_thinking_is_read() -> None:
+    thought = OBJECT.replace("2", "3")
+    assert parse_verdict(f"&lt;think&gt;{thought}&lt;/think&gt;\n{OBJECT}", GRADED).grade == 2
+
+
+@pytest.mark.parametrize(
+    ("sentence", "grades"), [(each, grades) for grades, group in OPPOSITES.items() for each in group]
+)
+def test_prose_that_contradicts_a_grade_without_a_digit_is_refused(
+    sentence: str, grades: tuple[int, ...]
+) -> None:
+    for grade in range(4):
+        texts = beside(sentence, OBJECT.replace("2", str(grade)))
+        read = {grade_of(text, GRADED) for text in texts}
+        assert read == ({None} if grade in grades else {grade}), grade
+    value = "yes" if 3 in grades else "no"
+    assert all(refuses(text, BINARY) for text in beside(sentence, VERDICT.replace('"yes"', f'"{value}"')))
+    assert refuses(f"{sentence}\n\nGrade: {grades[-1]}")
+
+
+@pytest.mark.parametrize("sentence", HARMLESS)
+def test_prose_that_agrees_with_a_grade_is_harmless(sentence: str) -> None:
+    for text in beside(sentence, OBJECT):
+        assert grade_of(text, GRADED) == 2, text
+
+
+@pytest.mark.parametrize("form", DENIALS)
+def test_prose_that_denies_a_grade_refuses_this_one_only(form: str) -> None:
+    for text in beside(form.format(2), OBJECT):
+        assert refuses(text), text
+    for text in beside(form.format(3), OBJECT):
+        assert grade_of(text, GRADED) == 2, text
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *(
+            "It is not below 3.",
+            "It is no less than 3.",
+            "Is it not a 3?",
+            "不低于3分。",
+            "It is not a 3 or 2.",
+        ),
+        *("It does not miss grade 3.", "不只是2级，而是3级。", "It is not a 2 but a 3."),
+    ],
+)
+def test_a_denial_that_may_mean_another_grade_is_refused(sentence: str) -> None:
+    assert all(map(refuses, beside(sentence, OBJECT)))
+
+
+@pytest.mark.parametrize("text", ["> Grade: 2", "> 等级：2", "> Reason: two signs\n> Grade: 2", "> 2"])
+def test_a_quoted_line_is_no_answer(text: str) -> None:
+    with pytest.raises(ReplyParseError):
+        parse_verdict(text, GRADED)

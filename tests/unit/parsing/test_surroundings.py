@@ -1,0 +1,125 @@
+"""Harmless text around an answer changes nothing; a correction, a conflict or an attribution refuses it."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.errors import ReplyParseError
+from judge.parsing.verdict import parse_verdict
+from judge.records import BINARY, GRADED, Scale
+from tests.unit.parsing.edits import edit_reply
+from tests.unit.parsing.surroundings import (
+    ATTRIBUTIONS,
+    CONFLICTS,
+    CORRECTIONS,
+    LABELLED_GRADES,
+    LABELLED_VERDICTS,
+    LEADS_EN,
+    LEADS_ZH,
+    TRAILS_EN,
+    TRAILS_ZH,
+    UNCERTAIN_GRADES,
+)
+
+OBJECTS = {
+    ("graded", "en"): '{"reason": "The snippet names two of the signs.", "grade": 2}',
+    ("graded", "zh"): '{"reason": "摘要列出了两种表现。", "grade": 2}',
+    ("binary", "en"): '{"reason": "The snippet names two of the signs.", "verdict": "yes"}',
+    ("binary", "zh"): '{"reason": "摘要列出了两种表现。", "verdict": "yes"}',
+}
+FENCES = ("%s", "```json\n%s\n```")
+SCALES = [pytest.param(GRADED, 2, id="graded"), pytest.param(BINARY, 1, id="binary")]
+
+
+def grade_of(text: str, scale: Scale) -> int | None:
+    """Return the grade of a reply, None when it is refused."""
+    try:
+        return parse_verdict(text, scale).grade
+    except ReplyParseError:
+        return None
+
+
+def read_share(texts: list[str], scale: Scale, grade: int) -> float:
+    """Return the share of replies that are read; none may give another grade."""
+    grades = [grade_of(text, scale) for text in texts]
+    assert {*grades} <= {grade, None}
+    return grades.count(grade) / len(grades)
+
+
+@pytest.mark.parametrize(("scale", "grade"), SCALES)
+@pytest.mark.parametrize(
+    ("lang", "leads", "trails"), [("en", LEADS_EN, TRAILS_EN), ("zh", LEADS_ZH, TRAILS_ZH)]
+)
+def test_harmless_text_around_an_object_changes_nothing(
+    scale: Scale, grade: int, lang: str, leads: tuple[str, ...], trails: tuple[str, ...]
+) -> None:
+    applicable = [
+        text for text in trails if scale is GRADED or not text.startswith(("Grade:", "Final grade"))
+    ]
+    texts = [
+        "\n\n".join(part for part in (lead, fence.replace("%s", OBJECTS[scale.name, lang]), trail) if part)
+        for lead in ("", *leads[::3])
+        for trail in ("", *applicable)
+        for fence in FENCES
+    ]
+    texts += [f"{lead}\n\n{OBJECTS[scale.name, lang]}" for lead in leads]
+    assert read_share(texts, scale, grade) > 0.99
+
+
+@pytest.mark.parametrize("form", ATTRIBUTIONS)
+@pytest.mark.parametrize("scale", [GRADED, BINARY])
+def test_an_object_of_another_is_refused(form: str, scale: Scale) -> None:
+    for lang in ("en", "zh"):
+        for fence in FENCES[: 1 if "```" in form else 2]:
+            text = form.replace("%s", fence.replace("%s", OBJECTS[scale.name, lang]))
+            assert grade_of(text, scale) is None, text
+
+
+@pytest.mark.parametrize("form", CORRECTIONS)
+def test_a_correction_behind_an_object_is_refused(form: str) -> None:
+    for other in ("0", "1", "3"):
+        text = OBJECTS["graded", "en"] + "\n\n" + form.format(other, label="grade", label_zh="等级")
+        assert grade_of(text, GRADED) is None, text
+    for other in ("no", "否", "不相关"):
+        text = OBJECTS["binary", "en"] + "\n\n" + form.format(other, label="verdict", label_zh="判定")
+        assert grade_of(text, BINARY) is None, text
+
+
+@pytest.mark.parametrize("form", CONFLICTS)
+def test_a_stated_value_that_conflicts_is_refused(form: str) -> None:
+    for other in ("0", "1", "3"):
+        for fence in FENCES:
+            answer = fence.replace("%s", OBJECTS["graded", "zh"])
+            assert grade_of(f"{form.format(other)}\n\n{answer}", GRADED) is None, other
+            assert grade_of(f"{answer}\n\n{form.format(other)}", GRADED) is None, other
+
+
+@pytest.mark.parametrize(
+    ("text", "scale", "grade"),
+    [(text, GRADED, grade) for text, grade in LABELLED_GRADES]
+    + [(text, BINARY, grade) for text, grade in LABELLED_VERDICTS],
+)
+def test_labelled_lines_are_read(text: str, scale: Scale, grade: int) -> None:
+    assert grade_of(text, scale) == grade
+    assert grade_of(text.replace("\n", "\r\n"), scale) == grade
+
+
+@pytest.mark.parametrize("text", UNCERTAIN_GRADES)
+def test_labelled_lines_that_leave_doubt_are_refused(text: str) -> None:
+    assert grade_of(text, GRADED) is None
+
+
+def test_the_reason_of_labelled_lines_is_kept() -> None:
+    assert parse_verdict("Reason: two signs.\nGrade: 2", GRADED).reason == "two signs."
+    assert parse_verdict("理由：两种表现。\n等级：2", GRADED).reason == "两种表现。"
+    assert parse_verdict("The snippet names two signs.\n\nGrade: 2", GRADED).reason == (
+        "The snippet names two signs."
+    )
+
+
+def test_edits_around_a_protected_value_never_change_it() -> None:
+    replies = [edit_reply(f"suite:{number}") for number in range(4_000)]
+    grades = [grade_of(reply.text, reply.scale) for reply in replies]
+    wrong = [reply for reply, grade in zip(replies, grades, strict=True) if grade not in (reply.grade, None)]
+    assert wrong == []
+    assert grades.count(None) / len(grades) < 0.15

@@ -1,0 +1,91 @@
+"""However a reply is damaged, reading gives the true value or refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.errors import ReplyParseError
+from judge.parsing.verdict import parse_verdict
+from judge.records import BINARY, GRADED, Scale
+from tests.unit.parsing.reply_asides import BORROWED
+from tests.unit.parsing.reply_fuzz import make, outcome
+
+KINDS = {
+    "empty",
+    "refusal",
+    "truncated",
+    "malformed",
+    "missing_key",
+    "not_a_grade",
+    "not_integer",
+    "ambiguous",
+}
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_damaged_replies_are_never_misread(block: int) -> None:
+    cases = [make(f"suite:{number}") for number in range(block * 5_000, block * 5_000 + 5_000)]
+    outcomes = [outcome(case) for case in cases]
+    assert [case for case, result in zip(cases, outcomes, strict=True) if result == "wrong"] == []
+    sound = [result for case, result in zip(cases, outcomes, strict=True) if case.recoverable]
+    assert sound.count("right") / len(sound) > 0.9
+
+
+@given(st.text(), st.integers(0, 3), st.booleans())
+def test_sound_json_is_always_read(reason: str, grade: int, ascii_only: bool) -> None:
+    verdict = parse_verdict(json.dumps({"reason": reason, "grade": grade}, ensure_ascii=ascii_only), GRADED)
+    assert (verdict.grade, verdict.reason) == (grade, reason)
+
+
+@given(
+    st.text() | st.text(alphabet="{}[]:,\"'\\ \ngrade0123verdictyesno是否“”：，｛｝<>/think`"),
+    st.sampled_from((BINARY, GRADED)),
+)
+def test_any_text_gives_a_grade_on_the_scale_or_a_known_error(text: str, scale: Scale) -> None:
+    try:
+        found: int | str = parse_verdict(text, scale).grade
+    except ReplyParseError as unreadable:
+        found = unreadable.kind
+    assert found in {*range(scale.top + 1), *KINDS}
+
+
+@given(st.text(), st.integers(0, 3), st.data())
+def test_a_cut_reply_is_never_misread(reason: str, grade: int, data: st.DataObject) -> None:
+    reply = json.dumps({"reason": reason, "grade": grade}, ensure_ascii=False)
+    cut = reply[: data.draw(st.integers(0, len(reply) - 1))]
+    with pytest.raises(ReplyParseError):
+        parse_verdict(cut, GRADED, "length")
+
+
+REASONS = st.text() | st.lists(
+    st.sampled_from(
+        ('"', "\\", "{", "}", '"grade": 3', ", ", "</think>", "是", "\n", "```", "3", " so ", "no")
+    )
+).map("".join)
+
+
+@given(REASONS, st.integers(0, 3), st.booleans(), st.data())
+def test_a_lost_character_away_from_the_value_never_changes_it(
+    reason: str, grade: int, first: bool, data: st.DataObject
+) -> None:
+    quoted = json.dumps(reason, ensure_ascii=False)
+    head = f'{{"grade": {grade}' if first else f'{{"reason": {quoted}, "grade": {grade}'
+    reply = f'{head}, "reason": {quoted}}}' if first else head + "}"
+    value = len('{"grade": ') if first else len(head) - 1
+    place = data.draw(st.integers(0, len(reply) - 1).filter(lambda at: abs(at - value) > 2))
+    try:
+        found: int | None = parse_verdict(reply[:place] + reply[place + 1 :], GRADED).grade
+    except ReplyParseError:
+        found = None
+    assert found in (grade, None)
+
+
+@given(st.sampled_from(BORROWED), REASONS, st.integers(0, 3))
+def test_no_quoted_object_is_an_answer(form: str, reason: str, grade: int) -> None:
+    quoted = json.dumps({"reason": reason, "grade": grade}, ensure_ascii=False)
+    with pytest.raises(ReplyParseError):
+        parse_verdict(form.replace("%s", quoted), GRADED)

@@ -1,0 +1,324 @@
+"""What `judge agree` prints: an answer in plain words, numbers as in agreement.json, nothing obeyed."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from judge.analysis.label_agreement import LabelAgreement
+from judge.cli.render.agreement_tables import print_agreement
+from judge.errors import InputError
+from judge.measure.agreement import REFERENCES
+from judge.records import BINARY
+from judge.runs.record_json import from_json
+from tests.unit.report.labelled import Said, Shown, agreement_of, favouring, first, held, people
+
+
+def printed(found: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
+    file = io.StringIO()
+    print_agreement(
+        from_json(LabelAgreement, found, "agreement.json"),
+        Console(file=file, width=width, highlight=False),
+        measure,
+    )
+    return file.getvalue()
+
+
+def cells(text: str, row: str) -> list[str]:
+    """What stands beside `row` in each table that has it, single blanks between."""
+    beside = (line.removeprefix(row) for line in text.splitlines() if line.startswith(row + "  "))
+    return [" ".join(cells.split()) for cells in beside]
+
+
+@pytest.fixture(scope="module")
+def unfair() -> dict[str, Any]:
+    """An assessor that favours B, 60 of 120 queries labelled."""
+    shown, truth, assessor = favouring(120)
+    run = held(shown, assessor, measures="nDCG@3 P@1")
+    return agreement_of(run, people(run, first(60, truth), unmatched=3))
+
+
+def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
+    text = printed(unfair)
+    kappa, same = unfair["kappa_relevant"], unfair["same_verdict"]["value"]
+    low, high = kappa["ci95"]
+    table = unfair["confusion"]
+    relevant = sum(map(sum, table[2:])) / 360, sum(sum(row[2:]) for row in table) / 360
+    for sentence in (
+        "360 pairs of 60 queries have a grade from people (0 to 3) and one from someone/graded;"
+        " of 60 queries people graded every pair",
+        "ignored: 3 labels match no pair of this run",
+        f"On relevant or not they agree well: the same on {same:.1%} of the pairs, kappa"
+        f" {kappa['value']:.3f} (95 %: {low:.4f} to {high:.4f}), where 0 is chance and 1 is always.",
+        "The assessor is more generous than people:"
+        f" it calls {relevant[1]:.1%} of the pairs relevant, people {relevant[0]:.1%}.",
+        "The assessor favours B over A by 1.000 grades a result",
+        "nDCG@3 on 60 queries: people's grades give A > B, the assessor's B > A",
+        "the other way round by the assessor: A > B",
+        "nDCG@3 as people's grades would give it on all 120 queries, estimated from the 60",
+        "This holds if the labelled queries were drawn at random (judge agree RUN --plan).",
+        "People's labels reverse the assessor's order, it should be: A > B",
+    ):
+        assert sentence in text, sentence
+
+
+def test_every_number_is_that_of_the_file(unfair: dict[str, Any]) -> None:
+    text = printed(unfair)
+    names = {
+        "same grade": "same_grade",
+        "kappa": "kappa",
+        "relevant or not: same": "same_verdict",
+        "of people's relevant, found by the assessor": "recall",
+    }
+    for name, key in names.items():
+        value, (low, high) = unfair[key]["value"], unfair[key]["ci95"]
+        assert cells(text, name) == [f"{value:.4f} {low:.3f} to {high:.3f}"]
+    for grade, row in enumerate(unfair["confusion"]):
+        assert cells(text, str(grade)) == [" ".join(map(str, row))]
+    calibration = unfair["calibration"]["nDCG@3"]
+    for engine, bias in (("A", "+0.0000 +0.000 to +0.000 180"), ("B", "+1.0000 +1.000 to +1.000 180")):
+        row = calibration["engines"][engine]
+        low, high = row["ci95"]
+        assert cells(text, engine) == [
+            bias, f"{row['assessor']:.4f} {row['corrected']:.4f} {low:.3f} to {high:.3f}"
+        ]  # fmt: skip
+    (pair,) = calibration["comparisons"]
+    low, high = pair["ci95"]
+    means = f"{pair['assessor']:+.4f} {pair['corrected']:+.4f} {low:+.3f} to {high:+.3f}"
+    assert cells(text, "B - A") == [f"{means} {pair['p_adjusted']:.4f} reversed"]
+    (row,) = unfair["calibration"]["nDCG@3"]["comparisons"]
+    tiny = {**unfair["calibration"]["nDCG@3"], "comparisons": [{**row, "p_adjusted": 1e-9}]}
+    said = printed({**unfair, "calibration": {"nDCG@3": tiny}})
+    assert cells(said, "B - A") == [f"{means} <0.0001 reversed"]
+
+
+def test_another_measure_can_be_shown(unfair: dict[str, Any]) -> None:
+    text = printed(unfair, "P@1")
+    assert "P@1 on 60 queries" in text
+    assert "nDCG@3" not in text
+
+
+@pytest.mark.parametrize(
+    ("measure", "says"),
+    [
+        (
+            "nDCG@2",
+            "nDCG@2 compares no engines here; the measures that do: nDCG@3, P@1;"
+            " judge score RUN --save --measures",
+        ),
+        ("foo", "no measure 'foo'"),
+    ],
+)
+def test_a_measure_that_was_not_scored_is_refused(unfair: dict[str, Any], measure: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        printed(unfair, measure)
+
+
+def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:
+    shown: Shown = {"A": {"p": ["u", "v"], "q": ["x", "y"]}}
+    run = held(shown, {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3})
+    people_say: Said = {("p", "u"): 3, ("p", "v"): 3, ("q", "x"): 0, ("q", "y"): 0}
+    assert "they agree no more than by chance: the same on 50.0%" in printed(
+        agreement_of(run, people(run, people_say))
+    )
+    people_say = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3}
+    text = printed(agreement_of(run, people(run, people_say)))
+    assert "they agree very well: the same on 100.0%" in text
+    assert "generous" not in text
+    assert "strict" not in text
+
+
+def test_a_strict_assessor_is_called_so() -> None:
+    shown, truth, assessor = favouring(30)
+    run = held(shown, truth)
+    text = printed(agreement_of(run, people(run, assessor)))
+    assert "The assessor is more strict than people" in text
+    assert "favours A over B by 1.000" in text
+
+
+def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
+    shown, truth, _ = favouring(25)
+    run = held(shown, dict.fromkeys(truth, 3))
+    text = printed(agreement_of(run, people(run, dict.fromkeys(truth, 3))))
+    assert "Agreement on relevant or not: both sides gave one and the same answer to every pair" in text
+    assert "they agree on 100 %" in text
+    assert "nDCG@3: the orders of the engines can't be compared" in text
+    assert cells(text, "kappa") == ["- -"]
+    assert "No engine is clearly favoured" in text
+
+
+def test_few_labels_say_what_is_missing() -> None:
+    shown, truth, assessor = favouring(40)
+    run = held(shown, assessor)
+    ten = printed(agreement_of(run, people(run, first(10, truth))))
+    assert "No correction of nDCG@3: " in ten
+    assert "needs 20" in ten
+    assert "With fewer than 20 queries, the 95 % intervals are too narrow." in ten
+    thirty = printed(agreement_of(run, people(run, first(30, truth))))
+    assert "with fewer than 50 intervals can be a little too narrow" in thirty
+    assert "fewer than 20 queries" not in thirty
+
+
+def test_why_a_number_is_missing_is_said_once() -> None:
+    shown, truth, _ = favouring(25)
+    run = held(shown, truth)
+    yes: Said = {key: int(grade >= 2) for key, grade in truth.items()}
+    text = printed(agreement_of(run, people(run, yes, BINARY)))
+    assert text.count("different scales") == 1
+    assert "- (same grade; 3 more): people and the assessor used different scales" in text
+    assert cells(text, "same grade") == ["- -"]
+    # People's 0 and 1 beside 0 to 3 are no grades to agree on.
+    assert cells(text, "kappa") == []
+    assert len(cells(text, "kappa of bare numbers (scales differ)")) == 1
+    assert "--labels-scale" not in text
+    assert "in the share of results called relevant" in text
+
+
+def test_what_is_confirmed_and_what_stays_open() -> None:
+    """C's results are all good, those of A and B the same: only C's place is sure."""
+    engines = {"A": 1, "B": 1, "C": 3}
+    shown = {engine: {f"q{q}": [f"{engine}{q}"] for q in range(60)} for engine in engines}
+    said = {(f"q{q}", f"{engine}{q}"): top - q % 2 for engine, top in engines.items() for q in range(60)}
+    truth = {key: min(grade + (int(key[0][1:]) % 7 == int(key[1][1:]) % 3), 3) for key, grade in said.items()}
+    run = held(shown, said, measures="nDCG@1", depth=1)
+    text = printed(agreement_of(run, people(run, first(55, truth))))
+    assert "People's labels confirm the assessor's order: C > A; C > B" in text
+    assert "Open, for the labels are too few or the engines too close to say: A and B" in text
+    assert "reverse" not in text.replace("-1 the reverse", "")
+
+
+def test_where_the_assessor_sees_a_tie_people_s_labels_decide() -> None:
+    shown, truth, _ = favouring(120)
+    run = held(shown, dict.fromkeys(truth, 2), measures="P@3")
+    text = printed(agreement_of(run, people(run, first(60, truth))))
+    assert "The assessor saw a tie where people's labels decide: A > B" in text
+    assert "confirm" not in text
+
+
+def test_grades_up_to_1_may_be_yes_and_no() -> None:
+    shown, truth, _ = favouring(25)
+    run = held(shown, truth)
+    hint = "no label is above 1; if people said yes or no, add --labels-scale binary"
+    low = {key: min(grade, 1) for key, grade in truth.items()}
+    assert hint in printed(agreement_of(run, people(run, low)))
+    assert hint not in printed(agreement_of(run, people(run, truth)))
+
+
+def test_what_the_orders_are_over_is_said(unfair: dict[str, Any]) -> None:
+    order = unfair["orders"]["nDCG@3"]
+
+    def with_order(**changes: Any) -> str:
+        return printed({**unfair, "orders": {"nDCG@3": {**order, **changes}}}, "nDCG@3")
+
+    assert "partly labelled" not in printed(unfair)
+    assert "nDCG@3 on 60 queries, partly labelled: people's grades give" in with_order(partly_labelled=True)
+    said = with_order(left_out=["x\x07", *"cdefgh"])
+    assert (
+        "in no order, for too few of the queries have a value by both: x\\x07, c, d, e, f, g; 1 more" in said
+    )
+    assert "in no order" not in printed(unfair)
+
+
+def test_what_has_nothing_to_label_is_said(unfair: dict[str, Any]) -> None:
+    text = printed({**unfair, "empty_pairs": 7, "queries_without_text": 1200})
+    assert "ignored: 7 pairs without text, which have grade 0 by rule" in text
+    assert "on all 120 queries that have something to label (1,200 have nothing), estimated from" in text
+    assert "no text" not in printed(unfair)
+
+
+@pytest.mark.parametrize(("engines", "is_long"), [(9, False), (10, True)])
+def test_rbo_is_for_long_orders(engines: int, is_long: bool) -> None:
+    names = [f"e{number:02}" for number in range(engines)]
+    shown = {engine: {f"q{q}": [f"{engine} {q}"] for q in range(2)} for engine in names}
+    truth = {(f"q{q}", f"{name} {q}"): 2 * (at % 2) for at, name in enumerate(names) for q in range(2)}
+    run = held(shown, truth, measures="P@1")
+    text = printed(agreement_of(run, people(run, truth)))
+    assert "tau 1.0000, where 1 is the same" in text
+    assert ("RBO 1.0000" in text) == is_long
+
+
+@pytest.mark.parametrize(("ends", "favours"), [([0.001, 1.999], True), ([0, 2], False), (None, False)])
+def test_an_engine_is_favoured_when_the_range_leaves_out_0(
+    unfair: dict[str, Any], ends: list[float] | None, favours: bool
+) -> None:
+    cell = {"value": 1.0, "ci95": ends, "why": "few queries"}
+    text = printed({**unfair, "widest_gap": {**unfair["widest_gap"], "difference": cell}})
+    size = (
+        f"1.000 (95 %: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
+    )
+    assert (f"The assessor favours B over A by {size}, which is statistically significant" in text) == favours
+    none = f"No engine is clearly favoured; of all pairs the widest gap is B over A, {size}"
+    assert (f"{none}." in text) == (ends is not None and not favours)
+    assert (f"{none} (few queries)." in text) == (ends is None)
+
+
+def test_two_that_people_hardly_tell_apart_get_no_range_and_a_reason(unfair: dict[str, Any]) -> None:
+    (row,) = unfair["calibration"]["nDCG@3"]["comparisons"]
+    few = {**row, "ci95": None, "p_adjusted": None, "different": 5, "outcome": "open"}
+    text = printed(
+        {**unfair, "calibration": {"nDCG@3": {**unfair["calibration"]["nDCG@3"], "comparisons": [few]}}}
+    )
+    assert "people's grades tell them apart on fewer than 6 labelled queries: B and A" in text
+    assert cells(text, "B - A") == [f"{row['assessor']:+.4f} {row['corrected']:+.4f} - - open"]
+    assert "all pairs at once" not in text
+
+
+def test_many_engines_are_not_all_named() -> None:
+    engines = [f"engine{number}" for number in range(9)]
+    shown = {engine: {f"q{q}": [f"{engine} {q}"] for q in range(2)} for engine in engines}
+    chosen = {engine: int(number > 4) for number, engine in enumerate(engines)}
+    truth = {(f"q{q}", f"{engine} {q}"): 3 * good for engine, good in chosen.items() for q in range(2)}
+    run = held(shown, {key: 3 - grade for key, grade in truth.items()}, measures="P@1")
+    text = printed(agreement_of(run, people(run, truth)))
+    assert "give engine5 = engine6 = engine7 = engine8 > engine0 = engine1 > 3 more, the assessor's" in text
+    assert "by the assessor: engine5 > engine0; engine5 > engine1; engine5 > engine2" in text
+    assert "; 14 more" in text
+
+
+def test_one_engine_and_none_are_no_trouble() -> None:
+    shown: Shown = {"A": {"p": ["u", "v"], "q": ["x"]}}
+    said: Said = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 1}
+    run = held(shown, said, measures="AP(own)@3")
+    found = agreement_of(run, people(run, said))
+    assert found["orders"] == {}
+    assert "favour" not in printed(found)
+    assert "favour" not in printed({**found, "engines": {}})
+
+
+#: Names as run files may have them.
+HOSTILE = ("[bold red]x[/]", "\x1b[31mred", "=cmd()", "a > b", "[/nonsense]", "\u202eevil", "必应", "\x07")
+
+
+def test_hostile_names_are_shown_and_never_obeyed() -> None:
+    shown = {f"e{at}": {"p": [f"u{at}"], "q": [f"v{at}"]} for at in range(len(HOSTILE))}
+    said = {(q, f"{t}{at}"): at % 4 for q, t in (("p", "u"), ("q", "v")) for at in range(len(HOSTILE))}
+    run = held(shown, said, measures="P@1")
+    found = agreement_of(run, people(run, {key: 3 - grade for key, grade in said.items()}))
+    renamed = json.dumps({**found, "assessor": "openai:\x1b]0;title\x07[b]"})
+    for at, name in enumerate(HOSTILE):
+        renamed = renamed.replace(f'"e{at}"', json.dumps(name))
+    text = printed(json.loads(renamed), width=2000)
+    for obeyed in "\x1b\x07\u202e":
+        assert obeyed not in text
+    inert = "[bold red]x[/]", "\\x1b[31mred", "=cmd()", "[/nonsense]", "\\x202eevil", "必应", "title\\x07[b];"
+    for name in inert:
+        assert name in text, name
+
+
+def test_a_narrow_terminal_keeps_every_number_whole(unfair: dict[str, Any]) -> None:
+    narrow = printed(unfair, width=80)
+    assert all(len(line) <= 80 for line in narrow.splitlines())
+    for key in ("kappa", "precision", "recall"):
+        assert f"{unfair[key]['value']:.4f}  {unfair[key]['ci95'][0]:.3f} to" in narrow
+    assert "…" not in narrow
+
+
+def test_what_others_measured_is_named_with_its_source(unfair: dict[str, Any]) -> None:
+    text = printed(unfair)
+    for reference in REFERENCES:
+        assert f"{reference.what} ({reference.source})" in text

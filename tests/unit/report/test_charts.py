@@ -1,0 +1,291 @@
+"""What charts show: every number where it belongs, in one pass, and nothing where there is nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+
+from judge.records import BINARY
+from judge.report import display_text
+from judge.report.charts import Chart, draw_charts
+from judge.report.charts.grade_shares import GradeCounts
+from judge.report.charts.query_differences import MAX_BARS, QueryDifferences, make_bars
+from judge.report.charts.query_differences import draw_query_differences as query_chart
+from tests.unit.report.charted import entries_of, summary_of
+from tests.unit.report.labelled import held
+from tests.unit.report.test_charts_svg import hostile
+
+SVG = "{http://www.w3.org/2000/svg}"
+Given = Mapping[str, Mapping[str, Sequence[int | None]]]
+
+
+def drawn(given: Given, *more: Given, agreement: Any = None, **asked: Any) -> dict[str, Chart]:
+    """The charts of engines whose results, query by query, get these grades; `more` are further repeats."""
+    shown = {
+        engine: {
+            query: [f"{engine} {query} {at}" for at in range(len(grades))] for query, grades in rows.items()
+        }
+        for engine, rows in given.items()
+    }
+    said = [
+        {
+            (query, shown[engine][query][at]): grade
+            for engine, rows in repeat.items()
+            for query, grades in rows.items()
+            for at, grade in enumerate(grades)
+        }
+        for repeat in (given, *more)
+    ]
+    run = held(shown, *said, **asked)
+    return {chart.id: chart for chart in draw_charts(summary_of(run), entries_of(run), agreement)}
+
+
+#: B is better by P@2 on every query but one: 1, 1, 0.5, 0.5 against 0.5, 0, 0, 1.
+TWO: Given = {
+    "A": {"q1": [3, 0], "q2": [0, 0], "q3": [0, 1], "q4": [3, 2]},
+    "B": {"q1": [3, 2], "q2": [2, 2], "q3": [2, 0], "q4": [0, 2]},
+}
+
+
+def elements(chart: Chart, kind: str, of: str = "") -> Iterator[ElementTree.Element]:
+    """The elements of the picture, with that class where one is named."""
+    for each in ElementTree.fromstring(chart.svg).iter(f"{SVG}{kind}"):  # noqa: S314
+        if of in (each.get("class") or "").split() or not of:
+            yield each
+
+
+def percents(found: Iterator[ElementTree.Element], name: str) -> list[float]:
+    """Where the elements are across; keys, which are in pixels, come first."""
+    return [float((each.get(name) or "").removesuffix("%")) for each in found]
+
+
+def shapes(chart: Chart) -> list[tuple[str, ...]]:
+    """The kinds of elements and their attributes, but for texts and their titles."""
+    root = ElementTree.fromstring(chart.svg)  # noqa: S314
+    found = ((each.tag.removeprefix(SVG), *sorted(each.attrib)) for each in root.iter())
+    return sorted(shape for shape in found if shape[0] != "text" and shape != ("title",))
+
+
+def test_means_stand_best_first_and_where_their_scale_says() -> None:
+    chart = drawn(TWO, measures="P@2 P@1", depth=2)["means"]
+    assert [row[0] for row in chart.rows] == ["B", "A"]
+    assert [(row[1], row[3], row[4]) for row in chart.rows] == [
+        ("0.7500", "4", "0.7500"),
+        ("0.3750", "4", "0.5000"),
+    ]
+    ticks = [float(each.text or "") for each in elements(chart, "text", "tick")]
+    low, high = min(ticks[:-2]), max(ticks[:-2])
+    places = percents(elements(chart, "circle", "dot"), "cx")[1:3]
+    assert places == pytest.approx([100 * (mean - low) / (high - low) for mean in (0.75, 0.375)], abs=0.01)
+    assert "⁨B⁩ 0.750 (95 %:" in chart.desc.en
+    assert "⁨B⁩ 最高，0.750（95 % 区间" in chart.desc.zh
+
+
+def test_what_is_unjudged_is_a_band_around_the_mean() -> None:
+    """One of two results is unjudged on one of two queries: the mean is 0.5 to 0.75, or in between."""
+    half: Given = {"A": {"q1": [3, None], "q2": [0, 2]}, "B": {"q1": [0, 0], "q2": [0, 0]}}
+    chart = drawn(half, measures="P@2", depth=2)["means"]
+    key, band = elements(chart, "rect", "bounds")
+    assert (key.get("width"), band.get("x"), band.get("width")) == ("16", "50%", "25%")
+    assert any("[0.500 … 0.750]" in cell for row in chart.rows for cell in row)
+    whole = drawn(TWO, measures="P@2", depth=2)["means"]
+    assert not list(elements(whole, "rect", "bounds"))
+
+
+def test_pairs_say_the_verdict_in_words_and_in_a_sign() -> None:
+    clear: Given = {
+        engine: {f"q{at:02}": [0 if at < 3 else grade] for at in range(24)}
+        for engine, grade in (("bad", 0), ("good", 3), ("top", 3))
+    }
+    chart = drawn(clear, measures="P@1", depth=1)["pairs"]
+    assert [row[:3] for row in chart.rows] == [
+        ("good", "≈", "top"),
+        ("good", ">", "bad"),
+        ("top", ">", "bad"),
+    ]
+    verdicts = [each.text for each in elements(chart, "text", "verdict")]
+    assert verdicts == ["not separated", "分不出高下", "ahead", "领先", "ahead", "领先"]
+    dots = [each.get("class") for each in elements(chart, "circle") if each.get("cx") != "9"]
+    assert dots == ["dot hollow", "dot", "dot"]
+    assert "2 of 3 pairs" in chart.desc.en
+
+
+def test_queries_are_sorted_and_zero_is_where_bars_begin() -> None:
+    chart = drawn(TWO, measures="P@2", depth=2)["queries"]
+    assert [(row[0], row[2]) for row in chart.rows] == [
+        ("q2", "+1.0000"), ("q1", "+0.5000"), ("q3", "+0.5000"), ("q4", "−0.5000")
+    ]  # fmt: skip
+    bars_drawn = list(elements(chart, "rect", "bar"))
+    heights = [float(each.get("height") or 0) for each in bars_drawn]
+    assert heights == [2 * heights[1], heights[1], heights[1], heights[1]]
+    assert [each.get("class") for each in bars_drawn] == ["bar", "bar", "bar", "bar other"]
+    (zero,) = elements(chart, "line", "zero")
+    ends = {float(each.get("y") or 0) + float(each.get("height") or 0) for each in bars_drawn[:3]}
+    assert ends == {float(zero.get("y1") or 0)} == {float(bars_drawn[3].get("y") or 0)}
+    assert "ahead on 3, equal on 0, behind on 1" in chart.desc.en
+    assert "领先 3 条，相同 0 条，落后 1 条" in chart.desc.zh
+
+
+def many(queries: int) -> QueryDifferences:
+    """Two engines on so many queries, a ahead by 0, 1, 2… thousandths in no order."""
+    found = QueryDifferences("a", "b", "P@5")
+    for at in range(queries):
+        value = (at * 7919 % queries) / 1000
+        scores = {"a": {"scores": {"P@5": value}}, "b": {"scores": {"P@5": 0.0}}}
+        found.add({"query_id": f"q{at}", "query": "?", "engines": scores})
+    return found
+
+
+def test_of_many_queries_neighbours_share_a_bar() -> None:
+    found = many(10_000)
+    assert not found.queries
+    shown = make_bars(found)
+    assert len(shown) == MAX_BARS
+    assert [shown[0].name, shown[-1].name] == ["1–25", "9,976–10,000"]
+    assert shown[0].value == pytest.approx(9.987)
+    assert sum(bar.value for bar in shown) / MAX_BARS == pytest.approx(sum(found.values) / 10_000)
+    chart = query_chart(found)
+    assert chart
+    assert len(list(elements(chart, "rect", "bar"))) == len(chart.rows) == MAX_BARS
+    assert "Each of the 400 bars is the mean of about 25 neighbouring queries" in chart.desc.en
+    assert "相邻约 25 条查询的平均" in chart.desc.zh
+
+
+@pytest.mark.parametrize(("queries", "drawn"), [(1, 1), (400, 400), (401, 400), (799, 400)])
+def test_every_query_is_in_one_bar(queries: int, drawn: int) -> None:
+    assert len(make_bars(many(queries))) == drawn
+
+
+def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
+    """Of 4 queries at rank 2: grades 3 and 0, one that failed, one where nothing came back."""
+    given: Given = {"A": {"q1": [3, 3], "q2": [2, 0], "q3": [1, None], "q4": [0]}}
+    chart = drawn(given, measures="P@1", depth=2)["grades"]
+    assert [said.en for said in chart.head][2:] == [
+        "3 full answer", "2 part of it", "1 on topic only", "0 off topic", "unjudged", "no result"
+    ]  # fmt: skip
+    assert chart.rows == (
+        ("A", "1", "25%", "25%", "25%", "25%", "–", "–"),
+        ("A", "2", "25%", "–", "–", "25%", "25%", "25%"),
+    )
+    first, second = [each for each in elements(chart, "g") if each.find(f"{SVG}rect") is not None]
+    assert [rect.get("class") for rect in second.findall(f"{SVG}rect")] == [
+        "ground", "segment grade-3", "segment grade-0", "unjudged"
+    ]  # fmt: skip
+    ground, *stack = first.findall(f"{SVG}rect")
+    assert [float(rect.get("height") or 0) for rect in stack] == [float(ground.get("height") or 0) / 4] * 4
+    line = first.find(f"{SVG}line")
+    assert line is not None
+    assert line.get("y1") == stack[1].get("y"), "relevant ends above grade 2"
+    assert "50% of the graded results" in chart.desc.en
+
+
+def test_repeats_count_by_their_share_and_binary_has_two_shades() -> None:
+    once: Given = {"A": {"q1": [1]}, "B": {"q1": [0]}}
+    again: Given = {"A": {"q1": [0]}, "B": {"q1": [0]}}
+    found = drawn(once, again, measures="P@1", depth=1, scale=BINARY)
+    assert found["grades"].rows == (("A", "1", "50%", "50%", "–", "–"), ("B", "1", "–", "100%", "–", "–"))
+    kinds = {each.get("class") for each in elements(found["grades"], "rect", "segment")}
+    assert kinds == {"segment grade-3", "segment grade-0"}
+    assert found["repeats"].rows == (("A", "1.0000", "0.0000", "1.0000"), ("B", "0.0000", "0.0000", "0.0000"))
+
+
+def test_the_matrix_has_every_count_and_where_relevant_begins() -> None:
+    estimate = {"value": 0.5, "ci95": None}
+    agreement = {
+        "assessor": "someone", "confusion": [[3, 1, 0, 0], [0, 0, 2, 4]], "pairs": 10,
+        "people_relevant_from": 1, "relevant_from": 2,
+        **dict.fromkeys(("same_grade", "same_verdict", "kappa_relevant", "bias"), estimate),
+    }  # fmt: skip
+    chart = drawn(TWO, measures="P@2", depth=2, agreement=agreement)["agreement"]
+    assert chart.rows == (("0", "3", "1", "0", "0"), ("1", "0", "0", "2", "4"))
+    assert [each.text for each in elements(chart, "text", "number")] == list("31000024")
+    upright, level = elements(chart, "line", "relevant")
+    assert (upright.get("x1"), upright.get("x2")) == ("50%", "50%")
+    assert level.get("y1") == level.get("y2")
+    assert "0.50 higher than people" in chart.desc.en
+    nothing = {**agreement, "confusion": [[0, 0], [0, 0]]}
+    assert "agreement" not in drawn(TWO, measures="P@2", depth=2, agreement=nothing)
+
+
+def test_what_has_nothing_to_show_is_left_out() -> None:
+    assert list(drawn({"A": {"q1": [3]}}, measures="P@1", depth=1)) == ["means", "grades"]
+    assert list(drawn({"A": {"q1": [None]}}, measures="P@1", depth=1)) == ["grades"]
+    assert list(drawn({"A": {"q1": [3]}}, measures="AP(own)@1", depth=1)) == ["grades"]
+    apart: Given = {"A": {"q1": [3]}, "B": {"q1": [None]}}
+    assert list(drawn(apart, measures="P@1", depth=1)) == ["means", "grades"]
+
+
+def test_of_many_engines_the_first_are_drawn_and_all_are_in_the_table() -> None:
+    crowd: Given = {f"engine {at:02}": {"q1": [at % 4], "q2": [(at + 1) % 4]} for at in range(63)}
+    found = drawn(crowd, measures="P@1", depth=1)
+    assert len(found["means"].rows) == len(found["grades"].rows) == 63
+    assert len({row[0] for row in found["means"].rows}) == 63
+    assert "and 51 more engines: see the table" in found["means"].svg
+    assert "另有 51 个引擎，见数据表" in found["grades"].svg
+    assert "and 1,938 more pairs: see summary.json" in found["pairs"].svg
+    assert len(list(elements(found["pairs"], "text", "verdict"))) == 2 * 15
+    assert len(found["pairs"].rows) == 200
+
+
+def test_ranks_beyond_twenty_are_said_not_drawn() -> None:
+    for depth in (30, 10**12):
+        chart = drawn({"A": {"q1": [0] * 30}}, measures="P@5", depth=depth)["grades"]
+        assert len(chart.rows) == 20
+        assert "The first 20 of 30 ranks are shown." in chart.desc.en
+    chart = drawn({"A": {"q1": [0] * 20}}, measures="P@5", depth=30)["grades"]
+    assert "ranks are shown" not in chart.desc.en
+
+
+def test_entries_are_looked_at_once_and_a_depth_is_a_depth() -> None:
+    grades = GradeCounts(repeats=1, depth=1)
+    snippet = {"rank": 1, "judgments": [{"grade": 2}]}
+    grades.add({"engines": {"A": {"snippets": [snippet, {**snippet, "rank": 2}]}}})
+    assert grades.shares("A", 1, [3, 2]) == [0, 1]
+    assert grades.shares("A", 2, [3, 2]) == [0, 0]
+
+
+def test_a_picture_is_named_and_described_in_both_languages() -> None:
+    for chart in drawn(TWO, TWO, measures="P@2 P@1", depth=2).values():
+        root = ElementTree.fromstring(chart.svg)  # noqa: S314
+        texts = {each.get("id"): each.text for each in root if each.tag in (f"{SVG}title", f"{SVG}desc")}
+        assert root.get("role") == "img"
+        assert texts[root.get("aria-labelledby")] == chart.title.en
+        assert texts[root.get("aria-describedby")] == chart.desc.en
+        assert texts[(root.get("aria-labelledby") or "").replace("-en", "-zh")] == chart.title.zh
+        assert not re.search(r"\sstyle=|\son\w+=|https?://(?!www\.w3\.org/2000/svg)", chart.svg)
+        shown = ["".join(each.itertext()) for each in elements(chart, "text", "en")]
+        assert len(shown) == len(list(elements(chart, "text", "zh")))
+        assert all(len(row) == len(chart.head) for row in chart.rows)
+
+
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """JSON with other names in it."""
+    if isinstance(value, dict):
+        return {names.get(key, key): renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [renamed(each, names) for each in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+@settings(max_examples=40, deadline=None)
+@given(hostile.filter(bool), hostile.filter(bool), hostile)
+def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: str) -> None:
+    names = {"A": a, "B": b if b != a else f"{b}2", "about q1": query, "q2": query}
+    run = held(
+        {"A": {"q1": ["x", "y"], "q2": ["z"]}, "B": {"q1": ["y", "v"], "q2": ["w"]}},
+        {("q1", "x"): 3, ("q1", "y"): 1, ("q1", "v"): None, ("q2", "z"): 2, ("q2", "w"): 0},
+        measures="P@2",
+        depth=2,
+    )
+    plain, found = json.loads(json.dumps(summary_of(run))), json.loads(json.dumps(list(entries_of(run))))
+    ours = draw_charts(plain, found, None)
+    theirs = draw_charts(renamed(plain, names), renamed(found, names), None)
+    for one, other in zip(ours, theirs, strict=True):
+        assert shapes(one) == shapes(other)
+        assert all(cell == display_text.one_line(cell) for row in other.rows for cell in row)

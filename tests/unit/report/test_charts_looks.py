@@ -1,0 +1,118 @@
+"""How charts look: colours that everyone can tell apart, and nothing that leaves its place on any screen."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.report.charts import Chart, draw_charts
+from tests.support.browser import address_of, chromium, opened, serious
+from tests.unit.report.charted import entries_of, summary_of
+from tests.unit.report.labelled import favouring, held
+
+CSS = (files("judge.report") / "templates" / "charts.css").read_text(encoding="utf-8")
+#: The variables in the light, in the dark, and in the dark by choice.
+THEMES = [
+    dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", block))
+    for block in re.findall(r":where\(:root[^{]*\{([^}]*)\}", CSS)
+]
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>charts</title>
+<style>{css} body {{ margin: 16px; background: var(--background); font-family: sans-serif }}
+:root:not(:lang(zh)) .zh, :root:lang(zh) .en {{ display: none }}</style><main>{charts}</main></html>"""
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG's ratio of two colours."""
+    first, second = sorted((_luminance(one), _luminance(other)))
+    return (second + 0.05) / (first + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_dark_is_the_same_whoever_asks_for_it() -> None:
+    light, dark, chosen = THEMES
+    assert dark == chosen
+    assert light.keys() == dark.keys()
+
+
+@pytest.mark.parametrize("theme", THEMES[:2], ids=["light", "dark"])
+def test_text_is_readable_and_grades_can_be_told_apart_in_grey(theme: dict[str, str]) -> None:
+    for text in ("--text", "--muted", "--accent", "--unjudged"):
+        assert contrast(theme[text], theme["--background"]) >= 4.5, text
+    grades = [theme[f"--grade-{grade}"] for grade in range(4)]
+    for grade, colour in enumerate(grades):
+        assert contrast(theme[f"--on-grade-{grade}"], colour) >= 4.5, grade
+    assert all(contrast(one, other) >= 1.6 for one, other in pairwise(grades))
+    brightness = [_luminance(colour) for colour in grades]
+    assert brightness in (sorted(brightness), sorted(brightness, reverse=True))
+
+
+def test_every_class_that_is_drawn_with_has_a_look() -> None:
+    """But for text in plain ink."""
+    drawn = {
+        kind
+        for chart in drawings()
+        for names in re.findall(r'class="([^"]+)"', chart.svg)
+        for kind in names.split()
+    }
+    styled = set(re.findall(r"\.([a-z][\w-]*)", CSS))
+    assert drawn - styled <= {"en", "zh", "number"}
+
+
+def drawings() -> tuple[Chart, ...]:
+    """Every chart, of a run with repeats, failures and labels."""
+    shown, _, said = favouring(12, "a search engine with a long name", "必应国际版第二号引擎")
+    missing = {key: None if at % 9 == 0 else grade for at, (key, grade) in enumerate(said.items())}
+    run = held(shown, missing, said, measures="nDCG@3 AP@3 P@1 RR@3 sDCG@3")
+    none: dict[str, Any] = {"value": None, "ci95": None, "why": "a test"}
+    agreement = {
+        "assessor": "someone/graded",
+        "confusion": [[3, 1, 0, 0], [1, 2, 0, 0], [0, 1, 4, 1], [0, 0, 1, 1234]],
+        "pairs": 1248,
+        "relevant_from": 2,
+        "people_relevant_from": 2,
+        **dict.fromkeys(("same_grade", "same_verdict", "kappa_relevant", "bias"), none),
+    }
+    return draw_charts(summary_of(run), entries_of(run), agreement)
+
+
+def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(tmp_path: Path) -> None:
+    shown = drawings()
+    assert [chart.id for chart in shown] == ["means", "pairs", "queries", "grades", "repeats", "agreement"]
+    page = tmp_path / "charts.html"
+    page.write_text(PAGE.format(css=CSS, charts="".join(chart.svg for chart in shown)), encoding="utf-8")
+    with chromium() as browser:
+        for width, scheme in ((1440, "light"), (390, "dark")):
+            view = {"width": width, "height": 900}
+            with opened(browser, address_of(page), viewport=view, color_scheme=scheme) as watched:
+                for lang in ("en", "zh-Hans"):
+                    watched.page.evaluate("lang => { document.documentElement.lang = lang }", lang)
+                    assert watched.page.evaluate(STICKS_OUT) == [], (width, lang)
+                assert serious(watched.page) == []
+                assert watched.page.evaluate("document.documentElement.scrollWidth") == width
+                assert (watched.requests, watched.complaints) == ([], [])
+
+
+#: Texts that are cut by the edge of their chart, or written over one another.
+STICKS_OUT = """() => [...document.querySelectorAll("svg.chart")].flatMap(chart => {
+  const edge = chart.getBoundingClientRect();
+  const texts = [...chart.querySelectorAll("text")].map(text => [text, text.getBoundingClientRect()])
+    .filter(([, box]) => box.width);
+  const out = texts.filter(([, box]) => box.left < edge.left - 2 || box.right > edge.right + 2
+    || box.top < edge.top - 2 || box.bottom > edge.bottom + 2);
+  const over = texts.filter(([, box], at) => texts.slice(0, at).some(([, other]) =>
+    box.left < other.right - 2 && other.left < box.right - 2
+    && box.top < other.bottom - 4 && other.top < box.bottom - 4));
+  return [...out, ...over].map(([text]) => chart.id + ": " + text.textContent);
+})"""

@@ -1,0 +1,263 @@
+"""The report as text: it is the same each time, carries every pair once, and nothing in it can act."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import judge
+from judge import example
+from judge.report import sentences
+from judge.report.display_text import (
+    END,
+    ISOLATE,
+    escape_hidden,
+    isolate,
+    make_labels,
+    mark_names,
+    one_line,
+    truncate,
+    use_display_names,
+)
+from judge.report.html import render_report
+from judge.report.page import tables
+from judge.runs.record_json import summary_from_json, to_json
+from tests.unit.report.pages import data_of, entries, held, page_of, ran
+
+#: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
+SEEN = "\n\u200c\u200d"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shipped example, judged by the floor."""
+    return ran(tmp_path_factory.mktemp("runs") / "demo", example.path())
+
+
+class Outline(HTMLParser):
+    """The elements of a page, with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+
+# --- the file
+
+
+def test_the_same_run_gives_the_same_bytes(demo: Path) -> None:
+    assert page_of(demo) == page_of(demo)
+
+
+def test_the_policy_names_the_one_style_and_the_one_script_and_nothing_else(demo: Path) -> None:
+    text = page_of(demo)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+
+    def hashed(block: str) -> str:
+        return f"&#39;sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}&#39;"
+
+    assert policy == (
+        f"default-src &#39;none&#39;; script-src {hashed(script)}; style-src {hashed(style)};"
+        " base-uri &#39;none&#39;; form-action &#39;none&#39;"
+    )
+
+
+def test_nothing_in_the_file_needs_another_file_or_acts_by_itself(demo: Path) -> None:
+    for tag, attributes in Outline(page_of(demo)).elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form", "foreignobject"), tag
+        assert not [
+            each for each in attributes if each.startswith("on") or each in ("style", "src", "srcset")
+        ]
+        assert (attributes.get("href") or "#").startswith("#")
+
+
+def test_ids_are_unique_and_every_label_has_its_element(demo: Path) -> None:
+    elements = Outline(page_of(demo)).elements
+    ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    named = [
+        attributes[key]
+        for _, attributes in elements
+        for key in attributes
+        if key.startswith("aria-labelledby")
+    ]
+    assert named
+    assert set(named) <= set(ids)
+
+
+def test_everything_is_said_in_both_languages(demo: Path) -> None:
+    text = page_of(demo)
+    assert text.count('<span class="en">') == text.count('<span class="zh" lang="zh-Hans">') > 40
+    assert "No engine is best by nDCG@10" in text
+    assert "按 nDCG@10 衡量，还选不出最好的引擎" in text
+    assert "Choose no engine by it" in text
+    assert "不要据此挑选引擎" in text
+
+
+def test_the_facts_name_assessor_prompt_scale_depth_and_dataset(demo: Path) -> None:
+    text = page_of(demo)
+    config = held(demo, "config.json")
+    for each in (*config["identity"]["prompts"].values(), config["identity"]["dataset"], "lexical/graded"):
+        assert each in text
+    assert "queries.jsonl" in text
+    assert "down to rank 10, each pair judged once" in text
+
+
+def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: Path) -> None:
+    # Isolated, the longer name would sort before the shorter; numbered, the first after the second.
+    engines = ["a\u00a0b", "a b", "x", "xy"]
+    rows = [
+        {
+            "query_id": f"q{number}",
+            "query": "same words",
+            "engine": engine,
+            "rank": 1,
+            "snippet": "same words",
+        }
+        for number in range(3)
+        for engine in engines
+    ]
+    folder = ran(tmp_path / "tied", rows)
+    summary = to_json(summary_from_json(held(folder, "results.json")["summary"], "results.json"))
+    order = sentences.standing(summary, sentences.deciding(summary))
+    assert order == sorted(engines)
+    called = make_labels(summary["engines"])
+    shown = sentences.standing(use_display_names(summary), sentences.deciding(summary))
+    assert shown == [isolate(called[engine]) for engine in order]
+    text = page_of(folder)
+    heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
+    data = data_of(text)["header"]
+    assert (
+        heads == [called[engine] for engine in order] == [data["engines"][place] for place in data["order"]]
+    )
+    assert f"<bdi>{heads[0]}</bdi> shares the highest mean" in text
+    assert f"<bdi>{heads[0]}</bdi> 并列均值最高" in text
+
+
+# --- the data
+
+
+def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
+    results = held(demo, "results.json")
+    data = data_of(page_of(demo))
+    assert data["header"]["engines"] == sorted(results["summary"]["engines"])
+    pairs = 0
+    for entry, (query_id, _, _, _, _, answers, packed) in zip(
+        results["queries"], data["queries"], strict=True
+    ):
+        assert entry["query_id"] == query_id
+        known = {
+            snippet["snippet_id"] for answer in entry["engines"].values() for snippet in answer["snippets"]
+        }
+        assert len(packed) == len(known)
+        pairs += len(packed)
+        for engine, answer in zip(data["header"]["engines"], answers, strict=True):
+            numbers = [each[0] if isinstance(each, list) else each for each in (answer[1:2] or [[]])[0]]
+            texts = [packed[number][1] for number in numbers]
+            given = entry["engines"][engine]["snippets"]
+            assert texts == [each.get("shown", each)["snippet"] for each in given]
+    assert pairs == results["summary"]["pairs"]
+
+
+def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) -> None:
+    summary = to_json(summary_from_json(held(demo, "results.json")["summary"], "results.json"))
+    walk = entries(2000, list(summary["engines"]), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
+    pieces = list(render_report("big", summary, walk))
+    text = "".join(pieces)
+    assert len(text.encode()) < 6_000_000
+    shown = len(data_of(text)["queries"])
+    assert f"A sample: {shown:,} of 2,000 queries" in text
+    assert f"这里是样本：2,000 条查询中的 {shown:,} 条" in text
+
+
+# --- texts
+
+
+@given(st.text())
+def test_nothing_hides_in_what_is_shown(text: str) -> None:
+    shown = escape_hidden(text)
+    assert all(char.isprintable() or char in SEEN or "\U0001f000" <= char <= "\U0001faff" for char in shown)
+    assert shown.isascii() or set(shown) <= set(text) | set("\\x0123456789abcdef ")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u202eb", "a\\x202eb"),
+        ("a\x1b[31m\x00", "a\\x1b[31m\\x00"),
+        ("a\ud800", "a\\xd800"),
+        ("a\u3164b", "a\\x3164b"),
+        ("全角\u3000空格\tand\u00a0more", "全角 空格 and more"),
+        ("👩\u200d🚀 क\u094d\u200dष", "👩\u200d🚀 क\u094d\u200dष"),
+        ("\U0001faef \U0001f6dc", "\U0001faef \U0001f6dc"),
+        ("zero\u200dwidth", "zero\\x200dwidth"),
+        ("one\ntwo", "one\ntwo"),
+    ],
+)
+def test_controls_are_escapes_and_blanks_and_joiners_stay(text: str, shown: str) -> None:
+    assert escape_hidden(text) == shown
+
+
+def test_long_names_that_begin_alike_are_told_apart_in_sentences() -> None:
+    """Every hidden letter is shown as six."""
+    engines = ["\u3164" * 60 + last for last in "xy"]
+    assert len(set(make_labels(engines).values())) == 2
+    summary: dict[str, object] = {
+        "engines": {each: {} for each in engines},
+        "comparisons": [],
+        "own_list_reversal": None,
+    }
+    assert len(use_display_names({**summary, "flagged": {}, "segments": {}})["engines"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("engines", "says"),
+    [
+        ("A", ("1 engine: nothing to compare.", "只有 1 个引擎，没有可比的。")),
+        ("AB", ("2 engines, and no measure that engines can be compared by.", "没有可以用来比较引擎的指标")),
+    ],
+)
+def test_the_page_says_why_there_is_nothing_to_compare(
+    tmp_path: Path, engines: str, says: tuple[str, ...]
+) -> None:
+    rows = [{"query": "tea", "engine": engine, "rank": 1, "snippet": "green tea"} for engine in engines]
+    judge.run(rows, model="lexical", measures=["AP(own)@10"], out=str(tmp_path / "run"))
+    text = page_of(tmp_path / "run")
+    assert all(said in text for said in says)
+
+
+def test_a_very_small_p_is_not_0() -> None:
+    row = {"outcome": "better", "winner": "A", "verdict": "A > B", "measure": "P@5", "a": "A", "b": "B"}
+    numbers = dict.fromkeys(
+        ("difference", "ci95", "bounds", "detectable", "detectable_doubled", "sd", "at_least_queries")
+    )
+    (table,) = tables.pair_tables(
+        {"comparisons": [{**row, **numbers, "wins": 9, "ties": 0, "losses": 0, "n": 9, "p_adjusted": 8e-6}]}
+    )
+    shown = [cell.main.en for cell in table.rows[0][1]]
+    assert shown[4] == "<0.0001"
+
+
+def test_names_are_cut_put_on_one_line_and_told_apart() -> None:
+    assert truncate("abc", 2) == ("ab", 1)
+    assert one_line("a\nb" + "x" * 300) == "a\\nb" + "x" * 197 + "…"
+    assert make_labels(["a b", "a\u00a0b", "c"]) == {"a b": "a b", "a\u00a0b": "a b (2)", "c": "c"}
+
+
+def test_a_name_in_a_sentence_keeps_its_direction_and_stays_text() -> None:
+    said = mark_names(f"{isolate('<b>' + END + 'x')} is best")
+    assert said == "<bdi>&lt;b&gt;\\x2069x</bdi> is best"
+    assert mark_names(f"{ISOLATE}a{END} > {ISOLATE}b{END}") == "<bdi>a</bdi> &gt; <bdi>b</bdi>"

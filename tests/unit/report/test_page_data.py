@@ -1,0 +1,176 @@
+"""What the query browser is given: arrays that mean what results.json says, and a sample of too many."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.report.page.payload import (
+    LONGEST,
+    PageBudget,
+    PayloadSchema,
+    dump_script_json,
+    pack_query,
+    select_queries,
+)
+from tests.unit.report.pages import entries
+
+
+def snippet(**changes: Any) -> dict[str, Any]:
+    row = {
+        "rank": 1, "snippet_id": "s", "document": "d", "title": "T", "url": "https://a.example/",
+        "snippet": "text", "judgments": [],
+    }  # fmt: skip
+    return {**row, **changes}
+
+
+def packed(*snippets: dict[str, Any], **more: Any) -> list[Any]:
+    """One engine's answer and the pairs, as packed."""
+    entry = {
+        "query_id": "q",
+        "query": "Q",
+        "lang": "en",
+        "engines": {"a": {"scores": {}, "snippets": snippets}},
+    }
+    return pack_query({**entry, **more}, PayloadSchema(["a"], ["P@5"], 10))
+
+
+def judged(*grades: int | None, reason: str = "because") -> list[dict[str, Any]]:
+    return [
+        {"repeat": place, "verdict": None, "grade": grade, "reason": reason, "error": None, "flags": []}
+        for place, grade in enumerate(grades, start=1)
+    ]
+
+
+def test_grade_0_is_a_grade_and_the_same_reason_is_written_once() -> None:
+    *_, pairs = packed(snippet(judgments=judged(0, 0, 1)))
+    assert pairs[0][5] == [[0, "because"], [0, 1], [1, 1]]
+    *_, pairs = packed(snippet(judgments=judged(0, reason="")))
+    assert pairs[0][5] == [[0]]
+
+
+def test_a_failed_judgment_keeps_its_kind_and_no_grade() -> None:
+    failed = {**judged(None, reason="")[0], "error": "content_filter", "flags": ["re_asked"]}
+    *_, pairs = packed(snippet(judgments=[failed]))
+    assert pairs[0][5] == [[None, "", ["re_asked"], "content_filter"]]
+
+
+def test_what_is_the_pairs_own_is_not_repeated_at_an_engine() -> None:
+    other = snippet(rank=2, url="https://b.example/", document="e")
+    *_, answers, pairs = packed(snippet(), other, snippet(rank=3))
+    assert answers[0][1] == [0, [0, "https://b.example/", 2], 0]
+    assert len(pairs) == 1
+
+
+def test_no_address_is_not_the_pairs_address() -> None:
+    *_, answers, pairs = packed(snippet(), snippet(rank=2, url=""), snippet(rank=3, document="e"))
+    assert answers[0][1] == [0, [0, ""], [0, 0, 2]]
+    assert pairs[0][2] == "https://a.example/"
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://a.example/%E8%B7%AF?q=a+b&c=%#x", "https://a.example/%E8%B7%AF?q=a+b&c=%#x"),
+        ("https://例子.example/路", "https://例子.example/路"),
+        ("https://a.example/\u202egnp.exe", ["https://a.example/\\x202egnp.exe", "https://a.example/%E2%80%AEgnp.exe"]),
+        ("https://a.example/a\u00a0b", ["https://a.example/a b", "https://a.example/a%C2%A0b"]),
+        ("https://a.example/x ", ["https://a.example/x ", "https://a.example/x%20"]),
+        ("https://a.example/\n", ["https://a.example/\n", "https://a.example/%0A"]),
+        ("https://a.example/\ud800", ["https://a.example/\\xd800", ""]),
+    ],
+)  # fmt: skip
+def test_an_address_is_followed_as_the_engine_gave_it_and_shown_with_nothing_hidden(
+    url: str, address: str | list[str]
+) -> None:
+    *_, pairs = packed(snippet(url=url))
+    assert pairs[0][2] == address
+
+
+def test_long_texts_are_cut_with_a_count_and_addresses_so_that_they_lead_nowhere() -> None:
+    *_, pairs = packed(snippet(snippet="x" * (LONGEST + 7), url="https://a.example/" + "y" * 3000))
+    title, text, url, *_, more = pairs[0]
+    assert (title, len(text), more) == ("T", LONGEST, 7)
+    assert url.startswith("… https://a.example/yyy")
+    assert len(url) < 250
+
+
+def test_results_below_the_depth_are_counted_only() -> None:
+    *_, answers, pairs = packed(*(snippet(rank=rank, snippet_id=str(rank)) for rank in range(1, 13)))
+    assert len(pairs) == 10
+    assert answers[0][3] == 2
+
+
+def test_the_raw_text_is_kept_where_something_suspicious_was_taken_away() -> None:
+    shown = {"title": "T", "snippet": "yes"}
+    *_, pairs = packed(snippet(snippet="y\u200bes", shown=shown, flags=["invisible"]))
+    assert pairs[0][8] == "y\\x200bes"
+    *_, pairs = packed(snippet(snippet="<b>yes</b>", shown=shown))
+    assert len(pairs[0]) < 8
+
+
+def test_an_engine_that_was_not_asked_is_not_one_that_found_nothing() -> None:
+    entry = {"query_id": "q", "query": "Q", "lang": "en", "engines": {"a": {"scores": {}, "snippets": []}}}
+    *_, answers, _ = pack_query(entry, PayloadSchema(["a", "b"], ["P@5"], 10))
+    assert answers == [[[None]], None]
+
+
+@given(st.text())
+def test_json_in_the_page_ends_no_script_and_means_the_same(text: str) -> None:
+    written = dump_script_json([text])
+    assert not set(written) & set("<>&\u2028\u2029")
+    assert json.loads(written) == [text]
+
+
+# --- a sample
+
+
+ENGINES = ["a", "b"]
+
+
+def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
+    room = select_queries(
+        entries(30, ENGINES, 3, "x"), PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget()
+    )
+    assert room.taken is None
+    assert [json.loads(line)[0] for line in room.lines] == [f"q{number}" for number in range(30)]
+    assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (90, 90, 30)
+
+
+def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> None:
+    walk = entries(300, ENGINES, 3, "x")
+    room = select_queries(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget(pairs=270))
+    assert room.taken == {"worst": 30, "disagreeing": 30, "random": 30}
+    assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (270, 900, 300)
+    ids = [json.loads(line)[0] for line in room.lines]
+    assert ids == sorted(ids, key=lambda each: int(each[1:]))
+    worst = sorted(walk(), key=lambda entry: entry["engines"]["a"]["scores"]["P@5"])[:30]
+    assert {entry["query_id"] for entry in worst} <= set(ids)
+    again = select_queries(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget(pairs=270))
+    assert again.lines == room.lines
+
+
+def test_bytes_are_a_budget_too_and_a_query_that_is_too_much_alone_is_never_taken() -> None:
+    shape = PayloadSchema(ENGINES, ["P@5"], 10)
+    room = select_queries(entries(50, ENGINES, 3, "漢" * 400), shape, "P@5", PageBudget(size=20_000))
+    assert room.taken is not None
+    assert 0 < sum(len(line.encode()) for line in room.lines) <= 20_000
+    room = select_queries(entries(1, ENGINES, 3, "漢" * 400), shape, "P@5", PageBudget(size=2_000))
+    assert (room.lines, room.taken) == ([], {"worst": 0, "disagreeing": 0, "random": 0})
+
+
+def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> None:
+    def walk() -> list[dict[str, Any]]:
+        found = list(entries(9, ["a"], 2, "x")())
+        for entry in found:
+            entry["engines"]["a"]["scores"]["P@5"] = 0.5
+        flipped = found[4]["engines"]["a"]["snippets"][0]["judgments"]
+        flipped.append({**flipped[0], "repeat": 2, "verdict": "no", "grade": 0})
+        return found
+
+    room = select_queries(walk, PayloadSchema(["a"], ["P@5"], 10), "P@5", PageBudget(pairs=4))
+    assert "q4" in [json.loads(line)[0] for line in room.lines]

@@ -1,0 +1,134 @@
+"""The Python calls, in a script and where an event loop is running."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import judge
+from judge import pipeline
+from judge.client.cancel import CancelToken
+from judge.config.run import Config
+from judge.errors import Interrupted
+from tests.support.factories import numbered, says_its_grade, slowly
+from tests.support.fake_server import LoopbackServer
+
+ROWS = [
+    {
+        "query_id": "1",
+        "query": "capital of France",
+        "engine": "a",
+        "snippet": "Paris has been the capital of France for centuries.",
+    },
+    {"query_id": "1", "query": "capital of France", "engine": "a", "snippet": "Recipes with cheese."},
+    {"query_id": "1", "query": "capital of France", "engine": "b", "snippet": "Recipes with cheese."},
+]
+
+
+def test_a_run_gives_data_frames(tmp_path: Path) -> None:
+    outcome = judge.run(ROWS, model="lexical", out=str(tmp_path / "runs" / "x"), repeats=2)
+    assert outcome.engines.loc["a", "nDCG@10"] == 1.0
+    assert outcome.engines.loc["b", "nDCG@10"] == 0.0
+    assert list(outcome.verdicts["grade"]) == [3, 0, 3, 0] or list(outcome.verdicts["grade"]) == [0, 3, 0, 3]
+    assert set(outcome.queries.columns) == {
+        "engine", "query_id", "repeat", "measure", "value", "low", "high", "judged"
+    }  # fmt: skip
+    assert len(outcome.queries) == 2 * 2 * 5
+    assert outcome.incomplete is None
+
+
+def test_records_stand_on_one_line_of_a_notebook(tmp_path: Path) -> None:
+    long = "x" * 100_000
+    rows = [{"query": f"{number} {long}", "engine": "a", "snippet": long} for number in range(40)]
+    outcome = judge.run(rows, model="lexical", out=str(tmp_path / "x"), max_chars=200_000)
+    assert repr(outcome) == (
+        f"RunResult(folder={str(tmp_path / 'x')!r}, engines=('a',), queries=40, pairs=40, judgments=40)"
+    )
+    assert repr(outcome.scores) == (
+        "Scores(engines=('a',), queries=40, repeats=1,"
+        " measures=('nDCG@10', 'AP@10', 'P@5', 'RR@10', 'sDCG@10'))"
+    )
+    assert repr(outcome.data) == "Dataset(engines=('a',), queries=40, rankings=40)"
+    assert repr(outcome.pool) == "Pool(depth=10, pairs=40, results=40)"
+    records = outcome.pool.pairs[0], outcome.data.rankings[0], outcome.judgments[0], outcome.scores.coverage
+    for record in (*records, next(outcome.scores.rows()), outcome.scale):
+        assert len(repr(record)) < 400
+        assert "\n" not in repr(record)
+    failed = judge.Judgment("q", "s", 1, None, "", "timeout", "a", "v", {}, "", None)
+    assert repr(failed) == "Judgment(query_id='q', snippet_id='s', repeat=1, error='timeout', reason='')"
+
+
+def test_means_have_names_that_trackers_take(tmp_path: Path) -> None:
+    measures = ["nDCG@10", "AP(own,rel=2)@5", "RBP(p=0.8)@3"]
+    outcome = judge.run(ROWS, model="lexical", out=str(tmp_path / "x"), measures=measures)
+    means = outcome.means("a")
+    assert list(means) == ["nDCG_10", "AP_own_rel_2_5", "RBP_p_0.8_3"]
+    assert means["nDCG_10"] == outcome.engines.loc["a", "nDCG@10"]
+    # What MLflow lets a name have, besides blanks, slashes and colons.
+    assert all(re.fullmatch(r"[\w.-]+", name) for name in means)
+    with pytest.raises(judge.InputError, match="engine 'c' is not in the run; it has a, b"):
+        outcome.means("c")
+
+
+def test_it_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
+    async def notebook_cell() -> judge.RunResult:
+        return judge.run(pd.DataFrame(ROWS), model="lexical", out=str(tmp_path / "runs" / "x"))
+
+    outcome = asyncio.run(notebook_cell())
+    assert outcome.engines.loc["a", "RR@10"] == 1.0
+
+
+def test_scoring_again_takes_other_measures(tmp_path: Path) -> None:
+    judge.run(ROWS, model="lexical", out=str(tmp_path / "runs" / "x"))
+    outcome = judge.score(tmp_path / "runs" / "x", ["P@1", "AP(own)@5"])
+    assert list(outcome.engines.columns[:2]) == ["P@1", "AP(own)@5"]
+
+
+def test_scoring_again_changes_the_run_only_to_save(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "x"
+    judge.run(ROWS, model="lexical", out=str(out))
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    judge.score(out, ["P@1"])
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    judge.score(out, ["P@1"], save=True)
+    assert judge.score(out).summary.measures == ("P@1",)
+
+
+def test_wrong_options_are_named(tmp_path: Path) -> None:
+    with pytest.raises(judge.InputError, match="did you mean 'repeats'"):
+        judge.run(ROWS, model="lexical", repeat=2)
+    with pytest.raises(judge.InputError, match="row 1: field 'query'"):
+        judge.run([{"snippet": "x"}], model="lexical")
+
+
+def test_the_public_names_are_all_there() -> None:
+    for name in judge.__all__:
+        assert getattr(judge, name) is getattr(importlib.import_module(judge._MODULES[name]), name)
+    with pytest.raises(AttributeError):
+        judge.nothing  # noqa: B018
+
+
+def test_another_thread_can_end_the_judging_and_what_was_paid_is_kept(tmp_path: Path) -> None:
+    """What an interrupted notebook cell does."""
+    cancel_token = CancelToken()
+    with LoopbackServer(slowly(says_its_grade, 0.1)) as server, ThreadPoolExecutor(1) as aside:
+        asked = Config(
+            model="openai:m", base_url=server.openai_url, concurrency=2, out=str(tmp_path / "r" / "x")
+        )
+        running = aside.submit(pipeline.run, asked, rows=numbered(5, 1, 10), cancel_token=cancel_token)
+        while len(server.asked) < 6:
+            time.sleep(0.01)
+        cancel_token.cancel_from_thread(Interrupted("enough"))
+        with pytest.raises(Interrupted, match="enough"):
+            running.result(timeout=5)
+        paid = len(server.asked)
+        assert paid < 20
+        outcome = pipeline.run(asked, rows=numbered(5, 1, 10))
+        assert outcome.calls_made == 50 - paid

@@ -1,0 +1,170 @@
+"""Imports go one way, and nothing turns text from others into code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Each package or module of `judge` and what it may import, besides itself.
+ALLOWED: dict[str, set[str]] = {
+    "records": set(),
+    "errors": {"records"},
+    "han": set(),
+    "tokens": {"han"},
+    "english": set(),
+    "filesystem": set(),
+    "lock": {"errors", "filesystem"},
+    "example": set(),
+    "messages": set(),
+    "pricing": {"records", "errors"},
+    "config": {"records", "errors", "filesystem"},
+    "dataset": {"records", "errors", "han", "filesystem"},
+    "models": {"records", "errors", "han"},
+    "parsing": {"records", "errors"},
+    "measure": {"records", "errors", "tokens"},
+    "client": {"records", "errors", "models", "pricing"},
+    "store": {"records", "errors", "filesystem"},
+    "assess": {
+        "records",
+        "errors",
+        "tokens",
+        "filesystem",
+        "models",
+        "parsing",
+        "pricing",
+        "client",
+        "store",
+    },
+    "analysis": {"records", "errors", "english", "messages", "dataset", "measure"},
+    "runs": {"records", "errors", "lock", "filesystem", "dataset", "measure", "analysis"},
+    "report": {"records", "errors", "english", "messages", "dataset", "measure", "analysis", "runs"},
+    "collect": {"records", "errors", "lock", "config", "dataset", "models", "assess", "runs", "filesystem"},
+    "annotate": {
+        "records",
+        "messages",
+        "errors",
+        "lock",
+        "filesystem",
+        "dataset",
+        "measure",
+        "analysis",
+        "runs",
+        "report",
+    },
+    "identity": {"records", "config", "assess"},
+    "factory": {"records", "errors", "config", "dataset", "models", "measure", "pricing", "assess", "runs"}
+    | {"identity"},
+    "selftest": {"records", "errors", "han", "config", "dataset", "assess", "analysis", "runs", "factory"},
+}
+ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
+ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}
+ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing"}
+ALLOWED["nightly"] = {*ALLOWED, "cli"} - {"annotate", "example", "selftest", "integrations"}
+ALLOWED["cli"] = {*ALLOWED} - {"integrations"}
+ALLOWED["__init__"] = {"api", "config", "errors", "records", "runs"}
+ALLOWED["__main__"] = {"cli"}
+
+
+def imports(path: Path) -> set[str]:
+    """Return the packages of `judge` that a module imports, at its top or inside functions."""
+    packages = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "judge":
+            parts = node.module.split(".")
+            packages |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            packages |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("judge.")}
+    return packages
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "judge").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_imports_go_one_way(path: Path) -> None:
+    package = path.relative_to(ROOT / "judge").parts[0].removesuffix(".py")
+    assert imports(path) - {package} <= ALLOWED[package]
+
+
+def test_integrations_are_not_imported_and_only_config_reads_the_environment() -> None:
+    for path in (ROOT / "judge").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "integrations" not in path.parts:
+            assert "integrations" not in imports(path), path
+        if path != ROOT / "judge/config/run.py":
+            assert "os.environ" not in text, path
+            assert "getenv" not in text, path
+
+
+#: What makes code or objects out of text that others wrote: modules, built-ins, and functions of libraries.
+UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+UNSAFE_NAMES = {
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "read_pickle",
+    "to_pickle",
+    "create_subprocess_shell",
+}
+UNSAFE_CALLS = {"yaml.load", "yaml.load_all", "yaml.full_load", "yaml.unsafe_load", "os.system", "os.popen"}
+UNSAFE_SWITCHES = {"shell", "allow_pickle"}
+
+
+def unsafe(node: ast.AST) -> Iterator[str]:
+    """What is unsafe about one piece of a program."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name.split(".")[0] in UNSAFE_MODULES)
+    elif isinstance(node, ast.ImportFrom):
+        named = {f"{node.module}.{alias.name}" for alias in node.names} & UNSAFE_CALLS
+        yield from named | {alias.name for alias in node.names} & UNSAFE_NAMES
+        yield from {(node.module or "").split(".")[0]} & UNSAFE_MODULES
+    elif isinstance(node, ast.Name):
+        yield from {node.id} & (UNSAFE_NAMES | UNSAFE_MODULES)
+    elif isinstance(node, ast.Attribute):
+        of_builtins = {"builtins.eval", "builtins.exec", "builtins.compile"}
+        yield from {ast.unparse(node)} & (UNSAFE_CALLS | of_builtins)
+        yield from {node.attr} & (UNSAFE_NAMES - {"eval", "exec", "compile"})
+    elif isinstance(node, ast.keyword) and node.arg in UNSAFE_SWITCHES and ast.unparse(node.value) != "False":
+        yield f"{node.arg}="
+
+
+def test_nothing_unpickles_or_evaluates() -> None:
+    for path in (ROOT / "judge").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert [found for node in ast.walk(tree) for found in unsafe(node)] == [], path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "eval(x)",
+            "exec(x)",
+            "__import__(x)",
+            "compile(x, '', 'exec')",
+            "builtins.eval(x)",
+            "os.system(x)",
+        ),
+        *("import pickle", "import pickle as p", "from pickle import loads", "import dill.source"),
+        *("pickle.loads(x)", "pd.read_pickle(x)", "np.load(x, allow_pickle=True)"),
+        *("yaml.load(x)", "yaml.unsafe_load(x)", "from yaml import load"),
+        *("run(x, shell=True)", "Popen(x, shell=flag)", "asyncio.create_subprocess_shell(x)"),
+    ],
+)
+def test_what_is_unsafe_would_be_seen(line: str) -> None:
+    assert [found for node in ast.walk(ast.parse(line)) for found in unsafe(node)]
+
+
+def test_what_only_looks_unsafe_is_let_be() -> None:
+    safe = "re.compile(x); json.loads(x); yaml.safe_load(x); frame.eval; run(x, shell=False)"
+    assert [found for node in ast.walk(ast.parse(safe)) for found in unsafe(node)] == []
+
+
+def test_only_the_store_has_sql() -> None:
+    for path in (ROOT / "judge").rglob("*.py"):
+        if path.parent.name != "store":
+            assert "sqlite3" not in path.read_text(encoding="utf-8"), path

@@ -1,0 +1,194 @@
+"""Messages about a TOML file lead to the place in it: file, table, key, and what is expected there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from judge import example, factory
+from judge.collect.collection import collect
+from judge.config.collect import CollectConfig
+from judge.config.loader import ConfigSource
+from judge.config.run import Config
+from judge.errors import InputError
+from judge.nightly import flow
+from tests.support.command_line import command
+from tests.support.factories import results
+
+#: The least that a night needs, besides the line that is tried.
+LOCAL = 'model = "openai:fake"\nbase_url = "http://127.0.0.1:9"\n'
+COLLECT = '[collect]\nqueries = "q.txt"\nengine = ["searxng"]\nbase_urls = {searxng = "http://127.0.0.1:9"}\n'
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, with queries."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.txt").write_text("a question\n")
+    return tmp_path
+
+
+def said(text: str) -> str:
+    """What is said of a judge.toml that holds `text`."""
+    Path("judge.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        flow.nightly(Path("judge.toml"), "2026-01-01")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("depth = -1", "depth is -1; it must be at least 1"),
+        ("depth = true", "depth is true; it is a whole number"),
+        ("temperature = nan", "temperature is nan; it is a number such as 0.5"),
+        ("seed = 'a'", "seed is 'a'; it is a whole number"),
+        ("price = [1]", "price is [1]; it is INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD"),
+        ("measures = 5", 'measures is 5; it is a list of measures such as ["nDCG@10", "AP@10"]'),
+        ("measures = ['AP@50']", "measures: AP@50 looks deeper than depth 10, down to which snippets are"),
+        ("measures = ['nope']", "measures: there is no measure 'nope'"),
+        ("as_of = 2026-05-01T10:00:00", "as_of is 2026-05-01 10:00:00; it is a day such as"),
+        ("prompts = 'nodir'", "prompts: nodir/zh/graded.jinja: no such prompt"),
+        (
+            "budget = 1.0",
+            "budget needs a price, and none is known for openai:fake at http://127.0.0.1:9: add",
+        ),
+        (
+            "assessor = 'deepeval'\nscale = 'graded'",
+            "DeepEval's verdicts are yes or no: assessor deepeval goes",
+        ),
+        ("modle = 'x'", "unknown option 'modle'; did you mean 'model'?"),
+        ("[nightly]\nmeasures = ['nope']", "[nightly] measures: there is no measure 'nope'"),
+        ("[nightly]\nmin_drop = true", "[nightly]: min_drop is true; it is a share from 0 to 1"),
+        (
+            "[nightly]\nwebhook = {url_env = 'NO_HOOK'}",
+            "[nightly] webhook: the environment variable 'NO_HOOK'",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_a_wrong_value_of_the_run_or_the_nights_is_found_in_its_file(line: str, words: str) -> None:
+    data = "" if "[" in line[:1] else "[nightly]\ncanary_repeats = 0\n"
+    assert said(f"{LOCAL}data = '{example.path()}'\n{line}\n{data}").startswith(f"judge.toml: {words}")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 'no model was named; add model = "openai:NAME"'),
+        ("model = 'foo:bar'", "there is no model 'foo:bar'"),
+        (
+            "model = 'openai:m'\nbase_url = 'here'",
+            "'here' is no server's address: give one like https://host/v1 (base_url)",
+        ),
+        (f"{LOCAL}[nightly]\ncanary_repeats = 0", "no dataset was named"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
+    assert said(text).startswith(f"judge.toml: {words}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[collect]\n", "[collect]\ndepth = -1\n", "[collect] depth is -1; it must be at least 1"),
+        ('["searxng"]', '["gooogle"]', "[collect] unknown engine 'gooogle'"),
+        ('["searxng"]', "[]", "[collect] no engine was named; add engine NAME"),
+        (
+            '["searxng"]',
+            '["http:mine"]',
+            "[collect] http:mine is not described; write a table [collect.engines",
+        ),
+        ("{searxng", "{brave", "[collect] engine 'searxng' has no common address: add base_urls searxng="),
+        (
+            '"http://',
+            '"nowhere',
+            "[collect] 'nowhere127.0.0.1:9' is no server's address: give one like https",
+        ),
+        ('"q.txt"', '"q.txt"\nout = 3', "[collect] out is 3; it is a text"),
+        ('queries = "q.txt"\n', "", "[collect] queries is missing; give QUERIES, or write it in [collect]"),
+        ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a]: 'url' is 3; it is a text"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_a_wrong_value_of_collecting_is_found_in_its_table(old: str, new: str, words: str) -> None:
+    Path("judge.toml").write_text(COLLECT.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        collect(CollectConfig.load(Path("judge.toml"), out=None if "out = 3" in new else "d.jsonl"))
+    assert str(caught.value).startswith(f"judge.toml: {words}")
+
+
+def test_a_path_is_of_the_folder_that_judge_runs_in_and_says_so(here: Path) -> None:
+    lost = f"judge.toml: data: lost.jsonl: no such file in {here}"
+    assert said(f"{LOCAL}data = 'lost.jsonl'\n[nightly]\ncanary_repeats = 0") == lost
+    Path("judge.toml").write_text(COLLECT.replace("q.txt", "lost.txt"), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        collect(CollectConfig.load(Path("judge.toml"), out="d.jsonl"))
+    assert str(caught.value) == f"judge.toml: [collect] queries: lost.txt: no such file in {here}"
+
+
+def test_a_night_without_a_file_says_what_to_write_into_one(here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "judge", "nightly"], capture_output=True, text=True, cwd=here, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("judge: judge.toml: no such file; to begin with, write two lines into it")
+    assert done.stderr.count("\n") == 1
+
+
+def test_days_and_texts_of_measures_are_taken_as_people_write_them(here: Path) -> None:
+    toml = here / "judge.toml"
+    toml.write_text('model = "lexical"\nas_of = 2026-05-01\nmeasures = "nDCG@5, P(rel=1)@5 AP@5"\n')
+    done = command("run", example.path(), "--config", toml, "--out", here / "runs" / "x")
+    assert done.returncode == 0, done.stderr
+    assert results(here / "runs" / "x")["summary"]["measures"] == ["nDCG@5", "P(rel=1)@5", "AP@5"]
+    assert Config.load(toml).as_of == "2026-05-01"
+    assert Config.load(None, as_of=date(2026, 5, 1)).options()["as_of"] == "2026-05-01"
+
+
+def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
+    toml = here / "judge.toml"
+    toml.write_text('depth = -1\nmodel = "foo:bar"\nmeasures = ["nope"]\n')
+    asked = Config.load(toml, depth=5, model="bar:foo", measures=["no"])
+    with pytest.raises(InputError, match=r"^there is no model 'bar:foo'"):
+        factory.model(asked)
+    with pytest.raises(InputError, match=r"^there is no measure 'no'"):
+        factory.measures_of(asked)
+    with pytest.raises(InputError, match=r"^scale is 'x'"):
+        Config.load(toml, depth=5, scale="x")
+    assert Config.load(toml, depth=5).options().keys() == Config.known().keys()
+
+
+def test_a_place_is_named_once() -> None:
+    written = ConfigSource(Path("a.toml"), "t", {"size": "size"})
+    for text, whole in (
+        ("size is 3", "a.toml: [t] size is 3"),
+        ("it is 3", "a.toml: [t] size: it is 3"),
+        ("[t.u]: x", "a.toml: [t.u]: x"),
+        ("a.toml: y", "a.toml: y"),
+        ("3 (see judge run --help)", "a.toml: [t] size: 3 (see judge run --help)"),
+    ):
+        with pytest.raises(InputError) as caught, written.about("size"), written.about("size"):
+            raise InputError(text)
+        assert str(caught.value) == whole
+
+
+def test_a_file_may_call_max_wait_by_its_earlier_name(tmp_path: Path) -> None:
+    path = tmp_path / "judge.toml"
+    path.write_text("patience = 7\n", encoding="utf-8")
+    assert Config.load(path).max_wait == 7
+    assert Config.load(path, max_wait=8.0).max_wait == 8
+    path.write_text("patience = 7\nmax_wait = 8\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"judge.toml: max_wait is given twice, as 'patience' too"):
+        Config.load(path)
+
+
+def test_thinking_leaves_room_to_think_unless_the_length_is_given() -> None:
+    assert Config().sampling.max_tokens == 512
+    assert Config(thinking=True).sampling.max_tokens == 8192
+    assert Config.load(None, thinking=True, max_tokens=900).sampling.max_tokens == 900
