@@ -18,7 +18,7 @@ from judge.collect.custom_engine import _KEYS
 from judge.collect.engines import SLOTS
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig
-from judge.nightly.notices.webhook import _FORMATS, Webhook
+from judge.nightly.notify.webhook import _FORMATS, Webhook
 from tests.collect.asking import answers, write_queries
 from tests.loopback.aside import ServerAside
 

@@ -66,7 +66,8 @@ def page(
         style=own(*_STYLE),
         script=own(*_SCRIPT),
         night=beside.night,
-        band=[Text(**said) for said in beside.night.get("band", ())],
+        # Version 1 of night.json calls the banner "band".
+        band=[Text(**said) for said in beside.night.get("banner") or beside.night.get("band", ())],
         headline=_headline(shown),
         segments=_segments(shown),
         alarm=warnings.alarm(shown),

@@ -1,14 +1,14 @@
-// Owns the page of the trend: its two switches, and that printing shows the tables.
+// The page of the trend: the switches of language and theme, and open tables in print.
 
 const ROOT = document.documentElement;
 
-function asked() {
-  const said = [location.hash, location.search].map((part) => new URLSearchParams(part.slice(1)).get("lang"));
-  const language = said.find((each) => /^(en|zh)\b/i.test(each || "")) || navigator.language || "en";
+function requestedLanguage() {
+  const values = [location.hash, location.search].map((part) => new URLSearchParams(part.slice(1)).get("lang"));
+  const language = values.find((value) => /^(en|zh)\b/i.test(value || "")) || navigator.language || "en";
   return language.toLowerCase().startsWith("zh") ? "zh" : "en";
 }
 
-function speak(language) {
+function setLanguage(language) {
   ROOT.dataset.lang = language;
   ROOT.lang = language === "zh" ? "zh-Hans" : "en";
   for (const chart of document.querySelectorAll("svg.chart")) {
@@ -19,31 +19,31 @@ function speak(language) {
   const other = document.getElementById("language");
   other.textContent = t("language");
   other.lang = language === "zh" ? "en" : "zh-Hans";
-  nameShade();
+  labelThemeSwitch();
 }
 
 function isDark() {
   return ROOT.dataset.theme ? ROOT.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-function nameShade() {
+function labelThemeSwitch() {
   document.getElementById("shade").textContent = t(isDark() ? "light" : "dark");
 }
 
-let closed = [];
+let closedDetails = [];
 
 document.querySelector(".switches").hidden = false;
-document.getElementById("language").addEventListener("click", () => speak(isChinese() ? "en" : "zh"));
+document.getElementById("language").addEventListener("click", () => setLanguage(isChinese() ? "en" : "zh"));
 document.getElementById("shade").addEventListener("click", () => {
   ROOT.dataset.theme = isDark() ? "light" : "dark";
-  nameShade();
+  labelThemeSwitch();
 });
-addEventListener("hashchange", () => speak(asked()));
+addEventListener("hashchange", () => setLanguage(requestedLanguage()));
 addEventListener("beforeprint", () => {
-  closed = [...document.querySelectorAll("details:not([open])")];
-  for (const each of closed) each.open = true;
+  closedDetails = [...document.querySelectorAll("details:not([open])")];
+  for (const details of closedDetails) details.open = true;
 });
 addEventListener("afterprint", () => {
-  for (const each of closed) each.open = false;
+  for (const details of closedDetails) details.open = false;
 });
-speak(asked());
+setLanguage(requestedLanguage());
