@@ -217,7 +217,15 @@ def test_a_night_follows_no_link_for_locks_stores_and_folders(name: str, tmp_pat
     assert files(elsewhere) == []
 
 
-@pytest.mark.parametrize("text", ['{"apart": "../../x.sqlite"}', '{"id": ".."}', '{"id": "../../etc"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"apart": "../../x.sqlite"}',
+        '{"quarantined_store": "../../x.sqlite"}',
+        '{"id": ".."}',
+        '{"id": "../../etc"}',
+    ],
+)
 def test_a_baseline_that_leads_out_of_its_folder_is_refused(text: str, tmp_path: Path) -> None:
     with world(tmp_path, RULES, queries=4) as here:
         freeze(here)

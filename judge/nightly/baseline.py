@@ -244,7 +244,7 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
     if values is None:
         return None
     # Version 1 calls the store "apart".
-    values = {"quarantined_store": values.get("apart"), **values}
+    values["quarantined_store"] = values.get("quarantined_store") or values.get("apart")
     for name, form in _NAMES.items():
         value = values.get(name)
         if value is not None and not form.fullmatch(str(value)):
