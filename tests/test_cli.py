@@ -266,7 +266,7 @@ def test_help_lists_every_command() -> None:
 ENDING = """
 import sys
 
-from judge.cli import app, main
+from judge.cli.main import app, main
 from judge.errors import Interrupted
 
 def trips():

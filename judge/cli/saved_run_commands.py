@@ -63,7 +63,7 @@ def agree(
     from judge import saved_runs
     from judge.cli.render import agreement_tables
     from judge.measure.calibration import LEAST_LABELLED
-    from judge.report.words import counted
+    from judge.report.sentences import counted
     from judge.runs.folder import reading_run
 
     if (qrels is None) == (plan is None):

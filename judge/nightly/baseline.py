@@ -30,7 +30,7 @@ from judge.nightly.record import (
     read_record_if_there,
 )
 from judge.nightly.run_figures import read_figures
-from judge.report.words import listed
+from judge.report.sentences import listed
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.load import LoadedRun

@@ -13,7 +13,7 @@ from judge.errors import InputError
 from judge.measure.measures import Measure, parse_all
 from judge.nightly.baseline import Baseline
 from judge.nightly.record import EngineSettings
-from judge.report.words import listed
+from judge.report.sentences import listed
 from judge.runs.folder import RunFolder
 
 #: The files of a dataset in TREC's form.

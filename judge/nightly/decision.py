@@ -18,7 +18,7 @@ from judge.nightly.record import (
     RegressionOutcome,
     Status,
 )
-from judge.report.words import listed
+from judge.report.sentences import listed
 
 #: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
 _LOST_TEXT = 0.3

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from judge.messages import Text
 from judge.nightly.record import BannerSentence, NightRecord, RegressionOutcome, Status
 from judge.nightly.trend import Change, Kind
-from judge.report.charts.chart_texts import fixed
-from judge.report.charts.svg import Text
-from judge.report.page.sanitize import isolated, short
+from judge.report.charts.svg import format_number
+from judge.report.display_text import isolate, truncate_with_ellipsis
 
 STATUS_TEXTS: Mapping[Status, Text] = {
     "fine": Text("fine", "正常"),
@@ -48,7 +48,7 @@ def headline(nights: Sequence[NightRecord]) -> Text:
         en, zh = f"{en} for {fine:,} nights", f"{last.date}：连续 {fine:,} 晚{status.zh}"
     alarm = next((night for night in reversed(nights) if night.status == "regression"), None)
     if alarm:
-        names = [isolated(engine) for engine in sorted(alarm.regressed)]
+        names = [isolate(engine) for engine in sorted(alarm.regressed)]
         engines = Text(", ".join(names), "、".join(names))
         if alarm is last:
             en, zh = f"{en} of {engines.en}", f"{zh}：{engines.zh}"
@@ -61,7 +61,10 @@ def headline(nights: Sequence[NightRecord]) -> Text:
 def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
     """Return the reasons of the night; both texts are the same where only the English sentence is known."""
     return tuple(
-        Text(short(stored, SENTENCE_LENGTH), chinese or short(stored, SENTENCE_LENGTH))
+        Text(
+            truncate_with_ellipsis(stored, SENTENCE_LENGTH),
+            chinese or truncate_with_ellipsis(stored, SENTENCE_LENGTH),
+        )
         for stored, chinese in zip(night.reasons, _chinese_reasons(night), strict=False)
     )
 
@@ -70,7 +73,7 @@ def _chinese_reasons(night: NightRecord) -> Iterator[str]:
     """Yield each reason in Chinese, empty where the data do not give it; regressions come first."""
     for outcome in night.outcomes:
         if outcome.verdict == "regression":
-            yield f"{isolated(outcome.engine)}：{_chinese_drop(outcome)}"
+            yield f"{isolate(outcome.engine)}：{_chinese_drop(outcome)}"
     if night.status == "no baseline":
         yield _NO_BASELINE
     while True:
@@ -81,10 +84,9 @@ def _chinese_drop(outcome: RegressionOutcome) -> str:
     change, before = outcome.change, outcome.baseline
     if change is None or before is None:
         return f"{outcome.measure} 下降"
-    return (
-        f"{outcome.measure} 下降 {fixed(-change)}，从 {fixed(before)} 到 {fixed(before + change)}，"
-        f"{outcome.n:,} 个查询（p = {fixed(outcome.p_holm, '.2g')}）"
-    )
+    drop, start, end = (format_number(number) for number in (-change, before, before + change))
+    p = format_number(outcome.p_holm, ".2g")
+    return f"{outcome.measure} 下降 {drop}，从 {start} 到 {end}，{outcome.n:,} 个查询（p = {p}）"
 
 
 def make_banner(night: NightRecord) -> tuple[BannerSentence, ...]:

@@ -35,7 +35,7 @@ from judge.nightly.baseline import (
 from judge.nightly.context import NightContext
 from judge.nightly.decision import describe_differences, find_assessor_setting_changes
 from judge.nightly.record import NIGHT_FILE, EngineSettings, EngineSource
-from judge.report.words import counted
+from judge.report.sentences import counted
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.result import RunResult
 

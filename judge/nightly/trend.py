@@ -17,7 +17,7 @@ from judge.config.run import is_day
 from judge.errors import InputError
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record
 from judge.report.charts.axis import make_axis
-from judge.report.words import listed
+from judge.report.sentences import listed
 from judge.runs.folder import RunFolder
 
 Change = Literal["model", "prompt", "scale", "baseline", "queries"]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from judge.messages import Text
 from judge.nightly.night_texts import STATUS_TEXTS, describe_letters, describe_trend
 from judge.nightly.record import NightRecord
 from judge.nightly.trend import Kind, TrendValue, all_engines, series, value_ranges
 from judge.nightly.trend_drawing import Timeline, TrendRow, draw_rows, number_format
-from judge.report.charts import chart_texts
-from judge.report.charts.chart import ENGINES, Caption, Chart
-from judge.report.charts.svg import NOTHING, Text, name, say, tag
-from judge.report.page import sanitize
+from judge.report import display_text
+from judge.report.charts import svg
+from judge.report.charts.svg import MAX_ENGINES, NOTHING, Caption, Chart, name_element, tag, text_element
 
 #: The most nights that a picture shows.
 NIGHTS = 366
@@ -32,23 +32,23 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
-    mean, is_change = chart_texts.mean_of(measure), kind == "change"
+    mean, is_change = svg.mean_name(measure), kind == "change"
     title = Text(f"{mean}, night by night", f"逐晚的 {mean}")
     if is_change:
         title = Text(f"{mean}, change from the baseline", f"{mean} 相对基线的变化")
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     caption = Caption(id_, title, describe_trend(mean, kind, timeline.changes))
-    drawn = rows[:ENGINES]
+    drawn = rows[:MAX_ENGINES]
     ranges = value_ranges([row.measured for row in drawn], same_span=True, include_zero=is_change)
     pairs, left_out = list(zip(drawn, ranges, strict=True)), len(rows) - len(drawn)
-    svg = draw_rows(caption, _measure_keys(rows, kind), timeline, pairs, kind, left_out)
+    drawing = draw_rows(caption, _measure_keys(rows, kind), timeline, pairs, kind, left_out)
     form = number_format(kind)
     head = (_NIGHT, *(Text(text, text) for row in rows for text in (row.engine, "95 %", "n")))
     table = tuple(
         (night.date.isoformat(), *(cell for row in rows for cell in _cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
     )
-    return Chart(caption.id, title, caption.desc, svg, head, table)
+    return Chart(caption.id, title, caption.desc, drawing, head, table)
 
 
 def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
@@ -72,7 +72,7 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     alarms = [bool(night and night.drift) for night in canaries]
     rows = [
         TrendRow(
-            say(label, class_="head", x=0, y=13),
+            text_element(label, class_="head", x=0, y=13),
             "",
             [None if figure is None else TrendValue(figure, None, 0) for figure in figures],
             [None] * len(canaries),
@@ -83,26 +83,26 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     rows = [row for row in rows if row.measured]
     ranges = value_ranges([row.measured for row in rows], same_span=False, include_zero=False)
     keys = [(_DOT, Text("a night", "一晚")), (_ALARM, STATUS_TEXTS["assessor drift"])]
-    svg = draw_rows(caption, keys, timeline, list(zip(rows, ranges, strict=True)), "mean")
+    drawing = draw_rows(caption, keys, timeline, list(zip(rows, ranges, strict=True)), "mean")
     head = (_NIGHT, *labels, Text("pairs", "样本数"), Text("drift", "漂移"))
     table = tuple(
         (
             night.date.isoformat(),
-            chart_texts.fixed(share),
-            chart_texts.fixed(grade),
+            svg.format_number(share),
+            svg.format_number(grade),
             str(night.canaries.pairs) if night.canaries else NOTHING,
             "!" if alarm else "",
         )
         for night, share, grade, alarm in zip(timeline.nights, shares, grades, alarms, strict=True)
     )
-    return Chart(caption.id, title, desc, svg, head, table)
+    return Chart(caption.id, title, desc, drawing, head, table)
 
 
 def _engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> TrendRow:
     outcomes = [night.outcome_of(engine, measure) for night in nights]
     return TrendRow(
-        name(engine, 18, class_="head", x=0, y=13),
-        sanitize.name(engine),
+        name_element(engine, 18, class_="head", x=0, y=13),
+        display_text.one_line(engine),
         series(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],
         [bool(outcome and outcome.verdict == "regression") for outcome in outcomes],
@@ -126,4 +126,4 @@ def _measure_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Te
 def _cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
-    return chart_texts.fixed(value.value, form), chart_texts.between(value.ci95, form), f"{value.n:,}"
+    return svg.format_number(value.value, form), svg.format_range(value.ci95, form), f"{value.n:,}"

@@ -15,13 +15,26 @@ from statistics import median
 
 from markupsafe import Markup
 
+from judge.messages import Text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendValue, ValueRange, find_changes
-from judge.report.charts import chart_texts
-from judge.report.charts.chart import Caption, figure, rest
-from judge.report.charts.marks import pointed
-from judge.report.charts.svg import NOTHING, Text, dot, inset, join, line, number, percent, say, tag
+from judge.report.charts import svg
+from judge.report.charts.axis import add_tooltip
+from judge.report.charts.svg import (
+    NOTHING,
+    Caption,
+    dot,
+    figure,
+    format_length,
+    format_percent,
+    inset,
+    join,
+    line,
+    note_omitted,
+    tag,
+    text_element,
+)
 
 #: A break of more than this many usual intervals between nights is a gap.
 _GAP_INTERVALS = 3
@@ -130,7 +143,7 @@ def draw_rows(
         inset(_LEFT, _WIDTH, *_draw_changes(timeline, top, tops)),
         *(_draw_row(timeline, row, axis, kind, y) for (row, axis), y in zip(rows, tops, strict=True)),
         inset(_LEFT, _WIDTH, *_draw_dates(timeline.nights[0].date, timeline.nights[-1].date, bottom + 16)),
-        rest(left_out, bottom + _DATES + 14, Text("engines", "个引擎")),
+        note_omitted(left_out, bottom + _DATES + 14, Text("engines", "个引擎")),
     )
 
 
@@ -140,7 +153,7 @@ def _draw_keys(keys: Sequence[tuple[Markup, Text]]) -> Markup:
         tag(
             "svg",
             mark,
-            say(meaning, class_="note", x=22, y=4),
+            text_element(meaning, class_="note", x=22, y=4),
             x=150 * (at % 2),
             y=10 + _KEY * (at // 2),
             overflow="visible",
@@ -163,7 +176,7 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
         half = _LETTER * len(letters) / 2
         if x - half >= free:
             parts.append(
-                tag("text", letters, class_="letter", x=percent(x), y=top + 10, text_anchor="middle")
+                tag("text", letters, class_="letter", x=format_percent(x), y=top + 10, text_anchor="middle")
             )
             free = x + half
         yield tag("g", tag("title", f"{en} / {zh}"), *parts)
@@ -181,9 +194,23 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: ValueRange, kind: Kind, y
     return join(
         (
             tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
-            tag("text", number_text, class_="number", x=percent(1 - _RIGHT), y=y + 13, text_anchor="end"),
+            tag(
+                "text",
+                number_text,
+                class_="number",
+                x=format_percent(1 - _RIGHT),
+                y=y + 13,
+                text_anchor="end",
+            ),
             *(
-                tag("text", text, class_="tick", x=percent(_LEFT - 0.015), y=height + 4, text_anchor="end")
+                tag(
+                    "text",
+                    text,
+                    class_="tick",
+                    x=format_percent(_LEFT - 0.015),
+                    y=height + 4,
+                    text_anchor="end",
+                )
                 for height, text in ticks
             ),
             inset(_LEFT, _WIDTH, *grid, *_draw_runs(list(_runs(timeline, row, axis, kind)), top)),
@@ -227,7 +254,7 @@ def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]
         y=top,
         width="100%",
         height=_HEIGHT,
-        viewBox=f"0 0 {number(_UNITS)} {_HEIGHT}",
+        viewBox=f"0 0 {format_length(_UNITS)} {_HEIGHT}",
         preserveAspectRatio="none",
     )
     few = sum(map(len, runs)) <= _MOST_DOTS
@@ -253,7 +280,9 @@ def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{number(_UNITS * x)} {number(_HEIGHT * (1 - up))}" for x, up in points)
+    return "M" + "L".join(
+        f"{format_length(_UNITS * x)} {format_length(_HEIGHT * (1 - up))}" for x, up in points
+    )
 
 
 def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
@@ -264,8 +293,8 @@ def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
     parts.append(dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
     if point.alarm:
         mark = tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
-        parts.append(tag("svg", mark, x=percent(point.x), y=y, overflow="visible"))
-    return pointed(point.title, *parts)
+        parts.append(tag("svg", mark, x=format_percent(point.x), y=y, overflow="visible"))
+    return add_tooltip(point.title, *parts)
 
 
 def _draw_dates(first: date, last: date, y: float) -> Iterator[Markup]:
@@ -275,7 +304,7 @@ def _draw_dates(first: date, last: date, y: float) -> Iterator[Markup]:
         middle = first + timedelta(days=days // 2)
         labels.append(((middle - first).days / days, middle, "middle"))
     for x, day, anchor in labels:
-        yield tag("text", day.isoformat(), class_="tick", x=percent(x), y=y, text_anchor=anchor)
+        yield tag("text", day.isoformat(), class_="tick", x=format_percent(x), y=y, text_anchor=anchor)
 
 
 def number_format(kind: Kind, digits: int = 4) -> str:
@@ -287,5 +316,5 @@ def format_value(value: TrendValue | None, form: str) -> str:
     """Return the value with its interval, a dash where there is none."""
     if value is None:
         return NOTHING
-    mean = chart_texts.fixed(value.value, form)
-    return f"{mean} ({chart_texts.between(value.ci95, form)})" if value.ci95 else mean
+    mean = svg.format_number(value.value, form)
+    return f"{mean} ({svg.format_range(value.ci95, form)})" if value.ci95 else mean

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from judge.errors import InputError
+from judge.messages import Text
 from judge.nightly.night_texts import (
     CHANGE_TEXTS,
     SENTENCE_LENGTH,
@@ -24,10 +25,9 @@ from judge.nightly.night_texts import (
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import History, find_changes, read_history, trend_measures
 from judge.nightly.trend_chart import NIGHTS, draw_canaries, draw_measure
-from judge.report.charts import Text
-from judge.report.charts.chart_texts import fixed
-from judge.report.page.sanitize import short
-from judge.report.page.shell import environment, own, policy
+from judge.report.charts.svg import format_number
+from judge.report.display_text import truncate_with_ellipsis
+from judge.report.page.shell import content_security_policy, read_own_files, template_environment
 from judge.runs.folder import RunFolder
 
 PAGE_FILE = "trend.html"
@@ -70,18 +70,18 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
     """Yield the text of trend.html in pieces; `nights_folder` is relative to the page."""
     nights = history.nights
     charts = [draw_measure(nights, measure, kind) for measure, kind in trend_measures(nights).items()]
-    template = environment("judge.nightly").get_template("trend.html.jinja")
+    template = template_environment("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
-        policy=policy(own(*_SCRIPT), own(*_STYLE)),
-        style=own(*_STYLE),
-        script=own(*_SCRIPT),
+        policy=content_security_policy(read_own_files(*_SCRIPT), read_own_files(*_STYLE)),
+        style=read_own_files(*_STYLE),
+        script=read_own_files(*_SCRIPT),
         headline=headline(nights),
         reasons=describe_reasons(nights[-1]) if nights else (),
         shown_nights=describe_shown_nights(nights, NIGHTS),
         charts=[chart for chart in (*charts, draw_canaries(nights)) if chart],
         lines=_night_lines(nights, nights_folder),
         has_stored=any(text.en == text.zh for night in nights for text in describe_reasons(night)),
-        damaged=[short(sentence, SENTENCE_LENGTH) for sentence in history.damaged],
+        damaged=[truncate_with_ellipsis(sentence, SENTENCE_LENGTH) for sentence in history.damaged],
         unfinished=[describe_unfinished(day) for day in history.begun],
     )
 
@@ -98,9 +98,9 @@ def _night_lines(nights: Sequence[NightRecord], folder: str) -> list[_NightLine]
             changed=tuple(CHANGE_TEXTS[change][1] for change in changed),
             reasons=describe_reasons(night),
             queries=f"{night.queries:,}",
-            coverage=fixed(night.coverage, ".1%"),
-            unchanged=fixed(night.canaries.unchanged if night.canaries else None, ".1%"),
-            usd=fixed(night.cost_total.usd if night.cost_total else None, ".4f"),
+            coverage=format_number(night.coverage, ".1%"),
+            unchanged=format_number(night.canaries.unchanged if night.canaries else None, ".1%"),
+            usd=format_number(night.cost_total.usd if night.cost_total else None, ".4f"),
         )
         for night, changed in zip(nights, find_changes(nights), strict=True)
     ]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from judge.messages import Text
 from judge.nightly.night_texts import describe_reasons, describe_shown_nights, headline
 from judge.nightly.record import NightRecord
-from judge.report.charts.svg import Text
 from tests.nightly.records import night, parsed, regression
 
 

@@ -13,9 +13,9 @@ from judge.cli.render.run_tables import whole
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, TrendValue, ValueRange, value_ranges
-from judge.report.charts.chart_texts import between, fixed
-from judge.report.page.sanitize import name, short
-from judge.report.words import counted, listed
+from judge.report.charts.svg import format_number, format_range
+from judge.report.display_text import one_line, truncate_with_ellipsis
+from judge.report.sentences import counted, listed
 
 #: The most nights that a line shows.
 NIGHTS = 60
@@ -43,7 +43,7 @@ def print_trend(trend: Trend, console: Console) -> None:
     for line in (*_notes(trend.nights), _SIGNS_TEXT, *_news(trend.nights[-NIGHTS:])):
         console.print(Text(line))
     for sentence in trend.damaged:
-        console.print(Text(f"left out: {short(sentence, _REASON_LENGTH)}"))
+        console.print(Text(f"left out: {truncate_with_ellipsis(sentence, _REASON_LENGTH)}"))
     for day in trend.begun:
         console.print(Text(describe_unfinished(day).en))
 
@@ -72,10 +72,12 @@ def _make_table(trend: Trend) -> Table:
     ranges = value_ranges(shown, same_span=True, include_zero=signed)
     for (engine, row), axis in zip(trend.engines.items(), ranges, strict=True):
         line = sparkline([value.value if value else None for value in row.values[-NIGHTS:]], axis)
-        numbers = (fixed(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max))
-        queries = next((f"{value.n:,}" for value in reversed(row.values) if value), fixed(None))
+        numbers = (
+            format_number(end, "+.3f" if signed else ".3f") for end in (row.first, row.last, row.min, row.max)
+        )
+        queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_number(None))
         cells = (line, *numbers, queries, _format_change(row.to_baseline))
-        table.add_row(Text(name(engine)), *map(Text, cells))
+        table.add_row(Text(one_line(engine)), *map(Text, cells))
     nights = trend.nights[-NIGHTS:]
     table.add_row("status", Text("".join(_SIGNS[night.status] for night in nights)))
     table.add_row("changed", Text("".join("^" if night.changed else " " for night in nights)))
@@ -83,7 +85,9 @@ def _make_table(trend: Trend) -> Table:
     if shares:
         line = sparkline(trend.canaries[-NIGHTS:], ValueRange(0.0, 1.0))
         ends = (shares[0], shares[-1], min(shares), max(shares))
-        table.add_row(Text("canaries as at the baseline"), Text(line), *(Text(fixed(end)) for end in ends))
+        table.add_row(
+            Text("canaries as at the baseline"), Text(line), *(Text(format_number(end)) for end in ends)
+        )
     return table
 
 
@@ -95,8 +99,10 @@ def sparkline(values: Sequence[float | None], axis: ValueRange) -> str:
 
 def _format_change(change: TrendValue | None) -> str:
     if change is None:
-        return fixed(None)
-    return fixed(change.value, "+.3f") + (f" ({between(change.ci95, '+.3f')})" if change.ci95 else "")
+        return format_number(None)
+    return format_number(change.value, "+.3f") + (
+        f" ({format_range(change.ci95, '+.3f')})" if change.ci95 else ""
+    )
 
 
 def _notes(nights: Sequence[NightTrend]) -> Iterator[str]:
@@ -114,8 +120,11 @@ def _news(nights: Sequence[NightTrend]) -> Iterator[str]:
         parts = [CHANGE_TEXTS[change][1].en for change in night.changed]
         if EXIT_CODES[night.status]:
             if night.regressed:
-                parts.append(f"{night.status} of {listed([name(engine) for engine in night.regressed])}")
+                parts.append(f"{night.status} of {listed([one_line(engine) for engine in night.regressed])}")
             else:
-                parts += [night.status, *(short(reason, _REASON_LENGTH) for reason in night.reasons[:1])]
+                parts += [
+                    night.status,
+                    *(truncate_with_ellipsis(reason, _REASON_LENGTH) for reason in night.reasons[:1]),
+                ]
         if parts:
             yield f"{night.date}  {_SIGNS[night.status]}  {'; '.join(parts)}"

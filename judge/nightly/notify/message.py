@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from judge.nightly.record import CallCost, CanaryResults, NightRecord, RegressionOutcome
-from judge.report.charts.chart_texts import fixed
-from judge.report.page.sanitize import END, ISOLATE, isolated, short
-from judge.report.words import counted, dollars
+from judge.report.charts.svg import format_number
+from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
+from judge.report.sentences import counted, dollars
 
 #: The most engines that a title names.
 _ENGINES_IN_TITLE = 2
@@ -37,7 +37,7 @@ def make_message(record: NightRecord) -> NightMessage:
     """Return the message about a night."""
     worst = [drops[0] for drops in regressions_by_engine(record)]
     names = [
-        f"{isolated(drop.engine)} {drop.measure} {_signed(drop.change)}" for drop in worst[:_ENGINES_IN_TITLE]
+        f"{isolate(drop.engine)} {drop.measure} {_signed(drop.change)}" for drop in worst[:_ENGINES_IN_TITLE]
     ]
     if len(worst) > _ENGINES_IN_TITLE:
         names.append(f"{len(worst) - _ENGINES_IN_TITLE} more")
@@ -111,10 +111,12 @@ def _outcomes(record: NightRecord, verdict: str) -> list[RegressionOutcome]:
 
 def describe_outcome(outcome: RegressionOutcome) -> str:
     """Return a line about an engine by a measure: by how much it changed, and how certain that is."""
-    text = f"{isolated(outcome.engine)} {outcome.verdict}: {outcome.measure}"
+    text = f"{isolate(outcome.engine)} {outcome.verdict}: {outcome.measure}"
     if outcome.change is None:
         return f"{text} has no value on both nights"
-    text += f" {_signed(outcome.change)} ({fixed(outcome.baseline)} to {fixed(outcome.tonight)}"
+    text += (
+        f" {_signed(outcome.change)} ({format_number(outcome.baseline)} to {format_number(outcome.tonight)}"
+    )
     if outcome.low is not None and outcome.high is not None:
         text += f"; 95 %: {_signed(outcome.low)} to {_signed(outcome.high)}"
     p = outcome.p_holm
@@ -152,7 +154,7 @@ def _describe_fine_night(record: NightRecord) -> Iterator[str]:
     measures = record.regression_test.measures if record.regression_test else ()
     baseline = record.baseline.name if record.baseline else "None"
     yield (
-        f"no drop was found from the baseline {isolated(baseline)}:"
+        f"no drop was found from the baseline {isolate(baseline)}:"
         f" {counted(len(record.outcomes), 'comparison')} by {', '.join(measures)}"
     )
     # Records of version 1 may lack the detectable drop.
@@ -161,33 +163,35 @@ def _describe_fine_night(record: NightRecord) -> Iterator[str]:
     for outcome, drop in tested:
         largest[outcome.measure] = max(largest.get(outcome.measure, 0.0), drop)
     if tested:
-        drops = " or ".join(f"of {measure} under about {fixed(drop)}" for measure, drop in largest.items())
+        drops = " or ".join(
+            f"of {measure} under about {format_number(drop)}" for measure, drop in largest.items()
+        )
         queries = counted(min(outcome.n for outcome, _ in tested), "query", "queries")
         yield f"a drop {drops} would not have been detected with these {queries} (power 80 %)"
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:
         if outcome.change is not None:
-            score = f"{outcome.measure} {fixed(outcome.tonight)} ({_signed(outcome.change)})"
+            score = f"{outcome.measure} {format_number(outcome.tonight)} ({_signed(outcome.change)})"
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
-        yield f"{isolated(engine)}: {', '.join(scores)} against the baseline"
+        yield f"{isolate(engine)}: {', '.join(scores)} against the baseline"
 
 
 def _describe_canaries(canaries: CanaryResults) -> str:
     pairs = counted(canaries.pairs, "pair")
     if not canaries.judged:
         return f"canaries: none of {pairs} could be graded"
-    text = f"canaries: {pairs}, mean grade {fixed(canaries.mean_grade, '.2f')}"
+    text = f"canaries: {pairs}, mean grade {format_number(canaries.mean_grade, '.2f')}"
     if canaries.compared:
         text += (
-            f" (baseline {fixed(canaries.baseline_mean, '.2f')}),"
+            f" (baseline {format_number(canaries.baseline_mean, '.2f')}),"
             f" {canaries.changed:,} of {canaries.compared:,} changed"
         )
     return text + (", the assessor has drifted" if canaries.drift else "")
 
 
 def _describe_failures(failures: Mapping[str, int]) -> str:
-    kinds = ", ".join(f"{count:,} {isolated(kind)}" for kind, count in failures.items() if count)
+    kinds = ", ".join(f"{count:,} {isolate(kind)}" for kind, count in failures.items() if count)
     return f"; failed: {kinds}" if kinds else ""
 
 
@@ -206,8 +210,8 @@ def _describe_cost(cost: CallCost) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    return " ".join(short(text, _SENTENCE_LENGTH).split())
+    return " ".join(truncate_with_ellipsis(text, _SENTENCE_LENGTH).split())
 
 
 def _signed(value: float | None) -> str:
-    return fixed(value, "+.3f")
+    return format_number(value, "+.3f")
