@@ -78,7 +78,7 @@ def estimate(context: typer.Context, **_: object) -> None:
     from judge.cli.render import estimate_table
 
     asked = to_config(given(context), context.params["config"])
-    estimate_table.show(pipeline.estimate(asked), console())
+    estimate_table.print_forecast(pipeline.estimate(asked), console())
 
 
 def given(context: typer.Context) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
         outcome = pipeline.run(config, watch=watch())
     # Tables of a run that stopped before its first grade are empty.
     if outcome.incomplete is None or run_tables.has_grades(outcome):
-        run_tables.outcome(outcome, console())
+        run_tables.print_run(outcome, console())
     if hint:
         typer.echo(hint)
     if outcome.incomplete is not None:

@@ -23,9 +23,9 @@ def score(run: options.RunFolder, measures: options.Measures = None, save: optio
     outcome = pipeline.rescore(run, names(measures), save=save)
     with reading_run(run):
         if run_tables.has_grades(outcome):
-            run_tables.outcome(outcome, console(), saved=save)
+            run_tables.print_run(outcome, console(), saved=save)
         else:
-            console().print(run_tables.nothing_judged(outcome.summary))
+            console().print(run_tables.describe_no_grades(outcome.summary))
 
 
 def compare(
@@ -35,16 +35,17 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Say which engines differ and how sure that is, within a run or across runs."""
-    from judge import saved_runs
+    from judge import api
     from judge.cli.render import comparison_tables
     from judge.runs.folder import reading_run
+    from judge.runs.record_json import to_json
 
-    found = saved_runs.compare_runs(runs)
+    found = api.compare(*runs)
     if json:
-        print_json(found)
+        print_json(to_json(found))
         return
     with reading_run(runs[0]):
-        comparison_tables.comparison(found, console(), names(measures), pairs)
+        comparison_tables.print_comparison(found, console(), names(measures), pairs)
 
 
 def agree(
@@ -60,11 +61,12 @@ def agree(
     json: options.Json = False,
 ) -> None:
     """Say whether the assessor judges as people do, and what its errors do to the engines."""
-    from judge import saved_runs
+    from judge import api
     from judge.cli.render import agreement_tables
+    from judge.english import format_count
     from judge.measure.calibration import LEAST_LABELLED
-    from judge.report.sentences import counted
     from judge.runs.folder import reading_run
+    from judge.runs.record_json import to_json
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
@@ -73,8 +75,8 @@ def agree(
     if plan is None and (seed is not None or out is not None):
         raise InputError("--seed and --out go with --plan, which draws queries for labelling")
     if plan is not None:
-        drawn = saved_runs.plan_labels(run, plan, seed or 0, out)
-        size = counted(drawn.count, "query", "queries")
+        drawn = api.plan_labels(run, plan, seed or 0, out)
+        size = format_count(drawn.count, "query", "queries")
         more = f" + {drawn.reserve} in reserve" if drawn.reserve else ""
         typer.echo(
             f"{drawn.path}: {size}{more}; fill in the column 'grade', then: judge agree {run} --qrels"
@@ -97,14 +99,14 @@ def agree(
         if run.is_file():
             shown = [measure] if measure else None
             scale = _scale_name(labels_scale)
-            found = saved_runs.agree_without_run(run, qrels, trec_runs or [], depth or 10, shown, scale)
+            found = api.agree_label_files(run, qrels, trec_runs or [], depth or 10, shown, scale)
         else:
-            found = saved_runs.agree(run, qrels, _scale_name(labels_scale))
+            found = api.agree(run, qrels, _scale_name(labels_scale))
         if json:
-            print_json(found)
+            print_json(to_json(found))
             return
         with reading_run(run):
-            agreement_tables.agreement(found, console(), measure)
+            agreement_tables.print_agreement(found, console(), measure)
 
 
 def annotate(
@@ -126,9 +128,9 @@ def annotate(
 
 def report(run: options.RunFolder, opens: options.Open = False) -> None:
     """Write report.html of a run anew: one file to look at, mail or keep."""
-    from judge import saved_runs
+    from judge import api
 
-    path = saved_runs.report(run)
+    path = api.rewrite_report(run)
     typer.echo(path)
     if opens:
         typer.launch(str(path.resolve()))
@@ -138,20 +140,19 @@ def measures() -> None:
     """List every measure: how it is written, what it says, where its formula comes from."""
     from judge.cli.render import run_tables
 
-    run_tables.measures(console())
+    run_tables.print_measures(console())
 
 
 def show(run: options.RunFolder, query: options.QueryId, json: options.Json = False) -> None:
     """Print a query's snippets at every engine, with grades and reasons."""
-    from judge.cli import show
-    from judge.runs.folder import reading_run
+    from judge.cli.show import find_query, print_query
+    from judge.runs.record_json import to_json
 
-    entry = show.find(run, query)
+    entry = find_query(run, query)
     if json:
-        print_json(entry)
+        print_json(to_json(entry))
         return
-    with reading_run(run):
-        show.show(entry, console())
+    print_query(entry, console())
 
 
 def _scale_name(text: str | None) -> ScaleName | None:

@@ -35,10 +35,10 @@ def selftest(context: typer.Context, **_: object) -> None:
     from judge.selftest.selftest_run import selftest as test
 
     asked = to_config(given(context), context.params["config"])
-    selftest_table.before(*calls(asked), console())
+    selftest_table.print_plan(*calls(asked), console())
     with raising():
         found = test(asked, watch=watch())
-    selftest_table.tested(found, console())
+    selftest_table.print_selftest(found, console())
     if found.incomplete is not None:
         say(found.incomplete)
         sys.exit(3)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, time
 from difflib import get_close_matches
@@ -257,6 +258,22 @@ def disable_deepeval_telemetry_in_environment() -> None:
 def environment() -> Mapping[str, str]:
     """The process's environment as it is now: keys and addresses of providers."""
     return dict(os.environ)
+
+
+@contextmanager
+def replaced_environment(environ: Mapping[str, str] | None) -> Iterator[None]:
+    """Replace the process's environment by `environ` for a while, also for libraries; None leaves it."""
+    if environ is None:
+        yield
+        return
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

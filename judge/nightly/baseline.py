@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from judge.analysis.loaded_run import LoadedRun
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError
 from judge.filesystem import file_name, make_folder, read_text
@@ -33,7 +34,6 @@ from judge.nightly.run_figures import read_figures
 from judge.report.sentences import listed
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
-from judge.runs.load import LoadedRun
 
 BASELINE_FOLDER = "baseline"
 CANARIES_FOLDER = "canaries"
@@ -126,8 +126,8 @@ def finished_canary_runs(night: Path) -> list[Path]:
 
 def load_canary_grades(folder: RunFolder) -> CanaryGrades:
     """Return the grades of the canary run in `folder`."""
-    run = saved_run.load(folder)
-    return collect_grades(run.judgments, len(run.pool.pairs) * run.asked.repeats)
+    run = saved_run.load_run(folder)
+    return collect_grades(run.judgments, len(run.pool.pairs) * run.spec.repeats)
 
 
 def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
@@ -138,7 +138,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     """
     record = read_record_if_there(RunFolder(run))
     _check_not_stopped(run, record)
-    loaded = saved_run.load(RunFolder(run))
+    loaded = saved_run.load_run(RunFolder(run))
     quarantined_store = _check_run(run, record)
     texts = _read_files(run)
     canaries = finished_canary_runs(run)
@@ -149,7 +149,7 @@ def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
     pointer = BaselinePointer(
         id=f"{file_name(name)}-{content}",
         name=name,
-        assessor=loaded.asked.assessor,
+        assessor=loaded.spec.assessor,
         queries=len(loaded.data.queries),
         engines=tuple(loaded.data.engines),
         canaries=bool(canaries),
@@ -191,7 +191,7 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
 
     Raises InputError when the run cannot be the baseline.
     """
-    figures = read_figures(RunFolder(run).read("summary.json"))
+    figures = read_figures(saved_run.load_summary(RunFolder(run)))
     if figures.coverage < MIN_COVERAGE:
         raise InputError(
             f"{run}: cannot be the baseline: only {figures.coverage:.2%} of its pairs were judged, and a"
@@ -288,13 +288,13 @@ def command_to_set(nights: Path) -> str:
 
 def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
     folder = RunFolder(parent / pointer.id)
-    figures = read_figures(folder.read("summary.json"))
+    figures = read_figures(saved_run.load_summary(folder))
     identity = folder.read("config.json")["identity"]
     canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
     return Baseline(
         id=pointer.id,
         name=pointer.name,
-        run=saved_run.load(folder),
+        run=saved_run.load_run(folder),
         engines=figures.engines,
         identity=identity,
         prompts=identity["prompts"],

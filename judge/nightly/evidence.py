@@ -132,7 +132,7 @@ def _compare(
     combined = combine_with_baseline(to_loaded_run(result), baseline.run, context.measures)
     shift = combined.shift
     if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
-        change = f"pairs that both runs judged were judged by {shift.said}, p = {shift.p:.2g}"
+        change = f"pairs that both runs judged were judged by {shift.description}, p = {shift.p:.2g}"
         evidence = replace(evidence, assessor_changes=(change,))
     if not evidence.suspended:
         outcomes = run_regression_test(combined, evidence.unavailable.keys(), rules)

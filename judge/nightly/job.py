@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from judge import factory, pipeline
+from judge.api import rewrite_report
 from judge.assess.watch import Watch
 from judge.config.loader import ConfigSource, section
 from judge.config.nightly import NIGHTS_FOLDER, SET_BASELINE_COMMAND
@@ -57,8 +58,8 @@ from judge.nightly.record import (
 from judge.nightly.run_figures import add_costs, read_figures
 from judge.nightly.trend_page import write_trend_page
 from judge.runs.folder import RunFolder, reading_run
+from judge.runs.load import load_summary
 from judge.runs.result import RunResult
-from judge.saved_runs import report
 
 #: The store of a canary run, in its folder.
 _CANARY_STORE = "verdicts.sqlite"
@@ -93,7 +94,7 @@ def run_nightly(
             record = run_night(_prepare(context, toml), watch, canary_watch)
         # A process may have died between judging and notifying, so a finished night is notified again.
         if record.coverage is not None:
-            notes += _try_to_draw("report", lambda: report(folder.path))
+            notes += _try_to_draw("report", lambda: rewrite_report(folder.path))
         lines = notify.publish(folder.path, record, environ, webhook=webhook or None)
         notes += _try_to_draw("trend", lambda: write_trend_page(context.nights))
     return NightReport(record, (*lines, *notify.escape_commands(notes, environ)))
@@ -253,7 +254,7 @@ def _has_unpaid_judgments(context: NightContext) -> bool:
     own = Path(run["options"]["store"]) if run else stores.own(context.nights, context.day)
     store = own if own.exists() else resume.shared_store(context)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
-    return any(assessor["calls"] for assessor in estimate["assessors"].values())
+    return any(expected.calls for expected in estimate.assessors.values())
 
 
 def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
@@ -282,7 +283,7 @@ def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
     return CanaryCheck(
         run=run,
         figures=figures,
-        earlier=tuple(read_figures(folder.read("summary.json")) for folder in earlier),
+        earlier=tuple(read_figures(load_summary(folder)) for folder in earlier),
         canary_grades=tonight,
         comparison=comparison,
         reasons=tuple(dict.fromkeys(reasons)),
@@ -342,7 +343,7 @@ def _refer_to_baseline(context: NightContext) -> BaselineReference | None:
     return BaselineReference(
         name=baseline.name,
         id=baseline.id,
-        assessor=baseline.run.asked.assessor,
+        assessor=baseline.run.spec.assessor,
         prompts=dict(baseline.prompts),
         served=tuple(sorted(baseline.served)),
         queries=len(baseline.run.data.queries),

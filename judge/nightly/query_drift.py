@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from judge.analysis.loaded_run import LoadedRun
 from judge.measure.formulas import Floats, Ints
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
-from judge.runs.load import LoadedRun
 
 _RANDOM_SPLITS = 200
 _SEED = 0
@@ -66,7 +66,7 @@ def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
 
 def _no_relevant_share(run: LoadedRun) -> float | None:
     """Return the share of queries without a snippet known to be relevant; None without queries."""
-    least = run.asked.scale.relevant_from
+    least = run.spec.scale.relevant_from
     relevant = {
         judgment.query_id
         for judgment in run.judgments

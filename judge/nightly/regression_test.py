@@ -15,7 +15,7 @@ from math import ceil, floor, log2, sqrt
 import numpy as np
 
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
-from judge.analysis.summary import RunSpec
+from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.config.nightly import NightlyConfig
 from judge.measure.compare import Comparison, compare
 from judge.measure.formulas import Floats
@@ -24,7 +24,6 @@ from judge.measure.resampling import RESAMPLES, holm, randomised_p
 from judge.measure.score import Scores, score
 from judge.nightly.query_drift import shared_query_ids
 from judge.nightly.record import RegressionOutcome, Verdict
-from judge.runs.load import LoadedRun
 from judge.runs.result import RunResult
 
 #: The probability with which a drop of the size `detectable` is found.
@@ -35,9 +34,7 @@ _BASELINE, _TONIGHT = "baseline", "tonight"
 def to_loaded_run(result: RunResult) -> LoadedRun:
     """Return tonight's run as it would be read from its folder."""
     summary = result.summary
-    spec = RunSpec(
-        summary["assessor"], result.scale, summary["repeats"], result.scores.measures, summary["cost"]
-    )
+    spec = RunSpec(summary.assessor, result.scale, summary.repeats, result.scores.measures, summary.cost)
     return LoadedRun(result.data, result.pool, result.judgments, spec)
 
 
@@ -49,8 +46,8 @@ def combine_with_baseline(
 
     def restrict(run: LoadedRun) -> LoadedRun:
         queries = {id_: query for id_, query in run.data.queries.items() if id_ in ids}
-        spec = replace(run.asked, measures=tuple(measures))
-        return replace(run, data=replace(run.data, queries=queries), asked=spec)
+        spec = replace(run.spec, measures=tuple(measures))
+        return replace(run, data=replace(run.data, queries=queries), spec=spec)
 
     return combine_runs({_BASELINE: restrict(baseline), _TONIGHT: restrict(tonight)})
 
@@ -65,13 +62,13 @@ def run_regression_test(
     sides = _engine_sides(combined)
     if not sides:
         return ()
-    both = combined.held
+    both = combined.run
     scores = score(
         both.data.rankings,
         both.pool.documents,
         both.judgments,
-        both.asked.measures,
-        both.asked.scale,
+        both.spec.measures,
+        both.spec.scale,
         depth=both.pool.depth,
     )
     comparisons = compare(scores, {frozenset(pair) for pair in sides.values()})
@@ -95,7 +92,7 @@ def describe_comparison(
 
 def _engine_sides(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
     """Return the names of each engine of both runs among the combined ones: (at the baseline, tonight)."""
-    names, engines = combined.names, set(combined.held.data.engines)
+    names, engines = combined.names, set(combined.run.data.engines)
     both = sorted(engine for run, engine in names if run == _BASELINE and (_TONIGHT, engine) in names)
     sides = {engine: (names[_BASELINE, engine], names[_TONIGHT, engine]) for engine in both}
     return {engine: pair for engine, pair in sides.items() if engines.issuperset(pair)}

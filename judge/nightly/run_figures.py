@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from judge.analysis.summary import EngineResult, Summary
 from judge.measure.measures import parse
 from judge.nightly.record import CallCost, NightEngineResult, NightMean
 
@@ -37,41 +38,36 @@ class RunFigures:
     cost: CallCost
 
 
-def read_figures(summary: Mapping[str, Any]) -> RunFigures:
-    """Return the figures in a run's summary; raise KeyError or TypeError where it is damaged."""
-    members = (summary.get("panel") or {}).get("members", ())
-    served = [*summary.get("served", ()), *(name for member in members for name in member["served"])]
+def read_figures(summary: Summary) -> RunFigures:
+    """Return the figures in a run's summary."""
+    members = summary.panel.members if summary.panel else ()
+    served = [*summary.served, *(name for member in members for name in member.served)]
     return RunFigures(
-        assessor=summary["assessor"],
-        repeats=summary["repeats"],
-        queries=summary["queries"],
-        judgments=summary["judgments"],
-        judged=summary["judged"],
-        coverage=summary["coverage"],
-        failures=dict(summary["failures"]),
-        engines={engine: _engine_results(row) for engine, row in summary["engines"].items()},
+        assessor=summary.assessor,
+        repeats=summary.repeats,
+        queries=summary.queries,
+        judgments=summary.judgments,
+        judged=summary.judged,
+        coverage=summary.coverage,
+        failures=dict(summary.failures),
+        engines={engine: _engine_result(result) for engine, result in summary.engines.items()},
         served=frozenset(filter(None, served)),
-        cost=read_cost(summary["cost"]),
+        cost=read_cost(asdict(summary.cost) if summary.cost else {}),
     )
 
 
-def _engine_results(row: Mapping[str, Any]) -> NightEngineResult:
+def _engine_result(result: EngineResult) -> NightEngineResult:
     return NightEngineResult(
-        queries=row["queries"],
-        answered=row["answered"],
-        empty=row["empty"],
-        errors=row["errors"],
-        absent=row["absent"],
-        judged=row["judged"],
-        no_snippet_share=row.get("no_snippet_share", row.get("textless")),
+        queries=result.queries,
+        answered=result.answered,
+        empty=result.empty,
+        errors=result.errors,
+        absent=result.absent,
+        judged=result.judged,
+        no_snippet_share=result.no_snippet_share,
         measures={
-            name: NightMean(
-                mean=mean["mean"],
-                ci95=None if mean["ci95"] is None else tuple(mean["ci95"]),
-                n=mean["n"],
-                pool_free=parse(name).pool_free,
-            )
-            for name, mean in row["measures"].items()
+            name: NightMean(mean=mean.mean, ci95=mean.ci95, n=mean.n, pool_free=parse(name).pool_free)
+            for name, mean in result.measures.items()
         },
     )
 

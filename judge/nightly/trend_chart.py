@@ -57,7 +57,7 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     canaries = [night.canaries for night in timeline.nights]
     if not any(canaries):
         return None
-    title = Text("The assessor: canaries", "评测员：金丝雀样本")
+    title = Text("The assessor: canaries", "评测员：校验样本")
     desc = Text(
         "The same pairs, graded again every night. When their grades move, the assessor has changed, not an"
         " engine. Above: the share graded as in the baseline; below: the mean grade."

@@ -35,7 +35,11 @@ _STYLE = (
     *(("judge.report", f"{name}.css") for name in ("look", "report", "charts")),
     ("judge.nightly", "trend.css"),
 )
-_SCRIPT = (("judge.report", "texts.js"), ("judge.nightly", "trend.js"))
+#: Package and name of each script, in the order of the page; `.ci/javascript/trend.json` lists them too.
+SCRIPTS = (
+    *(("judge.report", f"{each}.js") for each in ("dom", "messages", "display")),
+    ("judge.nightly", "trend.js"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,9 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
     charts = [draw_measure(nights, measure, kind) for measure, kind in trend_measures(nights).items()]
     template = template_environment("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
-        policy=content_security_policy(read_own_files(*_SCRIPT), read_own_files(*_STYLE)),
+        policy=content_security_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
         style=read_own_files(*_STYLE),
-        script=read_own_files(*_SCRIPT),
+        script=read_own_files(*SCRIPTS),
         headline=headline(nights),
         reasons=describe_reasons(nights[-1]) if nights else (),
         shown_nights=describe_shown_nights(nights, NIGHTS),

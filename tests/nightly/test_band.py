@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from judge import pipeline, saved_runs
+from judge import api, pipeline
 from judge.nightly import job
 from judge.nightly.night_texts import make_banner
 from judge.nightly.record import BannerSentence
@@ -37,7 +37,7 @@ def test_the_band_stays_however_the_report_is_written_again(here: World) -> None
     for again in (
         lambda: job.run_nightly(here.toml, worse),
         lambda: pipeline.rescore(folder, save=True),
-        lambda: saved_runs.report(folder),
+        lambda: api.rewrite_report(folder),
     ):
         again()
         assert here.file(worse, "report.html") == before

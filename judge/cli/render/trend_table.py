@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.run_tables import whole
+from judge.cli.render.cells import print_table
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, TrendValue, ValueRange, value_ranges
@@ -39,7 +39,7 @@ def print_trend(trend: Trend, console: Console) -> None:
     """Print the trend."""
     for line in _heading(trend):
         console.print(Text(line))
-    whole(_make_table(trend), console)
+    print_table(_make_table(trend), console)
     for line in (*_notes(trend.nights), _SIGNS_TEXT, *_news(trend.nights[-NIGHTS:])):
         console.print(Text(line))
     for sentence in trend.damaged:
