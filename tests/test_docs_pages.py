@@ -26,8 +26,8 @@ from judge.config.run import FREE, Config
 from judge.example import path as example
 from judge.measure.catalogue import EXAMPLES, KINDS
 from judge.measure.measures import DEFAULTS
-from judge.nightly.history import EXITS
-from judge.nightly.notices.webhook import _FORMATS, Webhook
+from judge.nightly.notify.webhook import _FORMATS, Webhook
+from judge.nightly.record import EXIT_CODES
 from judge.report.page.kind_names import ERRORS, FLAGS
 from tests.support.command_line import command
 from tests.support.markdown import LANGUAGES, Document, page
@@ -37,19 +37,11 @@ from tests.unit.collect.asking import answers, write_queries
 KEY = "a key of the documentation"
 #: Names that the documentation already has and the code gets: delete each when the code has it.
 RENAMED = {
-    "because": "reasons",
-    "apart": "quarantined_store",
-    "asked otherwise": "engine settings changed",
-    "band": "banner",
-    "different queries": "queries changed",
     "grace": "shutdown_timeout",
-    "judge drift": "assessor drift",
     "kin": "self_preference",
     "no_text": "text_missing",
-    "paid": "cost_total",
     "saved": "dedup_saving",
     "textless": "no_snippet_share",
-    "whole": "complete",
     "within_lists": "own_list_reversal",
     "without_flagged": "flagged_sensitivity",
 }
@@ -166,9 +158,9 @@ def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> No
 def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -> None:
     document = page(language, "nightly")
     cells = first_cells(document)
-    assert {field.name for field in fields(NightlyConfig)} | {*_FORMATS} | {*map(named, EXITS)} <= cells
+    assert {field.name for field in fields(NightlyConfig)} | {*_FORMATS} | {*map(named, EXIT_CODES)} <= cells
     codes = {row[0]: row[1] for row in document.rows if row[1] in ("0", "1", "3")}
-    for status, code in EXITS.items():
+    for status, code in EXIT_CODES.items():
         assert codes[f"`{named(status)}`"] == str(code), status
 
 

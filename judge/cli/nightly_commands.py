@@ -1,12 +1,11 @@
-"""Owns the commands of the nights: nightly, and baseline set and show."""
+"""The commands of the nights: `judge nightly`, `judge baseline set` and `judge baseline show`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -24,71 +23,69 @@ Day = Annotated[
 ]
 Schedule = Annotated[
     str | None,
-    typer.Option("--print-schedule", help="Print what runs it every night: cron, systemd or github."),
+    typer.Option(
+        "--print-schedule", help="Print a schedule that runs the job every night: cron, systemd or github."
+    ),
 ]
 Nights = Annotated[Path, typer.Option("--folder", help="Folder of the nights.")]
 NightsOfRun = Annotated[
     Path | None,
-    typer.Option(
-        "--folder", help=f"Folder of the nights (default: the one that RUN is in, else {NIGHTS_FOLDER})."
-    ),
+    typer.Option("--folder", help=f"Folder of the nights (default: that of RUN, else {NIGHTS_FOLDER})."),
 ]
 
 baseline = typer.Typer(
     name="baseline",
-    help="Freeze a run that every night is held against, or say which one it is.",
+    help="Set the run with which every night is compared, or show it.",
     no_args_is_help=True,
 )
 
 
 def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule = None) -> None:
-    """Run one night: collect, judge, compare with the baseline, notify. The same command again resumes.
+    """Run the nightly job: collect, judge, compare with the baseline, notify. The same command again resumes.
 
-    Exits with 0 when all is fine, 1 when an engine became worse, 3 when nothing can be said of engines.
+    Exit code 0: all is fine; 1: an engine became worse; 3: the engines cannot be compared.
     """
     from judge.cli.progress import CANARIES
     from judge.client.cancel import raise_on_signals
-    from judge.nightly import flow
+    from judge.nightly import job
 
     if schedule is not None:
-        from judge.nightly.schedules import schedule as schedule_of
+        from judge.nightly.schedules import make_schedule
 
-        typer.echo(schedule_of(schedule, toml), nl=False)
+        typer.echo(make_schedule(schedule, toml), nl=False)
         return
     with raise_on_signals():
         today = date.today().isoformat()
-        told = flow.nightly(toml, today if day is None else day, watch(), watch(CANARIES))
-    for line in told.lines:
+        night = job.run_nightly(toml, today if day is None else day, watch(), watch(CANARIES))
+    for line in night.lines:
         print_command(line)
-    sys.exit(told.record["exit"])
+    sys.exit(night.record.exit)
 
 
 @baseline.command("set")
 def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
-    """Make a run the baseline: what is needed of it is copied, so the run may go."""
-    from judge.nightly import flow
+    """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
+    from judge.nightly import job
 
-    folder = folder or flow.nights_of(run)
-    said = flow.set_baseline(run, folder)
-    about = visible(f"{run} ({said['queries']:,} queries, {said['assessor']})")
+    folder = folder or job.nights_of(run)
+    pointer = job.set_baseline(run, folder)
+    about = visible(f"{run} ({pointer.queries:,} queries, {pointer.assessor})")
     typer.echo(f"baseline of {folder}: {about}")
-    if not said["canaries"]:
+    if not pointer.canaries:
         typer.echo(
-            "it has no canaries, so a judge that drifts is known by its name alone; better set a night"
+            "it has no canaries, so a drifted assessor shows by its served name only; better set a night"
         )
 
 
 @baseline.command()
 def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.Json = False) -> None:
-    """Say which run is the baseline."""
-    from judge.nightly import flow
+    """Show which run is the baseline."""
+    from judge.nightly import job
+    from judge.nightly.baseline import pointer_to_json
 
-    said = flow.shown_baseline(folder)
+    pointer = job.show_baseline(folder)
     if json:
-        print_json(said)
+        print_json(pointer_to_json(pointer))
     else:
-        typer.echo(visible(f"{_described(said)}, kept as {said['id']}"))
-
-
-def _described(said: Mapping[str, Any]) -> str:
-    return f"{said['name']} ({said['queries']:,} queries, {said['assessor']})"
+        about = f"{pointer.name} ({pointer.queries:,} queries, {pointer.assessor})"
+        typer.echo(visible(f"{about}, stored as {pointer.id}"))

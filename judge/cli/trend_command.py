@@ -1,4 +1,4 @@
-"""Owns the command on finished nights, which is free: trend."""
+"""The command `judge trend`: finished nights, read from their files without a call."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ import typer
 
 from judge.cli import options
 from judge.cli.terminal import console, print_json
+from judge.config.nightly import NIGHTS_FOLDER
 
 Nights = Annotated[Path, typer.Argument(help="Folder of the nights.")]
-Engine = Annotated[str | None, typer.Option(help="Show this engine alone.")]
-Measure = Annotated[str | None, typer.Option(help="Measure that is shown (default: the one for trends).")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write the page there, with all measures.")]
+Engine = Annotated[str | None, typer.Option(help="Show only this engine.")]
+Measure = Annotated[str | None, typer.Option(help="Measure to show (default: sDCG, where nights have it).")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write the page with all measures to this file.")]
 
 
 def trend(
-    folder: Nights = Path("runs/nights"),
+    folder: Nights = Path(NIGHTS_FOLDER),
     engine: Engine = None,
     measure: Measure = None,
     json: options.Json = False,
     html: Html = None,
 ) -> None:
-    """Show how engines and judge went, night by night: a line each, alarms and what changed."""
-    from judge.nightly import history, trend_page
-    from judge.nightly import trend as trends
+    """Show engines and assessor night by night: values, alarms and changes."""
+    from judge.cli.render.trend_table import print_trend
+    from judge.nightly.trend import make_trend, read_history, trend_to_json
+    from judge.nightly.trend_page import write_trend_page
 
-    found = trends.trend(history.read(folder), engine, measure)
+    result = make_trend(read_history(folder), engine, measure)
     if json:
-        print_json(found)
+        print_json(trend_to_json(result))
     else:
-        trends.show(found, console())
+        print_trend(result, console())
     if html is not None:
-        path = trend_page.write(folder, html)
-        typer.echo(path, err=json)
+        typer.echo(write_trend_page(folder, html), err=json)

@@ -1,290 +1,305 @@
-"""Owns the baseline: a run that was frozen, so that every night is held against the same one.
+"""The baseline: a frozen run with which every night is compared.
 
-`baseline/ID/` holds copies of what comparing needs, so that the run itself may be deleted. `baseline.json`
-names the one that counts and is written last. Older ones stay: a night's record names the one it met.
+`baseline/ID/` holds copies of what the comparison needs, so that the run itself may be deleted.
+`baseline.json` names the baseline in force and is written last. Older ones stay, since the record of a
+night names the one that it was compared with.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from judge.analysis.loaded_run import LoadedRun
-from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.english import join_names
-from judge.errors import ASSESSOR_ERRORS, InputError, StoreError
+from judge.errors import InputError, StoreError
 from judge.filesystem import file_name, make_folder, read_text
-from judge.nightly.collecting import FILE as COLLECTED
-from judge.nightly.decision import bare
-from judge.nightly.history import RECORD
-from judge.nightly.steadiness import Grades
-from judge.records import Judgment
+from judge.nightly.assessor_drift import CanaryGrades, collect_grades
+from judge.nightly.decision import join_reasons
+from judge.nightly.record import (
+    NIGHT_FILE,
+    EngineSettings,
+    NightEngineResult,
+    NightRecord,
+    parse_record,
+    read_record_if_there,
+)
+from judge.nightly.run_figures import read_figures
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
 
-FOLDER = "baseline"
-CANARIES = "canaries"
-_POINTER = "baseline.json"
-#: What it says, and must.
-_SAID = ("id", "name", "assessor", "queries", "canaries")
-#: The names of a folder and of a file in it: a pointer from somebody else must not lead to other places.
+BASELINE_FOLDER = "baseline"
+CANARIES_FOLDER = "canaries"
+#: What is stored about the requests to engines, beside the dataset of a night.
+COLLECTION_FILE = "collected.json"
+_POINTER_FILE = "baseline.json"
+#: The names of a folder and of a file in it: a pointer from elsewhere must not lead to other places.
 _NAMES = {
     "id": re.compile(r"(?!\.+$)[^/\\:\0]{1,255}"),
-    "apart": re.compile(r"verdicts\.drifted-\d{4}-\d{2}-\d{2}\.sqlite"),
+    "quarantined_store": re.compile(r"verdicts\.drifted-\d{4}-\d{2}-\d{2}\.sqlite"),
 }
 _FILES = ("config.json", "summary.json", "results.json", "judgments.jsonl")
-#: What the run of a panel has besides, and a night that asked engines.
-_MAYBE = ("members.jsonl", COLLECTED)
-#: The least share of its pairs that a yardstick must have judged.
-LEAST = 0.99
+#: The file that the run of a panel has besides, and that of a night which asked engines.
+_OPTIONAL_FILES = ("members.jsonl", COLLECTION_FILE)
+#: The least share of its pairs that a baseline must have judged.
+MIN_COVERAGE = 0.99
 
 
-@dataclass(frozen=True, slots=True)
-class Graded:
-    """What came of a night's canaries: grades, the names of the models that answered, and counts.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselinePointer:
+    """The content of baseline.json: the baseline in force, and what it holds.
 
-    Of all `asked`, `judged` have a grade; `unreadable` were answered with something else.
-    """
-
-    grades: Grades
-    served: frozenset[str]
-    asked: int
-    judged: int
-    unreadable: int
-
-    @property
-    def unheard(self) -> int:
-        """How many were never answered."""
-        return self.asked - self.judged - self.unreadable
-
-    def heard(self, rules: NightlyConfig) -> bool:
-        """Whether the judge is there at all: so few were never answered as the rules let pass."""
-        return self.unheard <= rules.max_missing * self.asked
-
-
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """The run that nights are held against; `canaries` is None when it was judged without any.
-
-    `apart` names the store of its verdicts when they were kept apart, for its judge had drifted. `asked`
-    is what engines were asked (see `collecting`), None where that is not known.
+    `quarantined_store` names the store of its verdicts when its assessor had drifted.
     """
 
     id: str
     name: str
-    held: LoadedRun
-    summary: Summary
-    identity: Mapping[str, Any]
-    canaries: Graded | None
-    apart: str | None
-    asked: Mapping[str, Any] | None = None
-
-    @property
-    def served(self) -> frozenset[str]:
-        """The names of all models that graded it, as the servers gave them."""
-        return served(self.summary) | (self.canaries.served if self.canaries else frozenset())
+    assessor: str
+    queries: int
+    engines: tuple[str, ...] = ()
+    canaries: bool
+    quarantined_store: str | None = None
 
 
-def served(summary: Summary) -> frozenset[str]:
-    """The names that a summary has of models that answered; empty where no server gave one."""
-    members = summary.panel.members if summary.panel else ()
-    names = [*summary.served, *(name for member in members for name in member.served)]
-    return frozenset(filter(None, names))
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The run that nights are compared with.
 
-
-def graded(judgments: Sequence[Judgment], asked: int) -> Graded:
-    """The judgments of canaries, pair by pair, of so many that were `asked`."""
-    grades: dict[tuple[str, str], list[int]] = {}
-    for judgment in judgments:
-        if judgment.grade is not None:
-            grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
-    names = frozenset(judgment.served_model for judgment in judgments if judgment.served_model)
-    unreadable = sum(judgment.error in ASSESSOR_ERRORS for judgment in judgments)
-    return Graded(grades, names, asked, sum(map(len, grades.values())), unreadable)
-
-
-def rounds(night: Path) -> list[Path]:
-    """The folders of `night` in which canaries were asked, in order; more than one when it was resumed."""
-    found = night.glob(f"{CANARIES}*/config.json")
-    return sorted((each.parent for each in found), key=lambda folder: (len(folder.name), folder.name))
-
-
-def ended(night: Path) -> list[Path]:
-    """Those of the rounds that came to their end: all but the last, and that one unless it was killed."""
-    return [each for each in rounds(night) if (each / "results.json").exists()]
-
-
-def graded_run(folder: RunFolder) -> Graded:
-    """The canaries in the folder of their run."""
-    held = saved_run.load_run(folder)
-    return graded(held.judgments, len(held.pool.pairs) * held.spec.repeats)
-
-
-def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
-    """Makes the run in folder `run` the baseline of `nights`, and gives what baseline.json says of it.
-
-    Raises InputError when `run` is no finished run, misses too much, or was judged by more than one judge,
-    StoreError when the disk takes no copy.
+    `canaries` is None when it was judged without any, `engine_settings` where they are unknown. `served`
+    are the names of all models that graded it.
     """
-    _check_judged(run)
-    held = saved_run.load_run(RunFolder(run))
-    apart = _check(run)
+
+    id: str
+    name: str
+    run: LoadedRun
+    engines: Mapping[str, NightEngineResult]
+    identity: Mapping[str, object]
+    prompts: Mapping[str, str]
+    served: frozenset[str]
+    canaries: CanaryGrades | None
+    quarantined_store: str | None
+    engine_settings: EngineSettings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """The content of collected.json: the remarks of a collection, and the settings of the engines."""
+
+    remarks: tuple[str, ...] = ()
+    engine_settings: EngineSettings | None = None
+
+
+_POINTER: TypeAdapter[BaselinePointer] = TypeAdapter(BaselinePointer)
+_COLLECTION: TypeAdapter[CollectionInfo] = TypeAdapter(CollectionInfo)
+
+
+def read_collection(folder: RunFolder) -> CollectionInfo:
+    """Return what collected.json holds, nothing without the file; raise InputError when it is damaged."""
+    values = folder.read_if_there(COLLECTION_FILE) or {}
+    # Version 1 calls the settings "asked".
+    values = {"engine_settings": values.get("asked"), **values}
+    return parse_record(_COLLECTION, values, str(folder.path / COLLECTION_FILE))
+
+
+def write_collection(folder: RunFolder, info: CollectionInfo) -> None:
+    """Write collected.json; raise StoreError when the disk does not take it."""
+    folder.write(COLLECTION_FILE, [dump_json(asdict(info), indent=2), "\n"])
+
+
+def canary_runs(night: Path) -> list[Path]:
+    """Return the folders of a night's canary runs in order; more than one when the night was resumed."""
+    configs = night.glob(f"{CANARIES_FOLDER}*/config.json")
+    return sorted((config.parent for config in configs), key=lambda folder: (len(folder.name), folder.name))
+
+
+def finished_canary_runs(night: Path) -> list[Path]:
+    """Return the canary runs that ended: all but the last, and that one unless it was killed."""
+    return [run for run in canary_runs(night) if (run / "results.json").exists()]
+
+
+def load_canary_grades(folder: RunFolder) -> CanaryGrades:
+    """Return the grades of the canary run in `folder`."""
+    run = saved_run.load_run(folder)
+    return collect_grades(run.judgments, len(run.pool.pairs) * run.spec.repeats)
+
+
+def freeze_baseline(run: Path, nights: Path) -> BaselinePointer:
+    """Make the run in folder `run` the baseline of `nights`, and return what baseline.json says of it.
+
+    Raises InputError when `run` is not a finished run, misses too much or was judged by more than one
+    assessor, StoreError when the disk does not take the copy.
+    """
+    record = read_record_if_there(RunFolder(run))
+    _check_not_stopped(run, record)
+    loaded = saved_run.load_run(RunFolder(run))
+    quarantined_store = _check_run(run, record)
+    texts = _read_files(run)
+    canaries = finished_canary_runs(run)
+    if canaries:  # the last one is of the assessor that ended the night
+        texts |= {f"{CANARIES_FOLDER}/{file}": text for file, text in _read_files(canaries[-1]).items()}
     name = run.resolve().name
-    texts = _texts(run)
-    asked = ended(run)
-    if asked:  # the last round is of the judge that ended the night
-        texts |= {f"{CANARIES}/{file}": text for file, text in _texts(asked[-1]).items()}
     content = hashlib.sha256(dump_json(texts).encode()).hexdigest()[:8]
-    said = {
-        "id": f"{file_name(name)}-{content}",
-        "name": name,
-        "assessor": held.spec.assessor,
-        "queries": len(held.data.queries),
-        "engines": list(held.data.engines),
-        "canaries": bool(asked),
-        "apart": apart,
-    }
-    folder = nights / FOLDER
+    pointer = BaselinePointer(
+        id=f"{file_name(name)}-{content}",
+        name=name,
+        assessor=loaded.spec.assessor,
+        queries=len(loaded.data.queries),
+        engines=tuple(loaded.data.engines),
+        canaries=bool(canaries),
+        quarantined_store=quarantined_store,
+    )
+    folder = nights / BASELINE_FOLDER
     for file, text in texts.items():
-        _copy(text, folder / str(said["id"]) / file)
-    _load(folder, said)  # before it counts: a copy that can't be read would end every night to come
-    RunFolder(folder).write(_POINTER, [dump_json(said, indent=2), "\n"])
-    return said
+        _write_copy(text, folder / pointer.id / file)
+    _load_baseline(folder, pointer)  # before it is in force: an unreadable copy would end all later nights
+    RunFolder(folder).write(_POINTER_FILE, [dump_json(pointer_to_json(pointer), indent=2), "\n"])
+    return pointer
 
 
-def _copy(text: str, place: Path) -> None:
+def pointer_to_json(pointer: BaselinePointer) -> dict[str, object]:
+    """Return the pointer as JSON values."""
+    return dict(_POINTER.dump_python(pointer, mode="json"))
+
+
+def _write_copy(text: str, path: Path) -> None:
     try:
-        make_folder(place.parent.parent)
-        make_folder(place.parent)
+        make_folder(path.parent.parent)
+        make_folder(path.parent)
     except OSError as error:
-        raise StoreError(f"{place.parent}: cannot be made: {error.strerror or error}") from error
-    RunFolder(place.parent).write(place.name, [text])
+        raise StoreError(f"{path.parent}: cannot be made: {error.strerror or error}") from error
+    RunFolder(path.parent).write(path.name, [text])
 
 
-def _check_judged(run: Path) -> None:
+def _check_not_stopped(run: Path, record: NightRecord | None) -> None:
     """Raise InputError when `run` is a night that ended after its canaries."""
-    night = RunFolder(run).read_if_there(RECORD)
-    if night and night.get("stopped"):
+    if record and record.stopped:
         raise InputError(
-            f"{run}: is no yardstick: the night stopped after the canaries, for the judge had drifted; set"
-            ' judge_on_drift = "all" in [nightly], run judge nightly again, and set its night'
+            f"{run}: cannot be the baseline: the night stopped after the canaries, since the assessor had"
+            ' drifted; set judge_on_drift = "all" in [nightly], run judge nightly again, and set its night'
         )
 
 
-def _check(run: Path) -> str | None:
-    """The name of the store that the verdicts of `run` were kept apart in, None when they were not.
+def _check_run(run: Path, record: NightRecord | None) -> str | None:
+    """Return the name of the store with the verdicts of a drifted assessor, None for another run.
 
-    Raises InputError when the run is no yardstick.
+    Raises InputError when the run cannot be the baseline.
     """
-    found = RunFolder(run)
-    night = found.read_if_there(RECORD)
-    summary = saved_run.load_summary(found)
-    coverage = summary.coverage
-    if coverage < LEAST:
+    figures = read_figures(saved_run.load_summary(RunFolder(run)))
+    if figures.coverage < MIN_COVERAGE:
         raise InputError(
-            f"{run}: only {coverage:.2%} of its pairs were judged, and a yardstick needs {LEAST:.0%}; the"
-            " command that made it asks again for the rest"
+            f"{run}: cannot be the baseline: only {figures.coverage:.2%} of its pairs were judged, and a"
+            f" baseline needs {MIN_COVERAGE:.0%}; the command that made it asks again for the rest"
         )
-    if night and not night.get("whole", night["finished"]):
-        raise InputError(f"{run}: is an incomplete night and no yardstick ({bare(night['because'])})")
-    if mute := [engine for engine, row in summary.engines.items() if not row.answered]:
+    if record and not record.complete:
         raise InputError(
-            f"{run}: is no yardstick: not one query got a result from {join_names(mute)}; mend how it is"
-            " asked, or leave it out"
+            f"{run}: cannot be the baseline: the night is incomplete ({join_reasons(record.reasons)})"
         )
-    if night is None or night["status"] != "judge drift":
+    if silent := [engine for engine, results in figures.engines.items() if not results.answered]:
+        raise InputError(
+            f"{run}: cannot be the baseline: not one query got a result from {join_names(silent)}; correct how"
+            " it is asked, or leave it out"
+        )
+    if record is None or record.status != "assessor drift":
         return None
-    apart = night.get("apart")
-    if apart is None:
+    if record.quarantined_store is None:
         raise InputError(
-            f"{run}: is no yardstick, for its judge changed while it was at work"
-            f" ({bare(night['because'])}); freeze the next night"
+            f"{run}: cannot be the baseline: its assessor changed during the night"
+            f" ({join_reasons(record.reasons)}); set the next night"
         )
-    if not (run / apart).exists():
-        raise InputError(
-            f"{run}: its verdicts were kept in {run / apart}, which is gone; freeze a later night"
-        )
-    return Path(apart).name
+    store = run / record.quarantined_store
+    if not store.exists():
+        raise InputError(f"{run}: its verdicts were stored in {store}, which is gone; set a later night")
+    return store.name
 
 
-def _texts(run: Path) -> dict[str, str]:
-    """The files of a run that comparing needs, by name."""
-    names = (*_FILES, *(name for name in _MAYBE if (run / name).exists()))
+def _read_files(run: Path) -> dict[str, str]:
+    """Return the files of a run that the comparison needs, by name."""
+    names = (*_FILES, *(name for name in _OPTIONAL_FILES if (run / name).exists()))
     try:
         return {name: read_text(run / name) for name in names}
     except OSError as error:
         raise InputError(
-            f"{error.filename}: {error.strerror}; the command of the run writes it anew"
+            f"{error.filename}: {error.strerror}; the command of the run writes it again"
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{run}: a file in it is not UTF-8 ({error}); the command of the run writes it anew"
+            f"{run}: a file in it is not UTF-8 ({error}); the command of the run writes it again"
         ) from error
 
 
-def pointer(nights: Path) -> Mapping[str, Any] | None:
-    """What baseline.json says of the baseline of `nights`; None when none was set.
+def read_pointer(nights: Path) -> BaselinePointer | None:
+    """Return what baseline.json of `nights` says, None when no baseline was set.
 
     Raises InputError when it is damaged.
     """
-    said = RunFolder(nights / FOLDER).read_if_there(_POINTER)
-    missing = [] if said is None else [name for name in _SAID if name not in said]
-    if missing:
-        raise InputError(f"{nights / FOLDER / _POINTER}: has no {missing[0]!r}; {_again(nights)}")
+    path = nights / BASELINE_FOLDER / _POINTER_FILE
+    values = RunFolder(path.parent).read_if_there(_POINTER_FILE)
+    if values is None:
+        return None
+    # Version 1 calls the store "apart".
+    values["quarantined_store"] = values.get("quarantined_store") or values.get("apart")
     for name, form in _NAMES.items():
-        value = None if said is None else said.get(name)
+        value = values.get(name)
         if value is not None and not form.fullmatch(str(value)):
             raise InputError(
-                f"{nights / FOLDER / _POINTER}: {name} is {value!r:.80}, which is no name that judge gives;"
-                f" {_again(nights)}"
+                f"{path}: {name} is {value!r:.80}, which is not a name that judge gives; {_set_again(nights)}"
             )
-    return said
-
-
-def load(nights: Path) -> Baseline | None:
-    """The baseline of `nights`, None when none was set; raises InputError when a file of it is damaged."""
-    said = pointer(nights)
-    if said is None:
-        return None
-    place = nights / FOLDER
     try:
-        return _load(place, said)
+        return parse_record(_POINTER, values, str(path))
     except InputError as error:
-        raise InputError(f"{error}; {_again(nights)}") from error
+        raise InputError(f"{error}; {_set_again(nights)}") from error
+
+
+def load_baseline(nights: Path) -> Baseline | None:
+    """Return the baseline of `nights`, None when none was set; raise InputError when it is damaged."""
+    pointer = read_pointer(nights)
+    if pointer is None:
+        return None
+    folder = nights / BASELINE_FOLDER
+    try:
+        return _load_baseline(folder, pointer)
+    except InputError as error:
+        raise InputError(f"{error}; {_set_again(nights)}") from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{place / str(said['id'])}: is damaged ({error!r}); {_again(nights)}") from error
+        raise InputError(f"{folder / pointer.id}: is damaged ({error!r}); {_set_again(nights)}") from error
 
 
-def _again(nights: Path) -> str:
-    return f"set the baseline again: {to_set(nights)}"
+def _set_again(nights: Path) -> str:
+    return f"set the baseline again: {command_to_set(nights)}"
 
 
-def to_set(nights: Path) -> str:
-    """Return the command that makes the latest complete night the baseline, RUN where there is none."""
+def command_to_set(nights: Path) -> str:
+    """Return the command that makes the latest complete night the baseline, with RUN where there is none."""
     rules = NightlyConfig(folder=str(nights))
-    for record in sorted(nights.glob(f"*/{RECORD}"), reverse=True):
+    for path in sorted(nights.glob(f"*/{NIGHT_FILE}"), reverse=True):
         with suppress(InputError):
-            if RunFolder(record.parent).read(RECORD).get("whole"):
-                return rules.sets(record.parent)
+            record = read_record_if_there(RunFolder(path.parent))
+            if record and record.complete:
+                return rules.sets(path.parent)
     return rules.to_set
 
 
-def _load(place: Path, said: Mapping[str, Any]) -> Baseline:
-    folder = RunFolder(place / said["id"])
-    canaries = RunFolder(folder.path / CANARIES)
+def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:
+    folder = RunFolder(parent / pointer.id)
+    figures = read_figures(saved_run.load_summary(folder))
+    identity = folder.read("config.json")["identity"]
+    canaries = load_canary_grades(RunFolder(folder.path / CANARIES_FOLDER)) if pointer.canaries else None
     return Baseline(
-        id=said["id"],
-        name=said["name"],
-        held=saved_run.load_run(folder),
-        summary=saved_run.load_summary(folder),
-        identity=folder.read("config.json")["identity"],
-        canaries=graded_run(canaries) if said["canaries"] else None,
-        apart=said.get("apart"),
-        asked=(folder.read_if_there(COLLECTED) or {}).get("asked"),
+        id=pointer.id,
+        name=pointer.name,
+        run=saved_run.load_run(folder),
+        engines=figures.engines,
+        identity=identity,
+        prompts=identity["prompts"],
+        served=figures.served | (canaries.served if canaries else frozenset()),
+        canaries=canaries,
+        quarantined_store=pointer.quarantined_store,
+        engine_settings=read_collection(folder).engine_settings,
     )

@@ -1,187 +1,195 @@
-"""Owns what a night comes to, in one word: which of all that was found decides, and the exit code.
+"""The decision of a night: its status, the reasons and the exit code, from all the evidence.
 
-What makes grades mean something else comes before what they say: a changed judge, then judgments that
-are missing, then other queries. Only then can an engine be blamed. Pure.
+Evidence that changes the meaning of grades comes first: another assessor, then missing judgments, then
+changed queries, then changed engine settings. Only without these can an engine be blamed. Pure functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
-from judge.analysis.summary import EngineResult
-from judge.config.nightly import SET_BASELINE_COMMAND
-from judge.nightly.gate import Row
-from judge.nightly.history import EXITS, Status
+from judge.config.nightly import SET_BASELINE_COMMAND, NightlyConfig
+from judge.english import join_names
+from judge.nightly.record import (
+    EXIT_CODES,
+    EngineSettings,
+    NightEngineResult,
+    QueryDrift,
+    RegressionOutcome,
+    Status,
+)
 
-#: So many more results without a text are an interface that changed, not a ranking.
-_RENAMED = 0.3
-_NEXT = "; to go on with it, make a night of it the baseline"
+#: When this share more of the results lost its text, a field was renamed; it is not a worse ranking.
+_LOST_TEXT = 0.3
+_ADVICE = "; to accept the change: "
+#: The same in records of version 1.
+_ADVICE_OF_VERSION_1 = "; to go on with it, make a night of it the baseline"
+#: Options that may differ between nights of one assessor; canaries show whether the endpoint changed it.
+_FREE_OPTIONS = frozenset({"dataset", "endpoint", "repeats", "as_of"})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What is known of a night: sentences on why each status may be its own, and the gate's rows.
+class Evidence:
+    """What is known of a night: sentences for each status, and the outcomes of the regression test.
 
-    `asked` says how engines were asked otherwise, `broken`, by engine, what broke tonight, `dropped` who
-    is in the baseline alone. `baseline` is whether there is one, `to_set` the command that makes one.
-    `possible` says which engines may have become worse although the assessor changed.
+    `unavailable` has a sentence for each engine that gave far fewer answers than at the baseline,
+    `dropped` one for each engine that is only in the baseline. `possible_drops` name engines that may have
+    become worse although the assessor changed. `set_baseline_command` makes this night the baseline.
     """
 
-    baseline: bool
-    to_set: str = SET_BASELINE_COMMAND
-    judge: Sequence[str] = ()
+    has_baseline: bool
+    set_baseline_command: str = SET_BASELINE_COMMAND
+    assessor_changes: Sequence[str] = ()
     missing: Sequence[str] = ()
-    queries: Sequence[str] = ()
-    asked: Sequence[str] = ()
-    broken: Mapping[str, str] = field(default_factory=dict)
+    query_changes: Sequence[str] = ()
+    setting_changes: Sequence[str] = ()
+    unavailable: Mapping[str, str] = field(default_factory=dict)
     dropped: Sequence[str] = ()
-    rows: Sequence[Row] = ()
-    possible: Sequence[str] = ()
+    outcomes: Sequence[RegressionOutcome] = ()
+    possible_drops: Sequence[str] = ()
 
     @property
     def suspended(self) -> bool:
-        """Whether tonight's scores can't be held against the baseline's, so that no engine is blamed."""
-        return bool(self.judge or self.missing or self.queries or self.asked)
+        """Whether tonight's scores cannot be compared with the baseline's, so that no engine is blamed."""
+        return bool(self.assessor_changes or self.missing or self.query_changes or self.setting_changes)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A night's status, why, and the exit code of the command.
+    """A night's status with its reasons.
 
-    It is `finished` unless the same command could find out more: of judgments or answers that are missing.
-    It is `whole`, and may be the baseline, when nothing is missing that was asked for tonight.
+    It is `finished` unless the same command could add judgments or answers that are missing. It is
+    `complete`, and may be the baseline, when nothing is missing that was asked for tonight.
     """
 
     status: Status
-    because: tuple[str, ...]
+    reasons: tuple[str, ...]
     finished: bool
-    whole: bool
+    complete: bool
 
     @property
     def exit(self) -> int:
-        """0 fine, 1 an engine is worse, 3 nothing can be said of the engines."""
-        return EXITS[self.status]
+        """The exit code of the command."""
+        return EXIT_CODES[self.status]
 
 
-def decide(found: Found) -> Decision:
-    """The status of a night, its reasons before others that hold as well."""
-    drops = [_drop(row) for row in found.rows if row.verdict == "regression"]
-    reasons: tuple[tuple[Status, Sequence[str]], ...] = (
-        ("judge drift", _with_next(found.judge, found)),
-        ("judge drift", found.possible),
-        ("incomplete", found.missing),
-        ("different queries", found.queries),
-        ("asked otherwise", _with_next(found.asked, found)),
-        # An engine that is surely worse is said first, even when another one broke.
-        ("regression", drops),
-        ("incomplete", [*found.broken.values(), *_unsure(found), *found.dropped]),
+def decide(evidence: Evidence) -> Decision:
+    """Return the status of a night with its own reasons first, then those of other statuses."""
+    candidates: tuple[tuple[Status, Sequence[str]], ...] = (
+        ("assessor drift", _with_advice(evidence.assessor_changes, evidence)),
+        ("assessor drift", evidence.possible_drops),
+        ("incomplete", evidence.missing),
+        ("queries changed", evidence.query_changes),
+        ("engine settings changed", _with_advice(evidence.setting_changes, evidence)),
+        # An engine that is surely worse comes before another one that is unavailable.
+        ("regression", list(_describe_drops(evidence.outcomes))),
+        ("incomplete", [*evidence.unavailable.values(), *_describe_open(evidence), *evidence.dropped]),
     )
-    because = [(status, reason) for status, all_ in reasons for reason in all_]
-    if not because and not found.baseline:
-        because = [("no baseline", _unset(found))]
-    status = because[0][0] if because else "fine"
-    whole = not (found.missing or found.broken)
-    finished = whole and not found.dropped and status != "incomplete"
-    return Decision(status, tuple(reason for _, reason in because), finished, whole)
+    reasons = [(status, reason) for status, sentences in candidates for reason in sentences]
+    if not reasons and not evidence.has_baseline:
+        command = evidence.set_baseline_command
+        reasons = [
+            ("no baseline", f"there is no baseline yet, so nothing is compared; to set one: {command}")
+        ]
+    status = reasons[0][0] if reasons else "fine"
+    complete = not (evidence.missing or evidence.unavailable)
+    finished = complete and not evidence.dropped and status != "incomplete"
+    return Decision(status, tuple(reason for _, reason in reasons), finished, complete)
 
 
-def _with_next(reasons: Sequence[str], found: Found) -> Sequence[str]:
-    """The reasons, and after the last of them what to do when all is as it should be."""
-    if not reasons or not found.baseline:
+def _with_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
+    """Return the reasons; the last one ends with the command that accepts the change."""
+    if not reasons or not evidence.has_baseline:
         return reasons
     *others, last = reasons
-    return (*others, f"{last}{_NEXT}: {found.to_set}")
+    return (*others, f"{last}{_ADVICE}{evidence.set_baseline_command}")
 
 
-def bare(because: Sequence[str]) -> str:
-    """The reasons of a night's record in one sentence, without what they say is to be done."""
-    return "; ".join(reason.partition(_NEXT)[0] for reason in because)
+def join_reasons(reasons: Sequence[str]) -> str:
+    """Return the reasons of a night's record in one sentence, without advice."""
+    return "; ".join(reason.partition(_ADVICE)[0].partition(_ADVICE_OF_VERSION_1)[0] for reason in reasons)
 
 
-def _unset(found: Found) -> str:
-    return f"there is no baseline yet, so nothing is compared; to set one: {found.to_set}"
+def _describe_drops(outcomes: Sequence[RegressionOutcome]) -> Iterator[str]:
+    for outcome in outcomes:
+        if outcome.verdict == "regression":
+            yield (
+                f"{outcome.engine}: {outcome.measure} fell by {-(outcome.change or 0):.3f}, from"
+                f" {outcome.baseline:.3f} to {outcome.tonight:.3f} on {outcome.n:,} queries"
+                f" (p = {outcome.p_holm:.2g})"
+            )
 
 
-def _unsure(found: Found) -> Iterator[str]:
-    for row in found.rows:
-        if row.verdict == "incomplete" and row.change.engine not in found.broken:
-            what = f"{row.change.engine}: {row.change.measure}"
-            if row.change.n:
-                yield f"{what} fell, or did not: grades of what is unjudged could turn it"
+def _describe_open(evidence: Evidence) -> Iterator[str]:
+    for outcome in evidence.outcomes:
+        if outcome.verdict == "incomplete" and outcome.engine not in evidence.unavailable:
+            what = f"{outcome.engine}: {outcome.measure}"
+            if outcome.n:
+                yield f"{what} may have fallen: grades of unjudged snippets could reverse the result"
             else:
-                yield f"{what} can't be compared: no query has a value at the baseline and tonight"
+                yield f"{what} cannot be compared: no query has a value at the baseline and tonight"
 
 
-def possible_drops(rows: Sequence[Row], shift: float | None, top: int) -> Iterator[str]:
-    """Which engines may have become worse on a night whose assessor changed, with the corrected figure.
+def find_possible_drops(
+    outcomes: Sequence[RegressionOutcome], shift: float | None, top: int
+) -> Iterator[str]:
+    """Yield the engines that may have become worse on a night whose assessor changed.
 
     `shift` is how much the mean grade of the canaries changed, None where it is unknown, `top` the highest
     grade. sDCG is linear in the grades, so grades that are all lower by `shift` lower it by `shift / top`:
     the corrected change is `change - shift / top`. It is reported when the corrected drop exceeds what the
     regression test detects. Other measures are not corrected.
     """
-    for row in rows:
-        change = row.change
-        if not change.measure.startswith("sDCG@") or change.change is None or row.detectable is None:
+    for outcome in outcomes:
+        change, detectable = outcome.change, outcome.detectable
+        if not outcome.measure.startswith("sDCG@") or change is None or detectable is None or shift is None:
             continue
-        if shift is None:
-            continue
-        corrected = change.change - shift / top
-        if corrected < -row.detectable:
+        corrected = change - shift / top
+        if corrected < -detectable:
             yield (
-                f"possible: {change.engine} became worse: {change.measure} {change.change:+.3f}, corrected"
+                f"possible: {outcome.engine} became worse: {outcome.measure} {change:+.3f}, corrected"
                 f" {corrected:+.3f} (grades of the canaries moved by {shift:+.2f} of {top}); this assessor's"
-                " grades can't prove it"
+                " grades cannot prove it"
             )
 
 
-def _drop(row: Row) -> str:
-    change = row.change
-    return (
-        f"{change.engine}: {change.measure} fell by {-(change.change or 0):.3f}, from {change.baseline:.3f}"
-        f" to {change.tonight:.3f} on {change.n:,} queries (p = {row.p_holm:.2g})"
-    )
-
-
-def broken(
-    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult], max_missing: float
+def find_unavailable(
+    tonight: Mapping[str, NightEngineResult], baseline: Mapping[str, NightEngineResult], max_missing: float
 ) -> dict[str, str]:
-    """What broke, by engine: one that gave far fewer answers than at the baseline.
+    """Return a sentence for each engine that gave far fewer answers than at the baseline.
 
-    Both are `engines` of a summary.json. An answer is missing when the engine failed or has no ranking;
-    empty answers count when they become as many, for that is a broken interface more often than a bad
-    ranking.
+    A request that failed and a query without a ranking are missing answers. So are empty ones when they
+    become as many: an interface that changed is a more frequent cause than a bad ranking.
     """
-    said = {}
+    sentences = {}
     for engine in sorted(baseline.keys() & tonight.keys()):
         before, now = baseline[engine], tonight[engine]
-        share, was = _answered(now), _answered(before)
-        if was - share > max_missing:
-            said[engine] = (
-                f"{engine}: answered {share:.0%} of the queries, {was:.0%} at the baseline"
-                f" ({now.errors:,} errors, {now.empty:,} empty, {now.absent:,} without a ranking)"
+        no_text = now.no_snippet_share or 0.0
+        if before.answered_share - now.answered_share > max_missing:
+            sentences[engine] = (
+                f"{engine}: answered {now.answered_share:.0%} of the queries, {before.answered_share:.0%} at"
+                f" the baseline ({now.errors:,} errors, {now.empty:,} empty, {now.absent:,} without a"
+                " ranking)"
             )
-        elif (now.no_snippet_share or 0.0) - (before.no_snippet_share or 0.0) > _RENAMED:
-            said[engine] = (
-                f"{engine}: {now.no_snippet_share:.0%} of its results have no text but their title: has its"
-                " field been renamed?"
+        elif no_text - (before.no_snippet_share or 0.0) > _LOST_TEXT:
+            sentences[engine] = (
+                f"{engine}: {no_text:.0%} of its results have no text but their title: was a field renamed?"
             )
-    return said
+    return sentences
 
 
-def without_text(
-    shares: Mapping[str, float], baseline: Mapping[str, EngineResult], max_empty: float
+def find_without_text(
+    shares: Mapping[str, float], baseline: Mapping[str, NightEngineResult], max_empty: float
 ) -> Iterator[str]:
-    """The engines that a night can't be judged with, for most of their results have an empty snippet.
+    """Yield the engines with too many empty snippets for the night to be judged.
 
-    `shares` is the share of each engine's results tonight, `baseline` holds `engines` of the baseline's
-    summary.json. An engine that returned as few texts at the baseline is left as it is.
+    `shares` is the share of empty snippets among each engine's results tonight. An engine that had as many
+    at the baseline is accepted.
     """
     for engine, share in sorted(shares.items()):
-        frozen = baseline.get(engine)
-        before = (frozen.no_snippet_share if frozen else None) or 0.0
-        if share > max_empty and share - before > _RENAMED:
+        before = (baseline[engine].no_snippet_share if engine in baseline else None) or 0.0
+        if share > max_empty and share - before > _LOST_TEXT:
             yield (
                 f"{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
                 f" {max_empty:.0%}, so nothing was judged: was a field of its answers renamed? Correct its"
@@ -189,42 +197,100 @@ def without_text(
             )
 
 
-def dropped(tonight: Collection[str], baseline: Collection[str], to_set: str) -> Iterator[str]:
-    """The engines that the baseline has and tonight's dataset doesn't."""
+def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
+    """Yield the engines of the baseline that are not in tonight's dataset; `command` accepts that."""
     for engine in sorted({*baseline} - {*tonight}):
         yield (
             f"{engine}: is in the baseline and not in tonight's dataset; if it was dropped for good, make"
-            f" this night the baseline: {to_set}"
+            f" this night the baseline: {command}"
         )
 
 
-def silent(engines: Mapping[str, EngineResult], max_missing: float) -> list[str]:
-    """The engines that broke on a night that has no baseline, from `engines` of its summary.json."""
+def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) -> list[str]:
+    """Return a sentence for each engine that did not answer on a night without a baseline."""
     return [
-        f"{engine}: gave no answer to {row.errors + row.absent:,} of {row.queries:,} queries"
-        f" ({row.errors:,} errors, {row.absent:,} without a ranking)"
-        for engine, row in sorted(engines.items())
-        if row.errors + row.absent > max_missing * row.queries
+        f"{engine}: gave no answer to {results.unanswered:,} of {results.queries:,} queries"
+        f" ({results.errors:,} errors, {results.absent:,} without a ranking)"
+        for engine, results in sorted(engines.items())
+        if results.unanswered > max_missing * results.queries
     ]
 
 
-def unanswered(engines: Mapping[str, EngineResult], errors: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """What engines left unanswered, however little: scores don't show it, for they are over the others.
+def describe_unanswered(
+    engines: Mapping[str, NightEngineResult], errors: Mapping[str, Mapping[str, int]]
+) -> Iterator[str]:
+    """Yield what engines left unanswered, however little: scores are over the other queries.
 
-    `engines` are those of a summary.json, `errors` has how often each broke for which reason.
+    `errors` counts each engine's failures by their message.
     """
-    for engine, row in sorted(engines.items()):
-        missing = row.errors + row.absent
-        if missing:
-            reason = max(sorted(errors.get(engine, {})), key=lambda each: errors[engine][each], default="")
+    for engine, results in sorted(engines.items()):
+        counts = errors.get(engine, {})
+        if results.unanswered:
+            reason = max(sorted(counts), key=lambda message: counts[message], default="")
             why = f", most often {reason}" if reason else ": there is no ranking for them"
-            yield f"{engine}: no answer to {missing:,} of {row.queries:,} queries{why}"
-        elif not row.answered:
+            yield f"{engine}: no answer to {results.unanswered:,} of {results.queries:,} queries{why}"
+        elif not results.answered:
             yield (
-                f"{engine}: found nothing for any of {row.queries:,} queries, so a night like this is no"
-                " baseline: is it asked as it should be?"
+                f"{engine}: found nothing for any of {results.queries:,} queries, so this night cannot be the"
+                " baseline; check how the engine is asked"
             )
 
 
-def _answered(row: EngineResult) -> float:
-    return row.answered / row.queries if row.queries else 0.0
+def describe_differences(
+    before: Mapping[str, object], now: Mapping[str, object], free: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield each option whose value changed, except the `free` ones.
+
+    An option that only one side has is unknown to the other version of judge and is ignored.
+    """
+    for name in sorted((before.keys() & now.keys()) - {*free}):
+        yield from _describe_difference(name, before[name], now[name])
+
+
+def _describe_difference(name: str, before: object, now: object) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for part in sorted(before.keys() | now.keys()):
+            yield from _describe_difference(f"{name}.{part}", before.get(part), now.get(part))
+    elif before != now:
+        yield f"{name} was {_format_option(before)}, now {_format_option(now)}"
+
+
+def _format_option(value: object) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
+def find_assessor_setting_changes(tonight: Mapping[str, object], baseline: Mapping[str, object]) -> list[str]:
+    """Return how the assessor is configured differently than at the baseline, from two run identities."""
+    changed = list(describe_differences(baseline, tonight, _FREE_OPTIONS))
+    return [f"the assessor settings changed: {'; '.join(changed)}"] if changed else []
+
+
+def find_engine_setting_changes(tonight: EngineSettings | None, baseline: EngineSettings | None) -> list[str]:
+    """Return how engines are asked differently than at the baseline; empty where one side is unknown."""
+    if tonight is None or baseline is None:
+        return []
+    changed = list(describe_differences(asdict(baseline), asdict(tonight), free={"engines"}))
+    for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
+        before, now = baseline.engines[engine], tonight.engines[engine]
+        if before.address != now.address:
+            changed.append(f"{engine}'s address was {before.address}, now {now.address}")
+        parts = sorted(before.table.keys() | now.table.keys())
+        if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
+            changed.append(f"{join_names(different)} changed in [collect.engines.{engine}]")
+    return [f"engine settings changed since the baseline: {'; '.join(changed)}"] if changed else []
+
+
+def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -> Iterator[str]:
+    """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
+    if not drift.shared or drift.shared_share < config.min_shared:
+        yield (
+            f"only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are asked tonight,"
+            f" less than min_shared {config.min_shared:.0%}: scores over different queries cannot be"
+            f" compared; ask the same ones, or make a night of the new ones the baseline: {command}"
+        )

@@ -1,141 +1,379 @@
-"""Owns night.json: all that was found and decided in a night, for notices, trends and people."""
+"""The record of a night (`night.json`) as frozen, typed records, with the only code that reads and writes it.
+
+Version 2 is written. Version 1 is read as well: its keys and status words are mapped to those of version 2.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, Literal, TypeVar
 
-from judge.analysis.summary import EngineResult, Summary
-from judge.config.nightly import NightlyConfig
-from judge.dataset.identifiers import short_hash
-from judge.measure.measures import Measure, parse
-from judge.nightly.baseline import Baseline
-from judge.nightly.canaries import CanaryCheck
-from judge.nightly.decision import Decision, Found
-from judge.nightly.drift import QueryDrift
-from judge.runs.result import RunResult
+from pydantic import TypeAdapter, ValidationError
 
+from judge.errors import InputError
+from judge.runs.folder import RunFolder, dump_json
 
-def gate(found: Found, rules: NightlyConfig, measures: Sequence[Measure]) -> dict[str, Any]:
-    """The gate's rows and what they were decided by."""
-    return {
-        "ran": not found.suspended,
-        "alpha": rules.alpha,
-        "min_drop": rules.min_drop,
-        "measures": list(map(str, measures)),
-        "rows": [
-            {
-                **asdict(row.change),
-                "p_holm": row.p_holm,
-                "verdict": row.verdict,
-                "detectable": row.detectable,
-            }
-            for row in found.rows
-        ],
-    }
+NIGHT_FILE = "night.json"
+SCHEMA_VERSION: Final = 2
 
+Status = Literal[
+    "fine",
+    "regression",
+    "incomplete",
+    "assessor drift",
+    "no baseline",
+    "queries changed",
+    "engine settings changed",
+]
+#: The exit code of each status: 0 fine, 1 an engine became worse, 3 the engines cannot be compared.
+EXIT_CODES: Mapping[Status, int] = {
+    "fine": 0,
+    "no baseline": 0,
+    "regression": 1,
+    "incomplete": 3,
+    "assessor drift": 3,
+    "queries changed": 3,
+    "engine settings changed": 3,
+}
+Record = TypeVar("Record")
+Verdict = Literal["fine", "regression", "improvement", "incomplete"]
 
-def checked(check: CanaryCheck) -> dict[str, Any]:
-    """What tonight's canaries came to."""
-    summary, graded, steady = check.run.summary, check.graded, check.steadiness
-    means = [sum(grades) / len(grades) for grades in graded.grades.values()]
-    names = ("changed", "up", "down", "p_changed", "p_shift", "shift")
-    return {
-        "id": _fingerprint(check.run),
-        "pairs": summary.pairs,
-        "repeats": summary.repeats,
-        "judged": graded.judged,
-        "failed": graded.asked - graded.judged,
-        "mean_grade": sum(means) / len(means) if means else None,
-        "flips": check.flips,
-        "compared": steady.compared if steady else 0,
-        "baseline_mean": steady.before if steady else None,
-        **{name: getattr(steady, name) if steady else None for name in names},
-        "unchanged": 1 - steady.changed / steady.compared if steady else None,
-        "drift": bool(check.reasons),
-        "because": list(check.reasons),
-    }
+_RUN_AGAIN = "; remove the file and run the night again"
+_STATUSES_OF_VERSION_1 = {
+    "judge drift": "assessor drift",
+    "different queries": "queries changed",
+    "asked otherwise": "engine settings changed",
+}
+_KEYS_OF_VERSION_1 = {
+    "because": "reasons",
+    "whole": "complete",
+    "paid": "cost_total",
+    "apart": "quarantined_store",
+    "gate": "regression_test",
+    "band": "banner",
+}
 
 
-def _fingerprint(outcome: RunResult) -> str:
-    """Which pairs the canaries are: nights with other ones share only some."""
-    pairs = sorted((pair.query.id, pair.snippet.id) for pair in outcome.pool.pairs)
-    return short_hash([part for pair in pairs for part in pair], 8)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightMean:
+    """An engine's mean by one measure over `n` queries; None where no query has a value.
+
+    `pool_free` tells whether the value depends on this engine's results alone, so that nights compare.
+    """
+
+    mean: float | None
+    ci95: tuple[float, float] | None
+    n: int
+    pool_free: bool
 
 
-def queries(found: QueryDrift) -> dict[str, Any]:
-    """How tonight's queries differ from the baseline's."""
-    tonight, baseline = found.no_relevant
-    return {
-        **{name: getattr(found, name) for name in ("tonight", "baseline", "shared", "new", "gone")},
-        "shared_share": found.shared_share,
-        "no_relevant": {"tonight": tonight, "baseline": baseline},
-        "distance": found.distance,
-        "distance_by_chance": found.by_chance,
-        "p": found.p,
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightEngineResult:
+    """How many queries an engine answered, and its means by measure.
+
+    `empty`, `errors` and `absent` count queries with an empty list, a failed request and no ranking.
+    `judged` is the share of its results with a grade, `no_snippet_share` that of results without text
+    besides the title.
+    """
+
+    queries: int
+    answered: int
+    empty: int
+    errors: int
+    absent: int
+    judged: float | None = None
+    measures: dict[str, NightMean] = field(default_factory=dict)
+    no_snippet_share: float | None = None
+
+    @property
+    def answered_share(self) -> float:
+        """The share of the queries with at least one result."""
+        return self.answered / self.queries if self.queries else 0.0
+
+    @property
+    def unanswered(self) -> int:
+        """The number of queries that failed or have no ranking."""
+        return self.errors + self.absent
 
 
-def frozen(baseline: Baseline) -> dict[str, Any]:
-    """Which baseline the night was held against."""
-    return {
-        "name": baseline.name,
-        "id": baseline.id,
-        "assessor": baseline.held.spec.assessor,
-        "prompts": baseline.identity["prompts"],
-        "served": sorted(baseline.served),
-        "queries": len(baseline.held.data.queries),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineReference:
+    """The baseline that the night was compared with."""
+
+    name: str
+    id: str
+    assessor: str
+    prompts: dict[str, str]
+    served: tuple[str, ...]
+    queries: int
 
 
-def tonight(summary: Summary | None) -> dict[str, Any]:
-    """What the night's own run came to; all of it unknown when it never began."""
-    if summary is None:
-        nothing = dict.fromkeys(("judgments", "judged", "coverage"))
-        return {"queries": 0, **nothing, "failures": {}, "engines": {}}
-    names = ("queries", "judgments", "judged", "coverage", "failures")
-    engines = {engine: _engine(row) for engine, row in summary.engines.items()}
-    return {**{name: getattr(summary, name) for name in names}, "engines": engines}
+@dataclass(frozen=True, slots=True)
+class RegressionOutcome:
+    """The regression test of one engine by one measure, over the `n` queries that both nights have.
+
+    `change` is `tonight` - `baseline`, `low` to `high` its 95 % interval, and `least` to `most` the range
+    over all grades that unjudged snippets could have. `p` is the probability of such a drop (for an
+    improvement: of such a rise) under no change (paired randomisation, one-sided), `p_holm` is adjusted
+    for all tests of the night. `sd` is the standard deviation of the differences, None for fewer than two
+    queries, and `detectable` the drop that the test finds with a power of 80 %. Unknown values are None.
+    """
+
+    engine: str
+    measure: str
+    n: int
+    baseline: float | None
+    tonight: float | None
+    change: float | None
+    low: float | None
+    high: float | None
+    least: float | None
+    most: float | None
+    p: float | None
+    sd: float | None = None
+    p_holm: float | None = None
+    verdict: Verdict = "incomplete"
+    detectable: float | None = None
 
 
-def _engine(row: EngineResult) -> dict[str, Any]:
-    names = ("queries", "answered", "empty", "errors", "absent", "judged")
-    measures = {
-        name: {
-            "mean": mean.mean,
-            "ci95": mean.ci95 and list(mean.ci95),
-            "n": mean.n,
-            "pool_free": parse(name).pool_free,
-        }
-        for name, mean in row.measures.items()
-    }
-    return {**{name: getattr(row, name) for name in names}, "measures": measures}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegressionTest:
+    """The outcomes of the regression test and its options; `ran` is False where the test was suspended."""
+
+    ran: bool
+    alpha: float
+    min_drop: float
+    measures: tuple[str, ...]
+    rows: tuple[RegressionOutcome, ...]
 
 
-def decided(decision: Decision) -> dict[str, Any]:
-    """The night's word, why, the exit code, and what may yet become of it."""
-    return {
-        "status": decision.status,
-        "exit": decision.exit,
-        "because": list(decision.because),
-        "finished": decision.finished,
-        "whole": decision.whole,
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryResults:
+    """How the assessor graded the canaries, compared with the baseline.
+
+    `id` identifies the set of pairs. `flips` is the share of pairs of repeats that differ. Of the
+    `compared` pairs, `changed` moved by a grade or more, `up` or `down`. `shift` is the change of the mean
+    grade. `p_changed` and `p_shift` are the probabilities of as much under the same assessor. `drift` tells
+    whether they show another assessor, for the `reasons`.
+    """
+
+    id: str
+    pairs: int
+    repeats: int
+    judged: int
+    failed: int
+    mean_grade: float | None
+    flips: float | None = None
+    compared: int
+    baseline_mean: float | None
+    changed: int | None
+    up: int | None
+    down: int | None
+    p_changed: float | None
+    p_shift: float | None
+    shift: float | None
+    unchanged: float | None
+    drift: bool
+    reasons: tuple[str, ...]
 
 
-def cost(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The costs of several runs as one; US dollars are unknown where one of them is."""
-    total: dict[str, Any] = {}
-    for name in (
-        "calls",
-        "prompt_tokens",
-        "cached_tokens",
-        "completion_tokens",
-        "usd",
-        "uncounted",
-        "maybe_billed",
-    ):
-        amounts = [run.get(name) for run in runs]
-        total[name] = None if None in amounts else sum(amount for amount in amounts if amount is not None)
-    return total
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoRelevantShares:
+    """The share of queries without a snippet known to be relevant, tonight and at the baseline."""
+
+    tonight: float | None
+    baseline: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryDrift:
+    """How tonight's queries differ from those of the baseline.
+
+    A query is `shared` when both ask the same text under the same id; `new` and `gone` count those of one
+    side. `distance` is between the texts, `distance_by_chance` its mean under random assignment of the
+    texts to two nights, and `p` the share of random assignments with at least this distance.
+    """
+
+    tonight: int
+    baseline: int
+    shared: int
+    new: int
+    gone: int
+    shared_share: float
+    no_relevant: NoRelevantShares
+    distance: float | None
+    distance_by_chance: float | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCost:
+    """Calls, tokens and US dollars; an amount is None where a part of it is unknown.
+
+    `uncounted` calls were answered without a token count, `maybe_billed` may have been billed without an
+    answer. `lost` calls were in flight when a process was killed and may not have been sent.
+    """
+
+    calls: int | None
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    completion_tokens: int | None
+    usd: float | None
+    uncounted: int | None = None
+    maybe_billed: int | None = None
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSource:
+    """Where an engine is asked: its address without secrets, and a digest of each part of its table."""
+
+    address: str
+    table: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """All settings that shape what engines answer, without keys."""
+
+    depth: int
+    lang: str | None
+    country: str | None
+    engines: dict[str, EngineSource]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BannerSentence:
+    """A sentence of the banner above the night's report, in English and Chinese."""
+
+    en: str
+    zh: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightRecord:
+    """All that was measured and decided in a night.
+
+    A night is `finished` when the same command has nothing left to do, and `complete`, so that it can be
+    the baseline, when no judgment or answer is missing. It is `stopped` when it ended after the canaries.
+    `cost` is that of all its verdicts, `cost_total` what this night itself paid. `quarantined_store` names
+    the store with the verdicts of an assessor that drifted, relative to the night's folder.
+    """
+
+    schema: Literal[2] = SCHEMA_VERSION
+    date: datetime.date
+    status: Status
+    exit: int
+    reasons: tuple[str, ...]
+    finished: bool = False
+    complete: bool = False
+    stopped: bool = False
+    remarks: tuple[str, ...]
+    assessor: str
+    prompts: dict[str, str]
+    served: tuple[str, ...]
+    scale: str
+    relevant_from: int
+    depth: int
+    repeats: int
+    queries: int
+    judgments: int | None
+    judged: int | None
+    coverage: float | None
+    failures: dict[str, int]
+    engines: dict[str, NightEngineResult]
+    baseline: BaselineReference | None
+    regression_test: RegressionTest | None
+    canaries: CanaryResults | None
+    query_drift: QueryDrift | None
+    engine_settings: EngineSettings | None = None
+    quarantined_store: str | None = None
+    cost: CallCost
+    cost_total: CallCost | None = None
+    banner: tuple[BannerSentence, ...] = ()
+
+    @property
+    def outcomes(self) -> tuple[RegressionOutcome, ...]:
+        """The outcomes of the regression test, empty where there was none."""
+        return self.regression_test.rows if self.regression_test else ()
+
+    def outcome_of(self, engine: str, measure: str) -> RegressionOutcome | None:
+        """Return the outcome of an engine by a measure, None where there is none."""
+        return next((row for row in self.outcomes if (row.engine, row.measure) == (engine, measure)), None)
+
+    @property
+    def regressed(self) -> frozenset[str]:
+        """The engines that became worse than at the baseline."""
+        return frozenset(row.engine for row in self.outcomes if row.verdict == "regression")
+
+
+@cache
+def _adapter() -> TypeAdapter[NightRecord]:
+    return TypeAdapter(NightRecord)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of night.json."""
+    schema = _adapter().json_schema(mode="serialization")
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, **schema, "title": f"{NIGHT_FILE}, version {SCHEMA_VERSION}"}
+
+
+def record_to_json(record: NightRecord) -> dict[str, Any]:
+    """Return the record as JSON values."""
+    return dict(_adapter().dump_python(record, mode="json"))
+
+
+def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
+    """Return the record in the JSON object `values`.
+
+    Raises InputError, which names `source` and the key, when a value is missing or of another type.
+    """
+    version = 1 if values.get("format") == 1 else values.get("schema")
+    if version not in (1, SCHEMA_VERSION):
+        raise InputError(
+            f"{source}: schema is {version!r}; this version of judge reads 1 and {SCHEMA_VERSION}{_RUN_AGAIN}"
+        )
+    return parse_record(_adapter(), _from_version_1(values) if version == 1 else values, source, _RUN_AGAIN)
+
+
+def parse_record(adapter: TypeAdapter[Record], values: object, source: str, advice: str = "") -> Record:
+    """Return the record in JSON values.
+
+    Raises InputError, which names `source` and the first wrong key, and ends with the `advice`.
+    """
+    try:
+        return adapter.validate_python(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"])) or "the file"
+        raise InputError(f"{source}: {key}: {first['msg']}{advice}") from error
+
+
+def _from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a record of version 1 with the keys and status words of version 2."""
+    current = {_KEYS_OF_VERSION_1.get(key, key): value for key, value in values.items()}
+    current["schema"] = SCHEMA_VERSION
+    current["status"] = _STATUSES_OF_VERSION_1.get(str(values.get("status")), values.get("status"))
+    current.setdefault("complete", current.get("finished", False))
+    if isinstance(canaries := current.get("canaries"), Mapping):
+        current["canaries"] = {"reasons": canaries.get("because", ()), **canaries}
+    return current
+
+
+def read_record(folder: RunFolder) -> NightRecord:
+    """Return the record of the night in `folder`; raise InputError where there is none or it is damaged."""
+    return record_from_json(folder.read(NIGHT_FILE), str(folder.path / NIGHT_FILE))
+
+
+def read_record_if_there(folder: RunFolder) -> NightRecord | None:
+    """Return the record of the night in `folder`, None where there is none; raise InputError when damaged."""
+    return read_record(folder) if (folder.path / NIGHT_FILE).exists() else None
+
+
+def write_record(folder: RunFolder, record: NightRecord) -> None:
+    """Write night.json; raise StoreError when the disk does not take it."""
+    folder.write(NIGHT_FILE, [dump_json(record_to_json(record), indent=2), "\n"])

@@ -1,209 +1,294 @@
-"""Owns the trend on the terminal and as JSON: every engine by one measure, with what happened when."""
+"""The trend: the values of engines and canaries night by night, read from the records of the nights.
+
+Nothing is stored beside the nights, so a folder that is copied, cleaned or repaired has its trend at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from pydantic import TypeAdapter
 
-from judge.cli.render.cells import print_table
-from judge.english import format_count, join_names
+from judge.config.run import is_day
+from judge.english import join_names
 from judge.errors import InputError
-from judge.nightly import history
-from judge.nightly.history import EXITS, History, Kind, Night, Value
-from judge.nightly.trend_window import Window, windows
-from judge.nightly.trend_words import CHANGED, unfinished
-from judge.report.charts.svg import format_number, format_range
-from judge.report.display_text import one_line, truncate_with_ellipsis
+from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record
+from judge.report.charts.axis import make_axis
+from judge.runs.folder import RunFolder
 
-#: The most nights that a line of the terminal shows.
-NIGHTS = 60
-_BARS = "▁▂▃▄▅▆▇█"
-_SIGNS = {
-    "fine": "·",
-    "regression": "!",
-    "judge drift": "~",
-    "incomplete": "?",
-    "different queries": "?",
-    "asked otherwise": "?",
-    "no baseline": "-",
-}
-_REASON = 300
-
-Row = Mapping[str, Any]
+Change = Literal["model", "prompt", "scale", "baseline", "queries"]
+#: "mean": of a night alone, by a measure that is independent of the pool. "change": from the baseline, on
+#: the pool of both.
+Kind = Literal["mean", "change"]
+#: The measure that comes first: its ideal is fixed, so its values are comparable over all nights.
+_FIRST_MEASURE = "sDCG@"
+#: The least span of an axis: with less, noise would look like a change.
+_LEAST_SPAN = 0.02
 
 
-def trend(found: History, engine: str | None = None, measure: str | None = None) -> dict[str, Any]:
-    """The trend as JSON: `nights` and, in the same order, each engine's values and the canaries.
+@dataclass(frozen=True, slots=True)
+class TrendValue:
+    """A value with its 95 % interval, where one is known, over `n` queries."""
 
-    `measure` None takes the first that compares nights, sDCG where there is one; `engine` None takes all.
+    value: float
+    ci95: tuple[float, float] | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The records of the nights by date, a sentence for each damaged one, and the days without a record.
+
+    A day is `begun` when its folder holds something: the night was killed, or is running.
+    """
+
+    nights: tuple[NightRecord, ...]
+    damaged: tuple[str, ...]
+    begun: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NightTrend:
+    """What happened on a night: its status and reasons, and what changed since the night before."""
+
+    date: datetime.date
+    status: Status
+    regressed: tuple[str, ...]
+    changed: tuple[Change, ...]
+    reasons: tuple[str, ...]
+    cost_total_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTrend:
+    """An engine's value on each night, and its last change from the baseline in force.
+
+    `first`, `last`, `min` and `max` leave out nights of assessor drift.
+    """
+
+    values: tuple[TrendValue | None, ...]
+    first: float | None
+    last: float | None
+    min: float | None
+    max: float | None
+    to_baseline: TrendValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The trend by one measure; values and `canaries` (the unchanged share) are in the order of `nights`."""
+
+    measure: str
+    kind: Kind
+    nights: tuple[NightTrend, ...]
+    engines: dict[str, EngineTrend]
+    canaries: tuple[float | None, ...]
+    damaged: tuple[str, ...]
+    begun: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRange:
+    """The values from `low` to `low + span`, which an axis shows."""
+
+    low: float
+    span: float
+
+    def position(self, value: float) -> float:
+        """Return where the value is, from 0 at the bottom to 1 at the top."""
+        return min(1.0, max(0.0, (value - self.low) / self.span))
+
+    def ticks(self, *, signed: bool = False) -> Iterator[tuple[float, str]]:
+        """Yield the round values inside the range with their labels."""
+        axis = make_axis([self.low, self.low + self.span], 4)
+        for tick in axis.ticks:
+            if self.low <= tick <= self.low + self.span:
+                yield tick, axis.label(tick, signed=signed)
+
+
+def read_history(folder: Path) -> History:
+    """Return the nights in `folder` that have a record; raise InputError when there is none at all."""
+    nights, damaged = [], []
+    for path in sorted(folder.glob(f"*/{NIGHT_FILE}")):
+        try:
+            record = read_record(RunFolder(path.parent))
+            if record.date.isoformat() != path.parent.name:
+                raise InputError(f"{path}: is the record of {record.date}, not of {path.parent.name}")
+            nights.append(record)
+        except InputError as error:
+            damaged.append(str(error))
+    begun = tuple(_days_without_record(folder))
+    if not nights and not damaged:
+        how = "resumes" if begun else "makes"
+        command = f"judge nightly judge.toml{f' --date {begun[-1]}' if begun else ''}"
+        raise InputError(f"{folder}: holds no finished night; {command} {how} one")
+    return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
+
+
+def _days_without_record(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.glob("????-??-??")):
+        if is_day(path.name) and not (path / NIGHT_FILE).exists() and any(path.glob("[!.]*")):
+            yield path.name
+
+
+def make_trend(history: History, engine: str | None = None, measure: str | None = None) -> Trend:
+    """Return the trend by `measure` (None: the first that compares nights), of all engines or of one.
+
     Raises InputError for a name that no night has.
     """
-    nights = found.nights
+    nights = history.nights
     if not nights:
-        raise InputError(f"no night can be read: {'; '.join(found.damaged)}")
-    kinds = history.measures(nights)
-    chosen = _known(measure, kinds, "measure") if measure else next(iter(kinds), "")
-    names = history.engines(nights)
-    wanted = (_known(engine, names, "engine"),) if engine else names
+        raise InputError(f"no night can be read: {'; '.join(history.damaged)}")
+    kinds = trend_measures(nights)
+    chosen = _check_name(measure, kinds, "measure") if measure else next(iter(kinds), "")
+    engines = (_check_name(engine, all_engines(nights), "engine"),) if engine else all_engines(nights)
     kind = kinds.get(chosen, "mean")
-    return {
-        "measure": chosen,
-        "kind": kind,
-        "nights": [
-            _night(each, changed) for each, changed in zip(nights, history.changes(nights), strict=True)
-        ],
-        "engines": {each: _engine(nights, each, chosen, kind) for each in wanted},
-        "canaries": [each.canaries and each.canaries.unchanged for each in nights],
-        "damaged": list(found.damaged),
-        "begun": list(found.begun),
-    }
-
-
-def _known(asked: str, known: Iterable[str], what: str) -> str:
-    names = list(known)
-    if asked not in names:
-        raise InputError(f"no night has a trend of {what} {asked!r}; there is {join_names(names) or 'none'}")
-    return asked
-
-
-def _night(night: Night, changed: Sequence[str]) -> dict[str, Any]:
-    return {
-        "date": night.day.isoformat(),
-        "status": night.status,
-        "regressed": sorted(night.regressed),
-        "changed": list(changed),
-        "because": list(night.because),
-        "paid_usd": night.usd,
-    }
-
-
-def _engine(nights: Sequence[Night], engine: str, measure: str, kind: Kind) -> dict[str, Any]:
-    values = history.series(nights, engine, measure, kind)
-    # Another judge's grades are no ends of this one's.
-    known = [each.value for each, night in zip(values, nights, strict=True) if each and not _drift(night)]
-    ends = (known[0], known[-1], min(known), max(known)) if known else (None,) * 4
-    return {
-        "values": [_value(each) for each in values],
-        **dict(zip(("first", "last", "min", "max"), ends, strict=True)),
-        "to_baseline": _value(history.to_baseline(nights, engine, measure)),
-    }
-
-
-def _drift(night: Night) -> bool:
-    return night.status == "judge drift"
-
-
-def _value(value: Value | None) -> dict[str, Any] | None:
-    if value is None:
-        return None
-    return {"value": value.value, "ci95": value.interval and list(value.interval), "n": value.n}
-
-
-def show(found: Row, console: Console) -> None:
-    """Prints the trend that `trend` gives: a line an engine, and beneath it what happened on which night."""
-    nights = found["nights"]
-    for line in _heading(found):
-        console.print(Text(line))
-    print_table(_table(found), console)
-    for line in (*_notes(nights), *_news(nights[-NIGHTS:])):
-        console.print(Text(line))
-    for damaged in found["damaged"]:
-        console.print(Text(f"left out: {truncate_with_ellipsis(damaged, _REASON)}"))
-    for day in found["begun"]:
-        console.print(Text(unfinished(day).en))
-
-
-def _heading(found: Row) -> list[str]:
-    nights = found["nights"]
-    what = found["measure"] or "no measure"
-    if found["kind"] == "change":
-        what += ", change from the frozen baseline on one pool"
-    said = f"{format_count(len(nights), 'night')}, {nights[0]['date']} to {nights[-1]['date']}: {what}"
-    left_out = len(nights) - NIGHTS
-    return [said, *([f"lines show the last {NIGHTS} nights"] if left_out > 0 else [])]
-
-
-def _table(found: Row) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("engine", no_wrap=True)
-    table.add_column("night by night", no_wrap=True)
-    for title in ("first", "last", "min", "max", "queries", "to baseline"):
-        table.add_column(title, justify="right", no_wrap=True)
-    signed = found["kind"] == "change"
-    engines = found["engines"]
-    frames = windows([_values(row) for row in engines.values()], alike=True, zero=signed)
-    for (engine, row), frame in zip(engines.items(), frames, strict=True):
-        numbers = (
-            format_number(row[each], "+.3f" if signed else ".3f") for each in ("first", "last", "min", "max")
-        )
-        line = sparkline([each and each["value"] for each in row["values"][-NIGHTS:]], frame)
-        cells = (*numbers, _queries(row["values"]), _change(row["to_baseline"]))
-        table.add_row(Text(one_line(engine)), Text(line), *map(Text, cells))
-    nights = found["nights"][-NIGHTS:]
-    table.add_row("status", Text("".join(_SIGNS[each["status"]] for each in nights)))
-    table.add_row("changed", Text("".join("^" if each["changed"] else " " for each in nights)))
-    if any(each is not None for each in found["canaries"]):
-        table.add_row(*_canaries(found["canaries"]))
-    return table
-
-
-def _canaries(shares: Sequence[float | None]) -> tuple[Text, ...]:
-    """The canary line: the share of the fixed pairs that are graded as in the baseline."""
-    known = [share for share in shares if share is not None]
-    line = sparkline(shares[-NIGHTS:], Window(0.0, 1.0))
-    ends = (known[0], known[-1], min(known), max(known))
-    return Text("canaries as at the baseline"), Text(line), *(Text(format_number(each)) for each in ends)
-
-
-def _queries(values: Sequence[Row | None]) -> str:
-    """Over how many queries the last value is."""
-    return next((f"{each['n']:,}" for each in reversed(values) if each), format_number(None))
-
-
-def _values(row: Row) -> list[Value]:
-    return [Value(each["value"], None, each["n"]) for each in row["values"][-NIGHTS:] if each]
-
-
-def sparkline(values: Sequence[float | None], frame: Window) -> str:
-    """The values as bars of eight heights, a blank where there is none."""
-    top = len(_BARS) - 1
-    return "".join(" " if value is None else _BARS[round(top * frame.at(value))] for value in values)
-
-
-def _change(change: Row | None) -> str:
-    if change is None:
-        return format_number(None)
-    ends = f" ({format_range(change['ci95'], '+.3f')})" if change["ci95"] else ""
-    return format_number(change["value"], "+.3f") + ends
-
-
-def _notes(nights: Sequence[Row]) -> Iterator[str]:
-    """What to know of the numbers: whom they leave out, and what all of it cost."""
-    if any(each["status"] == "judge drift" for each in nights):
-        yield "first, last, min and max of engines are without nights of judge drift"
-    paid = [each["paid_usd"] for each in nights if each["paid_usd"] is not None]
-    if paid:
-        yield f"paid: ${sum(paid):,.4f} in {format_count(len(paid), 'night')}"
-
-
-def _news(nights: Sequence[Row]) -> list[str]:
-    """The nights that are not fine or on which something changed, a line each, and what the signs mean."""
-    told = []
-    for each in nights:
-        parts = [CHANGED[change][1].en for change in each["changed"]]
-        if EXITS[each["status"]]:
-            who = (
-                f" of {join_names([one_line(engine) for engine in each['regressed']])}"
-                if each["regressed"]
-                else ""
+    return Trend(
+        measure=chosen,
+        kind=kind,
+        nights=tuple(
+            NightTrend(
+                date=night.date,
+                status=night.status,
+                regressed=tuple(sorted(night.regressed)),
+                changed=changed,
+                reasons=night.reasons,
+                cost_total_usd=night.cost_total.usd if night.cost_total else None,
             )
-            parts.append(f"{each['status']}{who}")
-            parts += [truncate_with_ellipsis(reason, _REASON) for reason in each["because"][:1] if not who]
-        if parts:
-            told.append(f"{each['date']}  {_SIGNS[each['status']]}  {'; '.join(parts)}")
-    signs = "status: · fine, ! regression, ~ judge drift, ? not decided, - no baseline; ^ something changed"
-    return [signs, *told]
+            for night, changed in zip(nights, find_changes(nights), strict=True)
+        ),
+        engines={name: _engine_trend(nights, name, chosen, kind) for name in engines},
+        canaries=tuple(night.canaries.unchanged if night.canaries else None for night in nights),
+        damaged=history.damaged,
+        begun=history.begun,
+    )
+
+
+def trend_to_json(trend: Trend) -> dict[str, Any]:
+    """Return the trend as JSON values."""
+    return dict(TypeAdapter(Trend).dump_python(trend, mode="json"))
+
+
+def _check_name(name: str, names: Iterable[str], what: str) -> str:
+    if name not in names:
+        raise InputError(f"no night has a trend of {what} {name!r}; there is {join_names(names) or 'none'}")
+    return name
+
+
+def _engine_trend(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> EngineTrend:
+    values = series(nights, engine, measure, kind)
+    # The grades of another assessor do not count as first, last, min or max.
+    numbers = [
+        value.value
+        for value, night in zip(values, nights, strict=True)
+        if value and night.status != "assessor drift"
+    ]
+    return EngineTrend(
+        values=values,
+        first=numbers[0] if numbers else None,
+        last=numbers[-1] if numbers else None,
+        min=min(numbers, default=None),
+        max=max(numbers, default=None),
+        to_baseline=change_from_baseline(nights, engine, measure),
+    )
+
+
+def all_engines(nights: Iterable[NightRecord]) -> tuple[str, ...]:
+    """Return the engines of all nights, by name."""
+    return tuple(sorted({engine for night in nights for engine in night.engines}))
+
+
+def trend_measures(nights: Iterable[NightRecord]) -> dict[str, Kind]:
+    """Return the measures that have a trend with its kind: means first, sDCG before others, then changes."""
+    records = list(nights)
+    means = {
+        measure
+        for night in records
+        for results in night.engines.values()
+        for measure, mean in results.measures.items()
+        if mean.pool_free and mean.mean is not None
+    }
+    tested = {outcome.measure for night in records for outcome in night.outcomes} - means
+    ordered = sorted(means, key=lambda measure: (not measure.startswith(_FIRST_MEASURE), measure))
+    return {**dict.fromkeys(ordered, "mean"), **dict.fromkeys(sorted(tested), "change")}
+
+
+def series(
+    nights: Iterable[NightRecord], engine: str, measure: str, kind: Kind
+) -> tuple[TrendValue | None, ...]:
+    """Return the engine's value on each night, None where it has none."""
+    value_of = _mean_of if kind == "mean" else _change_of
+    return tuple(value_of(night, engine, measure) for night in nights)
+
+
+def _mean_of(night: NightRecord, engine: str, measure: str) -> TrendValue | None:
+    mean = night.engines[engine].measures.get(measure) if engine in night.engines else None
+    if mean is None or mean.mean is None or not mean.pool_free:
+        return None
+    return TrendValue(mean.mean, mean.ci95, mean.n)
+
+
+def _change_of(night: NightRecord, engine: str, measure: str) -> TrendValue | None:
+    outcome = night.outcome_of(engine, measure)
+    if outcome is None or outcome.change is None:
+        return None
+    low, high = outcome.low, outcome.high
+    return TrendValue(outcome.change, None if low is None or high is None else (low, high), outcome.n)
+
+
+def change_from_baseline(nights: Sequence[NightRecord], engine: str, measure: str) -> TrendValue | None:
+    """Return the engine's last change from the baseline in force, None where none was measured."""
+    in_force = nights[-1].baseline
+    for night in reversed(nights):
+        if (night.baseline and night.baseline.id) != (in_force and in_force.id):
+            return None
+        if change := _change_of(night, engine, measure):
+            return change
+    return None
+
+
+def find_changes(nights: Iterable[NightRecord]) -> tuple[tuple[Change, ...], ...]:
+    """Return what differs on each night from the last night that knew it: nothing on the first."""
+    changes, last = [], dict[tuple[Change, str], object]()
+    for night in nights:
+        facts = dict(_facts(night))
+        changed = (key[0] for key, value in facts.items() if key in last and last[key] != value)
+        changes.append(tuple(dict.fromkeys(changed)))
+        last |= facts
+    return tuple(changes)
+
+
+def _facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
+    """Yield the facts whose changes are shown; unknown ones are left out."""
+    baseline, drift = night.baseline, night.query_drift
+    # The name of an assessor holds its model and its scale, which is a fact of its own.
+    yield ("model", "assessor"), night.assessor.replace(f"/{night.scale}", "")
+    if night.served:
+        yield ("model", "served"), night.served
+    yield ("prompt", ""), night.prompts
+    yield ("scale", ""), (night.scale, night.relevant_from, night.depth, night.repeats)
+    yield ("baseline", ""), baseline and baseline.id
+    if night.queries:
+        yield ("queries", "count"), night.queries
+    if drift and baseline:
+        # With another baseline other queries are new.
+        yield ("queries", baseline.id), (drift.new, drift.gone)
+
+
+def value_ranges(
+    rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_zero: bool
+) -> list[ValueRange]:
+    """Return the range of an axis for each row of values; with `same_span` slopes compare between rows."""
+    ends = []
+    for values in rows:
+        numbers = [end for value in values for end in (value.value, *(value.ci95 or ()))]
+        numbers += [0.0] if include_zero or not numbers else []
+        ends.append((min(numbers), max(numbers)))
+    spans = [max(_LEAST_SPAN, 1.1 * (high - low)) for low, high in ends]
+    if same_span:
+        spans = [max(spans, default=1.0)] * len(ends)
+    return [ValueRange((low + high - span) / 2, span) for (low, high), span in zip(ends, spans, strict=True)]

@@ -1,6 +1,6 @@
-"""Owns trend.html: one file that shows every night, what changed when, and asks nobody for anything.
+"""The page of the trend (`trend.html`): one file with every night and what changed when, without requests.
 
-Same nights, same bytes. Names are untrusted: text is escaped where it enters the page.
+The same nights give the same bytes. Names are untrusted: text is escaped where it enters the page.
 """
 
 from __future__ import annotations
@@ -13,18 +13,26 @@ from urllib.parse import quote
 
 from judge.errors import InputError
 from judge.messages import Text
-from judge.nightly import history
-from judge.nightly.history import EXITS, History, Night
-from judge.nightly.trend_chart import NIGHTS, canaries, chart
-from judge.nightly.trend_words import CHANGED, SENTENCE, STATUS, drawn, headline, reasons, unfinished
+from judge.nightly.night_texts import (
+    CHANGE_TEXTS,
+    SENTENCE_LENGTH,
+    STATUS_TEXTS,
+    describe_reasons,
+    describe_shown_nights,
+    describe_unfinished,
+    headline,
+)
+from judge.nightly.record import EXIT_CODES, NightRecord
+from judge.nightly.trend import History, find_changes, read_history, trend_measures
+from judge.nightly.trend_chart import NIGHTS, draw_canaries, draw_measure
 from judge.report.charts.svg import format_number
 from judge.report.display_text import truncate_with_ellipsis
 from judge.report.page.shell import content_security_policy, read_own_files, template_environment
 from judge.runs.folder import RunFolder
 
-NAME = "trend.html"
+PAGE_FILE = "trend.html"
 _STYLE = (
-    *(("judge.report", f"{each}.css") for each in ("look", "report", "charts")),
+    *(("judge.report", f"{name}.css") for name in ("look", "report", "charts")),
     ("judge.nightly", "trend.css"),
 )
 #: Package and name of each script, in the order of the page; `.ci/javascript/trend.json` lists them too.
@@ -35,70 +43,69 @@ SCRIPTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A night as the table shows it; `link` leads to its report, if it has one."""
+class _NightLine:
+    """A night as the table shows it; `link` leads to its report, empty without one."""
 
     day: str
     link: str
     status: Text
-    quiet: bool
+    ok: bool
     changed: tuple[Text, ...]
-    because: tuple[Text, ...]
+    reasons: tuple[Text, ...]
     queries: str
     coverage: str
     unchanged: str
     usd: str
 
 
-def write(folder: Path, out: Path | None = None) -> Path:
-    """Writes trend.html of the nights in `folder`, there or as `out`, and gives its path.
+def write_trend_page(folder: Path, out: Path | None = None) -> Path:
+    """Write trend.html of the nights in `folder`, there or as `out`, and return its path.
 
-    Raises InputError when there is no night or no folder to write to, StoreError when the disk takes no
-    file.
+    Raises InputError when there is no night or no folder to write to, StoreError when the disk is full.
     """
-    path = out or folder / NAME
+    path = out or folder / PAGE_FILE
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
-    text = page(history.read(folder), relpath(folder, path.parent))
+    text = render_trend_page(read_history(folder), relpath(folder, path.parent))
     return RunFolder(path.parent).write(path.name, text)
 
 
-def page(found: History, nights: str = ".") -> Iterator[str]:
-    """The text of trend.html, in pieces; `nights` is where the nights' folders are, seen from the page."""
-    shown = found.nights
-    charts = [chart(shown, measure, kind) for measure, kind in history.measures(shown).items()]
+def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[str]:
+    """Yield the text of trend.html in pieces; `nights_folder` is relative to the page."""
+    nights = history.nights
+    charts = [draw_measure(nights, measure, kind) for measure, kind in trend_measures(nights).items()]
     template = template_environment("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
         policy=content_security_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
         style=read_own_files(*_STYLE),
         script=read_own_files(*SCRIPTS),
-        headline=headline(shown),
-        reasons=reasons(shown[-1]) if shown else (),
-        drawn=drawn(shown, NIGHTS),
-        charts=[each for each in (*charts, canaries(shown)) if each],
-        lines=_lines(shown, nights),
-        stored=any(each.en == each.zh for night in shown for each in reasons(night)),
-        damaged=[truncate_with_ellipsis(each, SENTENCE) for each in found.damaged],
-        unfinished=[unfinished(day) for day in found.begun],
+        headline=headline(nights),
+        reasons=describe_reasons(nights[-1]) if nights else (),
+        shown_nights=describe_shown_nights(nights, NIGHTS),
+        charts=[chart for chart in (*charts, draw_canaries(nights)) if chart],
+        lines=_night_lines(nights, nights_folder),
+        has_stored=any(text.en == text.zh for night in nights for text in describe_reasons(night)),
+        damaged=[truncate_with_ellipsis(sentence, SENTENCE_LENGTH) for sentence in history.damaged],
+        unfinished=[describe_unfinished(day) for day in history.begun],
     )
 
 
-def _lines(nights: Sequence[Night], where: str) -> list[Line]:
-    """The nights, the last first."""
-    prefix = "" if where == "." else f"{quote(where)}/"
+def _night_lines(nights: Sequence[NightRecord], folder: str) -> list[_NightLine]:
+    """Return the nights, the last first."""
+    prefix = "" if folder == "." else f"{quote(folder)}/"
     lines = [
-        Line(
-            each.day.isoformat(),
-            f"{prefix}{each.day}/report.html" if each.coverage is not None else "",
-            STATUS[each.status],
-            EXITS[each.status] == 0,
-            tuple(CHANGED[change][1] for change in changed),
-            reasons(each),
-            f"{each.queries:,}",
-            format_number(each.coverage, ".1%"),
-            format_number(each.canaries.unchanged if each.canaries else None, ".1%"),
-            format_number(each.usd, ".4f"),
+        _NightLine(
+            day=night.date.isoformat(),
+            link=f"{prefix}{night.date}/report.html" if night.coverage is not None else "",
+            status=STATUS_TEXTS[night.status],
+            ok=EXIT_CODES[night.status] == 0,
+            changed=tuple(CHANGE_TEXTS[change][1] for change in changed),
+            reasons=describe_reasons(night),
+            queries=f"{night.queries:,}",
+            coverage=format_number(night.coverage, ".1%"),
+            unchanged=format_number(night.canaries.unchanged if night.canaries else None, ".1%"),
+            usd=format_number(night.cost_total.usd if night.cost_total else None, ".4f"),
         )
-        for each, changed in zip(nights, history.changes(nights), strict=True)
+        for night, changed in zip(nights, find_changes(nights), strict=True)
     ]
     return lines[::-1]

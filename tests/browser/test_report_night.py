@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from judge import api
-from judge.nightly import notices, trend_page
-from judge.nightly.band import band
+from judge.nightly import notify, trend_page
+from judge.nightly.night_texts import make_banner
 from tests.support.browser import address_of, opened, serious
 from tests.unit.nightly import records
 from tests.unit.report.pages import ran
@@ -33,9 +33,11 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
     def write(record: dict[str, Any] | None) -> Path:
         (night / "night.json").unlink(missing_ok=True)
         if record:
-            records.written(night.parent, [{**record, "band": band(record)}])
-            notices.write(night, record, {})
-            trend_page.write(night.parent)
+            night_record = records.parsed(record)
+            banner = [{"en": sentence.en, "zh": sentence.zh} for sentence in make_banner(night_record)]
+            records.written(night.parent, [{**record, "banner": banner}])
+            notify.publish(night, night_record, {})
+            trend_page.write_trend_page(night.parent)
         return api.rewrite_report(night)
 
     return write
@@ -44,8 +46,8 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
 def alarm() -> dict[str, Any]:
     """The record of a night on which bing became worse by one of two measures."""
     record = records.night(DAY, records.ENGINES)
-    record["gate"]["rows"][0] = records.row("bing", "AP@10", 0.61, 0.51)
-    return record | {"status": "regression", "exit": 1, "because": [DROP]}
+    record["regression_test"]["rows"][0] = records.row("bing", "AP@10", 0.61, 0.51)
+    return record | {"status": "regression", "exit": 1, "reasons": [DROP]}
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
@@ -67,14 +69,14 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
         assert (found.requests, found.complaints) == ([], [])
         top.get_by_role("link", name="各晚趋势").click()
-        assert found.page.url == address_of(path.parent.parent / trend_page.NAME)
+        assert found.page.url == address_of(path.parent.parent / trend_page.PAGE_FILE)
 
 
 def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
     from playwright.sync_api import expect
 
     said = [text for text in records.HOSTILE if "\ud800" not in text]
-    path = reported({**alarm(), "because": said, "gate": None})
+    path = reported({**alarm(), "reasons": said, "regression_test": None})
     with opened(browser, address_of(path), locale="en-US") as found:
         assert found.page.locator(".night li").count() == len(said)
         assert found.page.locator(".night :not(p, ul, li, span, bdi, a)").count() == 0

@@ -26,7 +26,7 @@ HOSTILE = '<img src=x onerror=alert(1)>"\u202e`'
 @pytest.fixture(scope="module")
 def trend(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a month in which everything happened."""
-    return trend_page.write(written(tmp_path_factory.mktemp("nights"), month()))
+    return trend_page.write_trend_page(written(tmp_path_factory.mktemp("nights"), month()))
 
 
 @pytest.fixture
@@ -63,13 +63,13 @@ def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: Watched)
         "sDCG@10, night by night",
         "P@5, night by night",
         "MAP@10, change from the baseline",
-        "The judge: canaries",
+        "The assessor: canaries",
     ]
     assert page.locator("table.nights tbody tr").count() == 29
     first = page.locator("table.nights tbody tr").first
     expect(first.get_by_role("link", name="2026-05-30")).to_have_attribute("href", "2026-05-30/report.html")
     drift = page.locator("table.nights tr", has_text="2026-05-09")
-    expect(drift.locator("td.attention")).to_have_text("judge drift", use_inner_text=True)
+    expect(drift.locator("td.attention")).to_have_text("assessor drift", use_inner_text=True)
     expect(drift.locator("td.why")).to_contain_text("another model")
 
 
@@ -112,20 +112,22 @@ def test_on_a_telephone_a_night_is_a_block_and_nothing_is_cut(
 def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
-    bing = regression() | {"because": ["bing: AP@10 fell by 0.031", "bing: sDCG@10 fell by 0.022"]}
-    first = night("2026-05-01", status="no baseline", because=["there is no baseline yet"], gate=None)
-    path = trend_page.write(written(tmp_path, [first, drift(), bing]))
+    bing = regression() | {"reasons": ["bing: AP@10 fell by 0.031", "bing: sDCG@10 fell by 0.022"]}
+    first = night(
+        "2026-05-01", status="no baseline", reasons=["there is no baseline yet"], regression_test=None
+    )
+    path = trend_page.write_trend_page(written(tmp_path, [first, drift(), bing]))
     with opened(browser, address_of(path), locale="zh-CN") as found:
         expect(found.page.locator(".warnings")).to_contain_text(
             "bing：AP@10 下降 0.031，从 0.620 到 0.589，100 个查询"
         )
         unset = found.page.locator("table.nights tr", has_text="2026-05-01").locator("td.why")
         expect(unset).to_have_text(
-            "还没有基线，所以不作比较；用 judge baseline set 设定", use_inner_text=True
+            "还没有基线，因此不做比较；使用 judge baseline set 设置基线", use_inner_text=True
         )
         # What is known as a sentence alone is shown as it is stored.
         expect(found.page.locator("table.nights")).to_contain_text("29 of 60 canaries changed")
-        expect(found.page.get_by_text("原因中的英文句子是 night.json 里存的原文。")).to_be_visible()
+        expect(found.page.get_by_text("原因中的英文句子是 night.json 中的原文。")).to_be_visible()
     with opened(browser, address_of(path), locale="en-US") as found:
         expect(found.page.locator(".warnings p:visible").first).to_have_text("bing: AP@10 fell by 0.031")
 
@@ -135,8 +137,8 @@ def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp
 
     written(tmp_path, [night("2026-05-01"), night("2026-05-03")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
-    path = trend_page.write(tmp_path)
-    for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "开始后没有完成：")):
+    path = trend_page.write_trend_page(tmp_path)
+    for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "已开始但未完成：")):
         with opened(browser, address_of(path), locale=locale) as found:
             said = found.page.locator(".notice")
             expect(said).to_contain_text(f"2026-05-02 {words}judge nightly judge.toml --date 2026-05-02")
@@ -153,7 +155,7 @@ def test_language_and_shade_switch(watched: Watched) -> None:
     page.get_by_role("button", name="中文").click()
     expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
     expect(page.locator("h1")).to_have_text(
-        "2026-05-30：连续 6 晚正常；上次报警 2026-05-24：bing。", use_inner_text=True
+        "2026-05-30：连续 6 晚正常；上次告警 2026-05-24：bing。", use_inner_text=True
     )
     labels = page.locator("svg.chart").first.get_attribute("aria-labelledby")
     assert labels == "chart-trend-sDCG-10-title-zh"
@@ -203,10 +205,10 @@ def test_names_and_reasons_from_outside_are_text(browser: Browser, tmp_path: Pat
     from playwright.sync_api import expect
 
     nights = [
-        night(f"2026-05-0{day}", {HOSTILE: 0.5, "b" * 300: 0.6, "搜" * 80: 0.4}, because=[HOSTILE])
+        night(f"2026-05-0{day}", {HOSTILE: 0.5, "b" * 300: 0.6, "搜" * 80: 0.4}, reasons=[HOSTILE])
         for day in range(1, 4)
     ]
-    path = trend_page.write(written(tmp_path, nights))
+    path = trend_page.write_trend_page(written(tmp_path, nights))
     assert "\u202e" not in path.read_text(encoding="utf-8")
     for width in (1440, 390):
         view = {"width": width, "height": 900}
@@ -229,7 +231,7 @@ def test_a_year_of_many_engines_is_drawn_and_says_what_it_leaves_out(
         for at in range(15)
         for day in range(1, 29)
     ]
-    path = trend_page.write(written(tmp_path, nights))
+    path = trend_page.write_trend_page(written(tmp_path, nights))
     assert path.stat().st_size < 4_000_000
     with opened(browser, address_of(path), viewport={"width": 390, "height": 900}, locale="en-US") as found:
         chart = found.page.locator("svg.chart").first
@@ -245,10 +247,10 @@ def test_the_first_nights_make_a_page(browser: Browser, tmp_path: Path, count: i
     from playwright.sync_api import expect
 
     nights = [
-        night(f"2026-05-0{day}", status="no baseline", gate=None, baseline=None, query_drift=None)
+        night(f"2026-05-0{day}", status="no baseline", regression_test=None, baseline=None, query_drift=None)
         for day in range(1, count + 1)
     ]
-    path = trend_page.write(written(tmp_path, nights))
+    path = trend_page.write_trend_page(written(tmp_path, nights))
     with opened(browser, address_of(path), locale="en-US") as found:
         expect(found.page.locator("h1")).to_have_text(f"2026-05-0{count}: no baseline.", use_inner_text=True)
         assert found.page.locator("svg.chart").count() == 3
@@ -261,23 +263,23 @@ def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Brow
 
     written(tmp_path, month()[:20])
     (tmp_path / "2026-05-03" / "night.json").write_text("{", encoding="utf-8")
-    with opened(browser, address_of(trend_page.write(tmp_path)), locale="zh-CN") as found:
+    with opened(browser, address_of(trend_page.write_trend_page(tmp_path)), locale="zh-CN") as found:
         expect(found.page.locator("h1")).to_have_text("2026-05-21：退步：bing。", use_inner_text=True)
         expect(found.page.locator(".notice")).to_contain_text("2026-05-03")
         assert found.page.locator("table.nights tbody tr").count() == 19
 
 
 def test_a_page_of_damaged_nights_says_so_and_one_needs_a_folder(tmp_path: Path) -> None:
-    written(tmp_path, [night("2026-05-01") | {"format": 9}])
-    text = trend_page.write(tmp_path).read_text(encoding="utf-8")
+    written(tmp_path, [night("2026-05-01") | {"schema": 9}])
+    text = trend_page.write_trend_page(tmp_path).read_text(encoding="utf-8")
     assert "No night can be read." in text
-    assert "of format 9" in text
+    assert "schema is 9" in text
     with pytest.raises(InputError, match="there is no folder"):
-        trend_page.write(tmp_path, tmp_path / "no" / "trend.html")
+        trend_page.write_trend_page(tmp_path, tmp_path / "no" / "trend.html")
 
 
 def test_the_same_nights_give_the_same_bytes(trend: Path, tmp_path: Path) -> None:
-    again = trend_page.write(written(tmp_path, month()[::-1]))
+    again = trend_page.write_trend_page(written(tmp_path, month()[::-1]))
     assert again.read_bytes() == trend.read_bytes()
 
 

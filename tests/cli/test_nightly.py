@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.nightly import flow
+from judge.nightly import job
 from tests.support.command_line import command
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.asking import write_queries
@@ -37,14 +37,14 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NightlyProject]
     """A project of nights whose first night is the baseline."""
     with nightly_project(tmp_path_factory.mktemp("nights"), RULES) as here:
         first = here.night(here.dawn())
-        assert (first["status"], first["exit"], first["gate"], first["baseline"]) == (
+        assert (first["status"], first["exit"], first["regression_test"], first["baseline"]) == (
             "no baseline",
             0,
             None,
             None,
         )
-        assert "judge baseline set" in first["because"][0]
-        flow.set_baseline(here.nights / "2026-05-01", here.nights)
+        assert "judge baseline set" in first["reasons"][0]
+        job.set_baseline(here.nights / "2026-05-01", here.nights)
         yield here
 
 
@@ -61,8 +61,8 @@ def test_a_night_like_the_baseline_is_fine_and_doing_it_again_costs_and_changes_
 ) -> None:
     day = frozen.dawn()
     done = frozen.night(day)
-    assert (done["status"], done["exit"], done["because"]) == ("fine", 0, [])
-    assert {(row["engine"], row["measure"]) for row in done["gate"]["rows"]} == {
+    assert (done["status"], done["exit"], done["reasons"]) == ("fine", 0, [])
+    assert {(row["engine"], row["measure"]) for row in done["regression_test"]["rows"]} == {
         (engine, measure) for engine in ("amber", "birch", "cedar") for measure in ("AP@10", "sDCG@10")
     }
     assert done["canaries"]["compared"] == done["canaries"]["pairs"] == 64
@@ -77,9 +77,9 @@ def test_a_night_like_the_baseline_is_fine_and_doing_it_again_costs_and_changes_
 def test_an_engine_that_became_worse_is_blamed_and_no_other(frozen: NightlyProject) -> None:
     done = frozen.night(frozen.dawn(worse=4.0))
     assert (done["status"], done["exit"]) == ("regression", 1)
-    blamed = {row["engine"] for row in done["gate"]["rows"] if row["verdict"] == "regression"}
+    blamed = {row["engine"] for row in done["regression_test"]["rows"] if row["verdict"] == "regression"}
     assert blamed == {"amber"}
-    assert done["because"][0].startswith("amber: AP@10 fell by ")
+    assert done["reasons"][0].startswith("amber: AP@10 fell by ")
     again = command("nightly", frozen.toml, "--date", done["date"])
     assert again.returncode == 1
     assert "amber" in again.stdout
@@ -91,26 +91,26 @@ def test_a_swapped_judge_is_drift_and_its_verdicts_are_kept_apart(frozen: Nightl
     known = verdicts(shared)
     day = frozen.dawn(worse=4.0)
     done = frozen.night(day)
-    assert (done["status"], done["exit"]) == ("judge drift", 3)
-    assert (done["gate"]["ran"], done["gate"]["rows"]) == (False, [])
-    assert "canaries have another grade" in done["because"][0]
+    assert (done["status"], done["exit"]) == ("assessor drift", 3)
+    assert (done["regression_test"]["ran"], done["regression_test"]["rows"]) == (False, [])
+    assert "canaries have another grade" in done["reasons"][0]
     assert verdicts(shared) == known
-    apart = frozen.nights / day / done["apart"]
+    apart = frozen.nights / day / done["quarantined_store"]
     assert apart.parent.resolve() == frozen.nights
     # Nothing that the judge before it said is among what this one said.
     assert verdicts(apart) == done["judged"]
     later = frozen.night(frozen.dawn())
-    assert (frozen.nights / later["date"] / later["apart"]).resolve() == apart.resolve()
+    assert (frozen.nights / later["date"] / later["quarantined_store"]).resolve() == apart.resolve()
     frozen.judge.swapped = 0.0
     back = frozen.night(frozen.dawn())
-    assert (back["status"], back["apart"], apart.exists()) == ("fine", None, True)
+    assert (back["status"], back["quarantined_store"], apart.exists()) == ("fine", None, True)
 
 
 def test_a_judge_that_is_served_by_another_name_is_drift(frozen: NightlyProject) -> None:
     frozen.judge.served = "fake-2"
     done = frozen.night(frozen.dawn())
-    assert done["status"] == "judge drift"
-    assert "fake-2" in done["because"][0]
+    assert done["status"] == "assessor drift"
+    assert "fake-2" in done["reasons"][0]
     assert done["served"] == ["fake-2"]
 
 
@@ -118,16 +118,16 @@ def test_a_judge_that_is_served_by_another_name_is_drift(frozen: NightlyProject)
 def test_a_judge_that_mumbles_is_drift(frozen: NightlyProject) -> None:
     frozen.judge.mumbles = True
     done = frozen.night(frozen.dawn())
-    assert done["status"] == "judge drift"
-    assert "hold no verdict" in done["because"][0]
+    assert done["status"] == "assessor drift"
+    assert "hold no verdict" in done["reasons"][0]
 
 
 def test_another_judge_in_the_options_is_drift_that_says_how_to_go_on(frozen: NightlyProject) -> None:
     frozen.configure(RULES, "temperature = 0.7")
     done = frozen.night(frozen.dawn())
-    assert done["status"] == "judge drift"
-    assert "temperature was 0.0, now 0.7" in done["because"][0]
-    assert "judge baseline set" in done["because"][0]
+    assert done["status"] == "assessor drift"
+    assert "temperature was 0.0, now 0.7" in done["reasons"][0]
+    assert "judge baseline set" in done["reasons"][0]
 
 
 def test_an_engine_that_broke_is_incomplete_and_not_worse(frozen: NightlyProject) -> None:
@@ -138,10 +138,10 @@ def test_an_engine_that_broke_is_incomplete_and_not_worse(frozen: NightlyProject
     day = frozen.dawn(edit=break_amber)
     done = frozen.night(day)
     assert (done["status"], done["exit"]) == ("incomplete", 3)
-    assert done["because"][0].startswith("amber: answered 8% of the queries, 100% at the baseline (11 errors")
-    verdicts_of = {row["verdict"] for row in done["gate"]["rows"] if row["engine"] == "amber"}
+    assert done["reasons"][0].startswith("amber: answered 8% of the queries, 100% at the baseline (11 errors")
+    verdicts_of = {row["verdict"] for row in done["regression_test"]["rows"] if row["engine"] == "amber"}
     assert verdicts_of == {"incomplete"}
-    assert not any(row["verdict"] == "regression" for row in done["gate"]["rows"])
+    assert not any(row["verdict"] == "regression" for row in done["regression_test"]["rows"])
     calls = frozen.calls
     assert (frozen.night(day), frozen.calls) == (done, calls)
 
@@ -161,13 +161,13 @@ def test_other_queries_are_not_compared(frozen: NightlyProject) -> None:
             row["query"] += " in another way"
 
     done = frozen.night(frozen.dawn(worse=4.0, edit=ask_otherwise))
-    assert (done["status"], done["exit"]) == ("different queries", 3)
+    assert (done["status"], done["exit"]) == ("queries changed", 3)
     assert (done["query_drift"]["shared"], done["query_drift"]["new"], done["query_drift"]["gone"]) == (
         3,
         9,
         9,
     )
-    assert done["gate"]["rows"] == []
+    assert done["regression_test"]["rows"] == []
 
 
 def test_a_judge_that_is_away_leaves_the_night_to_be_gone_on_with(frozen: NightlyProject) -> None:
@@ -176,7 +176,7 @@ def test_a_judge_that_is_away_leaves_the_night_to_be_gone_on_with(frozen: Nightl
     away = frozen.night(day)
     assert (away["status"], away["exit"], away["coverage"]) == ("incomplete", 3, None)
     with pytest.raises(InputError, match=day):
-        flow.set_baseline(frozen.nights / day, frozen.nights)
+        job.set_baseline(frozen.nights / day, frozen.nights)
     frozen.judge.down = False
     assert frozen.night(day)["status"] == "fine"
 
@@ -184,14 +184,14 @@ def test_a_judge_that_is_away_leaves_the_night_to_be_gone_on_with(frozen: Nightl
 def test_the_baseline_stays_when_its_run_goes_and_changes_only_when_told(
     frozen: NightlyProject, tmp_path: Path
 ) -> None:
-    before = flow.shown_baseline(frozen.nights)
+    before = job.show_baseline(frozen.nights)
     kept = tmp_path / "kept"
     shutil.move(frozen.nights / "2026-05-01", kept)
     try:
         assert frozen.night(frozen.dawn())["status"] == "fine"
     finally:
         shutil.move(kept, frozen.nights / "2026-05-01")
-    assert flow.shown_baseline(frozen.nights) == before
+    assert job.show_baseline(frozen.nights) == before
 
 
 def test_bad_input_costs_nothing(frozen: NightlyProject) -> None:
@@ -205,7 +205,7 @@ def test_bad_input_costs_nothing(frozen: NightlyProject) -> None:
     with pytest.raises(InputError, match=r"min_drop is 'much'"):
         frozen.night(day)
     frozen.configure({"measures": ["AP@10"]})
-    with pytest.raises(InputError, match="no pool divides"):
+    with pytest.raises(InputError, match="does not depend on the pool"):
         frozen.night(day)
     assert frozen.calls == calls
     assert not (frozen.nights / day / "night.json").exists()
@@ -229,12 +229,12 @@ def test_a_night_collects_what_it_judges_once(frozen: NightlyProject, tmp_path: 
         rules = [f'folder = "{tmp_path / "nights"}"', "canary_repeats = 0"]
         toml = tmp_path / "judge.toml"
         toml.write_text("\n".join([*options, *lines, *rules]))
-        record = flow.nightly(toml, "2026-05-01").record
-        assert (record["status"], record["queries"], record["judged"], record["canaries"]) == (
+        record = job.run_nightly(toml, "2026-05-01").record
+        assert (record.status, record.queries, record.judged, record.canaries) == (
             ("no baseline", 2, 4, None)
         )
         asked = len(engines.searched)
-        assert flow.nightly(toml, "2026-05-01").record == record
+        assert job.run_nightly(toml, "2026-05-01").record == record
         assert len(engines.searched) == asked == 2
     assert (tmp_path / "nights" / "2026-05-01" / "data.jsonl").exists()
 
@@ -243,7 +243,7 @@ def test_a_second_process_is_told_who_is_at_work(wired: NightlyProject) -> None:
     day = wired.dawn()
     wired.judge.delay = 0.3
     with subprocess.Popen(**nightly(wired, day)) as first:
-        while not (wired.nights / ".at-work").exists():
+        while not (wired.nights / ".lock-owner").exists():
             assert first.poll() is None
             time.sleep(0.02)
         with pytest.raises(InputError, match=rf"judge nightly --date {day} \(process {first.pid} on "):
@@ -280,7 +280,7 @@ def test_a_night_that_is_killed_ends_as_one_night(wired: NightlyProject, kills: 
     # Each time canaries were asked anew, for another judge may go on with a night than began it.
     asked_for = 128 * len(list((wired.nights / day).glob("canaries*"))) + record["judgments"]
     asked_for += 64 * len(kills)
-    paid = record["paid"]
+    paid = record["cost_total"]
     assert wired.calls - before <= paid["calls"] <= asked_for
     # What was answered is known; the rest was under way and may not have been sent.
     assert paid["calls"] - paid["lost"] <= wired.calls - before

@@ -22,7 +22,7 @@ from judge.config import loader
 from judge.dataset.labels import read_labels
 from judge.errors import InputError
 from judge.filesystem import open_for_read, read_bytes, read_text
-from judge.nightly import baseline, history
+from judge.nightly import baseline, trend
 from judge.records import GRADED
 from judge.runs import results
 from judge.runs.folder import RunFolder
@@ -118,13 +118,13 @@ def test_a_file_that_a_baseline_copies_is_a_regular_file(
     shutil.copytree(whole, run)
     replace(run / name)
     with pytest.raises(InputError, match=r"is a symbolic link|is no regular file"):
-        baseline._texts(run)
+        baseline._read_files(run)
 
 
 @pytest.mark.parametrize(
     ("place", "read"),
     [
-        ("baseline/baseline.json", baseline.pointer),
+        ("baseline/baseline.json", baseline.read_pointer),
         ("data.raw.jsonl", lambda folder: list(raw_log.entries(folder / "data.raw.jsonl"))),
         ("labels/me.jsonl", lambda folder: label_log.opened(folder, "me").__enter__()),
         ("judge.toml", lambda folder: loader.load(folder / "judge.toml")),
@@ -143,7 +143,7 @@ def test_a_night_whose_record_is_no_regular_file_is_left_out_and_named(
     replace: Callable[[Path], Path], tmp_path: Path
 ) -> None:
     replace(tmp_path / "2026-05-01" / "night.json")
-    read = history.read(tmp_path)
+    read = trend.read_history(tmp_path)
     assert not read.nights
     assert "night.json: is " in read.damaged[0]
 

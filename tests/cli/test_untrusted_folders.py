@@ -20,8 +20,8 @@ from judge.annotate import label_log
 from judge.collect.raw_log import RawLog
 from judge.errors import InputError, JudgeError, StoreError
 from judge.filesystem import file_name, open_for_append, write_file
-from judge.nightly import flow
-from judge.nightly.baseline import pointer
+from judge.nightly import job
+from judge.nightly.baseline import read_pointer
 from judge.runs.folder import RunFolder
 from judge.runs.trec_export import file_names
 from judge.store.leases import Lease
@@ -214,19 +214,27 @@ def test_a_night_follows_no_link_for_locks_stores_and_folders(name: str, tmp_pat
         is_folder = not path.suffix and path.name != ".lock"
         plant(path, elsewhere if is_folder else elsewhere / "victim")
         with suppress(JudgeError):  # a store of the night is renamed into the place of the link
-            flow.nightly(here.toml, day)
+            job.run_nightly(here.toml, day)
     assert files(elsewhere) == []
 
 
-@pytest.mark.parametrize("text", ['{"apart": "../../x.sqlite"}', '{"id": ".."}', '{"id": "../../etc"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"apart": "../../x.sqlite"}',
+        '{"quarantined_store": "../../x.sqlite"}',
+        '{"id": ".."}',
+        '{"id": "../../etc"}',
+    ],
+)
 def test_a_baseline_that_leads_out_of_its_folder_is_refused(text: str, tmp_path: Path) -> None:
     with nightly_project(tmp_path, RULES, queries=4) as here:
         freeze(here)
         path = here.nights / "baseline" / "baseline.json"
         said = json.loads(path.read_text(encoding="utf-8")) | json.loads(text)
         path.write_text(json.dumps(said), encoding="utf-8")
-        with pytest.raises(InputError, match="which is no name that judge gives"):
-            pointer(here.nights)
+        with pytest.raises(InputError, match="which is not a name that judge gives"):
+            read_pointer(here.nights)
 
 
 def test_labels_are_private_and_a_run_is_not(tmp_path: Path) -> None:

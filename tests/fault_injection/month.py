@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from judge.config.nightly import NightlyConfig
-from judge.nightly import flow
-from judge.nightly.decision import Found, decide
-from judge.nightly.gate import Row
-from judge.nightly.gate import decide as gate
-from judge.nightly.steadiness import Grades, drift, steadiness
+from judge.nightly import job
+from judge.nightly.assessor_drift import Grades, compare_grades, find_grade_drift
+from judge.nightly.decision import Evidence, decide
+from judge.nightly.record import RegressionOutcome
+from judge.nightly.regression_test import decide_outcomes
 from tests.fault_injection import table
 from tests.fault_injection.table import Figure
 from tests.unit.nightly import simulated
@@ -59,21 +59,21 @@ class Tally:
     turnover: float = 0.0
 
 
-def rows(before: simulated.Night, now: simulated.Night, worse: float) -> tuple[Row, ...]:
-    """What the gate says when the first engine is `worse` tonight."""
+def rows(before: simulated.Night, now: simulated.Night, worse: float) -> tuple[RegressionOutcome, ...]:
+    """The outcomes of the regression test when the first engine is `worse` tonight."""
     sides = simulated.measured(before, now, np.array([worse, 0.0, 0.0]))
-    return gate(tuple(simulated.changes(*sides)), (), RULES)
+    return decide_outcomes(tuple(simulated.changes(*sides)), (), RULES)
 
 
-def blamed(found: tuple[Row, ...]) -> set[str]:
+def blamed(found: tuple[RegressionOutcome, ...]) -> set[str]:
     """The engines that are called worse."""
-    return {row.change.engine for row in found if row.verdict == "regression"}
+    return {row.engine for row in found if row.verdict == "regression"}
 
 
 def drifts(tonight: Grades, before: Grades) -> tuple[str, ...]:
-    """Why the judge is another one."""
-    compared = steadiness(tonight, before, RULES.max_flip_rate)
-    return drift(compared, RULES) if compared else ()
+    """Why the assessor is another one."""
+    compared = compare_grades(tonight, before, RULES.max_flip_rate)
+    return find_grade_drift(compared, RULES) if compared else ()
 
 
 def quiet_month(rng: np.random.Generator, queries: int, tally: Tally) -> None:
@@ -107,11 +107,11 @@ def drop_night(rng: np.random.Generator, queries: int, worse: float, tally: Tall
 
 
 def swap(rng: np.random.Generator, share: float, tally: Tally) -> bool:
-    """Whether a swap is called judge drift."""
+    """Whether a swap is called assessor drift."""
     judge = simulated.grader(rng)
     before = judge.grades(rng, RULES.canary_repeats)
     reasons = drifts(judge.swapped(rng, share).grades(rng, RULES.canary_repeats), before)
-    called = decide(Found(baseline=True, judge=reasons)).status == "judge drift"
+    called = decide(Evidence(has_baseline=True, assessor_changes=reasons)).status == "assessor drift"
     tally.swaps += called
     return called
 
@@ -132,14 +132,14 @@ def simulate(months: int, drops: int, queries: int, seed: int) -> list[Figure]:
     return [
         Figure("results that change a night", f"{tally.turnover:.1%}", "10-20 %", 0.1 < tally.turnover < 0.2),
         Figure("quiet nights", tally.quiet, "", ok=True),
-        Figure("  alarms of the gate", _share(tally.gate, tally.quiet), "", ok=True),
+        Figure("  alarms of the regression test", _share(tally.gate, tally.quiet), "", ok=True),
         Figure("  alarms of the canaries", _share(tally.canaries, tally.quiet), "", ok=True),
         Figure("  alarms", _share(tally.alarms, tally.quiet), "<= 2 %", tally.alarms <= 0.02 * tally.quiet),
         Figure(f"nights with a drop of {DROP} MAP", tally.drops, "", ok=True),
         Figure("  caught that night", _share(tally.caught, tally.drops), ">= 90 %", tally.caught >= least),
         Figure("  and no other engine blamed", _share(tally.caught_alone, tally.drops), "", ok=True),
         Figure("  caught in the first ten nights", f"{share_early:.1%}", "", ok=True),
-        Figure("judge swaps called drift", f"{tally.swaps}/{len(SWAPS)}", "all", tally.swaps == len(SWAPS)),
+        Figure("assessor swaps found", f"{tally.swaps}/{len(SWAPS)}", "all", tally.swaps == len(SWAPS)),
         *(
             Figure(f"  of swaps that change {share:.0%} of the grades", f"{rate:.0%}", "", ok=True)
             for share, rate in weaker.items()
@@ -157,11 +157,11 @@ MOVED = 0.3
 EVENTS = {
     1: ("first", "no baseline"),
     8: ("drop", "regression"),
-    13: ("swap", "judge drift"),
+    13: ("swap", "assessor drift"),
     17: ("outage", "incomplete"),
     20: ("killed", "fine"),
-    22: ("moved", "judge drift"),
-    26: ("renamed", "judge drift"),
+    22: ("moved", "assessor drift"),
+    26: ("renamed", "assessor drift"),
 }
 
 
@@ -176,7 +176,7 @@ def month(folder: Path, queries: int, seed: int) -> Iterator[tuple[int, str, dic
             moved = max(moved, MOVED if event == "moved" else 0.0)
             vars(here.judge).update(vars(Judge(swapped=moved)))
             if event in ("first", "moved"):
-                flow.set_baseline(here.nights / f"2026-05-{number:02}", here.nights)
+                job.set_baseline(here.nights / f"2026-05-{number:02}", here.nights)
 
 
 def one_night(here: NightlyProject, event: str) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def whole(queries: int, seed: int) -> list[Figure]:
             came[record["status"]] += 1
             named = {
                 row["engine"]
-                for row in (record["gate"] or {"rows": ()})["rows"]
+                for row in (record["regression_test"] or {"rows": ()})["rows"]
                 if row["verdict"] == "regression"
             }
             innocent += named != ({simulated.ENGINES[0]} if event == "drop" else set())

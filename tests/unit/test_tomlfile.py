@@ -15,7 +15,7 @@ from judge.config.collect import CollectConfig
 from judge.config.loader import ConfigSource
 from judge.config.run import Config
 from judge.errors import InputError
-from judge.nightly import flow
+from judge.nightly import job
 from tests.support.command_line import command
 from tests.support.factories import results
 
@@ -36,7 +36,7 @@ def said(text: str) -> str:
     """What is said of a judge.toml that holds `text`."""
     Path("judge.toml").write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        flow.nightly(Path("judge.toml"), "2026-01-01")
+        job.run_nightly(Path("judge.toml"), "2026-01-01")
     return str(caught.value)
 
 
@@ -137,7 +137,7 @@ def test_a_night_without_a_file_says_what_to_write_into_one(here: Path) -> None:
         [sys.executable, "-m", "judge", "nightly"], capture_output=True, text=True, cwd=here, check=False
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("judge: judge.toml: no such file; to begin with, write two lines into it")
+    assert done.stderr.startswith("judge: judge.toml: no such file; write two lines into it to begin")
     assert done.stderr.count("\n") == 1
 
 

@@ -24,7 +24,9 @@ import numpy as np
 from judge.errors import ConnectionFailed, RetryableError
 from judge.models import PROVIDERS
 from judge.models.endpoint import Endpoint
-from judge.nightly import canaries, flow
+from judge.nightly import job
+from judge.nightly.assessor_drift import CANARIES_FILE
+from judge.nightly.record import record_to_json
 from judge.records import Completion, Prompt, Sampling, Usage
 from tests.support.factories import fenced, write_rows
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -36,7 +38,7 @@ RULES: Mapping[str, object] = {"min_drop": 0.02, "canary_repeats": 2, "judge_on_
 _SHOWN = 5
 _EXPECTED = {
     row["snippet"]: row["expected"]
-    for row in map(json.loads, canaries.path().read_text(encoding="utf-8").splitlines())
+    for row in map(json.loads, CANARIES_FILE.read_text(encoding="utf-8").splitlines())
 }
 
 
@@ -153,7 +155,7 @@ class NightlyProject:
 
     def night(self, day: str) -> dict[str, Any]:
         """Does the night of `day` in this process and gives its record."""
-        return dict(flow.nightly(self.toml, day).record)
+        return record_to_json(job.run_nightly(self.toml, day).record)
 
     def file(self, day: str, name: str = "night.json") -> bytes:
         """The bytes of a file of the night of `day`."""
@@ -233,7 +235,7 @@ def freeze(here: NightlyProject) -> str:
     """Does a night and makes it the baseline."""
     day = here.dawn()
     here.night(day)
-    flow.set_baseline(here.nights / day, here.nights)
+    job.set_baseline(here.nights / day, here.nights)
     return day
 
 

@@ -1,4 +1,4 @@
-"""Owns records of nights as tests need them: night.json's shape, and a month with all that can happen."""
+"""Records of nights as tests need them: the values of night.json, and a month with all that can happen."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+
+from judge.nightly.record import NightRecord, record_from_json
 
 ENGINES = {"bing": 0.61, "baidu": 0.57, "searx": 0.48}
 MEASURES = ("AP@10", "sDCG@10")
@@ -33,7 +35,7 @@ HOSTILE = (
 
 
 def row(engine: str, measure: str, before: float, after: float, **given: Any) -> dict[str, Any]:
-    """A row of the gate: the engine's change from the baseline over 100 queries."""
+    """An outcome of the regression test: the engine's change from the baseline over 100 queries."""
     change = round(after - before, 6)
     return {
         "engine": engine,
@@ -62,11 +64,11 @@ def night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> d
         for measure in MEASURES
     ]
     return {
-        "format": 1,
+        "schema": 2,
         "date": day,
         "status": "fine",
         "exit": 0,
-        "because": [],
+        "reasons": [],
         "remarks": [],
         "assessor": "openai:fake/graded",
         "prompts": {"en": "graded@1a2b3c4d", "zh": "graded@5e6f7a8b"},
@@ -89,7 +91,13 @@ def night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> d
             "served": ["fake"],
             "queries": 100,
         },
-        "gate": {"ran": True, "alpha": 0.01, "min_drop": 0.01, "measures": list(MEASURES), "rows": rows},
+        "regression_test": {
+            "ran": True,
+            "alpha": 0.01,
+            "min_drop": 0.01,
+            "measures": list(MEASURES),
+            "rows": rows,
+        },
         "canaries": canaries(60),
         "query_drift": {
             "tonight": 100,
@@ -103,7 +111,7 @@ def night(day: str, means: Mapping[str, float] | None = None, **given: Any) -> d
             "distance_by_chance": 0.0,
             "p": 1.0,
         },
-        "paid": {
+        "cost_total": {
             "calls": 240,
             "prompt_tokens": 28800,
             "cached_tokens": 0,
@@ -155,7 +163,7 @@ def canaries(unchanged: int, *, drift: bool = False) -> dict[str, Any]:
         "p_changed": 0.6,
         "p_shift": 0.6,
         "drift": drift,
-        "because": [],
+        "reasons": [],
     }
 
 
@@ -167,26 +175,31 @@ def regression() -> dict[str, Any]:
         row("baidu", "AP@10", 0.57, 0.60, verdict="improvement", p=0.0002, p_holm=0.0008),
         row("baidu", "sDCG@10", 0.57, 0.57),
     ]
-    gate = {"ran": True, "alpha": 0.01, "min_drop": 0.01, "measures": ["AP@10", "sDCG@10"], "rows": rows}
+    tested = {"ran": True, "alpha": 0.01, "min_drop": 0.01, "measures": ["AP@10", "sDCG@10"], "rows": rows}
     return night(
-        "2026-05-20", status="regression", exit=1, gate=gate, because=["bing is worse"] * 2, remarks=["2 new"]
+        "2026-05-20",
+        status="regression",
+        exit=1,
+        regression_test=tested,
+        reasons=["bing is worse"] * 2,
+        remarks=["2 new"],
     )
 
 
 def drift() -> dict[str, Any]:
-    """A night on which the judge was another one."""
+    """A night of assessor drift."""
     return night(
         "2026-05-09",
-        status="judge drift",
+        status="assessor drift",
         exit=3,
-        because=["the judge is another: 'b', 'a' at the baseline", "29 of 60 canaries changed"],
+        reasons=["the served model changed: 'b', 'a' at the baseline", "29 of 60 canaries changed"],
         canaries=canaries(31, drift=True),
-        gate=None,
+        regression_test=None,
     )
 
 
 def month() -> list[dict[str, Any]]:
-    """29 nights: quiet ones, a judge swap, an outage, bing's drop, a new baseline; none on the 12th."""
+    """29 nights: quiet ones, an assessor swap, an outage, bing's drop, a new baseline; none on the 12th."""
     found = []
     for at in range(30):
         day = (FIRST + timedelta(days=at)).isoformat()
@@ -198,28 +211,39 @@ def month() -> list[dict[str, Any]]:
             wave["bing"] -= 0.035
         record = night(day, wave, canaries=canaries(60 - at % 3))
         if at == 0:
-            record |= {"status": "no baseline", "gate": None, "baseline": None, "query_drift": None}
+            record |= {
+                "status": "no baseline",
+                "regression_test": None,
+                "baseline": None,
+                "query_drift": None,
+            }
         if at >= 18:
-            record |= {"status": "regression", "exit": 1, "because": ["bing is worse by AP@10 and sDCG@10"]}
+            record |= {"status": "regression", "exit": 1, "reasons": ["bing is worse by AP@10 and sDCG@10"]}
         if at == 8:
             record |= {
-                "status": "judge drift", "exit": 3, "served": ["other"], "canaries": canaries(31, drift=True),
-                "because": ["the server names another model: 'other', 'fake' in the baseline"],
-                "gate": {**record["gate"], "ran": False, "rows": []},
+                "status": "assessor drift", "exit": 3, "served": ["other"],
+                "canaries": canaries(31, drift=True),
+                "reasons": ["the server names another model: 'other', 'fake' in the baseline"],
+                "regression_test": {**record["regression_test"], "ran": False, "rows": []},
             }  # fmt: skip
         if at == 14:
-            record |= {"status": "incomplete", "exit": 3, "because": ["searx broke on 80 of 100 queries"]}
+            record |= {"status": "incomplete", "exit": 3, "reasons": ["searx broke on 80 of 100 queries"]}
             record["engines"]["searx"]["measures"]["sDCG@10"] |= {"mean": None, "ci95": None, "n": 0}
         if at >= 24:
             record["baseline"] = {**record["baseline"], "id": "2026-05-24-ffff0000"}
-            record |= {"status": "fine", "exit": 0, "because": []}
-            for each in record["gate"]["rows"]:
+            record |= {"status": "fine", "exit": 0, "reasons": []}
+            for each in record["regression_test"]["rows"]:
                 change = round(0.001 * math.sin(at), 4)
                 each |= {"verdict": "fine", "change": change, "low": change - 0.01, "high": change + 0.01}
                 each |= {"baseline": each["tonight"] - change}
         if at != 11:
             found.append(record)
     return found
+
+
+def parsed(values: Mapping[str, Any]) -> NightRecord:
+    """The values as the record that they are."""
+    return record_from_json(values, "night.json")
 
 
 def written(folder: Path, records: list[dict[str, Any]]) -> Path:

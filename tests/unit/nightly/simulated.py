@@ -15,8 +15,9 @@ import numpy as np
 
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.resampling import randomised_p
-from judge.nightly.gate import Change, one_sided
-from judge.nightly.steadiness import Grades
+from judge.nightly.assessor_drift import Grades
+from judge.nightly.record import RegressionOutcome
+from judge.nightly.regression_test import one_sided_p
 
 ENGINES = ("amber", "birch", "cedar")
 MEASURES = ("AP@10", "sDCG@10")
@@ -89,7 +90,7 @@ def _values(night: Night, lists: Ints, relevant: Floats) -> Floats:
     return np.stack([average, scaled], axis=-1)
 
 
-def changes(before: Floats, now: Floats) -> Iterator[Change]:
+def changes(before: Floats, now: Floats) -> Iterator[RegressionOutcome]:
     """What the gate is asked about, engine by engine; nothing is unjudged, so bounds are the change."""
     moved = (now - before).transpose(1, 0, 2).reshape(before.shape[1], -1)
     chances = randomised_p(moved)
@@ -99,9 +100,9 @@ def changes(before: Floats, now: Floats) -> Iterator[Change]:
         both = before[engine, :, measure], now[engine, :, measure]
         means = [float(np.nanmean(np.where(np.isnan(moved[:, at]), np.nan, side))) for side in both]
         change = float(known.mean())
-        yield Change(
+        yield RegressionOutcome(
             ENGINES[engine], MEASURES[measure], len(known), means[0], means[1], change,
-            None, None, change, change, one_sided(float(p), change),
+            None, None, change, change, one_sided_p(float(p), change),
         )  # fmt: skip
 
 

@@ -7,29 +7,35 @@ from pathlib import Path
 import pytest
 
 from judge.errors import InputError, StoreError
-from judge.nightly.alone import alone
+from judge.nightly.resume import lock_nights
 
 
 def test_who_is_at_work_is_named_and_gone_afterwards(tmp_path: Path) -> None:
     with (
-        alone(tmp_path, "judge nightly"),
+        lock_nights(tmp_path, "judge nightly"),
         pytest.raises(InputError, match=r"judge nightly \(process \d+ on "),
-        alone(tmp_path, "judge baseline set"),
+        lock_nights(tmp_path, "judge baseline set"),
     ):
         raise AssertionError
-    assert not (tmp_path / ".at-work").exists()
+    assert not (tmp_path / ".lock-owner").exists()
 
 
 def test_a_folder_that_takes_no_file_is_said_and_left_to_others(tmp_path: Path) -> None:
-    (tmp_path / ".at-work").mkdir()
-    with pytest.raises(StoreError, match=r"\.at-work: cannot be written"), alone(tmp_path, "judge nightly"):
+    (tmp_path / ".lock-owner").mkdir()
+    with (
+        pytest.raises(StoreError, match=r"\.lock-owner: cannot be written"),
+        lock_nights(tmp_path, "judge nightly"),
+    ):
         raise AssertionError
-    (tmp_path / ".at-work").rmdir()
-    with alone(tmp_path, "judge nightly"):
-        assert (tmp_path / ".at-work").exists()
+    (tmp_path / ".lock-owner").rmdir()
+    with lock_nights(tmp_path, "judge nightly"):
+        assert (tmp_path / ".lock-owner").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot hold nights"), alone(tmp_path / "file" / "nights", "judge"):
+    with (
+        pytest.raises(InputError, match="cannot be the folder of nights"),
+        lock_nights(tmp_path / "file" / "nights", "judge"),
+    ):
         raise AssertionError

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from judge import api, pipeline
-from judge.nightly import flow
-from judge.nightly.band import band
+from judge.nightly import job
+from judge.nightly.night_texts import make_banner
+from judge.nightly.record import BannerSentence
 from tests.unit.nightly import records
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project
 
@@ -28,26 +29,27 @@ def test_the_band_stays_however_the_report_is_written_again(here: NightlyProject
     assert here.night(worse)["status"] == "regression"
     folder = here.nights / worse
     before = here.file(worse, "report.html")
-    (said, *reasons) = json.loads(here.file(worse))["band"]
+    (said, *reasons) = json.loads(here.file(worse))["banner"]
     assert said["en"] == f"{worse}: regression of \u2068amber\u2069."
-    assert [each["en"] for each in reasons] == json.loads(here.file(worse))["because"]
+    assert [each["en"] for each in reasons] == json.loads(here.file(worse))["reasons"]
     assert f"{worse}: regression of <bdi>amber</bdi>.".encode() in before
     assert reasons[0]["en"].encode() in before
     for again in (
-        lambda: flow.nightly(here.toml, worse),
+        lambda: job.run_nightly(here.toml, worse),
         lambda: pipeline.rescore(folder, save=True),
         lambda: api.rewrite_report(folder),
     ):
         again()
         assert here.file(worse, "report.html") == before
     (folder / "report.html").unlink()  # as if killed before it was written
-    flow.nightly(here.toml, worse)
+    job.run_nightly(here.toml, worse)
     assert here.file(worse, "report.html") == before
     (folder / "summary.json").unlink()
-    told = flow.nightly(here.toml, worse)
-    assert told.record["status"] == "regression"
+    told = job.run_nightly(here.toml, worse)
+    assert told.record.status == "regression"
     assert any(line.startswith("report: not drawn: ") and "summary.json" in line for line in told.lines)
 
 
 def test_a_fine_night_says_so_and_no_more() -> None:
-    assert band(records.night("2026-05-02")) == [{"en": "2026-05-02: fine.", "zh": "2026-05-02：正常。"}]
+    record = records.parsed(records.night("2026-05-02"))
+    assert make_banner(record) == (BannerSentence(en="2026-05-02: fine.", zh="2026-05-02：正常。"),)

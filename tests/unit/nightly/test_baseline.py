@@ -10,27 +10,27 @@ import pytest
 from judge import pipeline
 from judge.config.run import Config
 from judge.errors import InputError
-from judge.nightly import flow
+from judge.nightly import job
 from tests.support.command_line import command
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze
 
 
-def test_a_run_that_misses_too_much_is_no_yardstick(small: NightlyProject) -> None:
+def test_a_run_that_misses_too_much_cannot_be_the_baseline(small: NightlyProject) -> None:
     day = small.dawn()
     run = small.folder / "runs" / "half"
     config = replace(Config.load(small.toml), data=str(small.folder / f"{day}.jsonl"), out=str(run))
     pipeline.run(replace(config, max_calls=20))
-    with pytest.raises(InputError, match=r"of its pairs were judged, and a yardstick needs 99%"):
-        flow.set_baseline(run, small.nights)
+    with pytest.raises(InputError, match=r"of its pairs were judged, and a baseline needs 99%"):
+        job.set_baseline(run, small.nights)
     assert not (small.nights / "baseline" / "baseline.json").exists()
 
 
-def test_a_run_that_lost_a_file_is_no_yardstick(small: NightlyProject) -> None:
+def test_a_run_that_lost_a_file_cannot_be_the_baseline(small: NightlyProject) -> None:
     day = small.dawn()
     small.night(day)
     (small.nights / day / "config.json").unlink()
     with pytest.raises(InputError, match=r"config\.json: No such file"):
-        flow.set_baseline(small.nights / day, small.nights)
+        job.set_baseline(small.nights / day, small.nights)
 
 
 def test_a_baseline_without_canaries_is_remarked_on(here: NightlyProject) -> None:
@@ -39,12 +39,12 @@ def test_a_baseline_without_canaries_is_remarked_on(here: NightlyProject) -> Non
     here.configure(RULES)
     record = here.night(here.dawn())
     assert (record["status"], record["canaries"]["compared"]) == ("fine", 0)
-    assert any("known by its name alone" in each for each in record["remarks"])
+    assert any("shows by its served name only" in each for each in record["remarks"])
 
 
 def test_the_folder_of_nights_is_known_from_the_night_and_hints_name_both(small: NightlyProject) -> None:
     first = small.night(small.dawn())
-    assert first["because"][0].endswith(f"to set one: judge baseline set {small.nights / '2026-05-01'}")
+    assert first["reasons"][0].endswith(f"to set one: judge baseline set {small.nights / '2026-05-01'}")
     done = command("baseline", "set", small.nights / "2026-05-01")
     assert (done.returncode, f"baseline of {small.nights}" in done.stdout) == (0, True)
     assert small.night(small.dawn())["status"] == "fine"
@@ -64,21 +64,25 @@ def test_an_engine_that_was_dropped_for_good_leaves_the_baseline_with_the_next_o
     freeze(small)
     day = small.dawn(edit=gone)
     record = small.night(day)
-    assert (record["status"], record["whole"], record["finished"]) == ("incomplete", True, False)
-    assert "cedar: is in the baseline and not in tonight's dataset" in record["because"][0]
-    assert "judge baseline set" in record["because"][0]
-    flow.set_baseline(small.nights / day, small.nights)
+    assert (record["status"], record["complete"], record["finished"]) == ("incomplete", True, False)
+    assert "cedar: is in the baseline and not in tonight's dataset" in record["reasons"][0]
+    assert "judge baseline set" in record["reasons"][0]
+    job.set_baseline(small.nights / day, small.nights)
     assert small.night(small.dawn(edit=gone))["status"] == "fine"
 
 
-def test_a_night_on_which_an_engine_broke_is_no_yardstick_whatever_else_it_is(small: NightlyProject) -> None:
+def test_a_night_with_an_engine_that_fails_cannot_be_the_baseline(
+    small: NightlyProject,
+) -> None:
     freeze(small)
     small.configure({"canary_repeats": 0}, "temperature = 0.7")
     day = small.dawn(edit=broken)
     record = small.night(day)
-    assert (record["status"], record["whole"]) == ("judge drift", False)
-    with pytest.raises(InputError, match=f"{day}: is an incomplete night and no yardstick") as refused:
-        flow.set_baseline(small.nights / day, small.nights)
+    assert (record["status"], record["complete"]) == ("assessor drift", False)
+    with pytest.raises(
+        InputError, match=f"{day}: cannot be the baseline: the night is incomplete"
+    ) as refused:
+        job.set_baseline(small.nights / day, small.nights)
     assert "baseline set" not in str(refused.value)
 
 
@@ -88,5 +92,5 @@ def test_a_first_night_on_which_an_engine_broke_is_refused_without_telling_to_se
     day = small.dawn(edit=broken)
     assert small.night(day)["status"] == "incomplete"
     with pytest.raises(InputError, match="amber") as refused:
-        flow.set_baseline(small.nights / day, small.nights)
+        job.set_baseline(small.nights / day, small.nights)
     assert "baseline set" not in str(refused.value)

@@ -22,11 +22,11 @@ def test_every_night_pays_its_own_calls(here: NightlyProject) -> None:
         before = here.calls
         record = here.night(here.dawn())
         made = here.calls - before
-        assert record["paid"]["calls"] == made
-        assert record["paid"]["prompt_tokens"] == 100 * made
-        assert record["paid"]["usd"] == pytest.approx(0.0011 * made)
+        assert record["cost_total"]["calls"] == made
+        assert record["cost_total"]["prompt_tokens"] == 100 * made
+        assert record["cost_total"]["usd"] == pytest.approx(0.0011 * made)
     # Verdicts of nights before are worth more than tonight's bill.
-    assert record["cost"]["calls"] > record["paid"]["calls"] >= 128
+    assert record["cost"]["calls"] > record["cost_total"]["calls"] >= 128
 
 
 def test_a_night_that_was_gone_on_with_pays_for_all_of_its_starts(here: NightlyProject) -> None:
@@ -36,9 +36,9 @@ def test_a_night_that_was_gone_on_with_pays_for_all_of_its_starts(here: NightlyP
     for most in (100, 150, 1000):
         here.configure(RULES, f"{PRICES}\nmax_calls = {most}")
         record = here.night(day)
-        assert record["paid"]["calls"] == here.calls - before
+        assert record["cost_total"]["calls"] == here.calls - before
     assert record["status"] == "fine"
-    assert record["paid"]["usd"] == pytest.approx(0.0011 * (here.calls - before))
+    assert record["cost_total"]["usd"] == pytest.approx(0.0011 * (here.calls - before))
 
 
 def test_a_start_that_ended_without_a_record_is_paid_by_the_next(here: NightlyProject) -> None:
@@ -54,7 +54,7 @@ def test_a_start_that_ended_without_a_record_is_paid_by_the_next(here: NightlyPr
     lost = here.calls - before
     assert lost >= 128
     record = here.night(day)
-    assert record["paid"]["calls"] == here.calls - before > lost
+    assert record["cost_total"]["calls"] == here.calls - before > lost
 
 
 @pytest.mark.slow
@@ -74,13 +74,13 @@ def test_a_run_that_was_interrupted_is_paid_by_the_next(here: NightlyProject) ->
     with pytest.raises(Interrupted):
         here.night(day)
     record = here.night(day)
-    assert (record["status"], record["paid"]["calls"]) == ("fine", here.calls - before)
+    assert (record["status"], record["cost_total"]["calls"]) == ("fine", here.calls - before)
 
 
 def test_a_finished_night_pays_nothing_more(small: NightlyProject) -> None:
     day = small.dawn()
-    paid = small.night(day)["paid"]
-    assert small.night(day)["paid"] == paid
+    paid = small.night(day)["cost_total"]
+    assert small.night(day)["cost_total"] == paid
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_drifted_judges_are_paid_on_the_night_that_asked_them(here: NightlyProje
     for _ in range(2):
         before = here.calls
         record = here.night(here.dawn())
-        assert (record["status"], record["paid"]["calls"]) == ("judge drift", here.calls - before)
+        assert (record["status"], record["cost_total"]["calls"]) == ("assessor drift", here.calls - before)
 
 
 def test_members_of_a_panel_have_prices_of_their_own(here: NightlyProject, tmp_path: Path) -> None:
@@ -104,5 +104,5 @@ def test_members_of_a_panel_have_prices_of_their_own(here: NightlyProject, tmp_p
     prices.write_text("\n".join(rows), encoding="utf-8")
     here.configure(RULES, f'panel = ["fake:other"]\nprices = "{prices}"')
     record = here.night(here.dawn())
-    assert record["paid"]["calls"] == here.calls
-    assert record["paid"]["usd"] == pytest.approx(0.0011 * here.calls * 1.5)
+    assert record["cost_total"]["calls"] == here.calls
+    assert record["cost_total"]["usd"] == pytest.approx(0.0011 * here.calls * 1.5)

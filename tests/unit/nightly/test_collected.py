@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from judge.errors import InputError
-from judge.nightly import flow
+from judge.nightly import job
+from judge.nightly.record import record_to_json
 from tests.support.command_line import command
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.asking import write_queries
@@ -49,12 +50,12 @@ class Nights:
 
     def night(self, day: str) -> dict[str, object]:
         """Does the night of `day` and gives its record."""
-        return dict(flow.nightly(self.toml, day).record)
+        return record_to_json(job.run_nightly(self.toml, day).record)
 
     def freeze(self) -> None:
         """Does a night and makes it the baseline."""
         self.night("2026-05-01")
-        flow.set_baseline(self.nights / "2026-05-01", self.nights)
+        job.set_baseline(self.nights / "2026-05-01", self.nights)
 
 
 def page(asked: SearchRequest) -> Page:
@@ -83,7 +84,7 @@ def two(tmp_path: Path) -> Iterator[Nights]:
         yield here
 
 
-# --- asked otherwise
+# --- engine settings
 
 
 def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
@@ -91,11 +92,15 @@ def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
     two.configure("depth = 5")
     done = command("nightly", two.toml, "--date", "2026-05-02")
     record = json.loads((two.nights / "2026-05-02" / "night.json").read_text())
-    assert (done.returncode, record["status"], record["gate"]["rows"]) == (3, "asked otherwise", [])
-    (why,) = record["because"]
-    assert why.startswith("engines were asked otherwise than at the baseline: depth was 10, now 5;")
+    assert (done.returncode, record["status"], record["regression_test"]["rows"]) == (
+        3,
+        "engine settings changed",
+        [],
+    )
+    (why,) = record["reasons"]
+    assert why.startswith("engine settings changed since the baseline: depth was 10, now 5;")
     assert f"judge baseline set {two.nights / '2026-05-02'}" in why
-    flow.set_baseline(two.nights / "2026-05-02", two.nights)
+    job.set_baseline(two.nights / "2026-05-02", two.nights)
     assert two.night("2026-05-03")["status"] == "fine"
     for at, (collect, said) in enumerate(
         (
@@ -105,7 +110,7 @@ def test_engines_that_are_asked_otherwise_are_not_blamed(two: Nights) -> None:
     ):
         two.configure(collect)
         record = two.night(f"2026-05-1{at}")
-        assert (record["status"], said in str(record["because"])) == ("asked otherwise", True)
+        assert (record["status"], said in str(record["reasons"])) == ("engine settings changed", True)
 
 
 def test_another_address_or_table_of_an_engine_is_another_question(two: Nights) -> None:
@@ -131,8 +136,8 @@ def test_another_address_or_table_of_an_engine_is_another_question(two: Nights) 
     ):
         asked(**otherwise)
         record = two.night(day)
-        assert record["status"] == "asked otherwise", record
-        assert said in str(record["because"])
+        assert record["status"] == "engine settings changed", record
+        assert said in str(record["reasons"])
     kept = (two.nights / "2026-05-02" / "collected.json").read_text()
     assert '"y"' not in kept
 
@@ -141,11 +146,11 @@ def test_a_baseline_that_does_not_say_how_engines_were_asked_is_taken_as_it_is(t
     two.night("2026-05-01")
     kept = two.nights / "2026-05-01" / "collected.json"
     kept.write_text('{"remarks": []}')
-    flow.set_baseline(two.nights / "2026-05-01", two.nights)
+    job.set_baseline(two.nights / "2026-05-01", two.nights)
     two.configure("depth = 20")
     assert two.night("2026-05-02")["status"] == "fine"
     kept.unlink()
-    flow.set_baseline(two.nights / "2026-05-01", two.nights)
+    job.set_baseline(two.nights / "2026-05-01", two.nights)
     assert two.night("2026-05-03")["status"] == "fine"
 
 
@@ -171,8 +176,8 @@ def test_an_engine_that_finds_nothing_at_all_is_told_of_and_no_baseline(two: Nig
         each.startswith("tavily: found nothing for any of 20 queries")
         for each in record["remarks"]  # type: ignore[attr-defined]
     )
-    with pytest.raises(InputError, match="is no yardstick: not one query got a result from tavily"):
-        flow.set_baseline(two.nights / "2026-05-01", two.nights)
+    with pytest.raises(InputError, match="cannot be the baseline: not one query got a result from tavily"):
+        job.set_baseline(two.nights / "2026-05-01", two.nights)
     assert not (two.nights / "baseline").exists()
 
 
@@ -187,10 +192,10 @@ def test_a_night_without_anything_to_say_has_no_remarks(two: Nights) -> None:
 
 def test_a_fine_night_tells_of_its_power_everywhere(two: Nights) -> None:
     two.freeze()
-    told = flow.nightly(two.toml, "2026-05-02")
+    told = job.run_nightly(two.toml, "2026-05-02")
     summary = (two.nights / "2026-05-02" / "summary.md").read_text()
     for text in ("\n".join(told.lines), summary.replace("\\", "")):
         assert "would not have been detected with these 20 queries" in text
         assert "sDCG@10 " in text
     # The same answers as at the baseline: no difference, so the least drop that the gate looks at.
-    assert {row["detectable"] for row in told.record["gate"]["rows"]} == {0.02}
+    assert {row.detectable for row in told.record.outcomes} == {0.02}

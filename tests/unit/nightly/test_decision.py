@@ -6,77 +6,104 @@ from dataclasses import replace
 
 import pytest
 
-from judge.analysis.summary import EngineResult
 from judge.nightly.decision import (
-    Found,
-    broken,
+    Evidence,
     decide,
-    dropped,
-    possible_drops,
-    silent,
-    unanswered,
-    without_text,
+    describe_unanswered,
+    find_dropped,
+    find_possible_drops,
+    find_silent,
+    find_unavailable,
+    find_without_text,
 )
-from judge.nightly.gate import Change, Row
+from judge.nightly.record import NightEngineResult, RegressionOutcome
 
-DROP = Row(
-    Change("bing", "AP@10", 100, 0.6, 0.55, -0.05, -0.07, -0.03, -0.05, -0.05, 1e-4), 6e-4, "regression"
+DROP = RegressionOutcome(
+    "bing",
+    "AP@10",
+    100,
+    0.6,
+    0.55,
+    -0.05,
+    -0.07,
+    -0.03,
+    -0.05,
+    -0.05,
+    1e-4,
+    p_holm=6e-4,
+    verdict="regression",
 )
-UNSURE = Row(Change("baidu", "AP@10", 0, None, None, None, None, None, None, None, None), None, "incomplete")
+UNSURE = RegressionOutcome("baidu", "AP@10", 0, None, None, None, None, None, None, None, None)
 TURNED = replace(DROP, verdict="incomplete")
 BROKEN = {"searx": "searx: answered 0% of the queries"}
 
 
 @pytest.mark.parametrize(
-    ("found", "status", "code", "first"),
+    ("evidence", "status", "code", "first"),
     [
-        (Found(True), "fine", 0, None),
-        (Found(False), "no baseline", 0, "there is no baseline"),
-        (Found(True, rows=(DROP,)), "regression", 1, "bing: AP@10 fell by 0.050, from 0.600 to 0.550 on 100"),
-        (Found(True, rows=(UNSURE,)), "incomplete", 3, "baidu: AP@10 can't be compared"),
+        (Evidence(True), "fine", 0, None),
+        (Evidence(False), "no baseline", 0, "there is no baseline"),
         (
-            Found(True, rows=(TURNED,)),
+            Evidence(True, outcomes=(DROP,)),
+            "regression",
+            1,
+            "bing: AP@10 fell by 0.050, from 0.600 to 0.550 on 100",
+        ),
+        (Evidence(True, outcomes=(UNSURE,)), "incomplete", 3, "baidu: AP@10 cannot be compared"),
+        (
+            Evidence(True, outcomes=(TURNED,)),
             "incomplete",
             3,
-            "bing: AP@10 fell, or did not: grades of what is unjudged",
+            "bing: AP@10 may have fallen: grades of unjudged snippets",
         ),
-        (Found(True, broken=BROKEN), "incomplete", 3, "searx: answered 0%"),
-        (Found(True, broken=BROKEN, rows=(DROP,)), "regression", 1, "bing: AP@10"),
-        (Found(True, queries=("other",), broken=BROKEN), "different queries", 3, "other"),
-        (Found(True, missing=("away",), queries=("other",)), "incomplete", 3, "away"),
-        (Found(True, judge=("swapped",), missing=("away",)), "judge drift", 3, "swapped"),
-        (Found(False, missing=("away",)), "incomplete", 3, "away"),
-        (Found(True, asked=("depth",), broken=BROKEN), "asked otherwise", 3, "depth; to go on with it, make"),
-        (Found(True, queries=("other",), asked=("depth",)), "different queries", 3, "other"),
+        (Evidence(True, unavailable=BROKEN), "incomplete", 3, "searx: answered 0%"),
+        (Evidence(True, unavailable=BROKEN, outcomes=(DROP,)), "regression", 1, "bing: AP@10"),
+        (Evidence(True, query_changes=("other",), unavailable=BROKEN), "queries changed", 3, "other"),
+        (Evidence(True, missing=("away",), query_changes=("other",)), "incomplete", 3, "away"),
+        (Evidence(True, assessor_changes=("swapped",), missing=("away",)), "assessor drift", 3, "swapped"),
+        (Evidence(False, missing=("away",)), "incomplete", 3, "away"),
+        (
+            Evidence(True, setting_changes=("depth",), unavailable=BROKEN),
+            "engine settings changed",
+            3,
+            "depth; to accept the change: judge",
+        ),
+        (Evidence(True, query_changes=("other",), setting_changes=("depth",)), "queries changed", 3, "other"),
     ],
 )
 def test_what_spoils_the_grades_comes_before_what_they_say(
-    found: Found, status: str, code: int, first: str | None
+    evidence: Evidence, status: str, code: int, first: str | None
 ) -> None:
-    decision = decide(found)
+    decision = decide(evidence)
     assert (decision.status, decision.exit) == (status, code)
-    assert decision.because[0].startswith(first) if first else not decision.because
+    assert decision.reasons[0].startswith(first) if first else not decision.reasons
 
 
 def test_a_changed_judge_says_once_what_to_do_when_it_is_to_stay() -> None:
-    said = decide(Found(True, "judge baseline set RUN", judge=("by name", "stricter"))).because
+    said = decide(Evidence(True, "judge baseline set RUN", assessor_changes=("by name", "stricter"))).reasons
     assert said == (
         "by name",
-        "stricter; to go on with it, make a night of it the baseline: judge baseline set RUN",
+        "stricter; to accept the change: judge baseline set RUN",
     )
 
 
 def test_a_night_that_is_no_baseline_does_not_tell_to_make_it_one() -> None:
-    assert decide(Found(False, missing=("away",))).because == ("away",)
-    assert decide(Found(False, judge=("swapped",))).because == ("swapped",)
+    assert decide(Evidence(False, missing=("away",))).reasons == ("away",)
+    assert decide(Evidence(False, assessor_changes=("swapped",))).reasons == ("swapped",)
 
 
 def engine(
-    answered: int, errors: int = 0, empty: int = 0, absent: int = 0, no_snippet_share: float | None = None
-) -> EngineResult:
+    answered: int, errors: int = 0, empty: int = 0, absent: int = 0, no_snippets: float | None = None
+) -> NightEngineResult:
     queries = answered + errors + empty + absent
-    counts = (queries, answered, empty, errors, absent)
-    return EngineResult(*counts, None, None, None, {}, None, None, no_snippet_share)
+    return NightEngineResult(
+        queries=queries,
+        answered=answered,
+        errors=errors,
+        empty=empty,
+        absent=absent,
+        no_snippet_share=no_snippets,
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,54 +118,56 @@ def engine(
     ],
 )
 def test_an_engine_is_broken_when_far_fewer_answers_came(
-    tonight: EngineResult | None, is_broken: bool
+    tonight: NightEngineResult | None, is_broken: bool
 ) -> None:
-    said = broken({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
+    said = find_unavailable({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
     assert ("bing" in said) == is_broken
-    assert broken({"new": engine(0, errors=9)}, {}, 0.1) == {}
+    assert find_unavailable({"new": engine(0, errors=9)}, {}, 0.1) == {}
 
 
 def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
-    assert list(dropped({"bing": {}, "new": {}}, {"bing": {}}, "x")) == []
-    (said,) = dropped({"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN")
+    assert list(find_dropped({"bing": {}, "new": {}}, {"bing": {}}, "x")) == []
+    (said,) = find_dropped({"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN")
     assert said.startswith("searx: is in the baseline and not in tonight's dataset")
-    decision = decide(Found(True, dropped=[said]))
-    assert (decision.status, decision.because) == ("incomplete", (said,))
-    assert (decision.finished, decision.whole) == (False, True)
-    assert not decide(Found(True, broken=BROKEN, dropped=[said])).whole
+    decision = decide(Evidence(True, dropped=[said]))
+    assert (decision.status, decision.reasons) == ("incomplete", (said,))
+    assert (decision.finished, decision.complete) == (False, True)
+    assert not decide(Evidence(True, unavailable=BROKEN, dropped=[said])).complete
 
 
 def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
-    blank, full = engine(100, no_snippet_share=1.0), engine(100, no_snippet_share=0.1)
-    assert "has its field been renamed?" in broken({"bing": blank}, {"bing": full}, 0.1)["bing"]
-    assert broken({"bing": blank}, {"bing": blank}, 0.1) == {}
+    blank, full = engine(100, no_snippets=1.0), engine(100, no_snippets=0.1)
+    assert "was a field renamed?" in find_unavailable({"bing": blank}, {"bing": full}, 0.1)["bing"]
+    assert find_unavailable({"bing": blank}, {"bing": blank}, 0.1) == {}
 
 
 def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
-    (said,) = without_text({"bing": 0.9, "brave": 0.5}, {}, 0.5)
+    (said,) = find_without_text({"bing": 0.9, "brave": 0.5}, {}, 0.5)
     assert said.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
-    assert list(without_text({"bing": 0.9}, {"bing": engine(100, no_snippet_share=0.7)}, 0.5)) == []
-    assert len(list(without_text({"bing": 0.9}, {"bing": engine(100, no_snippet_share=0.5)}, 0.5))) == 1
-    assert list(without_text({"bing": 1.0}, {}, 1.0)) == []
+    assert list(find_without_text({"bing": 0.9}, {"bing": engine(100, no_snippets=0.7)}, 0.5)) == []
+    assert len(list(find_without_text({"bing": 0.9}, {"bing": engine(100, no_snippets=0.5)}, 0.5))) == 1
+    assert list(find_without_text({"bing": 1.0}, {}, 1.0)) == []
 
 
 def test_a_drop_under_another_assessor_is_possible_when_it_is_more_than_the_canaries_explain() -> None:
     # Canaries moved by -0.3 of 3 grades, which lowers sDCG by 0.1: -0.25 becomes -0.15, -0.12 becomes -0.02.
-    change = Change("bing", "sDCG@10", 100, 0.6, 0.35, -0.25, None, None, -0.25, -0.25, 1e-4)
-    fell = Row(change, 6e-4, "regression", detectable=0.04)
-    slightly = replace(fell, change=replace(change, engine="baidu", change=-0.12))
-    other = replace(fell, change=replace(change, measure="AP@10"))
-    (said,) = possible_drops([fell, slightly, other], -0.3, 3)
+    fell = RegressionOutcome(
+        "bing", "sDCG@10", 100, 0.6, 0.35, -0.25, None, None, -0.25, -0.25, 1e-4,
+        p_holm=6e-4, verdict="regression", detectable=0.04,
+    )  # fmt: skip
+    slightly = replace(fell, engine="baidu", change=-0.12)
+    other = replace(fell, measure="AP@10")
+    (said,) = find_possible_drops([fell, slightly, other], -0.3, 3)
     assert said.startswith("possible: bing became worse: sDCG@10 -0.250, corrected -0.150")
     assert "moved by -0.30 of 3" in said
-    assert list(possible_drops([fell], None, 3)) == []
-    decision = decide(Found(True, judge=("stricter",), possible=(said,)))
-    assert (decision.status, decision.exit, decision.because[1]) == ("judge drift", 3, said)
+    assert list(find_possible_drops([fell], None, 3)) == []
+    decision = decide(Evidence(True, assessor_changes=("stricter",), possible_drops=(said,)))
+    assert (decision.status, decision.exit, decision.reasons[1]) == ("assessor drift", 3, said)
 
 
 def test_without_a_baseline_an_engine_that_broke_is_said_all_the_same() -> None:
-    assert silent({"bing": engine(100), "brave": engine(90, errors=10)}, 0.1) == []
-    (said,) = silent({"bing": engine(100), "brave": engine(80, errors=15, absent=5)}, 0.1)
+    assert find_silent({"bing": engine(100), "brave": engine(90, errors=10)}, 0.1) == []
+    (said,) = find_silent({"bing": engine(100), "brave": engine(80, errors=15, absent=5)}, 0.1)
     assert said.startswith("brave: gave no answer to 20 of 100 queries (15 errors, 5 without a ranking)")
 
 
@@ -149,30 +178,32 @@ def test_what_was_left_unanswered_is_said_however_little_it_is() -> None:
         "c": engine(98, absent=2),
         "d": engine(0, empty=9),
     }
-    assert list(unanswered(engines, {"a": {"HTTP 500: boom": 3, "HTTP 429": 2}})) == [
+    assert list(describe_unanswered(engines, {"a": {"HTTP 500: boom": 3, "HTTP 429": 2}})) == [
         "a: no answer to 5 of 100 queries, most often HTTP 500: boom",
         "c: no answer to 2 of 100 queries: there is no ranking for them",
-        "d: found nothing for any of 9 queries, so a night like this is no baseline: is it asked as it should"
-        " be?",
+        "d: found nothing for any of 9 queries, so this night cannot be the baseline; check how the engine is"
+        " asked",
     ]
 
 
 def test_an_engine_that_was_silent_at_the_baseline_may_stay_so() -> None:
-    assert broken({"bing": engine(50, empty=50)}, {"bing": engine(55, empty=45)}, 0.1) == {}
+    assert find_unavailable({"bing": engine(50, empty=50)}, {"bing": engine(55, empty=45)}, 0.1) == {}
 
 
 @pytest.mark.parametrize(
-    ("found", "finished"),
+    ("evidence", "finished"),
     [
-        (Found(True), True),
-        (Found(True, rows=(DROP,)), True),
-        (Found(True, judge=("swapped",)), True),
-        (Found(True, queries=("other",)), True),
-        (Found(False), True),
-        (Found(True, judge=("swapped",), missing=("away",)), False),
-        (Found(True, broken=BROKEN, rows=(DROP,)), False),
-        (Found(True, rows=(TURNED,)), False),
+        (Evidence(True), True),
+        (Evidence(True, outcomes=(DROP,)), True),
+        (Evidence(True, assessor_changes=("swapped",)), True),
+        (Evidence(True, query_changes=("other",)), True),
+        (Evidence(False), True),
+        (Evidence(True, assessor_changes=("swapped",), missing=("away",)), False),
+        (Evidence(True, unavailable=BROKEN, outcomes=(DROP,)), False),
+        (Evidence(True, outcomes=(TURNED,)), False),
     ],
 )
-def test_a_night_is_finished_when_nothing_is_missing_whatever_its_word(found: Found, finished: bool) -> None:
-    assert decide(found).finished == finished
+def test_a_night_is_finished_when_nothing_is_missing_whatever_its_word(
+    evidence: Evidence, finished: bool
+) -> None:
+    assert decide(evidence).finished == finished

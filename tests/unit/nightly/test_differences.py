@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from judge.nightly.differences import different
+from judge.nightly.decision import describe_differences
 
 
 def test_what_changed_is_said_in_words_and_no_python() -> None:
@@ -26,7 +26,7 @@ def test_what_changed_is_said_in_words_and_no_python() -> None:
         "new": 2,
         "free": 2,
     }
-    assert list(different(then, now, free={"free"})) == [
+    assert list(describe_differences(then, now, free={"free"})) == [
         "a was not set, now zh",
         "b was none, now p, q",
         "c.en was x@1, now x@2",
@@ -35,7 +35,7 @@ def test_what_changed_is_said_in_words_and_no_python() -> None:
 
 
 def test_a_part_that_one_side_alone_has_is_said() -> None:
-    assert list(different({"c": {"en": 1}}, {"c": {"zh": 2}})) == [
+    assert list(describe_differences({"c": {"en": 1}}, {"c": {"zh": 2}})) == [
         "c.en was 1, now not set",
         "c.zh was not set, now 2",
     ]

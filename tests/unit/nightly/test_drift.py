@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from judge.nightly.drift import QueryDrift, distance, shared, worth_saying
+from judge.nightly.query_drift import describe_query_drift, shared_query_ids, text_distance
+from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
 
 COOKING = [
@@ -26,27 +27,27 @@ def query(id_: str, text: str) -> Query:
 def test_a_query_is_shared_when_both_ask_the_same_under_one_id() -> None:
     tonight = {"a": query("a", "one"), "b": query("b", "two"), "c": query("c", "three")}
     baseline = {"a": query("a", "one"), "b": query("b", "other"), "d": query("d", "three")}
-    assert shared(tonight, baseline) == {"a"}
+    assert shared_query_ids(tonight, baseline) == {"a"}
 
 
 def test_the_same_texts_are_at_no_distance() -> None:
-    seen, by_chance, p = distance(COOKING, COOKING[::-1])
+    seen, by_chance, p = text_distance(COOKING, COOKING[::-1])
     assert (seen, p) == (0.0, 1.0)
     assert by_chance is not None
     assert by_chance > 0
 
 
 def test_texts_without_a_common_character_are_one_bit_apart() -> None:
-    assert distance(["abab"], ["小狗贫血"])[0] == pytest.approx(1.0)
+    assert text_distance(["abab"], ["小狗贫血"])[0] == pytest.approx(1.0)
 
 
 def test_nothing_is_at_no_distance_that_could_be_told() -> None:
-    assert distance([], COOKING) == (None, None, None)
-    assert distance(COOKING, []) == (None, None, None)
+    assert text_distance([], COOKING) == (None, None, None)
+    assert text_distance(COOKING, []) == (None, None, None)
 
 
 def test_texts_of_another_kind_are_further_apart_than_chance_puts_them() -> None:
-    seen, by_chance, p = distance(COOKING, TRAINS)
+    seen, by_chance, p = text_distance(COOKING, TRAINS)
     assert seen is not None
     assert by_chance is not None
     assert seen > 2 * by_chance
@@ -58,7 +59,7 @@ def test_two_draws_of_one_kind_are_as_far_apart_as_chance_puts_them() -> None:
     small = 0
     for _ in range(10):
         drawn = rng.permutation([*COOKING, *TRAINS]).tolist()
-        p = distance(drawn[:9], drawn[9:])[2]
+        p = text_distance(drawn[:9], drawn[9:])[2]
         small += p is not None and p < 0.05
     assert small <= 2
 
@@ -72,14 +73,28 @@ def test_the_distance_is_that_of_independent_libraries(one: Sequence[str], two: 
     count = CountVectorizer(analyzer="char", ngram_range=(2, 3), lowercase=True)
     table = count.fit_transform([f" {text} " for text in (*one, *two)]).toarray()
     told = jensenshannon(table[: len(one)].sum(0), table[len(one) :].sum(0), base=2) ** 2
-    assert distance(one, two)[0] == pytest.approx(told, abs=1e-9)
+    assert text_distance(one, two)[0] == pytest.approx(told, abs=1e-9)
+
+
+def drift(tonight: int, baseline: int, shared: int, distance: float, p: float) -> QueryDrift:
+    return QueryDrift(
+        tonight=tonight,
+        baseline=baseline,
+        shared=shared,
+        new=tonight - shared,
+        gone=baseline - shared,
+        shared_share=shared / baseline,
+        no_relevant=NoRelevantShares(tonight=0.1, baseline=0.1),
+        distance=distance,
+        distance_by_chance=0.1,
+        p=p,
+    )
 
 
 def test_what_is_worth_saying() -> None:
-    alike = QueryDrift(9, 9, 9, 0, 0, (0.1, 0.1), 0.0, 0.1, 1.0)
-    assert list(worth_saying(alike)) == []
-    other = QueryDrift(10, 9, 8, 2, 1, (0.1, 0.1), 0.5, 0.1, 0.005)
-    first, second = worth_saying(other)
+    alike = drift(9, 9, 9, 0.0, 1.0)
+    assert list(describe_query_drift(alike)) == []
+    other = drift(10, 9, 8, 0.5, 0.005)
+    first, second = describe_query_drift(other)
     assert "8 of the baseline's 9 queries are asked tonight (2 new, 1 gone)" in first
-    assert "0.500 apart, 0.100 by chance" in second
-    assert other.shared_share == pytest.approx(8 / 9)
+    assert "characters is 0.500, 0.100 by chance" in second

@@ -10,21 +10,22 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.nightly import history
-from judge.nightly.history import Night, Value
-from tests.unit.nightly.records import canaries, month, night, row, written
+from judge.nightly import trend
+from judge.nightly.record import NightRecord
+from judge.nightly.trend import TrendValue
+from tests.unit.nightly.records import canaries, month, night, parsed, row, written
 
 
-def nights_of(*records: dict[str, Any]) -> tuple[Night, ...]:
-    return tuple(history.night(record["date"], record) for record in records)
+def nights_of(*records: dict[str, Any]) -> tuple[NightRecord, ...]:
+    return tuple(map(parsed, records))
 
 
 def test_nights_come_by_date_and_what_is_no_night_is_left_alone(tmp_path: Path) -> None:
     written(tmp_path, [night("2026-05-02"), night("2026-05-01"), night("2025-12-31")])
     (tmp_path / "baseline").mkdir()
     (tmp_path / "2026-05-03").mkdir()
-    found = history.read(tmp_path)
-    assert [each.day for each in found.nights] == [date(2025, 12, 31), date(2026, 5, 1), date(2026, 5, 2)]
+    found = trend.read_history(tmp_path)
+    assert [each.date for each in found.nights] == [date(2025, 12, 31), date(2026, 5, 1), date(2026, 5, 2)]
     assert found.damaged == ()
 
 
@@ -35,26 +36,26 @@ def test_nights_come_by_date_and_what_is_no_night_is_left_alone(tmp_path: Path) 
         "{",
         "[]",
         "{}",
-        json.dumps({**night("2026-05-09"), "format": 2}),
+        json.dumps({**night("2026-05-09"), "schema": 3}),
         json.dumps({**night("2026-05-09"), "status": "well"}),
         json.dumps(night("2026-05-10")),
         json.dumps({**night("2026-05-09"), "engines": 3}),
-        json.dumps({**night("2026-05-09"), "gate": {"rows": [{"engine": "bing"}]}}),
+        json.dumps({**night("2026-05-09"), "regression_test": {"rows": [{"engine": "bing"}]}}),
         json.dumps({**night("2026-05-09"), "canaries": canaries(60) | {"pairs": "many"}}),
     ],
 )
 def test_a_damaged_night_is_named_and_the_others_are_read(tmp_path: Path, text: str) -> None:
     written(tmp_path, [night("2026-05-08"), night("2026-05-09")])
     (tmp_path / "2026-05-09" / "night.json").write_text(text, encoding="utf-8")
-    found = history.read(tmp_path)
-    assert [each.day.day for each in found.nights] == [8]
+    found = trend.read_history(tmp_path)
+    assert [each.date.day for each in found.nights] == [8]
     assert len(found.damaged) == 1
     assert "2026-05-09" in found.damaged[0]
 
 
 def test_a_folder_without_nights_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no finished night; judge nightly judge\.toml makes one"):
-        history.read(tmp_path / "nowhere")
+        trend.read_history(tmp_path / "nowhere")
 
 
 def test_a_night_that_was_begun_and_has_no_record_is_known(tmp_path: Path) -> None:
@@ -62,47 +63,48 @@ def test_a_night_that_was_begun_and_has_no_record_is_known(tmp_path: Path) -> No
     for name in ("2026-05-02/canaries", "2026-05-03", "2026-5-9/x", "baseline/x", "2026-05-31b/x"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "2026-05-03" / ".lock").touch()  # nothing came of it
-    assert history.read(tmp_path).begun == ("2026-05-02",)
+    assert trend.read_history(tmp_path).begun == ("2026-05-02",)
 
 
 def test_a_folder_in_which_one_night_was_begun_says_how_to_go_on_with_it(tmp_path: Path) -> None:
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"judge nightly judge\.toml --date 2026-05-02 goes on with one"):
-        history.read(tmp_path)
+    with pytest.raises(InputError, match=r"judge nightly judge\.toml --date 2026-05-02 resumes one"):
+        trend.read_history(tmp_path)
 
 
 def test_what_a_night_paid_is_its_own_bill_and_unknown_of_older_ones() -> None:
     older = night("2026-05-02")
-    del older["paid"]
-    assert [each.usd for each in nights_of(night("2026-05-01"), older)] == [0.0412, None]
+    del older["cost_total"]
+    costs = [each.cost_total and each.cost_total.usd for each in nights_of(night("2026-05-01"), older)]
+    assert costs == [0.0412, None]
 
 
 def test_only_what_no_pool_divides_is_a_mean_and_the_gate_gives_the_rest() -> None:
     nights = nights_of(night("2026-05-01"))
-    assert history.measures(nights) == {"sDCG@10": "mean", "P@5": "mean", "AP@10": "change"}
-    assert all(measure != "nDCG@10" for _, measure in nights[0].means)
+    assert trend.trend_measures(nights) == {"sDCG@10": "mean", "P@5": "mean", "AP@10": "change"}
+    assert trend.series(nights, "bing", "nDCG@10", "mean") == (None,)
 
 
 def test_a_series_has_a_place_for_every_night() -> None:
-    broken = night("2026-05-02", gate=None)
+    broken = night("2026-05-02", regression_test=None)
     broken["engines"]["bing"]["measures"]["sDCG@10"] |= {"mean": None, "ci95": None, "n": 0}
     nights = nights_of(night("2026-05-01", {"bing": 0.5}), broken, night("2026-05-03", {"baidu": 0.5}))
-    means = history.series(nights, "bing", "sDCG@10", "mean")
-    assert means == (Value(0.5, (0.47, 0.53), 100), None, None)
-    first, second, third = history.series(nights, "bing", "AP@10", "change")
+    means = trend.series(nights, "bing", "sDCG@10", "mean")
+    assert means == (TrendValue(0.5, (0.47, 0.53), 100), None, None)
+    first, second, third = trend.series(nights, "bing", "AP@10", "change")
     assert first is not None
     assert first.value == pytest.approx(0.5 - 0.61)
     assert (second, third) == (None, None)
-    assert history.engines(nights) == ("baidu", "bing", "searx")
+    assert trend.all_engines(nights) == ("baidu", "bing", "searx")
 
 
 def test_the_last_change_from_the_baseline_is_of_the_one_in_force() -> None:
-    gone = night("2026-05-02", gate=None)
-    assert history.to_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") == Value(
+    gone = night("2026-05-02", regression_test=None)
+    assert trend.change_from_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") == TrendValue(
         0.0, (-0.015, 0.015), 100
     )
     gone["baseline"] = {**gone["baseline"], "id": "another"}
-    assert history.to_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") is None
+    assert trend.change_from_baseline(nights_of(night("2026-05-01"), gone), "bing", "AP@10") is None
 
 
 @pytest.mark.parametrize(
@@ -126,34 +128,34 @@ def test_the_last_change_from_the_baseline_is_of_the_one_in_force() -> None:
 )
 def test_what_changed_since_the_night_before(given: dict[str, Any], changed: tuple[str, ...]) -> None:
     nights = nights_of(night("2026-05-01"), night("2026-05-02", **given))
-    assert history.changes(nights) == ((), changed)
+    assert trend.find_changes(nights) == ((), changed)
 
 
 def test_what_is_unknown_for_a_night_is_held_against_the_last_that_knew() -> None:
     down = night("2026-05-02", served=[], queries=0, query_drift=None)
     after = night("2026-05-03", served=["other"])
-    assert history.changes(nights_of(night("2026-05-01"), down, after)) == ((), (), ("model",))
+    assert trend.find_changes(nights_of(night("2026-05-01"), down, after)) == ((), (), ("model",))
 
 
 def test_a_new_baseline_is_no_change_of_the_queries() -> None:
     after = night("2026-05-02")
     after["baseline"] = {**after["baseline"], "id": "another"}
     after["query_drift"] |= {"new": 3, "gone": 1}
-    assert history.changes(nights_of(night("2026-05-01"), after)) == ((), ("baseline",))
+    assert trend.find_changes(nights_of(night("2026-05-01"), after)) == ((), ("baseline",))
 
 
 def test_who_regressed() -> None:
     record = night("2026-05-01")
-    record["gate"]["rows"] = [row("bing", "AP@10", 0.6, 0.55), row("baidu", "AP@10", 0.6, 0.6)]
+    record["regression_test"]["rows"] = [row("bing", "AP@10", 0.6, 0.55), row("baidu", "AP@10", 0.6, 0.6)]
     assert nights_of(record)[0].regressed == {"bing"}
 
 
 def test_the_month_reads(tmp_path: Path) -> None:
-    found = history.read(written(tmp_path, month()))
+    found = trend.read_history(written(tmp_path, month()))
     assert len(found.nights) == 29
     changed = {
-        each.day.day: kinds
-        for each, kinds in zip(found.nights, history.changes(found.nights), strict=True)
+        each.date.day: kinds
+        for each, kinds in zip(found.nights, trend.find_changes(found.nights), strict=True)
         if kinds
     }
     assert changed == {2: ("baseline",), 9: ("model",), 10: ("model",), 25: ("baseline",)}

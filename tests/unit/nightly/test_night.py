@@ -14,7 +14,7 @@ import pytest
 from judge import pipeline
 from judge.config.run import Config
 from judge.errors import InputError, SetupError
-from judge.nightly import flow
+from judge.nightly import job
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
 from tests.unit.collect.asking import write_queries
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project, reworded
@@ -26,7 +26,7 @@ def keys(store: Path) -> set[str]:
 
 
 def blamed(record: dict[str, Any]) -> set[str]:
-    return {row["engine"] for row in record["gate"]["rows"] if row["verdict"] == "regression"}
+    return {row["engine"] for row in record["regression_test"]["rows"] if row["verdict"] == "regression"}
 
 
 # --- one judge in one store
@@ -37,10 +37,10 @@ def test_a_night_of_drift_that_becomes_the_baseline_is_all_of_one_judge(here: Ni
     here.judge.swapped = 0.5
     day = here.dawn()
     drifted = here.night(day)
-    assert drifted["status"] == "judge drift"
-    apart = keys(here.nights / day / drifted["apart"])
+    assert drifted["status"] == "assessor drift"
+    apart = keys(here.nights / day / drifted["quarantined_store"])
     assert len(apart) == drifted["judged"]
-    flow.set_baseline(here.nights / day, here.nights)
+    job.set_baseline(here.nights / day, here.nights)
     for _ in range(2):
         night = here.night(here.dawn())
         assert (night["status"], blamed(night)) == ("fine", set())
@@ -57,7 +57,7 @@ def test_canaries_that_a_kill_cut_short_on_an_earlier_night_end_no_later_one(her
     cut_short = here.nights / day / "canaries-2"
     cut_short.mkdir()
     (cut_short / "config.json").write_bytes((here.nights / day / "canaries" / "config.json").read_bytes())
-    assert here.night(here.dawn())["apart"] == drifted["apart"]
+    assert here.night(here.dawn())["quarantined_store"] == drifted["quarantined_store"]
 
 
 @pytest.mark.slow
@@ -67,8 +67,8 @@ def test_a_drift_to_yet_another_judge_has_a_store_of_its_own(here: NightlyProjec
     for name in ("fake-2", "fake-2", "fake-3"):
         here.judge.served = name
         record = here.night(here.dawn())
-        assert (record["status"], record["served"]) == ("judge drift", [name])
-        stores.append(Path(record["apart"]).name)
+        assert (record["status"], record["served"]) == ("assessor drift", [name])
+        stores.append(Path(record["quarantined_store"]).name)
     assert stores == [f"verdicts.drifted-2026-05-{day:02}.sqlite" for day in (2, 2, 4)]
 
 
@@ -87,10 +87,14 @@ def test_a_name_that_changes_after_the_canaries_leaves_nothing_behind(here: Nigh
 
     here.judge.__class__ = Renamed
     record = here.night(day)
-    assert (record["status"], record["apart"], record["finished"]) == ("judge drift", None, True)
+    assert (record["status"], record["quarantined_store"], record["finished"]) == (
+        "assessor drift",
+        None,
+        True,
+    )
     assert keys(here.nights / "verdicts.sqlite") == known
-    with pytest.raises(InputError, match="its judge changed while it was at work"):
-        flow.set_baseline(here.nights / day, here.nights)
+    with pytest.raises(InputError, match="its assessor changed during the night"):
+        job.set_baseline(here.nights / day, here.nights)
     here.judge.__class__ = Renamed.__base__
     here.judge.served = "fake"
     assert here.night(here.dawn())["status"] == "fine"
@@ -110,14 +114,14 @@ def test_a_night_that_another_judge_goes_on_with_is_drift(here: NightlyProject) 
     here.judge.swapped = 0.5
     again = here.night(day)
     assert (again["status"], again["finished"], again["judged"]) == (
-        "judge drift",
+        "assessor drift",
         True,
         first["judgments"],
     )
-    assert "canaries have another grade" in again["because"][0]
+    assert "canaries have another grade" in again["reasons"][0]
     assert keys(here.nights / "verdicts.sqlite") == known
     # As a baseline it is all of the judge that ended it, and so are its canaries.
-    flow.set_baseline(here.nights / day, here.nights)
+    job.set_baseline(here.nights / day, here.nights)
     assert here.night(here.dawn())["status"] == "fine"
 
 
@@ -127,15 +131,15 @@ def test_pairs_that_are_judged_again_in_another_way_are_drift(tmp_path: Path, *,
         day, run = here.dawn(), tmp_path / "runs" / "base"
         config = replace(Config.load(here.toml), data=str(tmp_path / f"{day}.jsonl"), out=str(run))
         pipeline.run(replace(config, measures=("AP@10", "sDCG@10")))
-        flow.set_baseline(run, here.nights)
+        job.set_baseline(run, here.nights)
         if strict:
             here.judge.__class__ = type("Strict", (type(here.judge),), {"answer": stricter})
         record = here.night(here.dawn(worse=4.0))
     # It flips now and then on what it judges again, which is noise and hides no engine.
-    status, engines = ("judge drift", set()) if strict else ("regression", {"amber"})
+    status, engines = ("assessor drift", set()) if strict else ("regression", {"amber"})
     assert (record["status"], blamed(record)) == (status, engines)
-    assert any("can't be told from an engine" in each for each in record["remarks"]) != strict
-    assert ("become stricter" in record["because"][0]) == strict
+    assert any("cannot be distinguished from an engine" in each for each in record["remarks"]) != strict
+    assert ("become stricter" in record["reasons"][0]) == strict
 
 
 def stricter(self: Any, asked: Any) -> Any:
@@ -155,7 +159,7 @@ def test_drift_while_the_judge_is_away_is_gone_on_with(here: NightlyProject) -> 
     here.judge.down = True
     day = here.dawn()
     away = here.night(day)
-    assert (away["status"], away["finished"], away["coverage"]) == ("judge drift", False, None)
+    assert (away["status"], away["finished"], away["coverage"]) == ("assessor drift", False, None)
     here.judge.down = False
     record = here.night(day)
     assert (record["finished"], record["coverage"]) == (True, 1.0)
@@ -197,15 +201,15 @@ def test_engines_that_were_away_are_asked_again(tmp_path: Path) -> None:
             f'attempts = 1\n[collect.base_urls]\nsearxng = "{engines.url}"\n'
             f'[nightly]\nfolder = "{tmp_path / "nights"}"\ncanary_repeats = 0\n'
         )
-        flow.nightly(toml, "2026-05-01")
-        flow.set_baseline(tmp_path / "nights" / "2026-05-01", tmp_path / "nights")
+        job.run_nightly(toml, "2026-05-01")
+        job.set_baseline(tmp_path / "nights" / "2026-05-01", tmp_path / "nights")
         away.add("searxng")
-        assert flow.nightly(toml, "2026-05-02").record["status"] == "incomplete"
+        assert job.run_nightly(toml, "2026-05-02").record.status == "incomplete"
         away.clear()
         asked = len(engines.searched)
-        record = flow.nightly(toml, "2026-05-02").record
-        assert (record["status"], len(engines.searched) - asked) == ("fine", 5)
-        assert any("too few queries to find any drop" in each for each in record["remarks"])
+        record = job.run_nightly(toml, "2026-05-02").record
+        assert (record.status, len(engines.searched) - asked) == ("fine", 5)
+        assert any("too few queries to find any drop" in remark for remark in record.remarks)
 
 
 # --- limits, options, files
@@ -215,9 +219,9 @@ def test_canaries_and_run_share_one_limit_of_calls(here: NightlyProject) -> None
     here.configure(RULES, "max_calls = 150")
     record = here.night(here.dawn())
     assert (record["status"], here.calls) == ("incomplete", 150)
-    assert "max_calls = 150 is used up; raise it" in record["because"][0]
-    assert "(128 calls of the night went to canaries)" in record["because"][0]
-    assert "--" not in record["because"][0]
+    assert "max_calls = 150 is used up; raise it" in record["reasons"][0]
+    assert "(the canaries used 128 calls of it)" in record["reasons"][0]
+    assert "--" not in record["reasons"][0]
 
 
 @pytest.mark.slow
@@ -255,9 +259,9 @@ def test_a_key_that_is_missing_is_said_before_engines_are_asked(
             f'[collect.base_urls]\nsearxng = "{engines.url}"\n[nightly]\nfolder = "{tmp_path / "nights"}"\n'
         )
         with pytest.raises(SetupError, match="OPENAI_API_KEY"):
-            flow.nightly(toml, "2026-05-01")
+            job.run_nightly(toml, "2026-05-01")
         with pytest.raises(InputError, match="2026-W19-5"):
-            flow.nightly(toml, "2026-W19-5")
+            job.run_nightly(toml, "2026-W19-5")
         assert engines.searched == []
 
 
@@ -266,8 +270,8 @@ def test_a_trend_that_cannot_be_drawn_is_a_line_and_people_are_told(small: Night
     (small.nights / "trend.html").unlink()
     (small.nights / "trend.html").mkdir()
     day = small.dawn()
-    told = flow.nightly(small.toml, day)
-    assert (told.record["status"], told.record["exit"]) == ("fine", 0)
+    told = job.run_nightly(small.toml, day)
+    assert (told.record.status, told.record.exit) == ("fine", 0)
     assert told.lines[-1].startswith("trend: not drawn: ")
     assert (small.nights / day / "summary.md").exists()
 
@@ -280,7 +284,7 @@ def test_a_line_about_the_trend_is_no_command_of_github(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     with nightly_project(folder, {"canary_repeats": 0}, queries=2) as here:
         (here.nights / "trend.html").mkdir(parents=True)
-        told = flow.nightly(here.toml, here.dawn())
+        told = job.run_nightly(here.toml, here.dawn())
     assert told.lines[-1].startswith("trend: not drawn: ")
     assert "# #[error]forged" in told.lines[-1]
     assert not any("##[" in line for line in told.lines if not line.startswith("::"))

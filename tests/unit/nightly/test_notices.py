@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from judge.nightly import notices
-from judge.nightly.notices.markdown import markdown
-from judge.nightly.notices.said import notice, plain
+from judge.nightly import notify
+from judge.nightly.notify.message import format_markdown, format_plain, make_message
 from tests.support.fake_server import LoopbackServer, Reply
-from tests.unit.nightly.records import HOSTILE, drift, night, regression, row
+from tests.unit.nightly.records import HOSTILE, drift, night, parsed, regression, row
 
 # --- Markdown
 
 
 def test_a_regression_says_who_dropped_by_how_much_and_how_sure_that_is() -> None:
-    assert markdown(notice(regression()), "report.html").splitlines() == [
+    assert format_markdown(make_message(parsed(regression())), "report.html").splitlines() == [
         "# judge 2026-05-20: regression: `bing` AP@10 −0.031",
         "",
         "- `bing` regression: AP@10 −0.031 (0.620 to 0.589; 95 %: −0.046 to −0.016), p (Holm) below 0.001,"
@@ -46,8 +45,8 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
         row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
         row("baidu", "AP@10", 0.57, 0.57, n=120, detectable=0.039),
     ]
-    fine = night("2026-05-20", gate={**regression()["gate"], "rows": rows})
-    said = [plain(line) for line in notice(fine).lines]
+    fine = night("2026-05-20", regression_test={**regression()["regression_test"], "rows": rows})
+    said = [format_plain(line) for line in make_message(parsed(fine)).lines]
     assert said[:4] == [
         "no drop was found from the baseline 2026-05-01: 3 comparisons by AP@10, sDCG@10",
         "a drop of AP@10 under about 0.041 or of sDCG@10 under about 0.021 would not have been detected with"
@@ -56,63 +55,67 @@ def test_a_fine_night_says_what_it_could_have_seen_and_each_engine_with_its_chan
         "baidu: AP@10 0.570 (+0.000) against the baseline",
     ]
     # A record of an older version does not have the figure.
-    assert "would not have been detected" not in str(notice(night("2026-05-20")).lines)
+    assert "would not have been detected" not in str(make_message(parsed(night("2026-05-20"))).lines)
 
 
 def test_a_night_that_blames_nobody_says_why() -> None:
-    told = notice(drift())
-    assert told.title == "judge 2026-05-09: judge drift"
+    told = make_message(parsed(drift()))
+    assert told.title == "judge 2026-05-09: assessor drift"
     assert told.lines[:3] == (
-        "the judge is another: 'b', 'a' at the baseline",
+        "the served model changed: 'b', 'a' at the baseline",
         "29 of 60 canaries changed",
-        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed, the judge has drifted",
+        "canaries: 60 pairs, mean grade 1.98 (baseline 1.50), 29 of 60 changed, the assessor has drifted",
     )
 
 
 def test_a_night_that_never_began_is_told_without_numbers_and_without_a_link(tmp_path: Path) -> None:
     nothing = dict.fromkeys(("judgments", "judged", "coverage"))
     down = night(
-        "2026-05-03", {}, status="incomplete", exit=3, because=["the judge did not answer"], **nothing
+        "2026-05-03", {}, status="incomplete", exit=3, reasons=["the assessor did not answer"], **nothing
     )
-    down |= {"gate": None, "query_drift": None, "baseline": None, "queries": 0}
+    down |= {"regression_test": None, "query_drift": None, "baseline": None, "queries": 0}
     down["canaries"] |= {"judged": 0, "failed": 180, "mean_grade": None, "compared": 0, "unchanged": None}
-    down["paid"]["usd"] = None
-    assert notice(down).lines == (
-        "the judge did not answer",
+    down["cost_total"]["usd"] = None
+    assert make_message(parsed(down)).lines == (
+        "the assessor did not answer",
         "canaries: none of 60 pairs could be graded",
         "this night paid for 240 calls, canaries included: price unknown",
     )
-    lines = notices.write(tmp_path, down, {})
+    lines = notify.publish(tmp_path, parsed(down), {})
     assert "report" not in "".join(lines) + (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 def test_calls_that_a_kill_left_open_are_a_range() -> None:
     record = night("2026-05-20")
-    record["paid"] |= {"calls": 450, "lost": 25}
-    assert notice(record).lines[-1] == (
-        "this night paid for 425 to 450 calls (25 of them were under way when a start was killed and may not"
-        " have been sent), canaries included: $0.0412"
+    record["cost_total"] |= {"calls": 450, "lost": 25}
+    assert make_message(parsed(record)).lines[-1] == (
+        "this night paid for 425 to 450 calls (25 of them were in flight when a process was killed and may"
+        " not have been sent), canaries included: $0.0412"
     )
 
 
 def test_a_regression_says_what_else_is_wrong() -> None:
-    record = regression() | {"because": ["bing: AP@10", "bing: sDCG@10", "searx: answered 20%"]}
-    assert notice(record).lines[2] == "searx: answered 20%"
+    record = regression() | {"reasons": ["bing: AP@10", "bing: sDCG@10", "searx: answered 20%"]}
+    assert make_message(parsed(record)).lines[2] == "searx: answered 20%"
 
 
 def test_many_regressions_fit_a_title() -> None:
     rows = [row(f"engine{at}", "AP@10", 0.6, 0.57 - at / 100) for at in range(5)]
-    title = plain(notice({**regression(), "gate": {**regression()["gate"], "rows": rows}}).title)
+    title = format_plain(
+        make_message(
+            parsed({**regression(), "regression_test": {**regression()["regression_test"], "rows": rows}})
+        ).title
+    )
     assert title == "judge 2026-05-20: regression: engine4 AP@10 −0.070, engine3 AP@10 −0.060, 3 more"
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_markdown_shows_a_name_as_it_is_and_nothing_else(name: str) -> None:
     record = regression()
-    for each in record["gate"]["rows"][:2]:
+    for each in record["regression_test"]["rows"][:2]:
         each["engine"] = name
-    record |= {"because": [name], "remarks": [name]}
-    tokens = MarkdownIt("commonmark").parse(markdown(notice(record), "report.html"))
+    record |= {"reasons": [name], "remarks": [name]}
+    tokens = MarkdownIt("commonmark").parse(format_markdown(make_message(parsed(record)), "report.html"))
     inline = [child for token in tokens for child in token.children or ()]
     assert {child.type for child in inline} <= {"text", "code_inline", "link_open", "link_close"}
     assert [child.attrs["href"] for child in inline if child.type == "link_open"] == ["report.html"]
@@ -127,8 +130,8 @@ def test_markdown_shows_a_name_as_it_is_and_nothing_else(name: str) -> None:
 @given(st.text())
 def test_any_name_is_one_code_span(name: str) -> None:
     record = regression()
-    record["gate"]["rows"] = [{**record["gate"]["rows"][0], "engine": name}]
-    (heading, *_) = markdown(notice(record), "report.html").splitlines()
+    record["regression_test"]["rows"] = [{**record["regression_test"]["rows"][0], "engine": name}]
+    (heading, *_) = format_markdown(make_message(parsed(record)), "report.html").splitlines()
     tokens = MarkdownIt("commonmark").parse(heading)
     assert [token.type for token in tokens] == ["heading_open", "inline", "heading_close"]
     assert [child.type for child in tokens[1].children or ()] == ["text", "code_inline", "text"]
@@ -138,7 +141,7 @@ def test_any_name_is_one_code_span(name: str) -> None:
 
 
 def test_the_terminal_shows_plain_words(tmp_path: Path) -> None:
-    lines = notices.write(tmp_path, regression() | {"remarks": ["panel was [], now *x*"]}, {})
+    lines = notify.publish(tmp_path, parsed(regression() | {"remarks": ["panel was [], now *x*"]}), {})
     assert lines[1].startswith("- bing regression: AP@10 −0.031 (0.620 to 0.589;")
     assert lines[-3:] == [f"- report: {tmp_path / 'report.html'}", "Remarks:", "- panel was [], now *x*"]
 
@@ -150,7 +153,7 @@ def test_the_files_are_the_same_for_the_same_night(tmp_path: Path) -> None:
     first, again = tmp_path / "a", tmp_path / "b"
     for folder in (first, again):
         folder.mkdir()
-        lines = notices.write(folder, regression(), {})
+        lines = notify.publish(folder, parsed(regression()), {})
         assert lines[0] == "judge 2026-05-20: regression: bing AP@10 −0.031"
     for name in ("summary.md", "junit.xml"):
         assert (first / name).read_bytes() == (again / name).read_bytes()
@@ -161,14 +164,18 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
     with LoopbackServer(lambda asked: Reply(body="ok")) as server:
         environ = {"HOOK": f"{server.url}/services/T0000/secretpart"}
         told = [
-            notices.write(tmp_path, record, environ, webhook=table)[-1]
+            notify.publish(tmp_path, parsed(record), environ, webhook=table)[-1]
             for record in (regression(), regression(), drift())
         ]
         texts = [asked.body["text"] for asked in server.asked if asked.body]
-    assert told == ["webhook: slack was told", "webhook: slack was told before", "webhook: slack was told"]
+    assert told == [
+        "webhook: slack message was sent",
+        "webhook: slack message was sent before",
+        "webhook: slack message was sent",
+    ]
     assert [text.splitlines()[0] for text in texts] == [
         "judge 2026-05-20: regression: bing AP@10 −0.031",
-        "judge 2026-05-09: judge drift",
+        "judge 2026-05-09: assessor drift",
     ]
     assert [text.splitlines()[-1] for text in texts] == [
         "https://ours.example/2026-05-20/",
@@ -178,15 +185,15 @@ def test_a_webhook_is_told_once_the_same_and_again_when_the_night_has_changed(tm
 
 
 def test_a_webhook_that_is_not_set_up_is_said_and_ends_nothing(tmp_path: Path) -> None:
-    lines = notices.write(tmp_path, night("2026-05-02"), {}, webhook={"url_env": "HOOK"})
-    assert lines[-1].startswith("webhook: not told: [nightly] webhook: the environment variable 'HOOK'")
+    lines = notify.publish(tmp_path, parsed(night("2026-05-02")), {}, webhook={"url_env": "HOOK"})
+    assert lines[-1].startswith("webhook: not sent: [nightly] webhook: the environment variable 'HOOK'")
     assert (tmp_path / "summary.md").exists()
 
 
 def test_a_webhook_with_half_an_address_ends_nothing(tmp_path: Path) -> None:
     table = {"url_env": "HOOK"}
-    lines = notices.write(tmp_path, night("2026-05-02"), {"HOOK": "https://[secret"}, webhook=table)
-    assert lines[-1] == "webhook: not told: [nightly] webhook: $HOOK holds no https:// address"
+    lines = notify.publish(tmp_path, parsed(night("2026-05-02")), {"HOOK": "https://[secret"}, webhook=table)
+    assert lines[-1] == "webhook: not sent: [nightly] webhook: $HOOK holds no https:// address"
     assert (tmp_path / "summary.md").exists()
 
 

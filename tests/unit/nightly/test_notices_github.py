@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from judge.nightly import notices
-from judge.nightly.notices import github
+from judge.nightly import notify
+from judge.nightly.notify import ci
 from tests.support.fake_server import LoopbackServer, Reply
-from tests.unit.nightly.records import HOSTILE, drift, night, regression
+from tests.unit.nightly.records import HOSTILE, drift, night, parsed, regression
 
 
 def obeyed(line: str) -> tuple[str, dict[str, str], str] | None:
@@ -33,7 +33,7 @@ def decoded(text: str) -> str:
 
 
 def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() -> None:
-    (line,) = github.annotate(regression())
+    (line,) = ci.format_annotations(parsed(regression()))
     command = obeyed(line)
     assert command is not None
     assert command[:2] == ("error", {"title": "judge: regression"})
@@ -46,21 +46,21 @@ def test_annotations_name_each_engine_once_with_all_its_drops_the_worst_first() 
     [
         (night("2026-05-01"), []),
         (drift(), ["error", "error"]),
-        (night("2026-05-01", status="no baseline", because=["set one"]), ["warning"]),
+        (night("2026-05-01", status="no baseline", reasons=["set one"]), ["warning"]),
     ],
 )
 def test_annotations_are_errors_where_the_night_fails(record: dict[str, Any], levels: list[str]) -> None:
-    commands = [obeyed(line) for line in github.annotate(record)]
+    commands = [obeyed(line) for line in ci.format_annotations(parsed(record))]
     assert [command[0] for command in commands if command] == levels
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None:
     record = regression()
-    for each in record["gate"]["rows"]:
+    for each in record["regression_test"]["rows"]:
         each["engine"] = name
-    record |= {"because": ["a drop", "a drop", name], "remarks": [name]}
-    lines = notices.write(tmp_path, record, {"GITHUB_ACTIONS": "true"})
+    record |= {"reasons": ["a drop", "a drop", name], "remarks": [name]}
+    lines = notify.publish(tmp_path, parsed(record), {"GITHUB_ACTIONS": "true"})
     commands = [obeyed(line) for line in "\n".join(lines).split("\n")]
     told = [command for command in commands if command]
     assert [level for level, _, _ in told] == ["error", "warning"]
@@ -72,8 +72,8 @@ def test_no_name_becomes_a_command_of_its_own(tmp_path: Path, name: str) -> None
 )
 def test_a_quiet_line_is_no_command_and_still_says_it(line: str) -> None:
     assert obeyed(line) is not None
-    assert obeyed(github.quiet(line)) is None
-    assert github.quiet(line).replace(" ", "") == line.replace(" ", "")
+    assert obeyed(ci.escape_command(line)) is None
+    assert ci.escape_command(line).replace(" ", "") == line.replace(" ", "")
 
 
 def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_what_a_webhook_answers_is_no_command(tmp_path: Path) -> None:
     with LoopbackServer(lambda asked: Reply(body=refusal)) as server:
         environ = {"GITHUB_ACTIONS": "true", "HOOK": f"{server.url}/hook"}
         table = {"kind": "feishu", "url_env": "HOOK"}
-        lines = notices.write(tmp_path, night("2026-05-02"), environ, webhook=table)
-    assert "refused with 9" in lines[-1]
+        lines = notify.publish(tmp_path, parsed(night("2026-05-02")), environ, webhook=table)
+    assert "rejected with 9" in lines[-1]
     assert not any(map(obeyed, lines))
 
 
@@ -96,7 +96,7 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
         "GITHUB_REPOSITORY": "us/ours",
         "GITHUB_RUN_ID": "42",
     }
-    notices.write(tmp_path, night("2026-05-02"), environ)
+    notify.publish(tmp_path, parsed(night("2026-05-02")), environ)
     text = summary.read_text(encoding="utf-8")
     assert text.startswith("before\n# judge 2026-05-02: fine\n")
     assert "[report](<https://github.example/us/ours/actions/runs/42>)" in text
@@ -104,5 +104,5 @@ def test_the_steps_summary_is_added_to_and_links_to_the_job(tmp_path: Path) -> N
 
 def test_a_summary_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     environ = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "step")}
-    lines = notices.write(tmp_path, night("2026-05-02"), environ)
+    lines = notify.publish(tmp_path, parsed(night("2026-05-02")), environ)
     assert lines[-1] == "the step's summary could not be written: No such file or directory"

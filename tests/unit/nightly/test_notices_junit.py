@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from judge.nightly.notices.junit import junit
-from tests.unit.nightly.records import HOSTILE, night, regression
+from judge.nightly.notify.ci import format_junit
+from tests.unit.nightly.records import HOSTILE, night, parsed, regression
 
 #: What Jenkins' junit-10.xsd lets an element hold and say.
 ALLOWED = {
@@ -43,7 +43,7 @@ def checked(text: str) -> ET.Element:
 
 
 def test_junit_has_a_case_a_row_and_one_for_the_night() -> None:
-    root = checked(junit(regression()))
+    root = checked(format_junit(parsed(regression())))
     cases = [
         (case.get("classname"), case.get("name"), [child.tag for child in case])
         for case in root.iter("testcase")
@@ -62,22 +62,24 @@ def test_junit_has_a_case_a_row_and_one_for_the_night() -> None:
     [
         ("fine", []),
         ("no baseline", ["skipped"]),
-        ("judge drift", ["error"]),
+        ("assessor drift", ["error"]),
         ("incomplete", ["error"]),
-        ("different queries", ["error"]),
+        ("queries changed", ["error"]),
     ],
 )
 def test_junit_says_of_the_night_what_its_exit_code_says(status: str, outcome: list[str]) -> None:
-    root = checked(junit(night("2026-05-02", status=status, gate=None, because=["why"])))
+    root = checked(
+        format_junit(parsed(night("2026-05-02", status=status, regression_test=None, reasons=["why"])))
+    )
     assert [child.tag for case in root.iter("testcase") for child in case] == outcome
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_junit_is_xml_whatever_a_name_holds(name: str) -> None:
     record = regression()
-    for each in record["gate"]["rows"]:
+    for each in record["regression_test"]["rows"]:
         each["engine"] = name
-    cases = list(checked(junit(record)).iter("testcase"))
+    cases = list(checked(format_junit(parsed(record))).iter("testcase"))
     assert len(cases) == 5
     if name.isprintable():
         assert cases[1].get("classname") == f"judge.nightly.{name}"

@@ -17,17 +17,18 @@ from urllib.parse import unquote_plus
 import pytest
 
 from judge.errors import InputError
-from judge.nightly.notices.webhook import Webhook, message, post
+from judge.nightly.notify.webhook import Webhook, make_request, post_message
+from judge.nightly.record import record_to_json
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
-from tests.unit.nightly.records import night
+from tests.unit.nightly.records import night, parsed
 
-NIGHT = night("2026-05-02")
+RECORD = parsed(night("2026-05-02"))
 TEXT = 'judge 2026-05-02: fine\na <at user_id="all"></at> & b > c'
 
 
 def told(server: LoopbackServer, kind: str, secret: str = "") -> str:
     webhook = Webhook(kind, f"{server.url}/hook/tokentokentoken?access_token=keykeykey", secret)
-    return post(webhook, TEXT, NIGHT, pause=0.01)
+    return post_message(webhook, TEXT, RECORD, pause=0.01)
 
 
 def body_of(server: LoopbackServer) -> Mapping[str, Any]:
@@ -39,7 +40,7 @@ def body_of(server: LoopbackServer) -> Mapping[str, Any]:
 @pytest.mark.parametrize(
     ("kind", "answer", "body"),
     [
-        ("json", "", {"text": TEXT, "night": NIGHT}),
+        ("json", "", {"text": TEXT, "night": record_to_json(RECORD)}),
         (
             "slack",
             "ok",
@@ -115,7 +116,7 @@ def dripping() -> Iterator[str]:
 
 def test_a_server_that_never_ends_its_answer_is_given_up() -> None:
     with dripping() as url:
-        wrong = post(Webhook("json", url), TEXT, NIGHT, pause=0.01, timeout=0.2)
+        wrong = post_message(Webhook("json", url), TEXT, RECORD, pause=0.01, timeout=0.2)
     assert wrong == "no answer (TimeoutError)"
 
 
@@ -130,14 +131,16 @@ def test_a_server_that_is_not_there_is_said_without_its_address() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    wrong = post(Webhook("json", f"http://127.0.0.1:{port}/tokentokentoken"), TEXT, NIGHT, pause=0.01)
+    wrong = post_message(
+        Webhook("json", f"http://127.0.0.1:{port}/tokentokentoken"), TEXT, RECORD, pause=0.01
+    )
     assert wrong == "no answer (ConnectionRefusedError)"
 
 
 def test_what_a_server_says_of_the_address_is_masked() -> None:
     echo = json.dumps({"code": 9, "msg": "no tokentokentoken \x1b[31m keykeykey s3cret-s3cret"})
     with LoopbackServer(lambda asked: Reply(body=echo)) as server:
-        assert told(server, "feishu", "s3cret-s3cret") == "refused with 9: no *** \\x1b[31m *** ***"
+        assert told(server, "feishu", "s3cret-s3cret") == "rejected with 9: no *** \\x1b[31m *** ***"
 
 
 def test_no_address_is_in_what_the_object_shows() -> None:
@@ -155,8 +158,8 @@ def test_feishu_signs_with_the_time_and_the_secret_as_the_key() -> None:
 def test_dingtalk_signs_the_time_and_the_secret_in_the_address() -> None:
     with LoopbackServer(lambda asked: Reply(body='{"errcode":0}')) as server:
         webhook = Webhook("dingtalk", f"{server.url}/robot/send?access_token=k", "SECsesame")
-        url, body = message(webhook, TEXT, NIGHT)
-        assert post(webhook, TEXT, NIGHT) == ""
+        url, body = make_request(webhook, TEXT, RECORD)
+        assert post_message(webhook, TEXT, RECORD) == ""
         assert body_of(server) == body
     query = dict(pair.split("=", 1) for pair in url.split("?")[1].split("&"))
     signed_text = f"{query['timestamp']}\nSECsesame".encode()

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from judge.nightly import flow
+from judge.nightly import job
 from tests.cli.test_nightly import nightly, verdicts
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, reworded
 
@@ -33,7 +33,7 @@ def test_what_a_night_bought_before_its_limit_is_there_for_the_next(here: Nightl
     second = same_again(here, first)
     before = here.calls
     again = here.night(second)
-    assert here.calls - before == again["paid"]["calls"] == 158
+    assert here.calls - before == again["cost_total"]["calls"] == 158
     # 30 a night, and never the same ones.
     assert again["judged"] == cut["judged"] + 30
 
@@ -70,7 +70,7 @@ def test_a_judge_that_drifted_shares_nothing_of_a_night_that_was_cut_short(here:
     here.judge.swapped = 0.5
     here.configure(RULES, "max_calls = 158")
     record = here.night(here.dawn(edit=reworded))
-    assert (record["status"], record["finished"]) == ("judge drift", False)
+    assert (record["status"], record["finished"]) == ("assessor drift", False)
     assert verdicts(here.nights / "verdicts.sqlite") == known
 
 
@@ -98,10 +98,10 @@ def test_canaries_that_another_judge_began_are_asked_anew(wired: NightlyProject)
     wired.judge.swapped = 0.4
     before = wired.calls
     record = wired.night(day)
-    assert record["status"] == "judge drift"
+    assert record["status"] == "assessor drift"
     assert wired.calls - before == 128 + record["judgments"]
     # What was asked in vain was paid for, too: all that was answered before the kill.
-    assert record["paid"]["calls"] >= 40 + 128 + record["judgments"]
+    assert record["cost_total"]["calls"] >= 40 + 128 + record["judgments"]
 
 
 @pytest.mark.slow
@@ -113,8 +113,8 @@ def test_canaries_that_a_limit_cut_short_are_asked_anew(here: NightlyProject) ->
     here.configure(RULES)
     here.judge.swapped = 0.4
     record = here.night(day)
-    assert (record["status"], record["canaries"]["judged"]) == ("judge drift", 128)
-    assert record["paid"]["calls"] == 100 + 128 + record["judgments"]
+    assert (record["status"], record["canaries"]["judged"]) == ("assessor drift", 128)
+    assert record["cost_total"]["calls"] == 100 + 128 + record["judgments"]
 
 
 # --- verdicts that were kept apart
@@ -125,12 +125,12 @@ def test_what_was_kept_apart_stays_until_a_baseline_is_set(here: NightlyProject)
     here.judge.swapped = 0.4
     drifted = here.dawn()
     record = here.night(drifted)
-    apart = here.nights / drifted / record["apart"]
+    apart = here.nights / drifted / record["quarantined_store"]
     assert any(apart.name in each for each in record["remarks"])
     here.judge.swapped = 0.0
     assert here.night(here.dawn())["status"] == "fine"
     assert verdicts(apart) == record["judged"]
-    flow.set_baseline(here.nights / drifted, here.nights)
+    job.set_baseline(here.nights / drifted, here.nights)
     here.judge.swapped = 0.4
     assert here.night(here.dawn())["status"] == "fine"
     assert not apart.exists()
@@ -141,10 +141,10 @@ def test_what_was_kept_apart_goes_when_another_night_is_made_the_baseline(here: 
     freeze(here)
     here.judge.swapped = 0.4
     drifted = here.dawn()
-    apart = here.nights / drifted / here.night(drifted)["apart"]
+    apart = here.nights / drifted / here.night(drifted)["quarantined_store"]
     here.judge.swapped = 0.0
     fine = here.dawn()
     here.night(fine)
-    flow.set_baseline(here.nights / fine, here.nights)
+    job.set_baseline(here.nights / fine, here.nights)
     assert not apart.exists()
-    assert json.loads(here.file(drifted))["apart"]
+    assert json.loads(here.file(drifted))["quarantined_store"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge.errors import InputError
-from judge.nightly import flow
+from judge.nightly import job
 from tests.support.command_line import command
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze
 
@@ -37,8 +37,8 @@ def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, pla
 @pytest.mark.parametrize(
     ("top", "said"),
     [
-        ('topics = "t.tsv"', "data and topics are no dataset"),
-        ('[collect]\nqueries = "q.tsv"\nengine = ["searxng"]', "data and [collect] are two datasets"),
+        ('topics = "t.tsv"', "data and topics are not a dataset"),
+        ('[collect]\nqueries = "q.tsv"\nengine = ["searxng"]', "set either 'data' or [collect], not both"),
     ],
 )
 def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, said: str) -> None:
@@ -60,7 +60,7 @@ def test_a_damaged_baseline_says_how_to_mend_it(small: NightlyProject, damaged: 
     pointer = small.nights / "baseline" / "baseline.json"
     pointer.write_text(damaged)
     with pytest.raises(InputError) as shown:
-        flow.shown_baseline(small.nights)
+        job.show_baseline(small.nights)
     for said in (refused(small), str(shown.value)):
         assert str(pointer) in said
         assert f"set the baseline again: judge baseline set {small.nights / '2026-05-01'}" in said

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError, StoreError
-from judge.nightly import flow
+from judge.nightly import job
 from tests.support.fake_engines import EngineServer, Page
 from tests.support.fake_server import Reply
 from tests.unit.collect.asking import write_queries
@@ -39,7 +39,7 @@ def test_a_judge_that_is_swapped_between_canaries_and_run_is_drift(here: Nightly
     in_the_way.rmdir()
     here.judge.swapped = 0.5
     record = here.night(day)
-    assert (record["status"], record["gate"]["rows"]) == ("judge drift", [])
+    assert (record["status"], record["regression_test"]["rows"]) == ("assessor drift", [])
     assert [path.name for path in sorted((here.nights / day).glob("canaries*"))] == ["canaries", "canaries-2"]
 
 
@@ -82,11 +82,11 @@ def test_canaries_of_a_judge_that_was_asked_by_mistake_do_not_count(here: Nightl
     here.judge.swapped = 0.5
     day = here.dawn(edit=reworded)
     mistaken = here.night(day)
-    assert (mistaken["status"], mistaken["finished"]) == ("judge drift", False)
+    assert (mistaken["status"], mistaken["finished"]) == ("assessor drift", False)
     here.configure(RULES)
     here.judge.swapped = 0.0
     record = here.night(day)
-    assert (record["status"], record["because"]) == ("fine", [])
+    assert (record["status"], record["reasons"]) == ("fine", [])
     assert record["cost"]["calls"] >= 2 * 128 + record["judged"]
 
 
@@ -101,15 +101,15 @@ def test_options_of_a_finished_night_are_looked_at_all_the_same(small: NightlyPr
         with pytest.raises(InputError, match=wrong):
             small.night(day)
     small.configure({"canary_repeats": 0, "measures": ["AP@10"]})
-    with pytest.raises(InputError, match="no pool divides"):
+    with pytest.raises(InputError, match="does not depend on the pool"):
         small.night(day)
 
 
 def test_a_finished_night_stays_as_it_was_and_says_what_is_asked_otherwise_now(small: NightlyProject) -> None:
     day = small.dawn()
-    done = flow.nightly(small.toml, day)
+    done = job.run_nightly(small.toml, day)
     small.configure({"canary_repeats": 0}, "depth = 2")
-    again = flow.nightly(small.toml, day)
+    again = job.run_nightly(small.toml, day)
     assert again.record == done.record
     (said,) = set(again.lines) - set(done.lines)
     assert "depth was 10, now 2" in said
@@ -134,9 +134,9 @@ def test_what_collecting_remarked_is_in_the_night_also_when_it_is_gone_on_with(t
 
         asked("max_calls = 1")
         for status in ("incomplete", "no baseline"):
-            record = flow.nightly(here.toml, "2026-05-01").record
-            assert record["status"] == status
-            assert any("tavily gives at most 20 of the 30 results" in each for each in record["remarks"])
+            record = job.run_nightly(here.toml, "2026-05-01").record
+            assert record.status == status
+            assert any("tavily gives at most 20 of the 30 results" in remark for remark in record.remarks)
             asked("max_calls = 100")
             (here.nights / "2026-05-01" / "night.json").unlink()  # as if killed before it was written
 
@@ -165,9 +165,9 @@ def test_nights_of_two_folders_share_a_store_and_nothing_else(tmp_path: Path) ->
         one.configure(rules, f"{store}\ntemperature = 0.7")
         day = one.dawn()
         drifted = one.night(day)
-        assert drifted["status"] == "judge drift"
+        assert drifted["status"] == "assessor drift"
         assert two.night(two.dawn())["status"] == "fine"
-        assert (one.nights / day / drifted["apart"]).exists()
+        assert (one.nights / day / drifted["quarantined_store"]).exists()
         # What a night that is not done paid for is not paid for again.
         one.configure(rules, f"{store}\nmax_calls = 3")
         day = one.dawn(edit=reworded)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.nightly.schedules import KINDS, schedule
+from judge.nightly.schedules import KINDS, make_schedule
 
 AWKWARD = "a b%c$d'e"
 
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(here: Path, *, keys: bool) -> None:
     if keys:
         (here / "judge.env").write_text("OPENAI_API_KEY=sk-canary\n", encoding="utf-8")
-    *comments, line = schedule("cron", Path("no such 50%.toml")).splitlines()
+    *comments, line = make_schedule("cron", Path("no such 50%.toml")).splitlines()
     assert all(each.startswith("# ") for each in comments)
     minute, hour, day, month, weekday, command = line.split(" ", 5)
     assert (minute, hour, day, month, weekday) == ("30", "2", "*", "*", "*")
@@ -44,7 +44,7 @@ def test_the_cron_line_runs_in_its_folder_with_its_keys_or_without(here: Path, *
 
 
 def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:
-    text = schedule("systemd", Path("my judge.toml"))
+    text = make_schedule("systemd", Path("my judge.toml"))
     service, timer = text.split("# ---- judge-nightly.service\n")[1].split("# ---- judge-nightly.timer\n")
     unit = RawConfigParser()
     unit.optionxform = str  # type: ignore[assignment,method-assign]
@@ -64,7 +64,7 @@ def test_the_systemd_units_name_this_folder_and_this_python(here: Path) -> None:
 def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
     yaml = pytest.importorskip("yaml")
     Path("my: judge.toml").write_text('model = "lexical"\ndata = "data.jsonl"\n', encoding="utf-8")
-    found = yaml.safe_load(schedule("github", Path("my: judge.toml")))
+    found = yaml.safe_load(make_schedule("github", Path("my: judge.toml")))
     # YAML 1.1 reads the key `on` as true.
     assert found[True]["schedule"] == [{"cron": "30 18 * * *"}]
     assert found["permissions"] == {"contents": "read"}
@@ -81,15 +81,15 @@ def test_the_workflow_is_yaml_and_runs_the_nights_one_at_a_time() -> None:
 @pytest.mark.usefixtures("here")
 def test_every_place_is_filled_in(kind: str) -> None:
     Path("judge.toml").write_text('model = "lexical"\ndata = "data.jsonl"\n', encoding="utf-8")
-    text = schedule(kind, Path("judge.toml")).replace("${{", "").replace("}}", "")
+    text = make_schedule(kind, Path("judge.toml")).replace("${{", "").replace("}}", "")
     assert "{" not in text
 
 
 def test_an_unknown_kind_and_a_path_that_breaks_the_line_are_refused() -> None:
     with pytest.raises(InputError, match="'launchd'; it is cron, systemd, github"):
-        schedule("launchd", Path("judge.toml"))
+        make_schedule("launchd", Path("judge.toml"))
     with pytest.raises(InputError, match="control character"):
-        schedule("cron", Path("a\n* * * * * rm"))
+        make_schedule("cron", Path("a\n* * * * * rm"))
 
 
 WHOLE = """
@@ -113,7 +113,7 @@ def steps_of(toml: str) -> tuple[list[dict[str, Any]], str]:
     """The steps of the workflow for judge.toml, read by a parser of YAML, and the whole text."""
     yaml = pytest.importorskip("yaml")
     Path("judge.toml").write_text(toml, encoding="utf-8")
-    text = schedule("github", Path("judge.toml"))
+    text = make_schedule("github", Path("judge.toml"))
     return yaml.safe_load(text)["jobs"]["nightly"]["steps"], text
 
 
@@ -165,6 +165,6 @@ def test_a_workflow_without_keys_sets_none_and_an_address_of_this_machine_is_a_s
 @pytest.mark.usefixtures("here")
 def test_a_workflow_needs_a_judge_toml_that_is_right() -> None:
     with pytest.raises(InputError, match="no such file"):
-        schedule("github", Path("missing.toml"))
-    with pytest.raises(InputError, match="'MY KEY' is no name of an environment variable"):
+        make_schedule("github", Path("missing.toml"))
+    with pytest.raises(InputError, match="'MY KEY' is not a name of an environment variable"):
         steps_of(WHOLE.replace("MINE_KEY", "MY KEY"))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.config.nightly import NightlyConfig
-from judge.nightly.steadiness import Grades, Steadiness, drift, steadiness
+from judge.nightly.assessor_drift import GradeComparison, Grades, compare_grades, find_grade_drift
 
 RULES = NightlyConfig()
 
@@ -17,8 +17,8 @@ def grades(*rows: list[int]) -> Grades:
     return {("q", f"{number:02}"): row for number, row in enumerate(rows)}
 
 
-def found(tonight: Grades, before: Grades, moody: float = RULES.max_flip_rate) -> Steadiness:
-    compared = steadiness(tonight, before, moody)
+def found(tonight: Grades, before: Grades, moody: float = RULES.max_flip_rate) -> GradeComparison:
+    compared = compare_grades(tonight, before, moody)
     assert compared is not None
     return compared
 
@@ -39,7 +39,7 @@ def test_the_same_grades_are_no_drift() -> None:
     same = found(STEADY, STEADY)
     assert (same.compared, same.changed, same.shift) == (64, 0, 0.0)
     assert (same.p_changed, same.p_shift) == (1.0, 1.0)
-    assert drift(same, RULES) == ()
+    assert find_grade_drift(same, RULES) == ()
 
 
 @pytest.mark.parametrize(("pairs", "drifts"), [(1, False), (3, False), (8, True), (20, True)])
@@ -47,17 +47,17 @@ def test_a_few_pairs_may_change_and_many_may_not(pairs: int, drifts: bool) -> No
     compared = found(moved(pairs, 1), STEADY)
     assert (compared.changed, compared.up, compared.down) == (pairs, pairs, 0)
     assert compared.shift == pytest.approx(pairs / 64)
-    assert bool(drift(compared, RULES)) == drifts
+    assert bool(find_grade_drift(compared, RULES)) == drifts
 
 
 def test_a_judge_that_became_stricter_is_called_so() -> None:
-    assert "stricter: by 0.31 grades" in drift(found(moved(20, -1), STEADY), RULES)[-1]
-    assert "more generous: by 0.31 grades" in drift(found(moved(20, 1), STEADY), RULES)[-1]
+    assert "stricter: by 0.31 grades" in find_grade_drift(found(moved(20, -1), STEADY), RULES)[-1]
+    assert "more generous: by 0.31 grades" in find_grade_drift(found(moved(20, 1), STEADY), RULES)[-1]
 
 
 def test_the_most_moods_that_may_be_tolerated_hide_no_judge_that_changed_half_of_its_grades() -> None:
     rules = NightlyConfig.load({"max_flip_rate": 0.25})
-    assert drift(found(moved(32, -1), STEADY, rules.max_flip_rate), rules)
+    assert find_grade_drift(found(moved(32, -1), STEADY, rules.max_flip_rate), rules)
 
 
 def test_unsteady_pairs_may_change_more() -> None:
@@ -65,7 +65,7 @@ def test_unsteady_pairs_may_change_more() -> None:
     other = [[1, 0, 1], [1, 2, 1], [2, 3, 2], [0, 1, 0]] * 4
     compared = found(grades(*other), grades(*wavering))
     assert compared.changed == 16
-    assert drift(compared, RULES) == ()
+    assert find_grade_drift(compared, RULES) == ()
 
 
 def test_one_pair_by_hand() -> None:
@@ -75,7 +75,7 @@ def test_one_pair_by_hand() -> None:
 
 
 def test_pairs_without_a_grade_on_a_night_are_left_out() -> None:
-    assert steadiness(grades([], [1]), grades([1], []), 0.02) is None
+    assert compare_grades(grades([], [1]), grades([1], []), 0.02) is None
     compared = found(grades([], [1, 2], [3, 3, 3]), grades([1, 1], [1], [3, 3]))
     assert (compared.compared, compared.before, compared.tonight) == (2, 2.0, 2.25)
 
@@ -86,7 +86,7 @@ def test_the_order_of_pairs_and_of_their_repeats_is_nothing(rows: list[list[int]
     before = grades(*(row[::-1] for row in rows))
     tonight = grades(*rows)
     turned = dict(sorted(tonight.items(), reverse=True))
-    assert steadiness(turned, before, 0.02) == steadiness(tonight, before, 0.02)
+    assert compare_grades(turned, before, 0.02) == compare_grades(tonight, before, 0.02)
     assert found(tonight, before).p_changed == 1.0
 
 
@@ -99,5 +99,5 @@ def test_a_mood_of_the_tolerated_size_is_rarely_an_alarm() -> None:
             [min(3, max(0, row[0] + step))] * 3
             for row, step in zip(STEADY.values(), steps.tolist(), strict=True)
         ]
-        alarms += bool(drift(found(grades(*rows), STEADY), RULES))
+        alarms += bool(find_grade_drift(found(grades(*rows), STEADY), RULES))
     assert alarms <= 1

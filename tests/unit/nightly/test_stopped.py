@@ -13,9 +13,8 @@ from typer.testing import CliRunner
 from judge.cli.main import app
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError
-from judge.nightly import flow
-from judge.nightly.baseline import Graded
-from judge.nightly.canaries import another
+from judge.nightly import job
+from judge.nightly.assessor_drift import CanaryGrades, find_assessor_changes
 from tests.unit.nightly.projects import RULES, NightlyProject, freeze, nightly_project, reworded
 
 STOP = {**RULES, "judge_on_drift": "stop"}
@@ -29,21 +28,21 @@ def test_a_night_of_drift_pays_for_its_canaries_alone(here: NightlyProject) -> N
     here.judge.swapped = 0.5
     day, before = here.dawn(edit=reworded), here.calls
     record = here.night(day)
-    assert (record["status"], record["exit"], record["stopped"]) == ("judge drift", 3, True)
-    assert (here.calls - before, record["paid"]["calls"], record["judged"]) == (
+    assert (record["status"], record["exit"], record["stopped"]) == ("assessor drift", 3, True)
+    assert (here.calls - before, record["cost_total"]["calls"], record["judged"]) == (
         CANARY_CALLS,
         CANARY_CALLS,
         None,
     )
-    assert 'set judge_on_drift = "all" in [nightly], run judge nightly again' in record["because"][-1]
+    assert 'set judge_on_drift = "all" in [nightly], run judge nightly again' in record["reasons"][-1]
     with pytest.raises(InputError, match=r"stopped after the canaries.*judge_on_drift = .all."):
-        flow.set_baseline(here.nights / day, here.nights)
+        job.set_baseline(here.nights / day, here.nights)
     # The same command again costs nothing, and with the other rule judges the rest of the night.
     assert (here.night(day), here.calls - before) == (record, CANARY_CALLS)
     here.configure(RULES)
     whole = here.night(day)
-    assert (whole["status"], whole["coverage"], whole["stopped"]) == ("judge drift", 1.0, False)
-    flow.set_baseline(here.nights / day, here.nights)
+    assert (whole["status"], whole["coverage"], whole["stopped"]) == ("assessor drift", 1.0, False)
+    job.set_baseline(here.nights / day, here.nights)
     assert here.night(here.dawn())["status"] == "fine"
 
 
@@ -51,38 +50,38 @@ def test_other_options_are_judged_in_full_for_they_are_to_be_the_baseline(here: 
     freeze(here)
     here.configure(STOP, "temperature = 0.7")
     record = here.night(here.dawn())
-    assert (record["status"], record["coverage"], record["stopped"]) == ("judge drift", 1.0, False)
+    assert (record["status"], record["coverage"], record["stopped"]) == ("assessor drift", 1.0, False)
 
 
 def test_a_new_name_of_the_model_is_accepted_by_rule_while_no_canary_moves(here: NightlyProject) -> None:
     freeze(here)
     here.configure({**STOP, "accept_names": ["fake-2", "fake-2026-*"]})
-    for name, status in (("fake-2026-05", "fine"), ("fake-3", "judge drift")):
+    for name, status in (("fake-2026-05", "fine"), ("fake-3", "assessor drift")):
         here.judge.served = name
         record = here.night(here.dawn(edit=reworded))
         assert (record["status"], record["served"]) == (status, [name])
         assert any("accept_names" in each for each in record["remarks"]) == (status == "fine")
     here.judge.served, here.judge.swapped = "fake-2", 0.5
     record = here.night(here.dawn())
-    assert "another model answers: the server calls it fake-2" in record["because"][0]
+    assert "the served model changed: the server names fake-2" in record["reasons"][0]
 
 
 def test_a_name_is_accepted_only_when_canaries_were_compared() -> None:
     rules = NightlyConfig(accept_names=("new-*",))
     grades = {("q", str(at)): [at % 4] * 3 for at in range(64)}
-    before = Graded(grades, frozenset({"old"}), 192, 192, 0)
+    before = CanaryGrades(grades, frozenset({"old"}), 192, 192, 0)
     same = replace(before, served=frozenset({"new-1"}))
-    assert list(another(same, before, rules)) == []
-    assert len(list(another(same, before, NightlyConfig()))) == 1
-    assert len(list(another(replace(same, grades={}), before, rules))) == 1
-    assert len(list(another(replace(same, unreadable=96), before, rules))) == 2
+    assert list(find_assessor_changes(same, before, rules)) == []
+    assert len(list(find_assessor_changes(same, before, NightlyConfig()))) == 1
+    assert len(list(find_assessor_changes(replace(same, grades={}), before, rules))) == 1
+    assert len(list(find_assessor_changes(replace(same, unreadable=96), before, rules))) == 2
 
 
 def test_a_limit_that_is_used_up_is_not_a_judge_that_is_away(here: NightlyProject) -> None:
     here.configure(RULES, "max_calls = 100")
     record = here.night(here.dawn())
     assert (record["status"], record["exit"]) == ("incomplete", 3)
-    said = record["because"][0]
+    said = record["reasons"][0]
     assert "did not answer" not in said
     assert said.startswith("the limit of judge.toml was reached before the canaries were judged: ")
     assert "max_calls = 100 is used up; raise it and run again; or lower canary_repeats" in said
@@ -99,7 +98,7 @@ def test_a_renamed_field_ends_a_night_before_anything_is_judged(here: NightlyPro
     day = here.dawn(edit=lose_texts)
     record = here.night(day)
     assert (record["status"], record["exit"], here.calls) == ("incomplete", 3, before)
-    assert record["because"][0].startswith("birch: 100% of its results have an empty snippet")
+    assert record["reasons"][0].startswith("birch: 100% of its results have an empty snippet")
     here.configure({**RULES, "max_empty_snippets": 1.0})
     assert here.night(day)["coverage"] == 1.0
 
@@ -108,7 +107,7 @@ def test_a_day_before_the_baseline_is_refused(small: NightlyProject) -> None:
     earlier = small.dawn()
     day = small.dawn()
     small.night(day)
-    flow.set_baseline(small.nights / day, small.nights)
+    job.set_baseline(small.nights / day, small.nights)
     calls = small.calls
     with pytest.raises(InputError, match="--date is '2026-05-01', before the baseline's night 2026-05-02"):
         small.night(earlier)
@@ -118,9 +117,9 @@ def test_a_day_before_the_baseline_is_refused(small: NightlyProject) -> None:
 def test_the_command_that_sets_a_baseline_names_the_run(small: NightlyProject) -> None:
     day = small.dawn()
     run = small.nights / day
-    assert f"to set one: judge baseline set {run}" in small.night(day)["because"][0]
+    assert f"to set one: judge baseline set {run}" in small.night(day)["reasons"][0]
     with pytest.raises(InputError, match=f"to set one: judge baseline set {run}$"):
-        flow.shown_baseline(small.nights)
+        job.show_baseline(small.nights)
     done = CliRunner().invoke(app, ["baseline", "set", str(run)])
     assert done.stdout.startswith(f"baseline of {small.nights}: {run} (4 queries, ")
 
@@ -140,7 +139,7 @@ def test_drift_with_a_large_drop_of_one_engine_is_possible_and_not_certain(tmp_p
         freeze(here)
         here.judge.swapped = 0.4
         record = here.night(here.dawn(worse=9.0))
-    assert (record["status"], record["exit"], record["gate"]["rows"]) == ("judge drift", 3, [])
-    possible = [each for each in record["because"] if each.startswith("possible: ")]
+    assert (record["status"], record["exit"], record["regression_test"]["rows"]) == ("assessor drift", 3, [])
+    possible = [each for each in record["reasons"] if each.startswith("possible: ")]
     assert [each.split()[1] for each in possible] == ["amber"]
     assert "corrected" in possible[0]

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 from typer import Typer
 from typer.testing import CliRunner
 
+from judge.cli.render.trend_table import print_trend, sparkline
 from judge.cli.trend_command import trend as command
 from judge.errors import InputError
-from judge.nightly import history
-from judge.nightly.trend import show, sparkline, trend
-from judge.nightly.trend_window import Window
+from judge.nightly import trend
+from judge.nightly.trend import Trend, TrendValue, ValueRange, make_trend
 from tests.unit.nightly.records import month, night, written
 
 
-def shown(found: Mapping[str, Any]) -> list[str]:
+def shown(found: Trend) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
-    show(found, screen)
+    print_trend(found, screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue().splitlines()
 
@@ -35,24 +33,24 @@ def cell(lines: list[str], head: str, column: str) -> str:
 
 
 def test_a_sparkline_has_a_bar_a_night_and_a_blank_where_there_is_no_value() -> None:
-    assert sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], Window(0.0, 1.0)) == "▁█ ▅▁█"
+    assert sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], ValueRange(0.0, 1.0)) == "▁█ ▅▁█"
 
 
 def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:
-    lines = shown(trend(history.read(written(tmp_path, month()))))
+    lines = shown(make_trend(trend.read_history(written(tmp_path, month()))))
     assert lines[0] == "29 nights, 2026-05-01 to 2026-05-30: sDCG@10"
     status, changed = (cell(lines, head, "night by night") for head in ("status", "changed"))
     assert status == "-·······~····?···!!!!!!······"
     assert [at for at, sign in enumerate(changed) if sign == "^"] == [1, 8, 9, 23]
     assert cell(lines, "searx", "night by night")[13] == " "
     assert cell(lines, "canaries as at the baseline", "night by night")[8] == "▅"
-    assert "2026-05-09  ~  another model; judge drift; the server names another model" in "\n".join(lines)
+    assert "2026-05-09  ~  another model; assessor drift; the server names another model" in "\n".join(lines)
     assert "2026-05-19  !  regression of bing" in lines
 
 
 def test_what_depends_on_the_pool_is_shown_as_the_change_from_the_baseline(tmp_path: Path) -> None:
-    found = trend(history.read(written(tmp_path, month())), measure="AP@10")
-    assert found["kind"] == "change"
+    found = make_trend(trend.read_history(written(tmp_path, month())), measure="AP@10")
+    assert found.kind == "change"
     lines = shown(found)
     assert lines[0].endswith("AP@10, change from the frozen baseline on one pool")
     assert cell(lines, "bing", "night by night")[0] == " "
@@ -60,52 +58,54 @@ def test_what_depends_on_the_pool_is_shown_as_the_change_from_the_baseline(tmp_p
 
 def test_first_last_least_most_and_the_way_to_the_baseline(tmp_path: Path) -> None:
     nights = [night(f"2026-05-0{day}", {"bing": mean}) for day, mean in ((1, 0.61), (2, 0.66), (3, 0.58))]
-    found = trend(history.read(written(tmp_path, nights)), engine="bing")
-    row = found["engines"]["bing"]
-    assert [row[each] for each in ("first", "last", "min", "max")] == [0.61, 0.58, 0.58, 0.66]
-    assert row["to_baseline"] == {"value": -0.03, "ci95": [-0.045, -0.015], "n": 100}
+    found = make_trend(trend.read_history(written(tmp_path, nights)), engine="bing")
+    row = found.engines["bing"]
+    assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.66]
+    assert row.to_baseline == TrendValue(-0.03, (-0.045, -0.015), 100)
     (line,) = [line for line in shown(found) if line.startswith("bing")]
     assert line.split()[1:6] == ["▄█▁", "0.610", "0.580", "0.580", "0.660"]
     assert line.endswith("−0.030 (−0.045 … −0.015)")
 
 
 def test_ends_are_without_nights_of_another_judge(tmp_path: Path) -> None:
-    strict = night("2026-05-02", {"bing": 0.2}, status="judge drift", exit=3)
+    strict = night("2026-05-02", {"bing": 0.2}, status="assessor drift", exit=3)
     nights = [night("2026-05-01", {"bing": 0.61}), strict, night("2026-05-03", {"bing": 0.58})]
-    found = trend(history.read(written(tmp_path, nights)))
-    row = found["engines"]["bing"]
-    assert [row[each] for each in ("first", "last", "min", "max")] == [0.61, 0.58, 0.58, 0.61]
-    assert row["values"][1]["value"] == 0.2
-    assert "first, last, min and max of engines are without nights of judge drift" in shown(found)
+    found = make_trend(trend.read_history(written(tmp_path, nights)))
+    row = found.engines["bing"]
+    assert [row.first, row.last, row.min, row.max] == [0.61, 0.58, 0.58, 0.61]
+    assert [value and value.value for value in row.values] == [0.61, 0.2, 0.58]
+    assert "first, last, min and max of engines are without nights of assessor drift" in shown(found)
 
 
 def test_what_the_nights_paid_is_told_night_by_night_and_in_all(tmp_path: Path) -> None:
     unknown = night("2026-05-02")
-    unknown["paid"]["usd"] = None
-    found = trend(history.read(written(tmp_path, [night("2026-05-01"), unknown, night("2026-05-03")])))
-    assert [each["paid_usd"] for each in found["nights"]] == [0.0412, None, 0.0412]
+    unknown["cost_total"]["usd"] = None
+    found = make_trend(
+        trend.read_history(written(tmp_path, [night("2026-05-01"), unknown, night("2026-05-03")]))
+    )
+    assert [each.cost_total_usd for each in found.nights] == [0.0412, None, 0.0412]
     assert "paid: $0.0824 in 2 nights" in shown(found)
 
 
 def test_a_night_that_was_begun_and_not_finished_is_listed(tmp_path: Path) -> None:
     written(tmp_path, [night("2026-05-01")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
-    found = trend(history.read(tmp_path))
-    assert found["begun"] == ["2026-05-02"]
+    found = make_trend(trend.read_history(tmp_path))
+    assert found.begun == ("2026-05-02",)
     said = "2026-05-02 was begun and not finished: judge nightly judge.toml --date 2026-05-02"
     assert shown(found)[-1] == said
 
 
 def test_a_long_history_shows_its_last_nights(tmp_path: Path) -> None:
     nights = [night(f"2026-{month:02}-{day:02}") for month in (1, 3, 5) for day in range(1, 29)]
-    lines = shown(trend(history.read(written(tmp_path, nights))))
+    lines = shown(make_trend(trend.read_history(written(tmp_path, nights))))
     assert lines[1] == "lines show the last 60 nights"
     assert [line.count("·") for line in lines if line.startswith("status ")] == [60]
 
 
 def test_names_from_outside_are_shown_and_never_obeyed(tmp_path: Path) -> None:
-    record = night("2026-05-01", {"a\x1b[31m\u202ered": 0.5}, status="incomplete", because=["x\x1b]0;y\x07"])
-    text = "\n".join(shown(trend(history.read(written(tmp_path, [record])))))
+    record = night("2026-05-01", {"a\x1b[31m\u202ered": 0.5}, status="incomplete", reasons=["x\x1b]0;y\x07"])
+    text = "\n".join(shown(make_trend(trend.read_history(written(tmp_path, [record])))))
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "a\\x1b[31m\\x202ered" in text
@@ -119,13 +119,13 @@ def test_an_unknown_name_is_refused_with_the_known_ones(
     tmp_path: Path, asked: dict[str, str], said: str
 ) -> None:
     with pytest.raises(InputError, match=said.replace("(", "\\(")):
-        trend(history.read(written(tmp_path, month())), **asked)
+        make_trend(trend.read_history(written(tmp_path, month())), **asked)
 
 
 def test_a_history_of_damaged_nights_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, [night("2026-05-01") | {"format": 9}])
+    written(tmp_path, [night("2026-05-01") | {"schema": 9}])
     with pytest.raises(InputError, match="no night can be read"):
-        trend(history.read(tmp_path))
+        make_trend(trend.read_history(tmp_path))
 
 
 def test_the_command_prints_json_and_writes_the_page(tmp_path: Path) -> None:

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from judge.messages import Text
-from judge.nightly import history
-from judge.nightly.history import Night
-from judge.nightly.trend_words import drawn, headline, reasons
-from tests.unit.nightly.records import night, regression
+from judge.nightly.night_texts import describe_reasons, describe_shown_nights, headline
+from judge.nightly.record import NightRecord
+from tests.unit.nightly.records import night, parsed, regression
 
 
-def nights_of(*records: dict[str, Any]) -> tuple[Night, ...]:
-    return tuple(history.night(record["date"], record) for record in records)
+def nights_of(*records: dict[str, Any]) -> tuple[NightRecord, ...]:
+    return tuple(map(parsed, records))
 
 
 def fine(day: int) -> dict[str, Any]:
@@ -22,7 +21,7 @@ def fine(day: int) -> dict[str, Any]:
 
 
 def away(day: int) -> dict[str, Any]:
-    return night(f"2026-05-{day:02}", status="incomplete", because=["the judge did not answer"])
+    return night(f"2026-05-{day:02}", status="incomplete", reasons=["the assessor did not answer"])
 
 
 @pytest.mark.parametrize(
@@ -33,12 +32,12 @@ def away(day: int) -> dict[str, Any]:
         (
             [regression(), away(21), fine(22)],
             "2026-05-22: fine; last alarm 2026-05-20: bing.",
-            "2026-05-22：正常；上次报警 2026-05-20：bing。",
+            "2026-05-22：正常；上次告警 2026-05-20：bing。",
         ),
         (
             [regression(), fine(21), fine(22), away(23)],
             "2026-05-23: incomplete; last alarm 2026-05-20: bing.",
-            "2026-05-23：不完整；上次报警 2026-05-20：bing。",
+            "2026-05-23：不完整；上次告警 2026-05-20：bing。",
         ),
         ([fine(19), regression()], "2026-05-20: regression of bing.", "2026-05-20：退步：bing。"),
     ],
@@ -52,7 +51,7 @@ def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
 
 def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
     stored = ["bing: AP@10 fell", "bing: sDCG@10 fell", "baidu: broke"]
-    *drops, broke = reasons(nights_of(regression() | {"because": stored})[0])
+    *drops, broke = describe_reasons(nights_of(regression() | {"reasons": stored})[0])
     assert [each.en for each in drops] == stored[:2]
     assert drops[1].zh.endswith("：sDCG@10 下降 0.022，从 0.610 到 0.588，100 个查询（p = 0.0008）")
     assert broke == Text("baidu: broke", "baidu: broke")
@@ -60,8 +59,8 @@ def test_a_reason_that_no_data_tell_is_the_stored_sentence() -> None:
 
 def test_it_is_said_when_charts_leave_nights_out() -> None:
     nights = nights_of(*(fine(day) for day in range(1, 6)))
-    assert drawn(nights, 5) is None
-    said = drawn(nights, 3)
+    assert describe_shown_nights(nights, 5) is None
+    said = describe_shown_nights(nights, 3)
     assert said is not None
     assert said.en == "Charts show the last 3 of 5 nights, from 2026-05-03 on; the table has all."
     assert "自 2026-05-03 起" in said.zh

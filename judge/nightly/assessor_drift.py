@@ -1,0 +1,257 @@
+"""Assessor drift: fixed pairs (canaries) are graded every night and compared with the baseline's grades.
+
+There are 64 canaries, half Chinese and half English, four per query, from a full answer to an unrelated
+one; some lie between two grades on purpose, since a change shows there first.
+
+Under the same assessor, the grades that a pair got tonight and at the baseline are exchangeable. So each
+pair's grades are shuffled between both nights: repeats show how much each pair varies, and no model of
+flips is needed. Models also vary from night to night more than within one night, which the repeats of one
+night do not show: a tolerated share of the pairs is moved by a grade on top. Pure functions of grades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from judge.config.nightly import NightlyConfig
+from judge.dataset.identifiers import short_hash
+from judge.errors import ASSESSOR_ERRORS
+from judge.measure.formulas import Floats
+from judge.nightly.record import CanaryResults
+from judge.nightly.run_figures import RunFigures
+from judge.records import Judgment
+from judge.runs.result import RunResult
+
+#: The pairs, a dataset like any other; `expected` is the grade that their author would give.
+CANARIES_FILE = Path(__file__).resolve().with_name("canaries.jsonl")
+#: The number of canaries per query; a run with a smaller depth would ask about some of them only.
+CANARIES_PER_QUERY = 4
+#: The grades of each (query id, snippet id), one per repeat, without those that failed.
+Grades = Mapping[tuple[str, str], Sequence[int]]
+
+_SHUFFLES = 4_000
+_SEED = 0
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryGrades:
+    """The grades of one run of the canaries, the served model names, and counts.
+
+    Of all `requested` judgments, `judged` have a grade; `unreadable` were answered without a verdict.
+    """
+
+    grades: Grades
+    served: frozenset[str]
+    requested: int
+    judged: int
+    unreadable: int
+
+    def answered(self, config: NightlyConfig) -> bool:
+        """Return whether the assessor is available: at most `max_missing` requests had no answer."""
+        return self.requested - self.judged - self.unreadable <= config.max_missing * self.requested
+
+
+@dataclass(frozen=True, slots=True)
+class GradeComparison:
+    """The grades of the `compared` pairs beside those at the baseline.
+
+    `before` and `tonight` are mean grades. `changed` pairs have a median that moved by a grade or more,
+    `up` or `down`. `p_changed` is the probability of grades this far apart, pair by pair, and `p_shift`
+    that of a shift of the mean this large, under the same assessor.
+    """
+
+    compared: int
+    before: float
+    tonight: float
+    changed: int
+    up: int
+    down: int
+    p_changed: float
+    p_shift: float
+
+    @property
+    def shift(self) -> float:
+        """The mean grade tonight less that at the baseline."""
+        return self.tonight - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryCheck:
+    """What tonight's canaries show: the last run of them, and how it compares with the baseline.
+
+    `reasons` say why the assessor is another one than at the baseline, by any run of the night; empty when
+    it is not. `accepted` are new served model names that the options accept. `figures` are those of the
+    run, `earlier` those of the night's runs before it.
+    """
+
+    run: RunResult
+    figures: RunFigures
+    earlier: tuple[RunFigures, ...]
+    canary_grades: CanaryGrades
+    comparison: GradeComparison | None
+    reasons: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
+
+
+def collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrades:
+    """Return the grades in the judgments of canaries, of which so many were `requested`."""
+    grades: dict[tuple[str, str], list[int]] = {}
+    for judgment in judgments:
+        if judgment.grade is not None:
+            grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
+    served = frozenset(judgment.served_model for judgment in judgments if judgment.served_model)
+    unreadable = sum(judgment.error in ASSESSOR_ERRORS for judgment in judgments)
+    return CanaryGrades(grades, served, requested, sum(map(len, grades.values())), unreadable)
+
+
+def find_assessor_changes(
+    tonight: CanaryGrades, before: CanaryGrades, config: NightlyConfig
+) -> Iterator[str]:
+    """Yield why the assessor of tonight's canaries is another one than `before`."""
+    comparison = compare_grades(tonight.grades, before.grades, config.max_flip_rate)
+    moved = [
+        *(find_grade_drift(comparison, config) if comparison else ()),
+        *_find_unreadable(tonight, before, config.max_missing),
+    ]
+    # A name is accepted only where canaries were compared and show the same assessor.
+    accepts = comparison is not None and not moved
+    new = sorted(name for name in tonight.served - before.served if not (accepts and config.accepts(name)))
+    if new and before.served:
+        names, old = ", ".join(new), ", ".join(sorted(before.served))
+        yield f"the served model changed: the server names {names} tonight, {old} at the baseline"
+    yield from moved
+
+
+def _find_unreadable(tonight: CanaryGrades, before: CanaryGrades, margin: float) -> Iterator[str]:
+    """Yield a sentence when far more replies have no verdict: the server answers, so it is the assessor."""
+    share, share_before = (
+        side.unreadable / side.requested if side.requested else 0.0 for side in (tonight, before)
+    )
+    if share - share_before > margin:
+        yield f"{share:.0%} of the canaries' replies have no verdict, {share_before:.0%} at the baseline"
+
+
+def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> GradeComparison | None:
+    """Compare the canaries that have a grade on both nights; None when there is none.
+
+    `max_flip_rate` is the share of pairs whose grade may move by one for a night without a reason.
+    """
+    shared = [pair for pair in sorted(tonight) if tonight[pair] and before.get(pair)]
+    if not shared:
+        return None
+    now, then = ([np.array(grades[pair], float) for pair in shared] for grades in (tonight, before))
+    moves = np.array([np.median(a) - np.median(b) for a, b in zip(now, then, strict=True)])
+    up, down = int((moves >= 1).sum()), int((moves <= -1).sum())
+    p_changed, p_shift = _permutation_p(now, then, max_flip_rate)
+    return GradeComparison(
+        compared=len(shared),
+        before=float(np.mean([grades.mean() for grades in then])),
+        tonight=float(np.mean([grades.mean() for grades in now])),
+        changed=up + down,
+        up=up,
+        down=down,
+        p_changed=p_changed,
+        p_shift=p_shift,
+    )
+
+
+def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> tuple[str, ...]:
+    """Return why the grades are of another assessor; empty when chance explains what changed.
+
+    Two tests share `config.canary_alpha`: pairs changed more than their own variation and the tolerated
+    share explain, or the mean of all pairs moved by `config.min_shift` or more.
+    """
+    level = config.canary_alpha / 2
+    reasons = []
+    if comparison.p_changed < level:
+        reasons.append(
+            f"{comparison.changed} of {comparison.compared} canaries have another grade than at the baseline"
+            f" ({comparison.up} higher, {comparison.down} lower)"
+        )
+    if comparison.p_shift < level and abs(comparison.shift) >= config.min_shift:
+        word = "more generous" if comparison.shift > 0 else "stricter"
+        reasons.append(
+            f"the assessor has become {word}: by {abs(comparison.shift):.2f} grades over all canaries"
+        )
+    return tuple(reasons)
+
+
+def _permutation_p(now: Sequence[Floats], then: Sequence[Floats], flip_rate: float) -> tuple[float, float]:
+    """Return the p values of the sum of absolute changes over all pairs, and of the sum of changes."""
+    rng = np.random.default_rng(_SEED)
+    observed = np.zeros(2)
+    shuffled = np.zeros((2, _SHUFFLES))
+    for moves, random_moves in _shuffle_moves(now, then, rng):
+        chance = rng.random(random_moves.shape)
+        random_moves += (chance < flip_rate / 2).astype(float) - (chance > 1 - flip_rate / 2)
+        observed += np.abs(moves).sum(), moves.sum()
+        shuffled += np.abs(random_moves).sum(1), random_moves.sum(1)
+    hits = (np.abs(shuffled) >= np.abs(observed)[:, None] - _TIE).sum(1)
+    p_changed, p_shift = (1 + hits) / (1 + _SHUFFLES)
+    return float(p_changed), float(p_shift)
+
+
+def _shuffle_moves(
+    now: Sequence[Floats], then: Sequence[Floats], rng: np.random.Generator
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield changes of the mean grade: (pairs,) observed and (shuffles, pairs) random.
+
+    Each item has the pairs with the same numbers of grades.
+    """
+    nights = list(zip(now, then, strict=True))
+    sizes = [(len(tonight), len(before)) for tonight, before in nights]
+    for size in sorted(set(sizes)):
+        grades = np.array(
+            [np.concatenate(pair) for pair, other in zip(nights, sizes, strict=True) if other == size]
+        )
+        mixed = rng.permuted(np.broadcast_to(grades, (_SHUFFLES, *grades.shape)), axis=-1)
+        yield _mean_change(grades, size[0]), _mean_change(mixed, size[0])
+
+
+def _mean_change(grades: Floats, tonight: int) -> Floats:
+    """Return the mean of the first `tonight` grades on the last axis, less the mean of the rest."""
+    change: Floats = grades[..., :tonight].mean(-1) - grades[..., tonight:].mean(-1)
+    return change
+
+
+def measure_flip_rate(grades: Grades) -> float | None:
+    """Return the share of pairs of repeats, over all canaries, that differ; None without a pair."""
+    differing = pairs = 0
+    for repeats in grades.values():
+        for at, grade in enumerate(repeats):
+            pairs += at
+            differing += sum(grade != other for other in repeats[:at])
+    return differing / pairs if pairs else None
+
+
+def summarise_canaries(check: CanaryCheck) -> CanaryResults:
+    """Return the results of tonight's canaries as night.json holds them."""
+    run, canary_grades, comparison = check.run, check.canary_grades, check.comparison
+    means = [sum(grades) / len(grades) for grades in canary_grades.grades.values()]
+    # The set of pairs identifies the canaries: another version of judge may have other ones.
+    pairs = sorted((pair.query.id, pair.snippet.id) for pair in run.pool.pairs)
+    return CanaryResults(
+        id=short_hash([part for pair in pairs for part in pair], 8),
+        pairs=len(run.pool.pairs),
+        repeats=check.figures.repeats,
+        judged=canary_grades.judged,
+        failed=canary_grades.requested - canary_grades.judged,
+        mean_grade=sum(means) / len(means) if means else None,
+        flips=measure_flip_rate(canary_grades.grades),
+        compared=comparison.compared if comparison else 0,
+        baseline_mean=comparison.before if comparison else None,
+        changed=comparison.changed if comparison else None,
+        up=comparison.up if comparison else None,
+        down=comparison.down if comparison else None,
+        p_changed=comparison.p_changed if comparison else None,
+        p_shift=comparison.p_shift if comparison else None,
+        shift=comparison.shift if comparison else None,
+        unchanged=1 - comparison.changed / comparison.compared if comparison else None,
+        drift=bool(check.reasons),
+        reasons=check.reasons,
+    )

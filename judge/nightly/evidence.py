@@ -1,0 +1,193 @@
+"""The evidence of a night: tonight's run, its queries and its canaries beside the baseline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from judge import factory
+from judge.config.nightly import NightlyConfig
+from judge.measure.latency_tokens import textless
+from judge.nightly.assessor_drift import CanaryCheck
+from judge.nightly.baseline import Baseline
+from judge.nightly.context import NightContext
+from judge.nightly.decision import (
+    Evidence,
+    describe_unanswered,
+    find_dropped,
+    find_engine_setting_changes,
+    find_possible_drops,
+    find_query_changes,
+    find_silent,
+    find_unavailable,
+    find_without_text,
+)
+from judge.nightly.query_drift import describe_query_drift, measure_query_drift
+from judge.nightly.record import QueryDrift
+from judge.nightly.regression_test import (
+    combine_with_baseline,
+    describe_comparison,
+    run_regression_test,
+    to_loaded_run,
+)
+from judge.nightly.run_figures import RunFigures
+from judge.records import Ranking
+from judge.runs.result import RunResult
+
+_SUSPENDED = "the regression test was suspended: no engine is blamed tonight"
+_NO_CANARIES = (
+    "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from an"
+    " engine that became worse"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NightRun:
+    """Tonight's run, its figures and, when its assessor had drifted, the store of its verdicts."""
+
+    result: RunResult
+    figures: RunFigures
+    quarantined_store: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class NightEvidence:
+    """The evidence, the drift of the queries (None where nothing was compared), and remarks for readers."""
+
+    evidence: Evidence
+    query_drift: QueryDrift | None
+    remarks: Sequence[str] = ()
+
+
+def check_texts(context: NightContext) -> list[str]:
+    """Return a sentence for each engine with too few texts tonight for the night to be judged."""
+    by_engine: dict[str, list[Ranking]] = {}
+    for ranking in factory.dataset(context.config).rankings:
+        by_engine.setdefault(ranking.engine, []).append(ranking)
+    shares = {engine: textless(rankings, context.config.depth) for engine, rankings in by_engine.items()}
+    return list(
+        find_without_text(
+            {engine: share for engine, share in shares.items() if share is not None},
+            context.baseline.engines if context.baseline else {},
+            context.rules.max_empty_snippets,
+        )
+    )
+
+
+def gather_evidence(
+    context: NightContext,
+    run: NightRun | None,
+    missing: Sequence[str],
+    assessor_setting_changes: Sequence[str],
+    check: CanaryCheck | None,
+) -> NightEvidence:
+    """Return all evidence of the night; `missing` says why judgments are missing."""
+    baseline, rules = context.baseline, context.rules
+    command = rules.sets(context.folder.path)
+    assessor_changes = [*assessor_setting_changes, *(check.reasons if check else ())]
+    setting_changes = find_engine_setting_changes(
+        context.engine_settings, baseline.engine_settings if baseline else None
+    )
+    if baseline is None or run is None:
+        if run is not None:
+            missing = [*missing, *find_silent(run.figures.engines, rules.max_missing)]
+        elif not missing:
+            command = f'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}'
+        evidence = Evidence(
+            has_baseline=baseline is not None,
+            set_baseline_command=command,
+            assessor_changes=assessor_changes,
+            missing=missing,
+            setting_changes=setting_changes,
+        )
+        return NightEvidence(evidence, None)
+    query_drift = measure_query_drift(to_loaded_run(run.result), baseline.run)
+    engines = run.figures.engines, baseline.engines
+    evidence = Evidence(
+        has_baseline=True,
+        set_baseline_command=command,
+        assessor_changes=[*assessor_changes, *_find_new_models(run.figures, baseline, check, rules)],
+        missing=missing,
+        query_changes=tuple(find_query_changes(query_drift, rules, command)),
+        setting_changes=setting_changes,
+        unavailable=find_unavailable(*engines, rules.max_missing),
+        dropped=tuple(find_dropped(*engines, command)),
+    )
+    if evidence.query_changes or assessor_setting_changes:
+        return NightEvidence(evidence, query_drift, (_SUSPENDED,))
+    return _compare(context, run.result, baseline, NightEvidence(evidence, query_drift), check)
+
+
+def _compare(
+    context: NightContext,
+    result: RunResult,
+    baseline: Baseline,
+    night: NightEvidence,
+    check: CanaryCheck | None,
+) -> NightEvidence:
+    """Return the evidence with the outcomes of the regression test, or with possible drops."""
+    evidence, rules = night.evidence, context.rules
+    combined = combine_with_baseline(to_loaded_run(result), baseline.run, context.measures)
+    shift = combined.shift
+    if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
+        change = f"pairs that both runs judged were judged by {shift.description}, p = {shift.p:.2g}"
+        evidence = replace(evidence, assessor_changes=(change,))
+    if not evidence.suspended:
+        outcomes = run_regression_test(combined, evidence.unavailable.keys(), rules)
+        remarks = list(describe_query_drift(night.query_drift)) if night.query_drift else []
+        remarks += describe_comparison(combined, outcomes, rules)
+        return replace(night, evidence=replace(evidence, outcomes=outcomes), remarks=remarks)
+    if evidence.assessor_changes and not evidence.missing and not evidence.setting_changes:
+        moved = check.comparison.shift if check and check.comparison else None
+        outcomes = run_regression_test(combined, evidence.unavailable.keys(), rules)
+        drops = tuple(find_possible_drops(outcomes, moved, context.config.grading.top))
+        evidence = replace(evidence, possible_drops=drops)
+    return replace(night, evidence=evidence, remarks=(_SUSPENDED,))
+
+
+def _find_new_models(
+    figures: RunFigures, baseline: Baseline, check: CanaryCheck | None, rules: NightlyConfig
+) -> list[str]:
+    """Return a sentence when models graded tonight whose names are not in the baseline."""
+    new = figures.served - baseline.served
+    if check and not check.reasons:
+        new = frozenset(name for name in new if not rules.accepts(name))
+    if not new or not baseline.served:
+        return []
+    return [f"a model graded tonight that is not in the baseline: {', '.join(sorted(new))}"]
+
+
+def collect_remarks(
+    context: NightContext, run: NightRun | None, night: NightEvidence, check: CanaryCheck | None
+) -> Iterator[str]:
+    """Yield what a reader must know besides the reasons of the decision."""
+    if run:
+        errors: dict[str, Counter[str]] = {}
+        for ranking in run.result.data.rankings:
+            if ranking.error:
+                errors.setdefault(ranking.engine, Counter())[ranking.error] += 1
+        yield from describe_unanswered(run.figures.engines, errors)
+    yield from night.remarks
+    if check is None and any(outcome.verdict == "regression" for outcome in night.evidence.outcomes):
+        yield _NO_CANARIES
+    if check and context.baseline and check.canary_grades.grades:
+        canaries = context.baseline.canaries
+        if not canaries or not check.canary_grades.grades.keys() & canaries.grades.keys():
+            yield (
+                "no canary was graded both tonight and at the baseline: a drifted assessor shows by its"
+                " served name only"
+            )
+    if check and check.accepted:
+        yield (
+            f"the server calls its model {', '.join(check.accepted)} now, which accept_names allows:"
+            " no canary shows another assessor"
+        )
+    if run and run.quarantined_store:
+        yield (
+            f"the verdicts of this assessor are quarantined in {run.quarantined_store} until a baseline is"
+            " set"
+        )
+    yield from context.remarks
+    yield from run.result.warnings if run else ()

@@ -1,0 +1,393 @@
+"""The nightly job: collect, judge, compare with the baseline, decide, notify. Also `judge baseline`.
+
+Each step stores what it paid for, so a night that was killed continues where it stopped, and a finished
+night is left as it is. One process at a time works on a folder of nights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+from judge import factory, pipeline
+from judge.api import rewrite_report
+from judge.assess.progress import ProgressListener
+from judge.config.loader import ConfigSource, section
+from judge.config.nightly import NIGHTS_FOLDER, SET_BASELINE_COMMAND
+from judge.config.run import Config, environment, is_day
+from judge.dataset.clean import visible
+from judge.errors import InputError, StoreError
+from judge.nightly import notify, resume, stores
+from judge.nightly.assessor_drift import (
+    CANARIES_FILE,
+    CANARIES_PER_QUERY,
+    CanaryCheck,
+    collect_grades,
+    compare_grades,
+    find_assessor_changes,
+    summarise_canaries,
+)
+from judge.nightly.baseline import (
+    CANARIES_FOLDER,
+    BaselinePointer,
+    canary_runs,
+    command_to_set,
+    freeze_baseline,
+    load_baseline,
+    load_canary_grades,
+    read_pointer,
+)
+from judge.nightly.context import NightContext, load_context
+from judge.nightly.cost import count_calls, start_counting
+from judge.nightly.decision import decide, describe_differences, find_assessor_setting_changes
+from judge.nightly.evidence import NightEvidence, NightRun, check_texts, collect_remarks, gather_evidence
+from judge.nightly.night_texts import make_banner
+from judge.nightly.notify.webhook import Webhook
+from judge.nightly.record import (
+    NIGHT_FILE,
+    BaselineReference,
+    NightRecord,
+    RegressionTest,
+    read_record_if_there,
+    write_record,
+)
+from judge.nightly.run_figures import add_costs, read_figures
+from judge.nightly.trend_page import write_trend_page
+from judge.runs.folder import RunFolder, reading_run
+from judge.runs.load import load_summary
+from judge.runs.result import RunResult
+from judge.store import copy
+
+#: The store of a canary run, in its folder.
+_CANARY_STORE = "verdicts.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class NightReport:
+    """A night's record, and the lines that the command prints about it."""
+
+    record: NightRecord
+    lines: tuple[str, ...]
+
+
+def run_nightly(
+    toml: Path,
+    day: str,
+    progress: ProgressListener | None = None,
+    canary_progress: ProgressListener | None = None,
+) -> NightReport:
+    """Run the night of `day` that `toml` asks for, or what is left of it, and notify.
+
+    `canary_progress` follows the judging of canaries, `progress` that of the engines' results.
+    Raises InputError before anything is paid when an option, the dataset or `day` is wrong, or another
+    process works on these nights; Interrupted after Ctrl-C; StoreError when the disk is full.
+    """
+    context, environ = load_context(toml, day), environment()
+    folder, webhook = context.folder, context.rules.webhook
+    if webhook:
+        with ConfigSource(toml).about():
+            Webhook.of(webhook, environ)  # raises before anything is paid
+    with resume.lock_nights(context.nights, f"judge nightly --date {day}"):
+        record = _read_finished(context)
+        notes = _describe_ignored_changes(record, context) if record else []
+        if record is None:
+            record = run_night(_prepare(context, toml), progress, canary_progress)
+        # A process may have died between judging and notifying, so a finished night is notified again.
+        if record.coverage is not None:
+            notes += _try_to_draw("report", lambda: rewrite_report(folder.path))
+        lines = notify.publish(folder.path, record, environ, webhook=webhook or None)
+        notes += _try_to_draw("trend", lambda: write_trend_page(context.nights))
+    return NightReport(record, (*lines, *notify.escape_commands(notes, environ)))
+
+
+def _read_finished(context: NightContext) -> NightRecord | None:
+    """Return the record of tonight when there is nothing left to do; else None."""
+    record = read_record_if_there(context.folder)
+    if record is None or not record.finished:
+        return None
+    return None if record.stopped and context.rules.judge_on_drift == "all" else record
+
+
+def _describe_ignored_changes(record: NightRecord, context: NightContext) -> list[str]:
+    """Return a line with the changes of judge.toml since the night was finished: they have no effect."""
+    changed = resume.describe_changed_options(context.folder, context.config)
+    if test := record.regression_test:
+        before = {"alpha": test.alpha, "min_drop": test.min_drop}
+        now = {"alpha": context.rules.alpha, "min_drop": context.rules.min_drop}
+        changed += describe_differences(before, now)
+    if not changed:
+        return []
+    return [
+        f"judge.toml has changed since: {'; '.join(changed)}; the night stays as it is; to run it again,"
+        f" remove {context.folder.path}"
+    ]
+
+
+def _try_to_draw(name: str, draw: Callable[[], Path]) -> list[str]:
+    """Draw a page; return a line with the error, if any: it changes nothing about the night."""
+    try:
+        draw()
+    except (InputError, StoreError) as error:
+        return [f"{name}: not drawn: {visible(str(error))}"]
+    return []
+
+
+def _prepare(context: NightContext, toml: Path) -> NightContext:
+    """Return the context with the baseline and, unless judge.toml names a dataset, a collected one."""
+    context = replace(context, baseline=load_baseline(context.nights))
+    name = context.baseline.name if context.baseline else ""
+    if is_day(name) and context.day < name:  # an improvement since would look like a drop
+        raise InputError(
+            f"--date is {context.day!r}, before the baseline's night {name}; take a later day, or set an"
+            f" earlier night as the baseline: {SET_BASELINE_COMMAND} with one of {context.nights}"
+        )
+    factory.assessors(context.config)  # raises for a missing key before engines are asked
+    stores.check(resume.shared_store(context))
+    if not section(toml, "collect"):
+        return context
+    data, info = resume.collect_dataset(toml, context.folder)
+    return replace(
+        context,
+        config=replace(context.config, data=str(data)),
+        remarks=info.remarks,
+        engine_settings=info.engine_settings,
+    )
+
+
+def run_night(
+    context: NightContext,
+    progress: ProgressListener | None = None,
+    canary_progress: ProgressListener | None = None,
+) -> NightRecord:
+    """Judge the canaries, then the night's run; compare, decide, and write night.json.
+
+    Raises InputError before anything is paid, and what `pipeline.run` raises.
+    """
+    config, rules = context.config, context.rules
+    identity = resume.run_identity(config)
+    count_calls(context.folder, *_priced_configs(context))
+    resume.promote_quarantined_store(context)
+    baseline = context.baseline
+    setting_changes = find_assessor_setting_changes(identity, baseline.identity) if baseline else []
+    missing = check_texts(context)
+    check = None if missing else _judge_canaries(context, canary_progress)
+    drifted = bool(setting_changes or (check and check.reasons))
+    missing += resume.explain_unavailable(config, check, rules)
+    # Changed options are a decision: a night with them is judged, so that it can be the baseline.
+    stopped = drifted and not setting_changes and not missing and rules.judge_on_drift == "stop"
+    run = None
+    if not missing and not stopped:
+        store = resume.choose_store(context, identity, check, drifted=drifted)
+        start_counting(context.folder, store)
+        resume.update_identity(context.folder, identity)
+        options = replace(resume.subtract_canaries(config, check), store=str(store))
+        result = pipeline.run(options, progress=progress)
+        run = NightRun(result, read_figures(result.summary), store if drifted else None)
+        missing = resume.explain_incomplete(config, result, check)
+    night = gather_evidence(context, run, missing, setting_changes, check)
+    cost_total = count_calls(context.folder, *_priced_configs(context))
+    # The verdicts of an incomplete night are shared too: they were paid for.
+    if run and not (drifted and missing):
+        resume.merge_store(context, changed=bool(night.evidence.assessor_changes))
+    record = _make_record(context, identity, run, night, check)
+    record = replace(record, stopped=stopped, cost_total=cost_total)
+    record = replace(record, banner=make_banner(record))
+    write_record(context.folder, record)
+    return record
+
+
+def _priced_configs(context: NightContext) -> tuple[Config, Config]:
+    """Return the options of tonight's run and of its canaries."""
+    folder = context.folder.path / CANARIES_FOLDER
+    return context.config, _canary_config(context.config, folder, context.rules.canary_repeats or 1)
+
+
+def _canary_config(config: Config, folder: Path, repeats: int) -> Config:
+    """Return the options of a canary run in `folder`, with the assessor of `config`.
+
+    It has a store of its own: stored verdicts must not answer for tonight's assessor.
+    """
+    return replace(
+        config,
+        data=str(CANARIES_FILE),
+        topics=None,
+        docs=None,
+        trec_runs=(),
+        out=str(folder),
+        store=str(folder / _CANARY_STORE),
+        repeats=repeats,
+        depth=max(config.depth, CANARIES_PER_QUERY),
+        measures=None,
+    )
+
+
+def _judge_canaries(context: NightContext, progress: ProgressListener | None) -> CanaryCheck | None:
+    repeats = context.rules.canary_repeats
+    if not repeats:
+        return None
+    folder = _choose_canary_folder(context)
+    start_counting(context.folder, folder / _CANARY_STORE)
+    if folder.is_symlink():
+        raise InputError(f"{folder}: is a symbolic link; canaries have a folder of their own: remove it")
+    config = _canary_config(context.config, folder, repeats)
+    resume.update_identity(RunFolder(folder), resume.run_identity(config))
+    return _check_canaries(context, pipeline.run(config, progress=progress))
+
+
+def _choose_canary_folder(context: NightContext) -> Path:
+    """Return the folder of tonight's canaries: a new one where another assessor may judge the rest."""
+    night = context.folder.path
+    past = canary_runs(night)
+    if not past:
+        return night / CANARIES_FOLDER
+    last = past[-1]
+    answered = (last / "results.json").exists() and load_canary_grades(RunFolder(last)).answered(
+        context.rules
+    )
+    if not answered:
+        copy.remove(last / _CANARY_STORE)  # another assessor may continue than the one that began
+        return last
+    return night / f"{CANARIES_FOLDER}-{len(past) + 1}" if _has_unpaid_judgments(context) else last
+
+
+def _has_unpaid_judgments(context: NightContext) -> bool:
+    """Return whether some of the night's run is still to be judged."""
+    run = context.folder.read_if_there("config.json")
+    own = Path(run["options"]["store"]) if run else stores.own(context.nights, context.day)
+    store = own if own.exists() else resume.shared_store(context)
+    estimate = pipeline.estimate(replace(context.config, store=str(store)))
+    return any(expected.calls for expected in estimate.assessors.values())
+
+
+def _check_canaries(context: NightContext, run: RunResult) -> CanaryCheck:
+    """Compare all canary runs of the night with the baseline; without one, with the first of them.
+
+    A run that was configured differently, before judge.toml was corrected, is of another assessor.
+    """
+    baseline, rules = context.baseline, context.rules
+    figures = read_figures(run.summary)
+    tonight = collect_grades(run.judgments, figures.judgments)
+    earlier = [RunFolder(folder) for folder in canary_runs(run.folder.parent) if folder != run.folder]
+    identity = RunFolder(run.folder).read("config.json")["identity"]
+    past = [
+        load_canary_grades(folder) for folder in earlier if folder.read("config.json")["identity"] == identity
+    ]
+    before = baseline.canaries if baseline else None
+    if before is None and past:
+        before = past[0]
+    comparison = compare_grades(tonight.grades, before.grades, rules.max_flip_rate) if before else None
+    reasons = (
+        [reason for grades in (*past, tonight) for reason in find_assessor_changes(grades, before, rules)]
+        if before
+        else []
+    )
+    accepted = tonight.served - before.served if before and before.served and not reasons else frozenset()
+    return CanaryCheck(
+        run=run,
+        figures=figures,
+        earlier=tuple(read_figures(load_summary(folder)) for folder in earlier),
+        canary_grades=tonight,
+        comparison=comparison,
+        reasons=tuple(dict.fromkeys(reasons)),
+        accepted=tuple(sorted(accepted)),
+    )
+
+
+def _make_record(
+    context: NightContext,
+    identity: Mapping[str, Any],
+    run: NightRun | None,
+    night: NightEvidence,
+    check: CanaryCheck | None,
+) -> NightRecord:
+    """Return the record of the night, without its cost and its banner."""
+    config, scale = context.config, context.config.grading
+    decision = decide(night.evidence)
+    figures = run.figures if run else None
+    all_figures = [figures] if figures else []
+    all_figures += [check.figures, *check.earlier] if check else []
+    store = run.quarantined_store if run else None
+    return NightRecord(
+        date=date.fromisoformat(context.day),
+        status=decision.status,
+        exit=decision.exit,
+        reasons=decision.reasons,
+        finished=decision.finished,
+        complete=decision.complete,
+        remarks=tuple(collect_remarks(context, run, night, check)),
+        assessor=all_figures[0].assessor if all_figures else config.model,
+        prompts=dict(identity["prompts"]),
+        served=tuple(sorted(frozenset().union(*(part.served for part in all_figures)))),
+        scale=scale.name,
+        relevant_from=scale.relevant_from,
+        depth=config.depth,
+        repeats=config.repeats,
+        queries=figures.queries if figures else 0,
+        judgments=figures.judgments if figures else None,
+        judged=figures.judged if figures else None,
+        coverage=figures.coverage if figures else None,
+        failures=figures.failures if figures else {},
+        engines=figures.engines if figures else {},
+        baseline=_refer_to_baseline(context),
+        regression_test=_make_regression_test(context, night) if night.query_drift else None,
+        canaries=summarise_canaries(check) if check else None,
+        query_drift=night.query_drift,
+        engine_settings=context.engine_settings,
+        quarantined_store=relpath(store, context.folder.path) if store else None,
+        cost=add_costs(part.cost for part in all_figures),
+    )
+
+
+def _refer_to_baseline(context: NightContext) -> BaselineReference | None:
+    baseline = context.baseline
+    if baseline is None:
+        return None
+    return BaselineReference(
+        name=baseline.name,
+        id=baseline.id,
+        assessor=baseline.run.spec.assessor,
+        prompts=dict(baseline.prompts),
+        served=tuple(sorted(baseline.served)),
+        queries=len(baseline.run.data.queries),
+    )
+
+
+def _make_regression_test(context: NightContext, night: NightEvidence) -> RegressionTest:
+    return RegressionTest(
+        ran=not night.evidence.suspended,
+        alpha=context.rules.alpha,
+        min_drop=context.rules.min_drop,
+        measures=tuple(map(str, context.measures)),
+        rows=tuple(night.evidence.outcomes),
+    )
+
+
+def nights_of(run: Path) -> Path:
+    """Return the folder of the nights of which `run` is one; the default one when it is none."""
+    run = run.resolve()
+    return run.parent if (run / NIGHT_FILE).exists() else Path(NIGHTS_FOLDER)
+
+
+def set_baseline(run: Path, nights: Path) -> BaselinePointer:
+    """Freeze the run in folder `run` as the baseline of `nights`.
+
+    Quarantined verdicts are removed, unless they are those of `run`. Raises InputError when `run` cannot
+    be the baseline (see `freeze_baseline`), or another process works on the nights.
+    """
+    with resume.lock_nights(nights, f"judge baseline set {run}"):
+        with reading_run(run):
+            pointer = freeze_baseline(run, nights)
+        stores.forget_drifted(nights, pointer.quarantined_store)
+        return pointer
+
+
+def show_baseline(nights: Path) -> BaselinePointer:
+    """Return the baseline of `nights`; raise InputError when none was set."""
+    pointer = read_pointer(nights)
+    if pointer is None:
+        raise InputError(f"{nights}: has no baseline; to set one: {command_to_set(nights)}")
+    return pointer

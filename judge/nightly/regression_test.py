@@ -1,0 +1,251 @@
+"""The regression test: which engines became worse than they were at the baseline, by more than chance.
+
+Tonight's run and the baseline are scored on one pool, on the queries that both ask. The unit is the query,
+always paired: an engine tonight is compared with itself at the baseline on the queries that have a value
+for both. The test is one-sided: it looks for a drop; a rise is reported and is never an alarm. All engines
+and measures are one family (Holm), so `alpha` is the probability of an alarm on a night of chance alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, floor, log2, sqrt
+
+import numpy as np
+
+from judge.analysis.combine_runs import CombinedRuns, combine_runs
+from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.config.nightly import NightlyConfig
+from judge.measure.compare import Comparison, compare
+from judge.measure.formulas import Floats
+from judge.measure.measures import Measure
+from judge.measure.resampling import RESAMPLES, holm, randomised_p
+from judge.measure.score import Scores, score
+from judge.nightly.query_drift import shared_query_ids
+from judge.nightly.record import RegressionOutcome, Verdict
+from judge.runs.result import RunResult
+
+#: The probability with which a drop of the size `detectable` is found.
+_POWER = 0.8
+_BASELINE, _TONIGHT = "baseline", "tonight"
+
+
+def to_loaded_run(result: RunResult) -> LoadedRun:
+    """Return tonight's run as it would be read from its folder."""
+    summary = result.summary
+    spec = RunSpec(summary.assessor, result.scale, summary.repeats, result.scores.measures, summary.cost)
+    return LoadedRun(result.data, result.pool, result.judgments, spec)
+
+
+def combine_with_baseline(
+    tonight: LoadedRun, baseline: LoadedRun, measures: Sequence[Measure]
+) -> CombinedRuns:
+    """Return both runs on one pool and on the queries that both ask, to be scored by `measures`."""
+    ids = shared_query_ids(tonight.data.queries, baseline.data.queries)
+
+    def restrict(run: LoadedRun) -> LoadedRun:
+        queries = {id_: query for id_, query in run.data.queries.items() if id_ in ids}
+        spec = replace(run.spec, measures=tuple(measures))
+        return replace(run, data=replace(run.data, queries=queries), spec=spec)
+
+    return combine_runs({_BASELINE: restrict(baseline), _TONIGHT: restrict(tonight)})
+
+
+def run_regression_test(
+    combined: CombinedRuns, unavailable: Collection[str], config: NightlyConfig
+) -> tuple[RegressionOutcome, ...]:
+    """Return the outcomes, engine by engine, for the engines that both runs have.
+
+    Engines that are `unavailable` tonight are not tested.
+    """
+    sides = _engine_sides(combined)
+    if not sides:
+        return ()
+    both = combined.run
+    scores = score(
+        both.data.rankings,
+        both.pool.documents,
+        both.judgments,
+        both.spec.measures,
+        both.spec.scale,
+        depth=both.pool.depth,
+    )
+    comparisons = compare(scores, {frozenset(pair) for pair in sides.values()})
+    return decide_outcomes(measure_changes(comparisons, scores, sides, config.alpha), unavailable, config)
+
+
+def describe_comparison(
+    combined: CombinedRuns, outcomes: Sequence[RegressionOutcome], config: NightlyConfig
+) -> Iterator[str]:
+    """Yield what made both runs comparable, and what the test could not find."""
+    yield from combined.notes
+    if not _engine_sides(combined):
+        yield "no engine is in the baseline and in tonight's dataset"
+    before = {engine for run, engine in combined.names if run == _BASELINE}
+    new = sorted({engine for _, engine in combined.names} - before)
+    if new:
+        yield f"not in the baseline, so not compared: {', '.join(new)}"
+    yield from warn_of_too_few_queries(outcomes, config.alpha)
+    yield from warn_of_hidden_drops(outcomes, config.min_drop)
+
+
+def _engine_sides(combined: CombinedRuns) -> dict[str, tuple[str, str]]:
+    """Return the names of each engine of both runs among the combined ones: (at the baseline, tonight)."""
+    names, engines = combined.names, set(combined.run.data.engines)
+    both = sorted(engine for run, engine in names if run == _BASELINE and (_TONIGHT, engine) in names)
+    sides = {engine: (names[_BASELINE, engine], names[_TONIGHT, engine]) for engine in both}
+    return {engine: pair for engine, pair in sides.items() if engines.issuperset(pair)}
+
+
+def decide_outcomes(
+    changes: Sequence[RegressionOutcome], unavailable: Collection[str], config: NightlyConfig
+) -> tuple[RegressionOutcome, ...]:
+    """Return the changes with verdict, `p_holm` and `detectable`, in the same order.
+
+    A drop is a regression when it is significant at `config.alpha` over all tests, is at least
+    `config.min_drop`, and no grades of unjudged snippets could reverse it; else it is incomplete. Changes
+    of `unavailable` engines are not tested.
+    """
+    tested = [change.p is not None and change.engine not in unavailable for change in changes]
+    p = np.array([change.p if test else np.nan for change, test in zip(changes, tested, strict=True)], float)
+    # Holm's procedure asks this level of the smallest p.
+    level = config.alpha / max(1, sum(tested))
+    outcomes = []
+    for change, test, drop, rise in zip(changes, tested, holm(p), holm(1 - p), strict=True):
+        outcome = _decide_outcome(change, float(drop), float(rise), config)
+        least = detectable_drop(outcome, level, config.min_drop) if test else None
+        outcomes.append(replace(outcome, detectable=least))
+    return tuple(outcomes)
+
+
+def detectable_drop(change: RegressionOutcome, level: float, min_drop: float) -> float | None:
+    """Return the smallest true drop that the one-sided test at `level` finds with a probability of 80 %.
+
+    (t(1 - level) + t(.8)) sd / sqrt(n), both quantiles with n - 1 degrees of freedom (Cohen 1988), and at
+    least `min_drop`, since the test ignores a smaller drop. None without a standard deviation.
+    """
+    from scipy.special import stdtrit
+
+    if change.sd is None:
+        return None
+    freedom = change.n - 1
+    quantiles = float(stdtrit(freedom, 1 - level) + stdtrit(freedom, _POWER))
+    return max(min_drop, quantiles * change.sd / sqrt(change.n))
+
+
+def _decide_outcome(
+    change: RegressionOutcome, p_drop: float, p_rise: float, config: NightlyConfig
+) -> RegressionOutcome:
+    verdict = _decide_verdict(change, p_drop, p_rise, config)
+    if verdict == "improvement" and change.p is not None:
+        return replace(change, p=1 - change.p, p_holm=p_rise, verdict=verdict)
+    return replace(change, p_holm=None if np.isnan(p_drop) else p_drop, verdict=verdict)
+
+
+def _decide_verdict(
+    change: RegressionOutcome, p_drop: float, p_rise: float, config: NightlyConfig
+) -> Verdict:
+    difference, least, most = change.change, change.least, change.most
+    if np.isnan(p_drop) or difference is None or least is None or most is None:
+        return "incomplete"
+    if p_drop < config.alpha and difference <= -config.min_drop:
+        return "regression" if most < 0 else "incomplete"
+    if p_rise < config.alpha and difference >= config.min_drop and least > 0:
+        return "improvement"
+    return "fine"
+
+
+def warn_of_too_few_queries(outcomes: Sequence[RegressionOutcome], alpha: float) -> Iterator[str]:
+    """Yield a warning where even a drop on all queries is not significant."""
+    tested = [outcome.n for outcome in outcomes if outcome.p_holm is not None]
+    if tested and len(tested) * 0.5 ** min(tested) >= alpha:
+        needed = floor(log2(len(tested) / alpha)) + 1
+        yield (
+            f"too few queries to find any drop: {min(tested):,} are compared, and with"
+            f" {len(tested):,} comparisons at alpha {alpha:g} it takes {needed:,} or more"
+        )
+
+
+def warn_of_hidden_drops(outcomes: Sequence[RegressionOutcome], min_drop: float) -> Iterator[str]:
+    """Yield the fine outcomes where grades of unjudged snippets could hide a drop of `min_drop` or more."""
+    for outcome in outcomes:
+        difference, least = outcome.change, outcome.least
+        if outcome.verdict != "fine" or difference is None or least is None:
+            continue
+        if least <= -min_drop and difference - least >= min_drop > 0:
+            yield (
+                f"{outcome.engine}: unjudged snippets could hide a drop of up to {-least:.3f} by"
+                f" {outcome.measure}"
+            )
+
+
+def one_sided_p(p: float | None, change: float | None) -> float | None:
+    """Return the probability of a drop like `change`, from the two-sided `p`.
+
+    Signs are flipped at random, so both directions are equally likely and the two-sided p is halved.
+    """
+    if p is None or change is None:
+        return None
+    return p / 2 if change < 0 else 1 - p / 2
+
+
+def measure_changes(
+    comparisons: Sequence[Comparison], scores: Scores, sides: Mapping[str, tuple[str, str]], alpha: float
+) -> tuple[RegressionOutcome, ...]:
+    """Return one change per engine and measure, in their order, without a verdict yet.
+
+    `sides` gives the names of each engine in `scores`: at the baseline and tonight. There are enough
+    resamples for a p that passes Holm's first step at `alpha`.
+    """
+    value, _, _ = scores.by_query()
+    pairs = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in comparisons}
+    resamples = max(RESAMPLES, ceil(len(pairs) / alpha))
+    changes = []
+    for engine, (before, now) in sides.items():
+        rows = [scores.engines.index(name) for name in (before, now)]
+        for column, measure in enumerate(scores.measures):
+            pair = pairs.get((str(measure), frozenset((before, now))))
+            if pair is not None:
+                directed = pair if pair.a == now else _reverse(pair)
+                changes.append(_measure_change(engine, directed, value[rows, :, column], resamples))
+    return tuple(changes)
+
+
+def _measure_change(engine: str, pair: Comparison, values: Floats, resamples: int) -> RegressionOutcome:
+    """Return the change of an engine, from (2, queries) values at the baseline and tonight."""
+    both = values[:, ~np.isnan(values).any(0)]
+    differences = both[1] - both[0]
+    (p,) = randomised_p(differences[:, None], resamples=resamples)
+    return RegressionOutcome(
+        engine=engine,
+        measure=pair.measure,
+        n=pair.n,
+        baseline=float(both[0].mean()) if both.size else None,
+        tonight=float(both[1].mean()) if both.size else None,
+        change=pair.difference,
+        low=pair.low,
+        high=pair.high,
+        least=pair.least,
+        most=pair.most,
+        p=one_sided_p(None if np.isnan(p) else float(p), pair.difference),
+        sd=float(differences.std(ddof=1)) if len(differences) > 1 else None,
+    )
+
+
+def _reverse(pair: Comparison) -> Comparison:
+    """Return the same comparison as b - a."""
+
+    def negate(number: float | None) -> float | None:
+        return None if number is None else 0.0 - number  # 0.0, not -0.0
+
+    return replace(
+        pair,
+        a=pair.b,
+        b=pair.a,
+        difference=negate(pair.difference),
+        low=negate(pair.high),
+        high=negate(pair.low),
+        least=negate(pair.most),
+        most=negate(pair.least),
+    )

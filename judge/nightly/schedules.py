@@ -1,0 +1,190 @@
+"""Schedules that run the nightly job: a cron line, systemd units, a workflow of GitHub Actions.
+
+The workflow names what the job needs on another machine: secrets, packages and folders.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+from judge.config.loader import section
+from judge.config.nightly import NightlyConfig
+from judge.config.run import Config, environment
+from judge.errors import InputError
+from judge.runs.folder import dump_json
+
+KINDS = ("cron", "systemd", "github")
+#: The files of a night that the workflow uploads.
+_ARTIFACTS = ("report.html", "night.json", "summary.md", "junit.xml")
+#: The names that a shell takes for a variable and GitHub for a secret.
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: The variables of a provider: the key and the address.
+_VARIABLES_OF_MODELS = {
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "dashscope": ("DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
+    "langchain:openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "langchain:tongyi": ("DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
+}
+#: The extra of the package that reads a dataset with this suffix.
+_EXTRA_OF_SUFFIX = {".parquet": "parquet"}
+
+
+def make_schedule(kind: str, toml: Path) -> str:
+    """Return the file that runs `judge nightly` with `toml` every night, ready to install.
+
+    It names this Python and this folder; the workflow of GitHub names the secrets, the package and the
+    folders that `toml` needs. Raises InputError when `kind` is not one of `KINDS`, `toml` is wrong, or a
+    path has a line break.
+    """
+    if kind not in KINDS:
+        raise InputError(f"--print-schedule is {kind!r}; it is {', '.join(KINDS)}")
+    here = Path.cwd()
+    words = (sys.executable, "-m", "judge", "nightly", str(toml))
+    if any(not word.isprintable() for word in (str(here), *words)):
+        raise InputError(f"{here}, {toml}: a schedule cannot hold a path with a control character")
+    env = str(here / "judge.env")
+    text = (files("judge.nightly") / "templates" / "schedules" / f"{kind}.txt").read_text(encoding="utf-8")
+    values = {
+        "env": env,
+        "toml": str(toml),
+        "cron_here": _quote_for_cron(str(here)),
+        "cron_env": _quote_for_cron(env),
+        "cron_log": _quote_for_cron(str(here / "nightly.log")),
+        "cron_command": " ".join(map(_quote_for_cron, words)),
+        "unit_here": str(here).replace("%", "%%"),
+        "unit_env": env.replace("%", "%%"),
+        "unit_command": " ".join(map(_quote_for_systemd, words)),
+        # A string of JSON is also one of YAML.
+        "yaml_toml": dump_json(str(toml)),
+        **(_workflow_values(toml) if kind == "github" else {}),
+    }
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def _workflow_values(toml: Path) -> dict[str, str]:
+    """Return the values of the workflow that depend on judge.toml."""
+    needs = read_needs(toml)
+    nights = needs.nights
+    if not nights.isprintable() or not needs.store.isprintable():
+        raise InputError(f"{toml}: a schedule cannot hold a path with a control character")
+    extras = f"[{','.join(needs.extras)}]" if needs.extras else ""
+    artifacts = ("trend.html", *(f"*/{name}" for name in _ARTIFACTS))
+    secrets = "".join(f"          {name}: ${{{{ secrets.{name} }}}}\n" for name in needs.variables)
+    return {
+        "secrets": ", ".join(needs.variables) or "none",
+        "secret_env": secrets,
+        "package": f'"search-judge{extras}"',
+        "cached": _yaml_block((nights, *filter(None, [needs.store]))),
+        "artifacts": _yaml_block(f"{nights}/{name}" for name in artifacts),
+    }
+
+
+def _yaml_block(lines: Iterable[str]) -> str:
+    """Return the lines as a block of YAML under a key of a step's `with`."""
+    return "\n".join(f"            {line}" for line in lines)
+
+
+def _quote_for_cron(word: str) -> str:
+    """Return a word for the shell; an unescaped % ends the line in cron."""
+    return shlex.quote(word).replace("%", "\\%")
+
+
+def _quote_for_systemd(word: str) -> str:
+    """Return a word of ExecStart: systemd expands % and $, and has its own quotes."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{escaped}"' if any(char in " \"'\\;" for char in word) else escaped
+
+
+@dataclass(frozen=True, slots=True)
+class JobNeeds:
+    """What the job needs: `variables` of the environment, `extras` of the package, the folder `nights`.
+
+    `store` is the file of the verdicts when judge.toml puts it outside of that folder, else "".
+    """
+
+    variables: tuple[str, ...]
+    extras: tuple[str, ...]
+    nights: str
+    store: str
+
+
+def read_needs(toml: Path) -> JobNeeds:
+    """Return what the nights of `toml` need; raise InputError when it is missing or wrong."""
+    if not toml.exists():
+        raise InputError(f"{toml}: no such file; the schedule is made from this file")
+    config = Config.load(toml)
+    rules = NightlyConfig.load(section(toml, "nightly"), f"{toml}: [nightly]")
+    collect = section(toml, "collect")
+    variables = dict.fromkeys(
+        (*_model_variables(config), *_engine_variables(toml, collect), *_webhook_variables(rules.webhook))
+    )
+    for name in variables:
+        if not _VARIABLE.fullmatch(name):
+            raise InputError(f"{toml}: {name!r} is not a name of an environment variable")
+    nights = PurePosixPath(rules.folder)
+    store = config.store or ""
+    if store and nights in PurePosixPath(store).parents:
+        store = ""
+    return JobNeeds(tuple(variables), tuple(sorted(_extras(config, collect))), str(nights), store)
+
+
+def _model_variables(config: Config) -> Iterator[str]:
+    """Yield the keys of the models, and the addresses that this environment sets."""
+    for spec in filter(None, (config.model, *config.panel)):
+        model, at, _ = spec.partition("@http")
+        kind = ":".join(model.split(":")[: 2 if model.startswith("langchain:") else 1])
+        provider = kind.partition(":")[2]
+        if kind in _VARIABLES_OF_MODELS:
+            key, address = _VARIABLES_OF_MODELS[kind]
+            yield key
+            if not at and not config.base_url and environment().get(address):
+                yield address
+        elif provider:
+            yield f"{provider.upper()}_API_KEY"
+
+
+def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
+    if not collect:
+        return
+    from judge.collect.engine_catalogue import KNOWN
+    from judge.collect.langchain_engine import KEYS
+    from judge.config.collect import CollectConfig
+
+    config = CollectConfig.load(toml, out="data.jsonl")
+    for spec in config.engines:
+        kind, _, name = spec.partition(":")
+        if spec in KNOWN:
+            yield from filter(None, (KNOWN[spec].key,))
+            if not KNOWN[spec].base_url and spec not in config.base_urls:
+                yield KNOWN[spec].base_env
+        elif kind == "http":
+            yield from filter(None, (str(config.described.get(name, {}).get("key", "")),))
+        elif kind == "langchain":
+            yield from filter(None, (KEYS.get(name.rpartition(":")[2], ""),))
+
+
+def _webhook_variables(webhook: Mapping[str, object]) -> Iterator[str]:
+    for key in ("url_env", "secret_env"):
+        if key in webhook:
+            yield str(webhook[key])
+
+
+def _extras(config: Config, collect: Mapping[str, object]) -> set[str]:
+    """Return the extras of the package that the models, the engines and the dataset need."""
+    kinds = {spec.partition(":")[0] for spec in (config.model, *config.panel)}
+    extras = kinds & {"dashscope", "langchain"}
+    engines = collect.get("engine", ())
+    if isinstance(engines, list | tuple) and any(str(engine).startswith("langchain:") for engine in engines):
+        extras.add("langchain")
+    if config.assessor == "deepeval":
+        extras.add("deepeval")
+    suffixes = Path(config.data or "").suffixes
+    return extras | {extra for suffix, extra in _EXTRA_OF_SUFFIX.items() if suffix in suffixes}

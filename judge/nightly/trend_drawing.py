@@ -1,0 +1,320 @@
+"""The drawing of a trend: rows over the same nights, one above the other, with what changed through all.
+
+Bands and lines are in a part of the picture that stretches with the column. Dots, letters and numbers, which
+keep their shape, are placed in percent of the width and pixels of the height.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+from itertools import pairwise
+from statistics import median
+
+from markupsafe import Markup
+
+from judge.messages import Text
+from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
+from judge.nightly.record import EXIT_CODES, NightRecord
+from judge.nightly.trend import Change, Kind, TrendValue, ValueRange, find_changes
+from judge.report.charts import svg
+from judge.report.charts.axis import add_tooltip
+from judge.report.charts.svg import (
+    NOTHING,
+    Caption,
+    dot,
+    figure,
+    format_length,
+    format_percent,
+    inset,
+    join,
+    line,
+    note_omitted,
+    tag,
+    text_element,
+)
+
+#: A break of more than this many usual intervals between nights is a gap.
+_GAP_INTERVALS = 3
+#: Changes over which no line is drawn, since the values before and after mean different things.
+_BREAKS: Mapping[Kind, frozenset[Change]] = {
+    "mean": frozenset({"model", "prompt", "scale"}),
+    "change": frozenset({"model", "prompt", "scale", "baseline"}),
+}
+#: The margins left (for numbers) and right of the rows, as fractions of the column.
+_LEFT = 0.14
+_RIGHT = 0.02
+_WIDTH = 1 - _LEFT - _RIGHT
+#: Heights in pixels.
+_KEY = 20
+_LETTERS = 16
+_TITLE = 24
+_HEIGHT = 76
+_SPACE = 14
+_DATES = 22
+#: The width of the stretched part in its own units.
+_UNITS = 1000.0
+#: With more points than this, only those with news have a dot.
+_MOST_DOTS = 62
+#: The width of a letter on a narrow screen, as a fraction of the row.
+_LETTER = 0.035
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The nights of a chart, with what changed on each and where it is across (0 to 1)."""
+
+    nights: Sequence[NightRecord]
+
+    @cached_property
+    def changes(self) -> tuple[tuple[Change, ...], ...]:
+        """What changed on each night."""
+        return find_changes(self.nights)
+
+    @cached_property
+    def positions(self) -> list[float]:
+        """Where each night is across, by its date."""
+        first, last = self.nights[0].date, self.nights[-1].date
+        days = (last - first).days
+        return [(night.date - first).days / days if days else 0.5 for night in self.nights]
+
+    @cached_property
+    def gaps(self) -> set[int]:
+        """The nights that come so long after the one before that no line joins them."""
+        intervals = [(after.date - before.date).days for before, after in pairwise(self.nights)]
+        usual = median(intervals) if intervals else 0
+        return {at for at, days in enumerate(intervals, 1) if days > _GAP_INTERVALS * usual}
+
+
+@dataclass(frozen=True, slots=True)
+class TrendRow:
+    """The values of a row night by night, those of the baseline, and the nights with an alarm."""
+
+    label: Markup
+    engine: str
+    values: Sequence[TrendValue | None]
+    baselines: Sequence[float | None]
+    alarms: Sequence[bool]
+
+    @property
+    def measured(self) -> list[TrendValue]:
+        """The values of the nights that have one."""
+        return [value for value in self.values if value]
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A value on a night: `x` across and `y` up from 0 to 1, as are the ends of its band and the baseline.
+
+    `decided` is False where the regression test could not decide; `title` is its tooltip.
+    """
+
+    x: float
+    y: float
+    band: tuple[float, float] | None
+    baseline: float | None
+    title: str
+    alarm: bool
+    decided: bool
+
+
+def draw_rows(
+    caption: Caption,
+    keys: Sequence[tuple[Markup, Text]],
+    timeline: Timeline,
+    rows: Sequence[tuple[TrendRow, ValueRange]],
+    kind: Kind,
+    left_out: int = 0,
+) -> Markup:
+    """Return the rows under a key, with the changes drawn through all of them, above the dates.
+
+    `left_out` engines have no row.
+    """
+    top = _KEY * ((len(keys) + 1) // 2) + 4
+    first = top + (_LETTERS if any(timeline.changes) else 0)
+    tops = [first + at * (_TITLE + _HEIGHT + _SPACE) for at in range(len(rows))]
+    bottom = tops[-1] + _TITLE + _HEIGHT
+    return figure(
+        caption,
+        bottom + _DATES + (_KEY if left_out else 0),
+        _draw_keys(keys),
+        inset(_LEFT, _WIDTH, *_draw_changes(timeline, top, tops)),
+        *(_draw_row(timeline, row, axis, kind, y) for (row, axis), y in zip(rows, tops, strict=True)),
+        inset(_LEFT, _WIDTH, *_draw_dates(timeline.nights[0].date, timeline.nights[-1].date, bottom + 16)),
+        note_omitted(left_out, bottom + _DATES + 14, Text("engines", "个引擎")),
+    )
+
+
+def _draw_keys(keys: Sequence[tuple[Markup, Text]]) -> Markup:
+    """Return the keys, two per line: more do not fit on a narrow screen."""
+    return join(
+        tag(
+            "svg",
+            mark,
+            text_element(meaning, class_="note", x=22, y=4),
+            x=150 * (at % 2),
+            y=10 + _KEY * (at // 2),
+            overflow="visible",
+        )
+        for at, (mark, meaning) in enumerate(keys)
+    )
+
+
+def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iterator[Markup]:
+    """Yield a line through every row on a night of a change, and its letters where there is space."""
+    free = -1.0
+    for night, x, changed in zip(timeline.nights, timeline.positions, timeline.changes, strict=True):
+        if not changed:
+            continue
+        letters = "".join(CHANGE_TEXTS[change][0] for change in changed)
+        texts = [CHANGE_TEXTS[change][1] for change in changed]
+        en, zh = (f"{night.date}: {', '.join(text[lang] for text in texts)}" for lang in (0, 1))
+        # The lines leave out the titles of the rows.
+        parts: list[str] = [line(x, x, y + _TITLE, y + _TITLE + _HEIGHT, "changed") for y in rows]
+        half = _LETTER * len(letters) / 2
+        if x - half >= free:
+            parts.append(
+                tag("text", letters, class_="letter", x=format_percent(x), y=top + 10, text_anchor="middle")
+            )
+            free = x + half
+        yield tag("g", tag("title", f"{en} / {zh}"), *parts)
+
+
+def _draw_row(timeline: Timeline, row: TrendRow, axis: ValueRange, kind: Kind, y: float) -> Markup:
+    top = y + _TITLE
+    last = next((value for value in reversed(row.values) if value), None)
+    number_text = format_value(last, number_format(kind, 3))
+    ticks = [(_y(top, axis.position(tick)), text) for tick, text in axis.ticks(signed=kind == "change")]
+    grid = [line(0, 1, height, height, "grid") for height, _ in ticks]
+    if kind == "change":
+        zero = _y(top, axis.position(0.0))
+        grid.append(line(0, 1, zero, zero, "zero"))
+    return join(
+        (
+            tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
+            tag(
+                "text",
+                number_text,
+                class_="number",
+                x=format_percent(1 - _RIGHT),
+                y=y + 13,
+                text_anchor="end",
+            ),
+            *(
+                tag(
+                    "text",
+                    text,
+                    class_="tick",
+                    x=format_percent(_LEFT - 0.015),
+                    y=height + 4,
+                    text_anchor="end",
+                )
+                for height, text in ticks
+            ),
+            inset(_LEFT, _WIDTH, *grid, *_draw_runs(list(_runs(timeline, row, axis, kind)), top)),
+        )
+    )
+
+
+def _y(top: float, up: float) -> float:
+    return top + _HEIGHT * (1 - up)
+
+
+def _runs(timeline: Timeline, row: TrendRow, axis: ValueRange, kind: Kind) -> Iterator[list[_Point]]:
+    """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
+    run: list[_Point] = []
+    for at, (value, changed) in enumerate(zip(row.values, timeline.changes, strict=True)):
+        if run and (value is None or at in timeline.gaps or _BREAKS[kind] & {*changed}):
+            yield run
+            run = []
+        if value:
+            night, baseline = timeline.nights[at], row.baselines[at]
+            status = STATUS_TEXTS[night.status]
+            point = _Point(
+                x=timeline.positions[at],
+                y=axis.position(value.value),
+                band=(axis.position(value.ci95[0]), axis.position(value.ci95[1])) if value.ci95 else None,
+                baseline=None if baseline is None else axis.position(baseline),
+                title=f"{night.date} {row.engine} {format_value(value, '.4f')}: {status.en} / {status.zh}",
+                alarm=row.alarms[at],
+                decided=EXIT_CODES[night.status] != 3,
+            )
+            run.append(point)
+    if run:
+        yield run
+
+
+def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]:
+    yield tag(
+        "svg",
+        *(part for run in runs if len(run) > 1 for part in _draw_lines(run)),
+        x="0%",
+        y=top,
+        width="100%",
+        height=_HEIGHT,
+        viewBox=f"0 0 {format_length(_UNITS)} {_HEIGHT}",
+        preserveAspectRatio="none",
+    )
+    few = sum(map(len, runs)) <= _MOST_DOTS
+    for run in runs:
+        for point in run:
+            if few or point.alarm or not point.decided or len(run) == 1:
+                yield _draw_point(point, top, alone=len(run) == 1)
+
+
+def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
+    """Yield the band, the baseline and the line of a run, in the stretched part."""
+    bands = [(point.x, *point.band) for point in run if point.band]
+    if bands:
+        upper = [(x, high) for x, _, high in bands]
+        lower = [(x, low) for x, low, _ in reversed(bands)]
+        yield tag("path", d=_path([*upper, *lower]) + "Z", class_="band")
+    levels = [(point.x, point.baseline) for point in run if point.baseline is not None]
+    if len(levels) > 1:
+        # The line is level until the night on which the baseline is another one.
+        steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
+        yield tag("path", d=_path([levels[0], *steps]), class_="base")
+    yield tag("path", d=_path([(point.x, point.y) for point in run]), class_="trend")
+
+
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(
+        f"{format_length(_UNITS * x)} {format_length(_HEIGHT * (1 - up))}" for x, up in points
+    )
+
+
+def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
+    y = _y(top, point.y)
+    parts: list[str] = []
+    if alone and point.band:
+        parts.append(line(point.x, point.x, _y(top, point.band[0]), _y(top, point.band[1]), "whisker"))
+    parts.append(dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
+    if point.alarm:
+        mark = tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
+        parts.append(tag("svg", mark, x=format_percent(point.x), y=y, overflow="visible"))
+    return add_tooltip(point.title, *parts)
+
+
+def _draw_dates(first: date, last: date, y: float) -> Iterator[Markup]:
+    days = (last - first).days
+    labels = [(0.0, first, "start"), (1.0, last, "end")] if days else [(0.5, first, "middle")]
+    if days > 2:
+        middle = first + timedelta(days=days // 2)
+        labels.append(((middle - first).days / days, middle, "middle"))
+    for x, day, anchor in labels:
+        yield tag("text", day.isoformat(), class_="tick", x=format_percent(x), y=y, text_anchor=anchor)
+
+
+def number_format(kind: Kind, digits: int = 4) -> str:
+    """Return the format of a value: changes have a sign."""
+    return f"{'+' if kind == 'change' else ''}.{digits}f"
+
+
+def format_value(value: TrendValue | None, form: str) -> str:
+    """Return the value with its interval, a dash where there is none."""
+    if value is None:
+        return NOTHING
+    mean = svg.format_number(value.value, form)
+    return f"{mean} ({svg.format_range(value.ci95, form)})" if value.ci95 else mean

@@ -1,0 +1,160 @@
+"""The record of a night: written once, read back the same, and read from version 1."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.errors import InputError
+from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
+from judge.nightly.cost import count_calls
+from judge.nightly.record import (
+    BannerSentence,
+    EngineSettings,
+    EngineSource,
+    json_schema,
+    read_record,
+    read_record_if_there,
+    record_from_json,
+    record_to_json,
+    write_record,
+)
+from judge.runs.folder import RunFolder
+from tests.unit.nightly.records import drift, month, night, parsed, regression
+
+HERE = Path(__file__).resolve().parent
+SCHEMA = HERE.parents[1] / "docs" / "schema" / "night.json"
+
+
+@pytest.mark.parametrize("values", [night("2026-05-02"), regression(), drift(), *month()[:2]])
+def test_a_record_is_written_and_read_back_the_same(tmp_path: Path, values: dict[str, Any]) -> None:
+    record = parsed(values)
+    write_record(RunFolder(tmp_path), record)
+    assert read_record(RunFolder(tmp_path)) == record
+    stored = json.loads((tmp_path / "night.json").read_text(encoding="utf-8"))
+    assert stored == record_to_json(record)
+    for name in ("date", "status", "exit", "reasons", "remarks", "served", "queries", "judged", "coverage"):
+        assert stored[name] == values[name]
+
+
+def test_a_record_of_version_1_is_read_with_the_words_of_version_2() -> None:
+    values = json.loads((HERE / "night_version_1.json").read_text(encoding="utf-8"))
+    record = record_from_json(values, "night.json")
+    assert (record.schema, record.date, record.status) == (2, date(2026, 5, 9), "assessor drift")
+    assert record.reasons == tuple(values["because"])
+    assert (record.complete, record.finished, record.stopped) == (True, True, False)
+    assert record.quarantined_store == "../verdicts.drifted-2026-05-09.sqlite"
+    assert record.banner == (BannerSentence(en="2026-05-09: judge drift.", zh="2026-05-09：评测员漂移。"),)
+    assert record.cost_total is not None
+    assert (record.cost_total.calls, record.cost_total.usd, record.cost.calls) == (240, 0.0412, 3240)
+    assert record.canaries is not None
+    assert record.canaries.reasons == ("29 of 60 canaries changed",)
+    assert record.regression_test is not None
+    assert [(row.engine, row.change, row.detectable) for row in record.outcomes] == [("bing", -0.031, 0.02)]
+    assert record.engine_settings is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("different queries", "queries changed"),
+        ("asked otherwise", "engine settings changed"),
+        ("no baseline", "no baseline"),
+    ],
+)
+def test_status_words_of_version_1_are_mapped(old: str, new: str) -> None:
+    values = json.loads((HERE / "night_version_1.json").read_text(encoding="utf-8"))
+    assert record_from_json({**values, "status": old}, "night.json").status == new
+
+
+def test_an_old_night_that_does_not_say_whether_it_is_complete_is_so_when_it_is_finished() -> None:
+    values = json.loads((HERE / "night_version_1.json").read_text(encoding="utf-8"))
+    del values["whole"]
+    assert record_from_json(values, "night.json").complete
+    assert not record_from_json({**values, "finished": False}, "night.json").complete
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"schema": 3}, "schema is 3; this version of judge reads 1 and 2"),
+        ({"status": "well"}, "night.json: status: "),
+        ({"coverage": "all"}, "coverage: "),
+        ({"regression_test": {"rows": [{"engine": "bing"}]}}, "regression_test"),
+    ],
+)
+def test_a_damaged_record_is_refused_with_the_key(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        record_from_json({**night("2026-05-02"), **given}, "runs/night.json")
+    assert message in str(refused.value)
+
+
+def test_a_folder_without_a_record_has_none(tmp_path: Path) -> None:
+    assert read_record_if_there(RunFolder(tmp_path)) is None
+
+
+def test_the_settings_of_engines_are_read_under_their_old_name(tmp_path: Path) -> None:
+    settings = {
+        "depth": 10,
+        "lang": None,
+        "country": "de",
+        "engines": {"mine": {"address": "x", "table": {}}},
+    }
+    (tmp_path / "collected.json").write_text(json.dumps({"remarks": ["slow"], "asked": settings}))
+    assert read_collection(RunFolder(tmp_path)) == CollectionInfo(
+        ("slow",),
+        EngineSettings(
+            depth=10, lang=None, country="de", engines={"mine": EngineSource(address="x", table={})}
+        ),
+    )
+    (tmp_path / "collected.json").write_text('{"engine_settings": {"depth": "many"}}')
+    with pytest.raises(InputError, match=r"collected\.json: engine_settings"):
+        read_collection(RunFolder(tmp_path))
+
+
+def test_a_baseline_of_version_1_names_its_store(tmp_path: Path) -> None:
+    folder = tmp_path / "baseline"
+    folder.mkdir()
+    values = {
+        "id": "2026-05-01-ab12cd34",
+        "name": "2026-05-01",
+        "assessor": "openai:fake/graded",
+        "queries": 9,
+    }
+    stored = {**values, "engines": ["bing"], "canaries": True, "apart": "verdicts.drifted-2026-05-01.sqlite"}
+    (folder / "baseline.json").write_text(json.dumps(stored))
+    pointer = read_pointer(tmp_path)
+    assert pointer is not None
+    assert (pointer.id, pointer.canaries, pointer.engines) == ("2026-05-01-ab12cd34", True, ("bing",))
+    assert pointer.quarantined_store == "verdicts.drifted-2026-05-01.sqlite"
+    (folder / "baseline.json").write_text(json.dumps(values))
+    with pytest.raises(InputError, match=r"baseline\.json: canaries: Field required; set the baseline again"):
+        read_pointer(tmp_path)
+
+
+def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: Path) -> None:
+    paid = {
+        "calls": 5,
+        "prompt_tokens": 50,
+        "cached_tokens": 0,
+        "completion_tokens": 9,
+        "usd": 0.5,
+        "lost": 1,
+    }
+    (tmp_path / "paid.json").write_text(json.dumps({"paid": paid, "counted": {}}))
+    cost = count_calls(RunFolder(tmp_path))
+    assert (cost.calls, cost.usd, cost.lost) == (5, 0.5, 1)
+    assert cost.uncounted is None
+
+
+def test_the_schema_in_the_documentation_is_that_of_the_record() -> None:
+    # To write it again: python -m tests.nightly.test_record
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json_schema()
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
