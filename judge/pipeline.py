@@ -37,7 +37,7 @@ from judge.measure.segments import compare_segments
 from judge.measure.self_preference import shared_vendors
 from judge.measure.served_models import COLUMN, who_graded
 from judge.measure.stability import stability
-from judge.pricing.prices import common
+from judge.pricing.prices import common_price
 from judge.records import Judgment
 from judge.runs import export, load
 from judge.runs.folder import RunFolder, reading_run
@@ -47,7 +47,11 @@ from judge.selftest import stored_results
 
 
 def run(
-    config: Config, *, rows: factory.Rows | None = None, watch: Watch | None = None, stop: Stop | None = None
+    config: Config,
+    *,
+    rows: factory.DatasetRows | None = None,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
 ) -> RunResult:
     """Judges a dataset, scores its engines and writes the run's folder.
 
@@ -55,24 +59,24 @@ def run(
     when verdicts can't be kept, Interrupted after Ctrl-C. An `RunResult` has `incomplete` set when the
     account, the budget or the server ended the judging, or too few pairs could be judged.
     """
-    measures = factory.measures_of(config)
+    measures = factory.choose_measures(config)
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
-    data = factory.dataset(config, rows)
+    data = factory.read_dataset(config, rows)
     pooled = pool(data, config.depth)
-    assessors = factory.assessors(config)
-    desks = factory.desks(config, assessors, stop or Stop())
-    folder, who = factory.folder(config, data, assessors)
+    assessors = factory.build_assessors(config)
+    desks = factory.build_clients(config, assessors, stop or Stop())
+    folder, who = factory.open_run_folder(config, data, assessors)
     with folder.locked():
-        factory.claim(folder, config, who)
-        where = factory.store(config, folder)
+        factory.create_or_resume(folder, config, who)
+        where = factory.store_path(config, folder)
         tests = stored_results.look_up(where, stored_results.identities(assessors, config))
         with Store(where) as store:
             judged = asyncio.run(judge_in_turn(pooled, desks, store, config.repeats, watch or Unwatched()))
         judgings = {assessor.name: each for (assessor, _), each in zip(desks, judged, strict=True)}
         judging = together(judgings.values())
         assessor, judgments, members = sitting({name: each.judgments for name, each in judgings.items()})
-        price = common(desk.limits.price for _, desk in desks)
+        price = common_price(desk.limits.price for _, desk in desks)
         cost = asdict(judging.cost) | {"price": price and asdict(price)}
         asked = RunSpec(assessor, config.grading, config.repeats, measures, cost, tests)
         outcome = measure(folder.path, LoadedRun(data, pooled, judgments, asked, members))
@@ -125,7 +129,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
     folder.read("summary.json")  # before a lock file appears in what is no run's folder
     with folder.locked() if save else nullcontext():
         held = load.load(folder)
-        chosen = factory.measures(measures, held.pool.depth) if measures else held.asked.measures
+        chosen = factory.parse_measures(measures, held.pool.depth) if measures else held.asked.measures
         with reading_run(path):
             tests = stored_results.look_up_again(folder, held.asked.selftest)
             outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
@@ -136,17 +140,17 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
 
 def estimate(config: Config) -> Mapping[str, Any]:
     """What `run` would ask of each assessor and cost now, given what is known already; makes no call."""
-    data = factory.dataset(config)
+    data = factory.read_dataset(config)
     pooled = pool(data, config.depth)
-    assessors = factory.assessors(config, calls=False)
-    folder, _ = factory.folder(config, data, assessors)
-    path = factory.store(config, folder)
+    assessors = factory.build_assessors(config, calls=False)
+    folder, _ = factory.open_run_folder(config, data, assessors)
+    path = factory.store_path(config, folder)
     with Store(path) if path.exists() else nullcontext() as store:
         found = {
             assessor.name: asdict(
                 estimating.estimate_run(pooled, assessor, store, config.repeats, desk.limits)
             )
-            for assessor, desk in factory.desks(config, assessors, Stop())
+            for assessor, desk in factory.build_clients(config, assessors, Stop())
         }
     size = {
         "results": pooled.results,

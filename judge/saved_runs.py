@@ -60,7 +60,7 @@ def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Ma
     held = load.load(folder)
     read = read_labels(labels)
     matched = match(read, held.data, held.pool)
-    scale = factory.labels_scale(matched.grades.values(), held.asked.scale, labels_scale, read)
+    scale = factory.choose_label_scale(matched.grades.values(), held.asked.scale, labels_scale, read)
     people = HumanLabels(matched.grades, scale, len(matched.unmatched), labels.name)
     # What tells whether a report that is made later is still about these grades.
     about = {"grades": folder.read("summary.json").get("grades")}
@@ -108,9 +108,11 @@ def agree_without_run(
     for path, asked in ((assessor, None), (labels, labels_scale)):
         read = read_labels(path)
         given = grades(read)
-        sides.append(GradeSource(path.name, given, factory.labels_scale(given.values(), None, asked, read)))
+        sides.append(
+            GradeSource(path.name, given, factory.choose_label_scale(given.values(), None, asked, read))
+        )
     lists = trec.rankings(runs) if runs else ()
-    held, assumed = held_of(sides[0], sides[1], lists, depth, factory.measures(names, depth))
+    held, assumed = held_of(sides[0], sides[1], lists, depth, factory.parse_measures(names, depth))
     said = {key: grade for key, grade in sides[1].grades.items() if key[0] in held.data.queries}
     people = HumanLabels(said, sides[1].scale, len(sides[1].grades) - len(said), labels.name, assumed)
     return agreement_json(held, people, bare=True)

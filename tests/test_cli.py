@@ -263,6 +263,15 @@ def test_help_lists_every_command() -> None:
         assert name in done.stdout
 
 
+def test_help_groups_the_options_of_a_run() -> None:
+    lines = command("run", "--help").stdout.splitlines()
+    groups = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert groups == [
+        *("Arguments:", "Assessor:", "Input:", "Measuring:", "Calls and cost:", "Files:", "Options:"),
+    ]
+    assert all(len(line) <= 80 for line in lines)
+
+
 ENDING = """
 import sys
 

@@ -14,10 +14,11 @@ import pytest
 from aiohttp import web
 
 from judge.collect.collection import collect
-from judge.collect.custom_engine import _KEYS
+from judge.collect.custom_engine import EngineTable
 from judge.collect.engines import SLOTS
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig
+from judge.config.validation import keys_of
 from judge.nightly.notices.webhook import _FORMATS, Webhook
 from tests.collect.asking import answers, write_queries
 from tests.loopback.aside import ServerAside
@@ -121,11 +122,7 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
 @pytest.mark.parametrize("language", PAGES)
 def test_every_key_slot_and_kind_is_documented(language: str) -> None:
     collecting, nightly = page(f"collecting{language}"), page(f"nightly{language}")
-    names = {each.name for each in fields(CollectConfig)} - {"written", "described", "engines"} | {
-        "engine",
-        "engines",
-    }
-    for key in (*names, *_KEYS):
+    for key in (*keys_of(CollectConfig), *EngineTable.model_fields):
         assert f"`{key}`" in collecting, key
     for slot in SLOTS:
         assert f"`{{{slot}}}`" in collecting, slot

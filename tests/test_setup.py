@@ -9,7 +9,7 @@ import pytest
 from judge.config.run import Config
 from judge.dataset.labels import Label
 from judge.errors import InputError
-from judge.factory import labels_scale
+from judge.factory import choose_label_scale
 from judge.records import BINARY, GRADED, Scale, ScaleName
 
 STRICT = replace(GRADED, relevant_from=3)
@@ -40,8 +40,8 @@ STRICT = replace(GRADED, relevant_from=3)
 def test_the_scale_of_labels_is_the_run_s_where_they_fit_it(
     grades: list[int], run: Scale | None, asked: ScaleName | None, scale: Scale
 ) -> None:
-    assert labels_scale(grades, run, asked) == scale
-    assert labels_scale(reversed(grades), run, asked) == scale
+    assert choose_label_scale(grades, run, asked) == scale
+    assert choose_label_scale(reversed(grades), run, asked) == scale
 
 
 def label(grade: int, place: str = "f:1", *, word: bool = False) -> Label:
@@ -50,16 +50,16 @@ def label(grade: int, place: str = "f:1", *, word: bool = False) -> Label:
 
 def test_yes_and_no_are_yes_and_no() -> None:
     words = [label(0, word=True), label(1, word=True)]
-    assert labels_scale([0, 1], GRADED, None, words) == BINARY
-    assert labels_scale([0, 1], STRICT, "graded", words) == STRICT
+    assert choose_label_scale([0, 1], GRADED, None, words) == BINARY
+    assert choose_label_scale([0, 1], STRICT, "graded", words) == STRICT
     with pytest.raises(InputError, match="f:3: has grade 2; the binary scale ends at 1"):
-        labels_scale([0, 1, 2], GRADED, "binary", [label(0), label(1), label(2, "f:3")])
+        choose_label_scale([0, 1, 2], GRADED, "binary", [label(0), label(1), label(2, "f:3")])
 
 
 def test_a_label_above_the_scale_is_named_by_line() -> None:
     read = [label(1), label(5, "f:2"), label(4, "f:3")]
     with pytest.raises(InputError, match="f:2: has grade 5; the graded scale ends at 3"):
-        labels_scale([1, 4], GRADED, None, read)
+        choose_label_scale([1, 4], GRADED, None, read)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_grade_above_the_scale_is_refused(
     grades: list[int], run: Scale | None, asked: ScaleName | None, says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        labels_scale(grades, run, asked)
+        choose_label_scale(grades, run, asked)
 
 
 @pytest.mark.parametrize("out", ["", ".", "./", "..", "runs/.."])

@@ -15,7 +15,7 @@ from judge.assess.assessor import Assessor
 from judge.assess.judging import split
 from judge.assess.schedule import Limits
 from judge.assess.store import Past, Store
-from judge.pricing.prices import Price, summed
+from judge.pricing.prices import Price, add_usages
 from judge.records import Pool, Prompt, Usage
 from judge.tokens import rough_tokens
 
@@ -70,7 +70,7 @@ def estimate_run(
     learned = _learned(past)
     unknown = [question.pair for question in todo if question.prompt_version not in learned]
     again = sum(_again(learned, version, n) for version, n in versions.items())
-    usage = summed((*_by_experience(learned, versions), *map(_by_rule, map(assessor.prompt, unknown))))
+    usage = add_usages((*_by_experience(learned, versions), *map(_by_rule, map(assessor.prompt, unknown))))
     pace = _pace(store.seconds(assessor.model.name)) if store else None
     return RunEstimate(
         judgments=judgments,

@@ -16,7 +16,7 @@ from judge.assess.watch import Rounds, Watch
 from judge.errors import UNREADABLE, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
-from judge.pricing.prices import Price, summed
+from judge.pricing.prices import Price, add_usages
 from judge.records import Judgment, Pool
 
 #: Pairs in a row that fail at the server, or whose replies hold no verdict, after which the run stops.
@@ -284,7 +284,7 @@ def together(judgings: Collection[Judging]) -> Judging:
 def total(calls: Sequence[Call], price: Price | None) -> Cost:
     """The sum of `calls`; `usd` is None without a price, or where no answer came with a token count."""
     usages = [call.usage for call in calls if call.usage is not None]
-    tokens = summed(usages)
+    tokens = add_usages(usages)
     uncounted = sum(call.outcome == ANSWERED and call.usage is None for call in calls)
     is_known = price is not None and (usages or not uncounted)
     return Cost(

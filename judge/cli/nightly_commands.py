@@ -12,8 +12,8 @@ import typer
 
 from judge.cli import options
 from judge.cli.output_streams import print_command
-from judge.cli.terminal import print_json, watch
-from judge.config.nightly import NIGHTS_FOLDER
+from judge.cli.terminal import make_progress_listener, print_json
+from judge.config.loader import NIGHTS_FOLDER
 from judge.dataset.clean import visible
 
 Toml = Annotated[
@@ -57,14 +57,16 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
         return
     with raising():
         today = date.today().isoformat()
-        told = flow.nightly(toml, today if day is None else day, watch(), watch(CANARIES))
+        told = flow.nightly(
+            toml, today if day is None else day, make_progress_listener(), make_progress_listener(CANARIES)
+        )
     for line in told.lines:
         print_command(line)
     sys.exit(told.record["exit"])
 
 
 @baseline.command("set")
-def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
+def set_(run: options.RunFolderArgument, folder: NightsOfRun = None) -> None:
     """Make a run the baseline: what is needed of it is copied, so the run may go."""
     from judge.nightly import flow
 
@@ -79,7 +81,7 @@ def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
 
 
 @baseline.command()
-def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.Json = False) -> None:
+def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.JsonOption = False) -> None:
     """Say which run is the baseline."""
     from judge.nightly import flow
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from judge.cli import options
-from judge.cli.terminal import console, print_json
+from judge.cli.terminal import make_console, print_json
 
 Nights = Annotated[Path, typer.Argument(help="Folder of the nights.")]
 Engine = Annotated[str | None, typer.Option(help="Show this engine alone.")]
@@ -20,7 +20,7 @@ def trend(
     folder: Nights = Path("runs/nights"),
     engine: Engine = None,
     measure: Measure = None,
-    json: options.Json = False,
+    json: options.JsonOption = False,
     html: Html = None,
 ) -> None:
     """Show how engines and judge went, night by night: a line each, alarms and what changed."""
@@ -31,7 +31,7 @@ def trend(
     if json:
         print_json(found)
     else:
-        trends.show(found, console())
+        trends.show(found, make_console())
     if html is not None:
         path = trend_page.write(folder, html)
         typer.echo(path, err=json)

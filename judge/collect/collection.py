@@ -21,7 +21,7 @@ from judge.collect.registry import sources
 from judge.collect.sources import AT_ONCE, ResultSource
 from judge.collect.tally import CollectResult, outcome
 from judge.config.collect import CollectConfig
-from judge.config.run import environment
+from judge.config.environment import environment
 from judge.errors import InputError, Interrupted
 from judge.lock import locked
 from judge.runs.folder import RunFolder, dump_json
@@ -54,12 +54,12 @@ def collect(
     stop = stop or Stop()
     data = Path(asked.out)
     path = raw_log.path_of(data)
-    with asked.written.about("out"):
+    with asked.source.error_context("out"):
         _check(data, path, Path(asked.queries))
-    asked.written.check("queries", Path(asked.queries))
-    with asked.written.about("queries"):
+    asked.source.check_exists("queries", Path(asked.queries))
+    with asked.source.error_context("queries"):
         found = query_file.read(Path(asked.queries))
-    with asked.written.about("engines", "base_urls"):
+    with asked.source.error_context("engines", "base_urls"):
         opened = sources(asked, environment())
     with _locked(data):
         held = hold(raw_log.entries(path), opened)

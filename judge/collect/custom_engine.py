@@ -1,118 +1,129 @@
-"""Owns engines that a user describes: `http:NAME` and its table [collect.engines.NAME] in a TOML file."""
+"""Engines that a user describes: `http:NAME` with a table [collect.engines.NAME] in a TOML file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, Field
 
 from judge.collect.engines import SLOTS, EngineDefinition
 from judge.collect.response_shape import ResponseShape
-from judge.config.run import toml_repr
+from judge.config.validation import STRICT, Count, validate_table
 from judge.errors import InputError
 from judge.runs.folder import dump_json
 
 _SLOT = re.compile(r"\{(\w+)\}")
-_RESULT_FIELDS = ("title", "url", "snippet", "date")
-#: What a table may hold, with its type; the words are those of `Engine` and `Shape`.
-_KEYS: Mapping[str, type] = {
-    "url": str,
-    "method": str,
-    "key": str,
-    "headers": dict,
-    "secrets": dict,
-    "params": dict,
-    "body": dict,
-    "page": int,
-    "results": str,
-    "proof": str,
-    "fields": dict,
-}
-_WORDS = {str: "a text", int: "a whole number", dict: "a table"}
-_KEPT = frozenset(each.name for each in fields(EngineDefinition)) & frozenset(_KEYS)
 
 
-def engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
-    """The engine that `table` describes; raises InputError naming what is wrong with it."""
-    where = f"[collect.engines.{name}]"
-    _check(where, table)
-    base, path = _address(where, table.get("url", ""))
-    kept = {key: table[key] for key in _KEPT if key in table}
-    _check_slots(where, table)
-    kept["method"] = str(table.get("method", "POST" if "body" in table else "GET")).upper()
+def _one_or_more(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+_TextTable = Annotated[dict[str, str], Field(description="a table of texts")]
+_Paths = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(_one_or_more),
+    Field(strict=False, description="a path such as 'link', or a list of paths"),
+]
+
+
+class _FieldPaths(BaseModel, frozen=True):
+    """Where a result holds its fields; the first path that leads to a text counts."""
+
+    model_config = STRICT
+
+    title: _Paths = ("title",)
+    url: _Paths = ("url",)
+    snippet: _Paths = ("snippet",)
+    date: _Paths = ("date",)
+
+
+class EngineTable(BaseModel, frozen=True):
+    """A table [collect.engines.NAME]; the words are those of `EngineDefinition` and `ResponseShape`."""
+
+    model_config = STRICT
+
+    url: str = ""
+    method: str = ""
+    key: str = ""
+    headers: _TextTable = {}
+    secrets: _TextTable = {}
+    params: _TextTable = {}
+    body: dict[str, Any] | None = None
+    page: Count = 10
+    results: Annotated[str, Field(description="the path of the list of results, e.g. 'data.items'")]
+    proof: str | None = None
+    fields: dict[str, Any] = {}
+
+
+def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
+    """Return the engine that `table` describes; raise InputError naming the key and what is wrong with it."""
+    place = f"[collect.engines.{name}]"
+    described = validate_table(EngineTable, table, place)
+    paths = validate_table(_FieldPaths, described.fields, f"[collect.engines.{name}.fields]")
+    base_url, path = _split_address(place, described.url)
+    _check_slots(place, described)
+    shape = ResponseShape(
+        results=described.results,
+        proof=described.results if described.proof is None else described.proof,
+        title=paths.title,
+        url=paths.url,
+        snippet=paths.snippet,
+        date=paths.date,
+    )
     return EngineDefinition(
-        **kept, name=name, docs=where, shape=_shape(where, table), base_url=base, path=path
+        name=name,
+        docs=place,
+        shape=shape,
+        base_url=base_url,
+        path=path,
+        method=(described.method or ("GET" if described.body is None else "POST")).upper(),
+        key=described.key,
+        headers=described.headers,
+        secrets=described.secrets,
+        params=described.params,
+        body=described.body,
+        page=described.page,
     )
 
 
-def _check(where: str, table: Mapping[str, Any]) -> None:
-    """Raises InputError for a key that is unknown, missing or of another type."""
-    for key, value in table.items():
-        if key not in _KEYS:
-            raise InputError(f"{where}: unknown key {key!r}; known are {', '.join(_KEYS)}")
-        if not isinstance(value, _KEYS[key]) or isinstance(value, bool):
-            raise InputError(f"{where}: {key!r} is {toml_repr(value):.80}; it is {_WORDS[_KEYS[key]]}")
-    for key in ("headers", "secrets", "params"):
-        for part, value in table.get(key, {}).items():
-            if not isinstance(value, str):
-                raise InputError(f"{where}: {part!r} is {value!r:.80}; in {key!r} it is text")
-    if "results" not in table:
-        raise InputError(f"{where}: 'results' is missing; it leads to the list of results, e.g. 'data.items'")
-    if table.get("page", 1) < 1:
-        raise InputError(f"{where}: 'page' is {table['page']}; it is how many results a call gives at most")
-
-
-def _check_slots(where: str, table: Mapping[str, Any]) -> None:
-    """Raises InputError when a template has a slot that nothing fills, or the query is in none."""
-    parts = ("url", "params", "body")
-    slots = {slot for part in parts for slot in _SLOT.findall(dump_json(table.get(part, "")))}
+def _check_slots(place: str, table: EngineTable) -> None:
+    """Raise InputError when a template has a slot without a value, or none has the slot of the query."""
+    slots = _slots(table.url, table.params, table.body or {})
     unknown = slots - SLOTS
     if unknown:
-        raise InputError(f"{where}: nothing fills {{{min(unknown)}}}; slots are {', '.join(sorted(SLOTS))}")
+        raise InputError(
+            f"{place}: {{{min(unknown)}}} is no slot; slots of url, params and body are"
+            f" {', '.join(sorted(SLOTS))}"
+        )
     if "query" not in slots:
         raise InputError(
-            f"{where}: {{query}} is in none of {', '.join(parts)}: all queries would be one call"
+            f"{place}: url, params and body hold no {{query}}, so all queries would be the same request"
         )
-    keyed = {
-        slot for part in ("headers", "secrets") for slot in _SLOT.findall(dump_json(table.get(part, {})))
-    }
-    if keyed - {"key"}:
+    unknown = _slots(table.headers, table.secrets) - {"key"}
+    if unknown:
         raise InputError(
-            f"{where}: nothing fills {{{min(keyed - {'key'})}}} in headers or secrets; {{key}} is"
+            f"{place}: {{{min(unknown)}}} is no slot; the only slot of headers and secrets is {{key}}"
         )
 
 
-def _address(where: str, url: str) -> tuple[str, str]:
-    """The server in `url`, which --base-url may replace, and the rest."""
-    wrong = InputError(
-        f"{where}: 'url' is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}"
+def _slots(*templates: object) -> set[str]:
+    return {slot for template in templates for slot in _SLOT.findall(dump_json(template))}
+
+
+def _split_address(place: str, url: str) -> tuple[str, str]:
+    """Return the server in `url`, which --base-url may replace, and the rest."""
+    invalid = InputError(
+        f"{place}: url is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}"
     )
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise wrong from None
+        raise invalid from None
     if parts.scheme not in ("http", "https") or not parts.netloc or "{" in parts.netloc:
-        raise wrong
-    asked = f"?{parts.query}" if parts.query else ""
-    return f"{parts.scheme}://{parts.netloc}", parts.path + asked
-
-
-def _shape(where: str, table: Mapping[str, Any]) -> ResponseShape:
-    named = table.get("fields", {})
-    unknown = set(named) - set(_RESULT_FIELDS)
-    if unknown:
-        raise InputError(f"{where}: unknown field {min(unknown)!r}; known are {', '.join(_RESULT_FIELDS)}")
-    title, url, snippet, date = (_paths(where, name, named.get(name, name)) for name in _RESULT_FIELDS)
-    proof = table.get("proof", table["results"])
-    return ResponseShape(
-        results=table["results"], proof=proof, title=title, url=url, snippet=snippet, date=date
-    )
-
-
-def _paths(where: str, name: str, value: object) -> tuple[str, ...]:
-    paths = [value] if isinstance(value, str) else value
-    if not isinstance(paths, list) or not all(isinstance(path, str) and path for path in paths):
-        raise InputError(f"{where}: field {name!r} is {value!r:.80}; it is a path such as 'link', or several")
-    return tuple(paths)
+        raise invalid
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{parts.netloc}", parts.path + query

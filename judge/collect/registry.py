@@ -10,7 +10,7 @@ from judge.collect.engine_catalogue import KNOWN
 from judge.collect.engines import EngineDefinition
 from judge.collect.sources import AT_ONCE, Http, ResultSource
 from judge.config.collect import CollectConfig
-from judge.config.run import did_you_mean
+from judge.config.loader import did_you_mean
 from judge.dataset.identifiers import identifier
 from judge.errors import InputError
 from judge.models.endpoint import Endpoint
@@ -57,7 +57,7 @@ def _options(cls: str, asked: CollectConfig) -> Mapping[str, Any]:
 def _described(name: str, asked: CollectConfig) -> EngineDefinition:
     if name not in asked.described:
         raise InputError(f"http:{name} is not described; write a table [collect.engines.{name}] in --config")
-    return custom_engine.engine(name, asked.described[name])
+    return custom_engine.read_custom_engine(name, asked.described[name])
 
 
 def _known(name: str) -> EngineDefinition:

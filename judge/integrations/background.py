@@ -61,7 +61,7 @@ class Resources:
 
         Raises Incomplete, or what stopped it, unless every pair got a grade.
         """
-        data = factory.dataset(self.config, rows)
+        data = factory.read_dataset(self.config, rows)
         pooled = pool(data, depth)
         (query,) = data.queries
         async with self.turns[query]:
@@ -138,8 +138,8 @@ class BackgroundRunner:
 def _furnish(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
-    (assessor,) = factory.assessors(config)
-    ((_, desk),) = factory.desks(config, [assessor], Stop())
+    (assessor,) = factory.build_assessors(config)
+    ((_, desk),) = factory.build_clients(config, [assessor], Stop())
     return Resources(config, assessor, desk, Store(Path(config.store or "runs/verdicts.sqlite")))
 
 

@@ -16,8 +16,8 @@ from judge.runs.folder import RunFolder, dump_json
 
 def identity(config: Config) -> Mapping[str, Any]:
     """What a run asks of whom; reads the dataset, so that a bad one costs nothing."""
-    assessors = factory.assessors(config)
-    return factory.folder(config, factory.dataset(config), assessors)[1]
+    assessors = factory.build_assessors(config)
+    return factory.open_run_folder(config, factory.read_dataset(config), assessors)[1]
 
 
 def go_on(folder: RunFolder, who: Mapping[str, Any]) -> None:

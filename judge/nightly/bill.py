@@ -26,7 +26,7 @@ from judge.config.run import Config
 from judge.dataset.pool import pool
 from judge.errors import StoreError
 from judge.nightly import record
-from judge.pricing.prices import FREE, Price, common
+from judge.pricing.prices import FREE, Price, common_price
 from judge.records import Usage
 from judge.runs.folder import RunFolder, dump_json
 
@@ -119,12 +119,12 @@ def _costs(calls: Sequence[tuple[str, Call]], asked: Sequence[Config]) -> list[M
     """What the calls cost, apart by price: the members of a panel have their own."""
     if not calls:
         return []
-    assessors = factory.assessors(asked[0])
-    prices = [factory.price(asked[0], each.model) for each in assessors]
-    alike, of_key = common(prices), dict[str, Price | None]()
+    assessors = factory.build_assessors(asked[0])
+    prices = [factory.look_up_price(asked[0], each.model) for each in assessors]
+    alike, of_key = common_price(prices), dict[str, Price | None]()
     if any(prices) and alike is None:
         for config in asked:
-            pooled = pool(factory.dataset(config), config.depth)
+            pooled = pool(factory.read_dataset(config), config.depth)
             for assessor, price in zip(assessors, prices, strict=True):
                 of_key |= dict.fromkeys(split(pooled, assessor, config.repeats)[1], price)
     together = defaultdict[Price | None, list[Call]](list)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge.config.run import environment
+from judge.config.environment import environment
 from judge.dataset.identifiers import short_hash
 from judge.models.endpoint import public_part
 from judge.nightly.differences import different

@@ -12,9 +12,10 @@ from typing import Any
 
 from judge import factory
 from judge.assess.watch import Watch
-from judge.config.loader import ConfigSource, section
-from judge.config.nightly import NIGHTS_FOLDER, SET_BASELINE_COMMAND, NightlyConfig
-from judge.config.run import Config, environment, is_day
+from judge.config.environment import environment
+from judge.config.loader import NIGHTS_FOLDER, ConfigSource, is_day, read_section
+from judge.config.nightly import SET_BASELINE_COMMAND, NightlyConfig
+from judge.config.run import Config
 from judge.dataset.clean import visible
 from judge.errors import InputError, StoreError
 from judge.measure.measures import Measure, parse_all
@@ -57,7 +58,7 @@ def nightly(toml: Path, day: str, watch: Watch | None = None, canary_watch: Watc
     tonight, environ = _asked(toml, day), environment()
     folder, webhook = tonight.folder, tonight.rules.webhook
     if webhook:
-        with ConfigSource(toml).about():
+        with ConfigSource(toml).error_context():
             Webhook.of(webhook, environ)  # a bad one is not found out after all is paid
     if folder.path.is_symlink():
         raise InputError(
@@ -129,7 +130,7 @@ def gate_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Measure, .
     """
     if names is None:
         return tuple(replace(each, cutoff=min(10, depth)) for each in parse_all(("AP@10", "sDCG@10")))
-    chosen = factory.measures(names, depth)
+    chosen = factory.parse_measures(names, depth)
     for each in chosen:
         if not each.compares:
             raise InputError(
@@ -146,12 +147,12 @@ def _asked(toml: Path, day: str) -> Tonight:
         raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01")
     if not toml.exists():
         raise InputError(f"{toml}: no such file; {_FIRST}")
-    rules, asked = NightlyConfig.load(section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
+    rules, asked = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
     _check(toml, asked)
     folder = RunFolder(Path(rules.folder) / day)
-    with ConfigSource(toml, "nightly", {"measures": "measures"}).about("measures"):
+    with ConfigSource(toml, "nightly", {"measures": "measures"}).error_context("measures"):
         measures = gate_measures(rules.measures, asked.depth)
-    wanted = dict.fromkeys((*factory.measures_of(asked), *measures))
+    wanted = dict.fromkeys((*factory.choose_measures(asked), *measures))
     config = replace(
         _dated(asked, day),
         out=str(folder.path),
@@ -167,7 +168,7 @@ def _check(toml: Path, asked: Config) -> None:
     An `out` is for `judge run` and `judge collect` with the same file: a night has a folder of its own.
     """
     named = [name for name in ("data", *_TREC) if getattr(asked, name)]
-    if section(toml, "collect") and named:
+    if read_section(toml, "collect") and named:
         raise InputError(
             f"{toml}: {named[0]} and [collect] are two datasets; a night judges one: leave one of them out"
         )
@@ -182,9 +183,9 @@ def _begun(tonight: Tonight, toml: Path) -> Tonight:
     config, folder = tonight.config, tonight.folder
     tonight = replace(tonight, baseline=baseline.load(tonight.nights))
     _check_order(tonight)
-    factory.assessors(config)  # a key that is missing is said before engines are asked
-    stores.check(factory.store(config, folder))
-    if not section(toml, "collect"):
+    factory.build_assessors(config)  # a key that is missing is said before engines are asked
+    stores.check(factory.store_path(config, folder))
+    if not read_section(toml, "collect"):
         return tonight
     data, kept = collected(toml, folder)
     remarks = tuple(kept.get("remarks", ()))

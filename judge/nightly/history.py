@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from judge.config.run import is_day
+from judge.config.loader import is_day
 from judge.errors import InputError
 from judge.runs.folder import RunFolder
 

@@ -24,7 +24,7 @@ def promote(tonight: Tonight) -> None:
 
 def shared(tonight: Tonight) -> Path:
     """The store that nights share."""
-    return factory.store(tonight.config, tonight.folder)
+    return factory.store_path(tonight.config, tonight.folder)
 
 
 def begin(tonight: Tonight, who: Mapping[str, Any], check: CanaryCheck | None, *, apart: bool) -> Path:

@@ -116,7 +116,7 @@ def night(
 
 def _without_text(tonight: Tonight) -> Iterator[str]:
     """Which engines return so few texts tonight that judging would be in vain."""
-    data = factory.dataset(tonight.config)
+    data = factory.read_dataset(tonight.config)
     of_engine: dict[str, list[Ranking]] = {}
     for ranking in data.rankings:
         of_engine.setdefault(ranking.engine, []).append(ranking)

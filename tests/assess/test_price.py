@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.pricing.prices import SHIPPED, Price, PriceRow, common, find, read
+from judge.pricing.prices import SHIPPED, Price, PriceRow, common_price, find_price, read_prices
 from judge.records import Usage
 
 ROW: dict[str, Any] = {"models": ["qwen-plus"], "input": 0.4, "output": 1.2, "as_of": date(2026, 7, 2)}
@@ -52,12 +52,14 @@ def test_a_row_is_for_its_models_at_its_servers(
 
 def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> None:
     dear = {**ROW, "endpoint": "dashscope-*", "input": 9, "source": "https://prices.example", "cached": 0.1}
-    rows = read([dear, ROW], "mine.toml")
-    assert find(rows, "openai:qwen-plus", INTL) == Price(9, 1.2, 0.1, "2026-07-02", "https://prices.example")
-    assert find(rows, "openai:qwen-plus", "http://vllm:8000/v1") == Price(
+    rows = read_prices([dear, ROW], "mine.toml")
+    assert find_price(rows, "openai:qwen-plus", INTL) == Price(
+        9, 1.2, 0.1, "2026-07-02", "https://prices.example"
+    )
+    assert find_price(rows, "openai:qwen-plus", "http://vllm:8000/v1") == Price(
         0.4, 1.2, 0.4, "2026-07-02", "mine.toml"
     )
-    assert find(rows, "openai:other", INTL) is None
+    assert find_price(rows, "openai:other", INTL) is None
 
 
 @pytest.mark.parametrize(
@@ -69,24 +71,24 @@ def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> No
         ({"input": None}, "input is None"),
         ({"output": -1}, "output is -1"),
         ({"output": float("nan")}, "output is nan"),
-        ({"cached": True}, "cached is True"),
+        ({"cached": True}, "cached is true"),
         ({"as_of": "2026-07-02"}, "as_of is '2026-07-02'"),
         ({"as_of": None}, "as_of is None"),
         ({"endpoint": 1}, "endpoint is 1"),
         ({"source": 1}, "source is 1"),
-        ({"imput": 1}, "unknown field 'imput'"),
+        ({"imput": 1}, "unknown option 'imput'; did you mean 'input'?"),
     ],
 )
 def test_a_bad_row_is_named_with_its_field(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError) as refused:
-        read([ROW, {**ROW, **wrong}], "mine.toml")
+        read_prices([ROW, {**ROW, **wrong}], "mine.toml")
     assert str(refused.value).startswith("mine.toml: [[prices]] row 2: ")
     assert named in str(refused.value)
 
 
 def test_every_shipped_row_has_a_day_and_a_source_and_hides_no_other() -> None:
     table = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["prices"]
-    rows = read(table, SHIPPED.name)
+    rows = read_prices(table, SHIPPED.name)
     assert all(row.price.source.startswith("https://") and row.endpoint != "*" for row in rows)
     for row in rows:
         assert row.price.as_of is not None
@@ -94,10 +96,10 @@ def test_every_shipped_row_has_a_day_and_a_source_and_hides_no_other() -> None:
         assert 0 <= row.price.cached <= row.price.input <= row.price.output
         for name in row.models:
             server = f"https://{row.endpoint}/v1"
-            assert find(rows, f"openai:{name.replace('?', '0')}", server) is row.price
+            assert find_price(rows, f"openai:{name.replace('?', '0')}", server) is row.price
 
 
 def test_a_panel_has_a_price_where_its_members_share_one() -> None:
-    assert common([Price(1, 2, 1), Price(1, 2, 1)]) == Price(1, 2, 1)
-    assert common([Price(1, 2, 1), Price(1, 3, 1)]) is None
-    assert common([None, None]) is None
+    assert common_price([Price(1, 2, 1), Price(1, 2, 1)]) == Price(1, 2, 1)
+    assert common_price([Price(1, 2, 1), Price(1, 3, 1)]) is None
+    assert common_price([None, None]) is None

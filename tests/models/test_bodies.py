@@ -68,7 +68,8 @@ def test_a_body_beyond_the_limit_ends_the_call(adapter: str, body: bytes, encodi
 
 
 @pytest.mark.parametrize(
-    ("packed", "encoding"), [(gzip.compress(b"{}", mtime=0), "gzip"), (zlib.compress(b"{}"), "deflate"), (b"{}", None)]
+    ("packed", "encoding"),
+    [(gzip.compress(b"{}", mtime=0), "gzip"), (zlib.compress(b"{}"), "deflate"), (b"{}", None)],
 )
 def test_a_body_within_the_limit_is_unpacked(packed: bytes, encoding: str | None) -> None:
     assert asyncio.run(_read(packed, encoding)) == b"{}"

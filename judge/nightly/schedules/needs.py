@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from judge.config.loader import section
+from judge.config.environment import environment
+from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig
-from judge.config.run import Config, environment
+from judge.config.run import Config
 from judge.errors import InputError
 
 #: What a variable may be called, in a shell and as a secret of a repository.
@@ -43,8 +44,8 @@ def read_needs(toml: Path) -> Needs:
     if not toml.exists():
         raise InputError(f"{toml}: no such file; the schedule is made from it")
     config = Config.load(toml)
-    rules = NightlyConfig.load(section(toml, "nightly"), f"{toml}: [nightly]")
-    collect = section(toml, "collect")
+    rules = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]")
+    collect = read_section(toml, "collect")
     variables = dict.fromkeys((*_of_models(config), *_of_engines(toml, collect), *_of_webhook(rules.webhook)))
     for name in variables:
         if not _VARIABLE.fullmatch(name):
