@@ -14,8 +14,8 @@ import pytest
 from aiohttp import web
 
 from judge.collect.collection import collect
-from judge.collect.custom_engine import EngineTable
 from judge.collect.engines import SLOTS
+from judge.collect.registry import EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig
 from judge.config.validation import keys_of

@@ -103,7 +103,7 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
             '["http:mine"]',
             "[collect] http:mine is not described; write a table [collect.engines",
         ),
-        ("{searxng", "{brave", "[collect] engine 'searxng' has no common address: add base_urls searxng="),
+        ("{searxng", "{brave", "[collect] engine 'searxng' has no public address: add base_urls searxng="),
         (
             '"http://',
             '"nowhere',

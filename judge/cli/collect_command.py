@@ -14,7 +14,7 @@ from judge.cli.terminal import make_progress_listener, print_error
 from judge.errors import InputError
 
 if TYPE_CHECKING:
-    from judge.collect.tally import CollectResult
+    from judge.collect.assemble import CollectResult
 
 _Queries = Annotated[
     Path | None,

@@ -52,7 +52,7 @@ def described(asked: CollectConfig) -> dict[str, Any]:
 
     Of a table there are digests alone, part by part: anything may stand in it.
     """
-    from judge.collect.registry import sources
+    from judge.collect.registry import open_engines
 
     engines = {
         source.name: {
@@ -63,7 +63,7 @@ def described(asked: CollectConfig) -> dict[str, Any]:
                 if not _SECRET.search(part)
             },
         }
-        for source in sources(asked, environment())
+        for source in open_engines(asked, environment())
     }
     return {"depth": asked.depth, "lang": asked.lang, "country": asked.country, "engines": engines}
 

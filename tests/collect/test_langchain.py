@@ -15,7 +15,7 @@ import requests
 
 pytest.importorskip("langchain_community")
 
-from judge.collect.tally import CollectResult
+from judge.collect.assemble import CollectResult
 from judge.errors import InputError, SetupError
 from tests.collect.asking import CANARY, answered, answers, collected, results, three, write_queries
 from tests.loopback.engines import DATE, EngineServer, Page

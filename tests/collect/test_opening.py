@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from judge.collect.custom_engine import read_custom_engine
 from judge.collect.engine_catalogue import KNOWN
-from judge.collect.registry import sources
+from judge.collect.registry import open_engines, read_custom_engine
 from judge.config.collect import CollectConfig
 from judge.errors import InputError, SetupError
 
@@ -20,7 +19,7 @@ TABLE: dict[str, Any] = {"url": "https://mine.example/find?q={query}", "results"
 def opened(*engines: str, **options: Any) -> list[str]:
     """The names of what was opened, from an empty environment."""
     asked = CollectConfig(queries="q.txt", engines=engines, out="d.jsonl", **options)
-    return [source.name for source in sources(asked, {})]
+    return [source.name for source in open_engines(asked, {})]
 
 
 def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_is_written_down() -> None:
