@@ -7,7 +7,7 @@ from typing import Any
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.models.endpoint import public_part
-from judge.models.error_mapping import ErrorResponse, ErrorRule, retry_after, shorten
+from judge.models.error_mapping import ErrorResponse, ErrorRule, read_retry_after, shorten
 from judge.models.redaction import mask
 
 #: The first row that fits decides: codes and messages come before statuses.
@@ -70,7 +70,7 @@ def classify_response(
     code = f" {mask(response.code, *secrets)}" if response.code else ""
     hint = (hint if rule.kind in _ERRORS_OF_ENGINE else "") or rule.hint
     hint = f" ({hint})" if hint else ""
-    wait = retry_after(headers) if rule.error is RetryableError else None
+    wait = read_retry_after(headers) if rule.error is RetryableError else None
     return rule.error(rule.kind, f"HTTP {response.status}{code}: {detail}{hint}", retry_after=wait)
 
 

@@ -23,7 +23,7 @@ from judge.collect.engines import EngineRequest, hash_settings
 from judge.collect.response_shape import ResponseShape
 from judge.collect.sources import MIN_MASKED_LENGTH, Response, remove_secrets
 from judge.errors import InputError, RequestRejected, SetupError
-from judge.models.error_mapping import transport
+from judge.models.error_mapping import transport_error
 from judge.models.redaction import mask
 from judge.runs.folder import dump_json
 
@@ -138,7 +138,7 @@ class LangChainEngine:
         call = partial(_call, self._wrapped, body["query"], body["count"])
         outcome = await run_blocking(call, self._timeout)
         if isinstance(outcome, BaseException):
-            raise transport(f"{type(outcome).__name__}: {outcome}", *self.secrets)
+            raise transport_error(f"{type(outcome).__name__}: {outcome}", *self.secrets)
         if self._alternative and not json.loads(outcome)["results"]:
             raise RequestRejected(
                 "no_results",

@@ -14,9 +14,9 @@ from yarl import URL
 from judge.collect.engines import EngineDefinition, EngineRequest, build_requests
 from judge.collect.response_shape import ResponseShape
 from judge.errors import RequestRejected, SetupError
-from judge.models.bodies import ACCEPTED, BodyRefused, read_limited
+from judge.models.chat_messages import ACCEPTED, BodyRefused, read_limited
 from judge.models.endpoint import Endpoint
-from judge.models.error_mapping import shorten, transport
+from judge.models.error_mapping import shorten, transport_error
 from judge.models.redaction import mask, redact
 
 #: A shorter key may be a word of an answer, so it is masked in error messages only.
@@ -149,9 +149,9 @@ class HttpEngine:
         except BodyRefused as refused:
             raise RequestRejected("too_long", str(refused)) from None
         except TimeoutError:
-            raise transport("no answer in time") from None
+            raise transport_error("no answer in time") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise transport(f"{type(error).__name__}: {error}", *self.secrets) from None
+            raise transport_error(f"{type(error).__name__}: {error}", *self.secrets) from None
 
 
 def _refuse_resending() -> aiohttp.ClientMiddlewareType:

@@ -13,7 +13,7 @@ from judge.assess.desk import Desk
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.errors import CallError, RetryableError, RunIncomplete
-from judge.models.error_mapping import retry_after
+from judge.models.error_mapping import read_retry_after
 from judge.records import GRADED, Completion, Prompt
 from tests.assess import virtual
 from tests.chaos.servers import Limited, Request
@@ -38,7 +38,7 @@ class Simulated:
         await asyncio.sleep(_REFUSES_IN + reply.delay)
         if reply.status != 200 or reply.reset:
             kind = "rate_limit" if reply.status == 429 else "server_error"
-            raise RetryableError(kind, "simulated", retry_after=retry_after(reply.headers))
+            raise RetryableError(kind, "simulated", retry_after=read_retry_after(reply.headers))
         return Completion("", "", "stop", {}, None, None)
 
     async def aclose(self) -> None:

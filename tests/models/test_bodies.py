@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from judge.errors import NoResponse
-from judge.models.bodies import MAX_BYTES, BodyRefused, read_limited
+from judge.models.chat_messages import MAX_BYTES, BodyRefused, read_limited
 from tests.loopback.aside import ServerAside
 from tests.models.asking import ask, open_at
 
