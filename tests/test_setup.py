@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from judge.config.run import Config
 from judge.dataset.labels import Label
 from judge.errors import InputError
 from judge.factory import choose_label_scale
-from judge.records import BINARY, GRADED, Scale, ScaleName
+from judge.records import BINARY, GRADED, Sampling, Scale, ScaleName
 
 STRICT = replace(GRADED, relevant_from=3)
 
@@ -82,3 +83,24 @@ def test_a_grade_above_the_scale_is_refused(
 def test_a_run_has_a_folder_of_its_own(out: str) -> None:
     with pytest.raises(InputError, match=r"out is '.*'; it is a run's own folder, such as runs/one"):
         Config(out=out)
+
+
+def test_a_whole_number_stays_one_since_keys_of_verdicts_are_made_from_it() -> None:
+    assert repr(Config(temperature=1, top_p=1).sampling) == repr(Sampling(1, 512, 1, None, False))
+    assert repr(Config(temperature=0.5).temperature) == "0.5"
+
+
+def test_options_cannot_be_changed_and_a_copy_is_checked_again() -> None:
+    config = Config(depth=5)
+    with pytest.raises(FrozenInstanceError):
+        config.depth = 6  # type: ignore[misc]
+    assert replace(config, depth=6) == Config(depth=6)
+    with pytest.raises(InputError, match=r"^depth is 0; it must be at least 1$"):
+        replace(config, depth=0)
+
+
+@pytest.mark.parametrize("name", [option.name for option in fields(Config) if option.name != "source"])
+def test_no_option_takes_a_value_of_another_type(name: str) -> None:
+    value: Any = 3j
+    with pytest.raises(InputError, match=rf"^{name} is 3j; it "):
+        Config(**{name: value})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from judge.cli.options import make_option
 from judge.cli.run_commands import typed_options
 from judge.cli.terminal import make_progress_listener, print_error
 from judge.errors import InputError
@@ -16,41 +17,56 @@ from judge.errors import InputError
 if TYPE_CHECKING:
     from judge.collect.assemble import CollectResult
 
+_ENGINES = "Engines"
+_CALLS = "Calls"
+_FILES = "Files"
+
 _Queries = Annotated[
     Path | None,
     typer.Argument(help="Queries: .jsonl or .csv (query, query_id, …), .tsv (id, tab, query), .txt."),
 ]
 _Engine = Annotated[
     list[str] | None,
-    typer.Option(
-        help="searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa,"
-        " aliyun-iqs (also -generic, -generic-advanced), bocha, http:NAME (described in --config) or"
-        " langchain:CLASS; repeatable."
+    make_option(
+        "searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa, aliyun-iqs"
+        " (also -generic, -generic-advanced), bocha, http:NAME (described in --config) or langchain:CLASS;"
+        " repeatable.",
+        group=_ENGINES,
     ),
 ]
-_Out = Annotated[Path | None, typer.Option(help="Dataset to write (.jsonl); an existing one is resumed.")]
-_Config = Annotated[
-    Path | None,
-    typer.Option("--config", help="TOML file with a table [collect]; the command line overrides it."),
+_BaseUrl = Annotated[
+    list[str] | None, make_option("NAME=URL: another address of an engine; repeatable.", group=_ENGINES)
 ]
-_Depth = Annotated[int | None, typer.Option(help="Number of results to keep per query (default 10).")]
+_Depth = Annotated[
+    int | None, make_option("Number of results to keep per query (default 10).", group=_ENGINES)
+]
 _Lang = Annotated[
-    str | None, typer.Option(help="Language, e.g. zh-CN, sent to engines that take one, in their own codes.")
+    str | None,
+    make_option("Language, e.g. zh-CN, sent to engines that take one, in their codes.", group=_ENGINES),
 ]
-_Country = Annotated[str | None, typer.Option(help="Country, e.g. cn, sent to engines that take one.")]
-_Rate = Annotated[float | None, typer.Option(help="Queries per second and engine (default 1).")]
-_Attempts = Annotated[int | None, typer.Option(help="Requests per call when an engine fails (default 3).")]
+_Country = Annotated[
+    str | None, make_option("Country, e.g. cn, sent to engines that take one.", group=_ENGINES)
+]
+_Rate = Annotated[float | None, make_option("Queries per second and engine (default 1).", group=_CALLS)]
+_Timeout = Annotated[float | None, make_option("Timeout of a call in seconds (default 20).", group=_CALLS)]
+_Attempts = Annotated[
+    int | None, make_option("Requests per call when an engine fails (default 3).", group=_CALLS)
+]
 _MaxWait = Annotated[
     float | None,
-    typer.Option(
+    make_option(
+        "Seconds to wait for an engine that limits the rate (429); this uses no attempts (default 120).",
         "--max-wait",
         "--patience",
-        help="Seconds to wait for an engine that limits the rate (429); this uses no attempts (default 120).",
+        group=_CALLS,
     ),
 ]
-_Timeout = Annotated[float | None, typer.Option(help="Timeout of a call in seconds (default 20).")]
-_BaseUrl = Annotated[
-    list[str] | None, typer.Option(help="NAME=URL: another address of an engine; repeatable.")
+_Config = Annotated[
+    Path | None,
+    make_option("TOML file with a table [collect]; the command line overrides it.", "--config", group=_FILES),
+]
+_Out = Annotated[
+    Path | None, make_option("Dataset to write (.jsonl); an existing one is resumed.", group=_FILES)
 ]
 
 

@@ -62,7 +62,8 @@ def inherit_options(
     return decorate
 
 
-def _option(help_text: str, *flags: str, group: str | None = None, **bounds: int) -> Any:  # noqa: ANN401
+def make_option(help_text: str, *flags: str, group: str | None = None, **bounds: int) -> Any:  # noqa: ANN401
+    """Return an option of typer that help shows in `group`."""
     return typer.Option(*flags, help=help_text, rich_help_panel=group, **bounds)  # type: ignore[arg-type]
 
 
@@ -79,21 +80,21 @@ DataArgument = Annotated[
 ]
 ColumnsOption = Annotated[
     list[str] | None,
-    _option(
+    make_option(
         "Names of the dataset's columns: FIELD=COLUMN, e.g. snippet=text,query=q; repeatable.", group=_INPUT
     ),
 ]
-TopicsOption = Annotated[Path | None, _option("TREC input: topics (id, tab, text).", group=_INPUT)]
+TopicsOption = Annotated[Path | None, make_option("TREC input: topics (id, tab, text).", group=_INPUT)]
 DocsOption = Annotated[
-    Path | None, _option("TREC input: documents (.jsonl or .tsv, also .gz).", group=_INPUT)
+    Path | None, make_option("TREC input: documents (.jsonl or .tsv, also .gz).", group=_INPUT)
 ]
 TrecRunsOption = Annotated[
-    list[Path] | None, _option("TREC input: a run file; repeatable.", "--run", group=_INPUT)
+    list[Path] | None, make_option("TREC input: a run file; repeatable.", "--run", group=_INPUT)
 ]
-ModelOption = Annotated[str | None, _option(f"{_MODEL}.", "--model", "-m", group=_ASSESSOR)]
+ModelOption = Annotated[str | None, make_option(f"{_MODEL}.", "--model", "-m", group=_ASSESSOR)]
 ModelsOption = Annotated[
     list[str] | None,
-    _option(
+    make_option(
         f"{_MODEL}; repeat for a panel (NAME@URL: a model with its own server).",
         "--model",
         "-m",
@@ -101,84 +102,94 @@ ModelsOption = Annotated[
     ),
 ]
 AssessorOption = Annotated[
-    str | None, _option("Prompts: judge (default) or deepeval (needs the extra).", group=_ASSESSOR)
+    str | None, make_option("Prompts: judge (default) or deepeval (needs the extra).", group=_ASSESSOR)
 ]
 BaseUrlOption = Annotated[
-    str | None, _option("Address of the server (default: the provider's).", group=_ASSESSOR)
+    str | None, make_option("Address of the server (default: the provider's).", group=_ASSESSOR)
 ]
-ScaleOption = Annotated[str | None, _option("graded (0-3, default) or binary (yes/no).", group=_ASSESSOR)]
+ScaleOption = Annotated[str | None, make_option("graded (0-3, default) or binary (yes/no).", group=_ASSESSOR)]
 LangOption = Annotated[
     str | None,
-    _option(
+    make_option(
         "Language of the prompt: zh, en or auto (default). auto takes the language of the query; for one word"
         " in Latin letters, digits or symbols, that of its snippets.",
         group=_ASSESSOR,
     ),
 ]
 RepeatsOption = Annotated[
-    int | None, _option("Judge the pool N times, to measure stability (default 1).", group=_ASSESSOR)
+    int | None, make_option("Judge the pool N times, to measure stability (default 1).", group=_ASSESSOR)
 ]
-DepthOption = Annotated[int | None, _option("Number of ranks to judge (default 10).", group=_ASSESSOR)]
-RelevantFromOption = Annotated[int | None, _option("Lowest grade that counts as relevant.", group=_ASSESSOR)]
+DepthOption = Annotated[int | None, make_option("Number of ranks to judge (default 10).", group=_ASSESSOR)]
+RelevantFromOption = Annotated[
+    int | None, make_option("Lowest grade that counts as relevant.", group=_ASSESSOR)
+]
 DatesOption = Annotated[
     bool | None,
-    _option(
+    make_option(
         "Show the snippets' dates in prompts; then a different date makes a different pair.",
         "--dates",
         group=_ASSESSOR,
     ),
 ]
 AsOfOption = Annotated[
-    str | None, _option("The day that prompts call today, e.g. 2026-05-01; implies --dates.", group=_ASSESSOR)
+    str | None,
+    make_option("The day that prompts call today, e.g. 2026-05-01; implies --dates.", group=_ASSESSOR),
 ]
-PromptsOption = Annotated[Path | None, _option("Folder with your own zh/ and en/ prompts.", group=_ASSESSOR)]
-TemperatureOption = Annotated[float | None, _option("Sampling temperature (default 0).", group=_ASSESSOR)]
-TopPOption = Annotated[float | None, _option("Nucleus sampling (default: not sent).", group=_ASSESSOR)]
-SeedOption = Annotated[int | None, _option("Sampling seed (default: not sent).", group=_ASSESSOR)]
+PromptsOption = Annotated[
+    Path | None, make_option("Folder with your own zh/ and en/ prompts.", group=_ASSESSOR)
+]
+TemperatureOption = Annotated[float | None, make_option("Sampling temperature (default 0).", group=_ASSESSOR)]
+TopPOption = Annotated[float | None, make_option("Nucleus sampling (default: not sent).", group=_ASSESSOR)]
+SeedOption = Annotated[int | None, make_option("Sampling seed (default: not sent).", group=_ASSESSOR)]
 MaxTokensOption = Annotated[
     int | None,
-    _option("Maximum tokens of a reply (default 512, with --thinking 8192).", group=_ASSESSOR),
+    make_option("Maximum tokens of a reply (default 512, with --thinking 8192).", group=_ASSESSOR),
 ]
-ThinkingOption = Annotated[bool | None, _option("Let the model reason first.", "--thinking", group=_ASSESSOR)]
+ThinkingOption = Annotated[
+    bool | None, make_option("Let the model reason first.", "--thinking", group=_ASSESSOR)
+]
 MeasuresOption = Annotated[
-    str | None, _option('Measures, e.g. "nDCG@10 AP@10 P@5"; the first one decides.', group=_MEASURING)
+    str | None, make_option('Measures, e.g. "nDCG@10 AP@10 P@5"; the first one decides.', group=_MEASURING)
 ]
 MinCoverageOption = Annotated[
-    float | None, _option("Share of pairs that must be judged (default 0.99).", group=_MEASURING)
+    float | None, make_option("Share of pairs that must be judged (default 0.99).", group=_MEASURING)
 ]
 ConcurrencyOption = Annotated[
-    int | None, _option("Maximum number of concurrent calls (default 64).", group=_LIMITS)
+    int | None, make_option("Maximum number of concurrent calls (default 64).", group=_LIMITS)
 ]
-TimeoutOption = Annotated[float | None, _option("Timeout of a call in seconds (default 60).", group=_LIMITS)]
+TimeoutOption = Annotated[
+    float | None, make_option("Timeout of a call in seconds (default 60).", group=_LIMITS)
+]
 MaxWaitOption = Annotated[
     float | None,
-    _option(
+    make_option(
         "Seconds to wait for a server that limits the rate or is down (default 600).",
         "--max-wait",
         group=_LIMITS,
     ),
 ]
 AttemptsOption = Annotated[
-    int | None, _option("Requests per call when the server fails (default 5).", group=_LIMITS)
+    int | None, make_option("Requests per call when the server fails (default 5).", group=_LIMITS)
 ]
 BudgetOption = Annotated[
-    float | None, _option("Stop when this many USD are spent; needs a known price.", group=_LIMITS)
+    float | None, make_option("Stop when this many USD are spent; needs a known price.", group=_LIMITS)
 ]
-MaxCallsOption = Annotated[int | None, _option("Stop after this many calls.", group=_LIMITS)]
+MaxCallsOption = Annotated[int | None, make_option("Stop after this many calls.", group=_LIMITS)]
 PriceOption = Annotated[
     str | None,
-    _option("Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.", group=_LIMITS),
+    make_option("Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.", group=_LIMITS),
 ]
 PricesOption = Annotated[
-    Path | None, _option("TOML file with your own [[prices]] rows, before the shipped ones.", group=_LIMITS)
+    Path | None,
+    make_option("TOML file with your own [[prices]] rows, before the shipped ones.", group=_LIMITS),
 ]
 ConfigOption = Annotated[
     Path | None,
-    _option("TOML file with options; the command line overrides it.", "--config", group=_FILES),
+    make_option("TOML file with options; the command line overrides it.", "--config", group=_FILES),
 ]
-OutOption = Annotated[Path | None, _option("Run folder; an existing run is resumed.", group=_FILES)]
+OutOption = Annotated[Path | None, make_option("Run folder; an existing run is resumed.", group=_FILES)]
 StoreOption = Annotated[
-    Path | None, _option("Verdict store (default: verdicts.sqlite beside --out).", group=_FILES)
+    Path | None, make_option("Verdict store (default: verdicts.sqlite beside --out).", group=_FILES)
 ]
 
 # --- finished runs
@@ -190,38 +201,42 @@ RunOrGradesArgument = Annotated[
     typer.Argument(help="Run folder, or a file with an assessor's grades (qrels).", show_default=False),
 ]
 SaveOption = Annotated[
-    bool, _option("Rewrite the run's files with these measures; the first one decides.", "--save")
+    bool, make_option("Rewrite the run's files with these measures; the first one decides.", "--save")
 ]
 ComparedMeasuresOption = Annotated[
-    str | None, _option('Measures to compare engines by (default: the first), e.g. "AP@10".')
+    str | None, make_option('Measures to compare engines by (default: the first), e.g. "AP@10".')
 ]
-PairsOption = Annotated[int, _option("Maximum number of pairs of engines per measure.", min=0)]
-JsonOption = Annotated[bool, _option("Print everything as JSON.", "--json")]
+PairsOption = Annotated[int, make_option("Maximum number of pairs of engines per measure.", min=0)]
+JsonOption = Annotated[bool, make_option("Print everything as JSON.", "--json")]
 QrelsOption = Annotated[
-    Path | None, _option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
+    Path | None, make_option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
 ]
-PlanOption = Annotated[int | None, _option("Draw N queries at random and write a file for people to label.")]
-PlanSeedOption = Annotated[int | None, _option("Seed of the draw (default 0).")]
-PlanFileOption = Annotated[Path | None, _option("File of the plan (default: RUN/labels.csv).")]
+PlanOption = Annotated[
+    int | None, make_option("Draw N queries at random and write a file for people to label.")
+]
+PlanSeedOption = Annotated[int | None, make_option("Seed of the draw (default 0).")]
+PlanFileOption = Annotated[Path | None, make_option("File of the plan (default: RUN/labels.csv).")]
 LabelsScaleOption = Annotated[
-    str | None, _option("Scale of the labels: graded or binary (default: detected).")
+    str | None, make_option("Scale of the labels: graded or binary (default: detected).")
 ]
-AgreementMeasureOption = Annotated[str | None, _option("Measure to show (default: the first).")]
+AgreementMeasureOption = Annotated[str | None, make_option("Measure to show (default: the first).")]
 EngineRunsOption = Annotated[
-    list[Path] | None, _option("Without a run folder: the TREC run of an engine; repeatable.", "--run")
+    list[Path] | None, make_option("Without a run folder: the TREC run of an engine; repeatable.", "--run")
 ]
 EngineRunsDepthOption = Annotated[
-    int | None, _option("Without a run folder: number of ranks that count (default 10).", min=1)
+    int | None, make_option("Without a run folder: number of ranks that count (default 10).", min=1)
 ]
 TasksOption = Annotated[
-    Path | None, _option("Pairs to label: the file of judge agree --plan (default: 50 queries).")
+    Path | None, make_option("Pairs to label: the file of judge agree --plan (default: 50 queries).")
 ]
-WhoOption = Annotated[str, _option("Name of the person who labels; each has a separate file.")]
-HostOption = Annotated[str, _option("Address to listen on; with another one, other machines reach the page.")]
-PortOption = Annotated[int, _option("Port to listen on; 0: any free port.", min=0, max=65535)]
+WhoOption = Annotated[str, make_option("Name of the person who labels; each has a separate file.")]
+HostOption = Annotated[
+    str, make_option("Address to listen on; with another one, other machines reach the page.")
+]
+PortOption = Annotated[int, make_option("Port to listen on; 0: any free port.", min=0, max=65535)]
 TokenOption = Annotated[
     str | None,
-    _option("Secret in the page's address (default: a random one, which process lists do not show)."),
+    make_option("Secret in the page's address (default: a random one, which process lists do not show)."),
 ]
-OpenOption = Annotated[bool, _option("Open the page in a browser.", "--open")]
-QueryIdOption = Annotated[str, _option("Id of the query.", "--query")]
+OpenOption = Annotated[bool, make_option("Open the page in a browser.", "--open")]
+QueryIdOption = Annotated[str, make_option("Id of the query.", "--query")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def demo(out: options.OutOption = None) -> None:
-    """Judge a shipped Chinese and English example with the lexical model: no key, no network."""
+    """Judge a shipped bilingual example, without a key or a network."""
     from judge import example
 
     _judge(

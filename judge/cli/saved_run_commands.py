@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def score(
     run: options.RunFolderArgument, measures: options.MeasuresOption = None, save: options.SaveOption = False
 ) -> None:
-    """Score a run again from its judgments, free, with any measures; --save rewrites the run's files."""
+    """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge import pipeline
     from judge.cli.render import run_tables
     from judge.runs.folder import reading_run
@@ -37,7 +37,7 @@ def compare(
     pairs: options.PairsOption = 21,
     json: options.JsonOption = False,
 ) -> None:
-    """Show which engines differ and how certain that is, in one run or across runs."""
+    """Compare engines, in one run or across runs."""
     from judge import saved_runs
     from judge.cli.render import comparison_tables
     from judge.runs.folder import reading_run
@@ -62,7 +62,10 @@ def agree(
     depth: options.EngineRunsDepthOption = None,
     json: options.JsonOption = False,
 ) -> None:
-    """Compare the assessor with people's labels, and show what its errors do to the engines."""
+    """Compare the assessor with people's labels.
+
+    Shows what its errors do to the scores of the engines. --plan draws the queries to label.
+    """
     from judge import saved_runs
     from judge.cli.render import agreement_tables
     from judge.runs.folder import reading_run
@@ -154,7 +157,7 @@ def measures() -> None:
 def show(
     run: options.RunFolderArgument, query: options.QueryIdOption, json: options.JsonOption = False
 ) -> None:
-    """Print the snippets of a query for every engine, with grades and reasons."""
+    """Print the snippets of a query with grades and reasons."""
     from judge.cli import show
     from judge.runs.folder import reading_run
 

@@ -32,7 +32,10 @@ _DATASET_OPTIONS = frozenset(
     run, without=_DATASET_OPTIONS, model=options.ModelOption, repeats=RepeatsOption, out=OutOption
 )
 def selftest(context: typer.Context, **_: object) -> None:
-    """Test an assessor on shipped probes: injection, strictness, format. Its runs show the result."""
+    """Test an assessor on shipped probes.
+
+    They cover prompt injection, strictness and format. Runs of the assessor show the result.
+    """
     from judge.assess.signals import raising
     from judge.cli.render import selftest_table
     from judge.selftest.selftest_run import calls

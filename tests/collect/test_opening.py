@@ -33,7 +33,11 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ("brvae", {}, "did you mean 'brave'"),
         ("google", {}, "unknown engine 'google'"),
         ("http:mine", {}, r"write a table \[collect.engines.mine\]"),
-        ("brave", {"base_urls": {"brave": LOCAL, "exa": LOCAL}}, "'exa', which is not asked"),
+        (
+            "brave",
+            {"base_urls": {"brave": LOCAL, "exa": LOCAL}},
+            "'exa', which is no engine of",
+        ),
         ("brave", {"base_urls": {"brave": "ftp://x"}}, "no server's address"),
         ("brave", {"base_urls": {"brave": "http://me:word@localhost"}}, "user or password"),
         ("http:mine", {"described": {"mine": {**TABLE, "url": "mine"}}}, "url is 'mine'; it is"),
@@ -96,6 +100,13 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
 def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         opened(engine, **options)
+
+
+def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> None:
+    headers = {"Authorization": "Bearer canary-5b1d9f", "X-Limit": 3}
+    with pytest.raises(InputError) as caught:
+        opened("http:mine", described={"mine": {**TABLE, "headers": headers}})
+    assert str(caught.value) == "[collect.engines.mine]: headers.X-Limit is 3; it is a text"
 
 
 def test_two_engines_of_one_name_are_refused() -> None:
