@@ -23,7 +23,7 @@ from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.config.environment import disable_deepeval_telemetry_in_environment, environment
 from judge.config.loader import did_you_mean, read_table_rows
-from judge.config.run import FREE, Config
+from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.labels import Label
 from judge.dataset.missing import describe_missing
 from judge.dataset.pool import differing_dates
@@ -255,7 +255,7 @@ def look_up_price(config: Config, model: Model) -> Price | None:
         fresh, output, *cached = config.price
         return Price(fresh, output, cached[0] if cached else fresh)
     if not model.endpoint and model.name == "lexical":
-        return pricing.FREE
+        return pricing.NO_COST
     files = (*([Path(config.prices)] if config.prices else []), pricing.SHIPPED)
     with config.source.error_context("prices"):
         tables = [pricing.read_prices(read_table_rows(file, "prices"), file.name) for file in files]
@@ -298,7 +298,11 @@ def build_clients(config: Config, assessors: Sequence[Assessor], stop: Stop) -> 
 
 def run_identity(config: Config, dataset: Dataset, assessors: Sequence[Assessor]) -> dict[str, Any]:
     """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
-    options = {name: value for name, value in config.options().items() if name not in FREE | _DATA_OPTIONS}
+    options = {
+        name: value
+        for name, value in config.options().items()
+        if name not in CHANGEABLE_OPTIONS | _DATA_OPTIONS
+    }
     return {
         **options,
         "dates": config.shows_dates,

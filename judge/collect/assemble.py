@@ -178,10 +178,10 @@ def summarise_collection(
             " command requests only these again"
         )
     remarks = tuple(
-        f"{source.name} gives at most {source.most} of the {config.depth} results that are wanted; ask for"
-        " fewer (--depth), or see its own options"
+        f"{source.name} gives at most {source.max_results} of the {config.depth} results that are wanted; ask"
+        " for fewer (--depth), or see its own options"
         for source in sources
-        if source.most is not None and source.most < config.depth
+        if source.max_results is not None and source.max_results < config.depth
     )
     return CollectResult(data, raw_log_path(data), calls, engines, incomplete, remarks)
 

@@ -120,7 +120,7 @@ class LangChainEngine:
         )
         self._timeout = timeout
         self._wrapped = _construct(module or _MODULES.get(class_name, ""), class_name, options, self.secrets)
-        self.most = _result_limit(self._wrapped)
+        self.max_results = _result_limit(self._wrapped)
         parents = (parent.__name__ for parent in type(self._wrapped).__mro__)
         self._alternative = next((_EMPTY_OR_ERROR[name] for name in parents if name in _EMPTY_OR_ERROR), "")
 

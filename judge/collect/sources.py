@@ -64,7 +64,7 @@ class ResultSource(Protocol):
         ...
 
     @property
-    def most(self) -> int | None:
+    def max_results(self) -> int | None:
         """The maximum number of results, None if there is no such limit."""
         ...
 
@@ -110,7 +110,7 @@ class HttpEngine:
             f"{name}={quote(value, safe='')}" for name, value in _insert_key(engine.secrets, key).items()
         )
         has_pages = len(self.requests("", engine.page + 1)) > 1
-        self.most = None if has_pages else engine.page
+        self.max_results = None if has_pages else engine.page
 
     def requests(self, query: str, depth: int) -> list[EngineRequest]:
         """Return the calls for `depth` results of `query`, in order."""

@@ -29,12 +29,12 @@ from judge.errors import InputError
 from judge.records import BINARY, GRADED, LangChoice, Sampling, Scale, ScaleName
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
-FREE = frozenset(
+CHANGEABLE_OPTIONS = frozenset(
     {"concurrency", "timeout", "attempts", "max_wait", "shutdown_timeout", "budget", "max_calls", "price"}
     | {"prices", "out", "store", "measures", "min_coverage", "prompts"}
 )
 #: Tables of a TOML file that hold no options of a run.
-SECTIONS = frozenset({"collect", "nightly"})
+OTHER_TABLES = frozenset({"collect", "nightly"})
 #: Default `max_tokens` without and with thinking.
 MAX_TOKENS, MAX_TOKENS_THINKING = 512, 8192
 
@@ -202,11 +202,11 @@ class Config:
         table: dict[str, Any] = read_toml(toml) if toml else {}
         if isinstance(table.get("prices"), list):
             table["prices"] = toml  # the price table is in this file
-        given = {name: value for name, value in given.items() if value is not None}
+        given = rename_options({name: value for name, value in given.items() if value is not None})
         source = ConfigSource(toml, keys={name: name for name in cls.option_names() if name not in given})
         with source.error_context():
             table = rename_options(table)
-            table = {name: value for name, value in table.items() if name not in SECTIONS | given.keys()}
+            table = {name: value for name, value in table.items() if name not in OTHER_TABLES | given.keys()}
             cls(**_with_scale(table))  # the file alone, so that the message can name it
         return cls(**_with_scale({**table, **given}), source=source)
 

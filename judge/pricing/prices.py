@@ -75,7 +75,7 @@ def add_usages(usages: Iterable[Usage]) -> Usage:
 
 
 #: The price of a model in this process.
-FREE = Price(0.0, 0.0, 0.0, source="no server is called")
+NO_COST = Price(0.0, 0.0, 0.0, source="no server is called")
 
 
 @dataclass(frozen=True, slots=True)
