@@ -255,8 +255,8 @@ def look_up_price(config: Config, model: Model) -> Price | None:
         fresh, output, *cached = config.price
         return Price(fresh, output, cached[0] if cached else fresh)
     if not model.endpoint and model.name == "lexical":
-        return pricing.NO_COST
-    files = (*([Path(config.prices)] if config.prices else []), pricing.SHIPPED)
+        return pricing.FREE_PRICE
+    files = (*([Path(config.prices)] if config.prices else []), pricing.SHIPPED_PRICES)
     with config.source.error_context("prices"):
         tables = [pricing.read_prices(read_table_rows(file, "prices"), file.name) for file in files]
     return pricing.find_price((row for rows in tables for row in rows), model.name, model.endpoint)

@@ -110,7 +110,7 @@ def test_wrong_options_are_named(tmp_path: Path) -> None:
 
 def test_the_public_names_are_all_there() -> None:
     for name in judge.__all__:
-        assert getattr(judge, name) is getattr(importlib.import_module(judge._HOMES[name]), name)
+        assert getattr(judge, name) is getattr(importlib.import_module(judge._MODULES[name]), name)
     with pytest.raises(AttributeError):
         judge.nothing  # noqa: B018
 

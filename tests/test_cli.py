@@ -286,7 +286,7 @@ def test_help_groups_the_options_of_a_run() -> None:
 ENDING = """
 import sys
 
-from judge.cli import app, main
+from judge.cli.main import app, main
 from judge.errors import Interrupted
 
 def trips():

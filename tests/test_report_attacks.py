@@ -12,8 +12,8 @@ from unicodedata import east_asian_width
 import pytest
 from playwright.sync_api import Browser, Page
 
-from judge.report.html import page as report
-from judge.report.page.sanitize import legible, name
+from judge.report.display_text import escape_hidden, one_line
+from judge.report.html import render_report as report
 from tests.browser import address_of, opened
 from tests.report.pages import held, ran
 
@@ -73,7 +73,8 @@ def attacks(*fields: str) -> list[str]:
 def harmless(text: str) -> str:
     """A text of the same shape, as long and as wide, that nobody could take for anything else."""
     return "".join(
-        char if char.isspace() else "字" if east_asian_width(char) in "WF" else "x" for char in legible(text)
+        char if char.isspace() else "字" if east_asian_width(char) in "WF" else "x"
+        for char in escape_hidden(text)
     )
 
 
@@ -184,7 +185,7 @@ def test_hostile_texts_make_the_same_elements_as_harmless_ones(
         assert ours == theirs, text
         # As query, known answer and column; and at each result as title, address, date, text, reason.
         times = 3 + RESULTS * 5 if len(text) < 90 else RESULTS
-        assert together(said).count(together(legible(text[:90]))) >= times, text
+        assert together(said).count(together(escape_hidden(text[:90]))) >= times, text
 
 
 def test_only_http_and_https_addresses_become_links(
@@ -222,7 +223,7 @@ def test_hostile_names_of_engines_make_the_same_elements_as_harmless_ones(
             tags, read = tags_and_texts(browser, path)
             counts.append(tags)
             for each in names.values():
-                assert together(name(each)) in together(read[0])
+                assert together(one_line(each)) in together(read[0])
         assert counts[0] == counts[1], chosen
 
 

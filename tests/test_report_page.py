@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from judge import example
-from judge.report.page.sampling import Budget
+from judge.report.page.payload import PageBudget
 from tests.browser import Watched, address_of, opened, serious
 from tests.report.pages import page_of, ran
 from tests.report.troubled import troubled
@@ -102,7 +102,7 @@ def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser
 def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
     browser: Browser, folder: Path, tmp_path: Path
 ) -> None:
-    path = written(tmp_path, page_of(folder, Budget(pairs=60)))
+    path = written(tmp_path, page_of(folder, PageBudget(pairs=60)))
     with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as found:
         expect(found.page.locator(".sampled")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
         count = found.page.locator(".count")

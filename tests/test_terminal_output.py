@@ -134,6 +134,6 @@ def test_a_runner_of_a_build_takes_nothing_for_a_command(pieces: list[str], prin
 
 
 def test_streams_of_a_command_are_such() -> None:
-    script = "import sys\nfrom judge.cli import main\nmain(lambda: print('::a\\n##[b'))"
+    script = "import sys\nfrom judge.cli.main import main\nmain(lambda: print('::a\\n##[b'))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == ": :a\n# #[b\n"

@@ -9,8 +9,8 @@ from typing import Any
 from judge.measure.panel_agreement import PanelAgreement
 from judge.measure.self_preference import SharedVendor
 from judge.measure.stability import Stability
-from judge.report import words, words_zh
-from judge.report.charts import Text
+from judge.messages import CHINESE, ENGLISH, Text
+from judge.report import sentences
 
 Row = Mapping[str, Any]
 
@@ -62,7 +62,7 @@ def _panel(summary: Row, panel: Row) -> Iterator[Text]:
         f"合议取 {size} 个成员的中间等级：{panel['judged']:,} 次判定中有 {panel['split']:,} 次意见不一，其中"
         f" {panel['ties']:,} 次打平，取较低的等级（有 {panel['deciding_ties']:,} 次若取较高的就算相关）。",
     )
-    measure = words.deciding(summary) or summary["measures"][0]
+    measure = sentences.deciding(summary) or summary["measures"][0]
     yield from _orders(summary, panel, measure)
 
 
@@ -78,7 +78,7 @@ def _lacking(member: Row) -> Text:
 
 
 def _changing(member: Row) -> Text:
-    en = words.listed(f"{name} ({count:,})" for name, count in member["served"].items())
+    en = sentences.listed(f"{name} ({count:,})" for name, count in member["served"].items())
     zh = "、".join(f"{name}（{count:,}）" for name, count in member["served"].items())
     return Text(
         f"{member['name']} was answered by {len(member['served'])} models: {en}; their grades may not be"
@@ -92,8 +92,16 @@ def _pair(pair: Row) -> Text:
     if pair["same"] is None:
         return Text(f"{a} and {b} judged no pair both.", f"{a} 与 {b} 没有共同判定过的条目。")
     kappa = pair["kappa"]
-    en = "kappa says nothing" if kappa is None else f"they agree {words.strength(kappa)}, kappa {kappa:.3f}"
-    zh = "kappa 无从计算" if kappa is None else f"一致程度：{words_zh.strength(kappa)}，kappa {kappa:.3f}"
+    en = (
+        "kappa says nothing"
+        if kappa is None
+        else f"they agree {sentences.strength(ENGLISH, kappa)}, kappa {kappa:.3f}"
+    )
+    zh = (
+        "kappa 无从计算"
+        if kappa is None
+        else f"一致程度：{sentences.strength(CHINESE, kappa)}，kappa {kappa:.3f}"
+    )
     return Text(
         f"{a} and {b} give the same grade to {pair['same']:.1%} of {n:,} pairs ({en}).",
         f"{a} 与 {b} 在 {n:,} 个条目中有 {pair['same']:.1%} 等级相同（{zh}）。",
@@ -104,7 +112,7 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Text]:
     """Whether every member, and the other way to break ties, would order the engines alike."""
     engines = panel["agreement"].get("measures", {}).get(measure, {}).get("engines", {})
     ranked = {
-        name: words.ranked({engine: row["means"][at] for engine, row in engines.items()})
+        name: sentences.ranked({engine: row["means"][at] for engine, row in engines.items()})
         for at, name in enumerate(panel["heard"])
     }
     # Who judged nothing puts nobody in any order.
@@ -113,10 +121,10 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Text]:
         yield _in_order(known, len(known) == len(panel["members"]), measure)
     high = panel["ties_high"].get(measure)
     low = {engine: row["measures"][measure]["mean"] for engine, row in summary["engines"].items()}
-    if high and words.ranked(high) != words.ranked(low):
+    if high and sentences.ranked(high) != sentences.ranked(low):
         yield Text(
-            f"With the higher grade of each tie the order would be {words.ranked(high)}.",
-            f"若打平时取较高的等级，排序会变成 {words.ranked(high)}。",
+            f"With the higher grade of each tie the order would be {sentences.ranked(high)}.",
+            f"若打平时取较高的等级，排序会变成 {sentences.ranked(high)}。",
         )
 
 

@@ -21,7 +21,7 @@ from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.measure.resampling import holm, randomised_p
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
-from judge.report.words import counted, listed
+from judge.report.sentences import counted, listed
 from judge.runs.folder import dump_json
 from judge.runs.load import LoadedRun
 

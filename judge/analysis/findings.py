@@ -15,8 +15,9 @@ from judge.measure.panel_agreement import PanelAgreement
 from judge.measure.segments import Contrast, Segment
 from judge.measure.self_preference import SharedVendor
 from judge.measure.stability import MARGIN, EngineRepeats, MeasureRepeats, Stability
+from judge.messages import ENGLISH
 from judge.records import Query
-from judge.report import words
+from judge.report import sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def comparison(found: Comparison, decides: bool) -> dict[str, Any]:
         "decides": decides,
         "a": found.a,
         "b": found.b,
-        "verdict": words.verdict(found),
+        "verdict": sentences.verdict(ENGLISH, found),
         "winner": found.a if found.outcome == "better" else None,
         "outcome": found.outcome,
         "n": found.n,
@@ -109,7 +110,7 @@ def _within(found: OwnListCheck | None, comparisons: Iterable[Comparison]) -> di
     )
     row = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(found).items()}
     row["sure"] = sure
-    return {**row, "why": words.within_lists(row)}
+    return {**row, "why": sentences.within_lists(ENGLISH, row)}
 
 
 def _slices(found: Iterable[Segment]) -> dict[str, Any]:

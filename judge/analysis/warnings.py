@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.measure.flagged_sensitivity import WAYS, FlaggedSensitivity
-from judge.report.charts.svg import Text
-from judge.report.words import counted, listed
+from judge.messages import Text
+from judge.report.sentences import counted, listed
 
 Row = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from judge.report.page.shell import environment, hashed, own
+from judge.report.page.shell import csp_hash, read_own_files, template_environment
 
 _HERE = "judge.annotate"
 _STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "page.css"))
@@ -21,12 +21,12 @@ class Page:
 
 def page() -> Page:
     """The page, the same for every run and person: what it shows it asks for."""
-    style, script = own(*_STYLE), own(*_SCRIPT)
-    html = environment(_HERE).get_template("page.html.jinja").render(style=style, script=script)
+    style, script = read_own_files(*_STYLE), read_own_files(*_SCRIPT)
+    html = template_environment(_HERE).get_template("page.html.jinja").render(style=style, script=script)
     rules = (
         "default-src 'none'",
-        f"style-src {hashed(style)}",
-        f"script-src {hashed(script)}",
+        f"style-src {csp_hash(style)}",
+        f"script-src {csp_hash(script)}",
         "connect-src 'self'",
         "img-src data:",
         "base-uri 'none'",

@@ -12,7 +12,8 @@ from judge.analysis.label_agreement import HumanLabels, agreement_json
 from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.annotate.tasks import Tasks, shown
 from judge.errors import InputError
-from judge.report import words, words_zh
+from judge.messages import in_both
+from judge.report import sentences
 from judge.runs.load import LoadedRun
 
 #: What of agreement.json the page tells; the rest is for `judge agree`.
@@ -107,8 +108,7 @@ class AnnotationSession:
         self.labels.seal()
         agreement = self._agreement()
         kappa = agreement["kappa_relevant"]["value"] if agreement else None
-        said = {"en": words.strength, "zh": words_zh.strength}
-        strength = None if kappa is None else {lang: say(kappa) for lang, say in said.items()}
+        strength = None if kappa is None else in_both(sentences.strength, kappa)._asdict()
         return {**self.export(), "agreement": agreement, "strength": strength}
 
     @property

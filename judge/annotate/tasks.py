@@ -20,7 +20,7 @@ from judge.errors import InputError
 from judge.measure.calibration import ENOUGH_LABELLED
 from judge.measure.calibration import plan as draw
 from judge.records import Pair, Pool
-from judge.report.page.sanitize import legible
+from judge.report.display_text import escape_hidden
 
 #: A pair's name: (query_id, snippet_id).
 Key = tuple[str, str]
@@ -108,12 +108,12 @@ def shown(pair: Pair, today: str | None) -> dict[str, Any]:
         "query_id": query.id,
         "snippet_id": snippet.id,
         "lang": query.lang,
-        "query": legible(query.text),
-        "reference": legible(query.reference or ""),
+        "query": escape_hidden(query.text),
+        "reference": escape_hidden(query.reference or ""),
         "today": today or "",
-        "title": legible(snippet.title),
-        "date": legible(snippet.date),
-        "snippet": legible(snippet.text),
+        "title": escape_hidden(snippet.title),
+        "date": escape_hidden(snippet.date),
+        "snippet": escape_hidden(snippet.text),
     }
 
 

@@ -98,7 +98,7 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     """Draw queries for people to label, write them to a file, and print what to do with it."""
     from judge import saved_runs
     from judge.measure.calibration import LEAST_LABELLED
-    from judge.report.words import counted
+    from judge.report.sentences import counted
 
     plan = saved_runs.plan_labels(run, count, seed, out)
     size = counted(plan.count, "query", "queries")

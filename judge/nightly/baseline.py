@@ -22,7 +22,7 @@ from judge.nightly.decision import bare
 from judge.nightly.history import RECORD
 from judge.nightly.steadiness import Grades
 from judge.records import Judgment
-from judge.report.words import listed
+from judge.report.sentences import listed
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.load import LoadedRun

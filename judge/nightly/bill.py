@@ -26,7 +26,7 @@ from judge.config.run import Config
 from judge.dataset.pool import pool
 from judge.errors import StoreError
 from judge.nightly import record
-from judge.pricing.prices import NO_COST, Price, common_price
+from judge.pricing.prices import FREE_PRICE, Price, common_price
 from judge.records import Usage
 from judge.runs.folder import RunFolder, dump_json
 
@@ -77,7 +77,7 @@ def settle(night: RunFolder, *asked: Config) -> Mapping[str, Any]:
 
 
 def _held(night: RunFolder) -> dict[str, Any]:
-    nothing = {"paid": asdict(total([], NO_COST)), "counted": {}}
+    nothing = {"paid": asdict(total([], FREE_PRICE)), "counted": {}}
     return night.read_if_there(_FILE) or nothing
 
 

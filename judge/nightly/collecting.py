@@ -17,7 +17,7 @@ from judge.dataset.identifiers import short_hash
 from judge.models.endpoint import public_part
 from judge.nightly.differences import different
 from judge.nightly.history import RECORD
-from judge.report.words import listed
+from judge.report.sentences import listed
 from judge.runs.folder import RunFolder, dump_json
 
 if TYPE_CHECKING:

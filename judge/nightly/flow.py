@@ -27,7 +27,7 @@ from judge.nightly.history import RECORD
 from judge.nightly.night import finished, night
 from judge.nightly.notices.webhook import Webhook
 from judge.nightly.tonight import Tonight
-from judge.report.words import listed
+from judge.report.sentences import listed
 from judge.runs.folder import RunFolder, reading_run
 from judge.saved_runs import report
 

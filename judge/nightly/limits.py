@@ -8,7 +8,7 @@ from dataclasses import replace
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.nightly.canaries import CanaryCheck
-from judge.report.words import counted
+from judge.report.sentences import counted
 from judge.runs.result import RunResult
 
 #: A limit as a run names it: less what canaries took.

@@ -15,9 +15,9 @@ from judge.nightly import history
 from judge.nightly.history import EXITS, History, Kind, Night, Value
 from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, unfinished
-from judge.report.charts.chart_texts import between, fixed
-from judge.report.page.sanitize import name, short
-from judge.report.words import counted, listed
+from judge.report.charts.svg import format_number, format_range
+from judge.report.display_text import one_line, truncate_with_ellipsis
+from judge.report.sentences import counted, listed
 
 #: The most nights that a line of the terminal shows.
 NIGHTS = 60
@@ -112,7 +112,7 @@ def show(found: Row, console: Console) -> None:
     for line in (*_notes(nights), *_news(nights[-NIGHTS:])):
         console.print(Text(line))
     for damaged in found["damaged"]:
-        console.print(Text(f"left out: {short(damaged, _REASON)}"))
+        console.print(Text(f"left out: {truncate_with_ellipsis(damaged, _REASON)}"))
     for day in found["begun"]:
         console.print(Text(unfinished(day).en))
 
@@ -137,10 +137,12 @@ def _table(found: Row) -> Table:
     engines = found["engines"]
     frames = windows([_values(row) for row in engines.values()], alike=True, zero=signed)
     for (engine, row), frame in zip(engines.items(), frames, strict=True):
-        numbers = (fixed(row[each], "+.3f" if signed else ".3f") for each in ("first", "last", "min", "max"))
+        numbers = (
+            format_number(row[each], "+.3f" if signed else ".3f") for each in ("first", "last", "min", "max")
+        )
         line = sparkline([each and each["value"] for each in row["values"][-NIGHTS:]], frame)
         cells = (*numbers, _queries(row["values"]), _change(row["to_baseline"]))
-        table.add_row(Text(name(engine)), Text(line), *map(Text, cells))
+        table.add_row(Text(one_line(engine)), Text(line), *map(Text, cells))
     nights = found["nights"][-NIGHTS:]
     table.add_row("status", Text("".join(_SIGNS[each["status"]] for each in nights)))
     table.add_row("changed", Text("".join("^" if each["changed"] else " " for each in nights)))
@@ -154,12 +156,12 @@ def _canaries(shares: Sequence[float | None]) -> tuple[Text, ...]:
     known = [share for share in shares if share is not None]
     line = sparkline(shares[-NIGHTS:], Window(0.0, 1.0))
     ends = (known[0], known[-1], min(known), max(known))
-    return Text("canaries as at the baseline"), Text(line), *(Text(fixed(each)) for each in ends)
+    return Text("canaries as at the baseline"), Text(line), *(Text(format_number(each)) for each in ends)
 
 
 def _queries(values: Sequence[Row | None]) -> str:
     """Over how many queries the last value is."""
-    return next((f"{each['n']:,}" for each in reversed(values) if each), fixed(None))
+    return next((f"{each['n']:,}" for each in reversed(values) if each), format_number(None))
 
 
 def _values(row: Row) -> list[Value]:
@@ -174,9 +176,9 @@ def sparkline(values: Sequence[float | None], frame: Window) -> str:
 
 def _change(change: Row | None) -> str:
     if change is None:
-        return fixed(None)
-    ends = f" ({between(change['ci95'], '+.3f')})" if change["ci95"] else ""
-    return fixed(change["value"], "+.3f") + ends
+        return format_number(None)
+    ends = f" ({format_range(change['ci95'], '+.3f')})" if change["ci95"] else ""
+    return format_number(change["value"], "+.3f") + ends
 
 
 def _notes(nights: Sequence[Row]) -> Iterator[str]:
@@ -194,9 +196,13 @@ def _news(nights: Sequence[Row]) -> list[str]:
     for each in nights:
         parts = [CHANGED[change][1].en for change in each["changed"]]
         if EXITS[each["status"]]:
-            who = f" of {listed([name(engine) for engine in each['regressed']])}" if each["regressed"] else ""
+            who = (
+                f" of {listed([one_line(engine) for engine in each['regressed']])}"
+                if each["regressed"]
+                else ""
+            )
             parts.append(f"{each['status']}{who}")
-            parts += [short(reason, _REASON) for reason in each["because"][:1] if not who]
+            parts += [truncate_with_ellipsis(reason, _REASON) for reason in each["because"][:1] if not who]
         if parts:
             told.append(f"{each['date']}  {_SIGNS[each['status']]}  {'; '.join(parts)}")
     signs = "status: · fine, ! regression, ~ judge drift, ? not decided, - no baseline; ^ something changed"

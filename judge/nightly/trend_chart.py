@@ -9,15 +9,15 @@ from statistics import median
 
 from markupsafe import Markup
 
+from judge.messages import Text
 from judge.nightly import history
 from judge.nightly.history import EXITS, Kind, Night, Value
 from judge.nightly.trend_strips import Mark, Point, Strip, picture
 from judge.nightly.trend_window import Window, windows
 from judge.nightly.trend_words import CHANGED, STATUS
-from judge.report.charts import chart_texts
-from judge.report.charts.chart import ENGINES, Caption, Chart
-from judge.report.charts.svg import NOTHING, Text, name, say, tag
-from judge.report.page import sanitize
+from judge.report import display_text
+from judge.report.charts import svg
+from judge.report.charts.svg import MAX_ENGINES, NOTHING, Caption, Chart, name_element, tag, text_element
 
 #: The most nights that a picture shows.
 NIGHTS = 366
@@ -60,12 +60,12 @@ def chart(nights: Sequence[Night], measure: str, kind: Kind) -> Chart | None:
     rows = [row for row in rows if row.known]
     if not rows:
         return None
-    mean, change = chart_texts.mean_of(measure), kind == "change"
+    mean, change = svg.mean_name(measure), kind == "change"
     title = Text(f"{mean}, night by night", f"逐晚的 {mean}")
     if change:
         title = Text(f"{mean}, change from the baseline", f"{mean} 相对基线的变化")
     caption = Caption(_id(measure), title, _said(shown, mean, kind))
-    drawn = rows[:ENGINES]
+    drawn = rows[:MAX_ENGINES]
     frames = windows([row.known for row in drawn], alike=True, zero=change)
     strips = [_strip(shown, row, frame, kind) for row, frame in zip(drawn, frames, strict=True)]
     form = _form(kind)
@@ -75,8 +75,8 @@ def chart(nights: Sequence[Night], measure: str, kind: Kind) -> Chart | None:
     )
     head = (_NIGHT, *(part for row in rows for part in _heads(row.who)))
     days = shown[0].day, shown[-1].day
-    svg = picture(caption, _keys(rows, kind), strips, _marks(shown), days, len(rows) - len(drawn))
-    return Chart(caption.id, title, caption.desc, svg, head, table)
+    drawing = picture(caption, _keys(rows, kind), strips, _marks(shown), days, len(rows) - len(drawn))
+    return Chart(caption.id, title, caption.desc, drawing, head, table)
 
 
 def canaries(nights: Sequence[Night]) -> Chart | None:
@@ -103,18 +103,18 @@ def canaries(nights: Sequence[Night]) -> Chart | None:
     keys = [(_DOT, Text("a night", "一晚")), (_ALARM, Text("judge drift", "评测员漂移"))]
     head = (_NIGHT, *labels, Text("pairs", "样本数"), Text("drift", "漂移"))
     table = tuple(
-        (each.day.isoformat(), chart_texts.fixed(share), chart_texts.fixed(grade), *_told(each.canaries))
+        (each.day.isoformat(), svg.format_number(share), svg.format_number(grade), *_told(each.canaries))
         for each, share, grade in zip(shown, shares, grades, strict=True)
     )
-    svg = picture(caption, keys, strips, _marks(shown), (shown[0].day, shown[-1].day))
-    return Chart(caption.id, title, desc, svg, head, table)
+    drawing = picture(caption, keys, strips, _marks(shown), (shown[0].day, shown[-1].day))
+    return Chart(caption.id, title, desc, drawing, head, table)
 
 
 def _row(nights: Sequence[Night], engine: str, measure: str, kind: Kind) -> _Row:
     gate = [each.gate.get((engine, measure)) for each in nights]
     return _Row(
-        name(engine, 18, class_="head", x=0, y=13),
-        sanitize.name(engine),
+        name_element(engine, 18, class_="head", x=0, y=13),
+        display_text.one_line(engine),
         history.series(nights, engine, measure, kind),
         [row.baseline if row and kind == "mean" else None for row in gate],
         [bool(row and row.verdict == "regression") for row in gate],
@@ -124,7 +124,7 @@ def _row(nights: Sequence[Night], engine: str, measure: str, kind: Kind) -> _Row
 def _canary_row(nights: Sequence[Night], label: Text, numbers: Sequence[float | None]) -> _Row:
     values = [None if number is None else Value(number, None, 0) for number in numbers]
     drift = [bool(each.canaries and each.canaries.drift) for each in nights]
-    return _Row(say(label, class_="head", x=0, y=13), "", values, [None] * len(nights), drift)
+    return _Row(text_element(label, class_="head", x=0, y=13), "", values, [None] * len(nights), drift)
 
 
 def _told(canary: history.Canaries | None) -> tuple[str, str]:
@@ -242,7 +242,7 @@ def _heads(engine: str) -> tuple[Text, ...]:
 def _cells(value: Value | None, form: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
-    return chart_texts.fixed(value.value, form), chart_texts.between(value.interval, form), f"{value.n:,}"
+    return svg.format_number(value.value, form), svg.format_range(value.interval, form), f"{value.n:,}"
 
 
 def _form(kind: Kind, *, short: bool = False) -> str:
@@ -252,8 +252,8 @@ def _form(kind: Kind, *, short: bool = False) -> str:
 def _value(value: Value | None, form: str) -> str:
     if value is None:
         return NOTHING
-    mean = chart_texts.fixed(value.value, form)
-    return f"{mean} ({chart_texts.between(value.interval, form)})" if value.interval else mean
+    mean = svg.format_number(value.value, form)
+    return f"{mean} ({svg.format_range(value.interval, form)})" if value.interval else mean
 
 
 def _id(measure: str) -> str:

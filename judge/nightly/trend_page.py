@@ -12,14 +12,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from judge.errors import InputError
+from judge.messages import Text
 from judge.nightly import history
 from judge.nightly.history import EXITS, History, Night
 from judge.nightly.trend_chart import NIGHTS, canaries, chart
 from judge.nightly.trend_words import CHANGED, SENTENCE, STATUS, drawn, headline, reasons, unfinished
-from judge.report.charts import Text
-from judge.report.charts.chart_texts import fixed
-from judge.report.page.sanitize import short
-from judge.report.page.shell import environment, own, policy
+from judge.report.charts.svg import format_number
+from judge.report.display_text import truncate_with_ellipsis
+from judge.report.page.shell import content_security_policy, read_own_files, template_environment
 from judge.runs.folder import RunFolder
 
 NAME = "trend.html"
@@ -63,18 +63,18 @@ def page(found: History, nights: str = ".") -> Iterator[str]:
     """The text of trend.html, in pieces; `nights` is where the nights' folders are, seen from the page."""
     shown = found.nights
     charts = [chart(shown, measure, kind) for measure, kind in history.measures(shown).items()]
-    template = environment("judge.nightly").get_template("trend.html.jinja")
+    template = template_environment("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
-        policy=policy(own(*_SCRIPT), own(*_STYLE)),
-        style=own(*_STYLE),
-        script=own(*_SCRIPT),
+        policy=content_security_policy(read_own_files(*_SCRIPT), read_own_files(*_STYLE)),
+        style=read_own_files(*_STYLE),
+        script=read_own_files(*_SCRIPT),
         headline=headline(shown),
         reasons=reasons(shown[-1]) if shown else (),
         drawn=drawn(shown, NIGHTS),
         charts=[each for each in (*charts, canaries(shown)) if each],
         lines=_lines(shown, nights),
         stored=any(each.en == each.zh for night in shown for each in reasons(night)),
-        damaged=[short(each, SENTENCE) for each in found.damaged],
+        damaged=[truncate_with_ellipsis(each, SENTENCE) for each in found.damaged],
         unfinished=[unfinished(day) for day in found.begun],
     )
 
@@ -91,9 +91,9 @@ def _lines(nights: Sequence[Night], where: str) -> list[Line]:
             tuple(CHANGED[change][1] for change in changed),
             reasons(each),
             f"{each.queries:,}",
-            fixed(each.coverage, ".1%"),
-            fixed(each.canaries.unchanged if each.canaries else None, ".1%"),
-            fixed(each.usd, ".4f"),
+            format_number(each.coverage, ".1%"),
+            format_number(each.canaries.unchanged if each.canaries else None, ".1%"),
+            format_number(each.usd, ".4f"),
         )
         for each, changed in zip(nights, history.changes(nights), strict=True)
     ]

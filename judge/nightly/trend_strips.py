@@ -13,9 +13,21 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from judge.report.charts.chart import Caption, figure, rest
-from judge.report.charts.marks import pointed
-from judge.report.charts.svg import Text, dot, inset, join, line, number, percent, say, tag
+from judge.messages import Text
+from judge.report.charts.axis import add_tooltip
+from judge.report.charts.svg import (
+    Caption,
+    dot,
+    figure,
+    format_length,
+    format_percent,
+    inset,
+    join,
+    line,
+    note_omitted,
+    tag,
+    text_element,
+)
 
 #: What stands left of the strips and right of them, as fractions of the column.
 _NUMBERS = 0.14
@@ -98,7 +110,7 @@ def picture(
         inset(_NUMBERS, width, *_changes(marks, top, tops)),
         *map(_strip, strips, tops),
         inset(_NUMBERS, width, *_dates(days, bottom + 16)),
-        rest(left_out, bottom + _DATES + 14, Text("engines", "个引擎")),
+        note_omitted(left_out, bottom + _DATES + 14, Text("engines", "个引擎")),
     )
 
 
@@ -112,7 +124,7 @@ def _key(keys: Sequence[tuple[Markup, Text]]) -> Markup:
         tag(
             "svg",
             mark,
-            say(said, class_="note", x=22, y=4),
+            text_element(said, class_="note", x=22, y=4),
             x=150 * (at % 2),
             y=10 + _KEY * (at // 2),
             overflow="visible",
@@ -134,7 +146,12 @@ def _changes(marks: Sequence[Mark], top: float, strips: Sequence[float]) -> Iter
         if mark.x - room >= free:
             parts.append(
                 tag(
-                    "text", mark.letters, class_="letter", x=percent(mark.x), y=top + 10, text_anchor="middle"
+                    "text",
+                    mark.letters,
+                    class_="letter",
+                    x=format_percent(mark.x),
+                    y=top + 10,
+                    text_anchor="middle",
                 )
             )
             free = mark.x + room
@@ -147,7 +164,9 @@ def _strip(strip: Strip, y: float) -> Markup:
     return join(
         (
             tag("svg", strip.label, x="0%", y=y, width="60%", height=_TITLE),
-            tag("text", strip.last, class_="number", x=percent(1 - _RIGHT), y=y + 13, text_anchor="end"),
+            tag(
+                "text", strip.last, class_="number", x=format_percent(1 - _RIGHT), y=y + 13, text_anchor="end"
+            ),
             *_numbers(strip, top),
             inside,
         )
@@ -166,7 +185,7 @@ def _grid(strip: Strip, top: float) -> Iterator[Markup]:
 
 
 def _numbers(strip: Strip, top: float) -> Iterator[Markup]:
-    right = percent(_NUMBERS - 0.015)
+    right = format_percent(_NUMBERS - 0.015)
     for up, text in strip.ticks:
         yield tag("text", text, class_="tick", x=right, y=_y(top, up) + 4, text_anchor="end")
 
@@ -179,7 +198,7 @@ def _runs(strip: Strip, top: float) -> Iterator[Markup]:
         y=top,
         width="100%",
         height=_HEIGHT,
-        viewBox=f"0 0 {number(_WIDE)} {_HEIGHT}",
+        viewBox=f"0 0 {format_length(_WIDE)} {_HEIGHT}",
         preserveAspectRatio="none",
     )
     few = sum(map(len, strip.runs)) <= _DOTS
@@ -205,7 +224,9 @@ def _drawn(run: Sequence[Point]) -> Iterator[Markup]:
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{number(_WIDE * x)} {number(_HEIGHT * (1 - up))}" for x, up in points)
+    return "M" + "L".join(
+        f"{format_length(_WIDE * x)} {format_length(_HEIGHT * (1 - up))}" for x, up in points
+    )
 
 
 def _steps(points: Sequence[tuple[float, float]]) -> str:
@@ -223,8 +244,8 @@ def _pointed(point: Point, top: float, *, alone: bool) -> Markup:
     parts.append(dot(point.x, y, "dot" if point.sure else "dot hollow", 3))
     if point.alarm:
         mark = tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
-        parts.append(tag("svg", mark, x=percent(point.x), y=y, overflow="visible"))
-    return pointed(point.said, *parts)
+        parts.append(tag("svg", mark, x=format_percent(point.x), y=y, overflow="visible"))
+    return add_tooltip(point.said, *parts)
 
 
 def _dates(days: tuple[date, date], y: float) -> Iterator[Markup]:
@@ -235,4 +256,4 @@ def _dates(days: tuple[date, date], y: float) -> Iterator[Markup]:
         middle = first + timedelta(days=apart // 2)
         shown.append(((middle - first).days / apart, middle, "middle"))
     for x, day, anchor in shown:
-        yield tag("text", day.isoformat(), class_="tick", x=percent(x), y=y, text_anchor=anchor)
+        yield tag("text", day.isoformat(), class_="tick", x=format_percent(x), y=y, text_anchor=anchor)

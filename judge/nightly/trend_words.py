@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from judge.messages import Text
 from judge.nightly.history import Change, Gated, Night, Status
-from judge.report.charts.chart_texts import fixed
-from judge.report.charts.svg import Text
-from judge.report.page.sanitize import isolated, short
+from judge.report.charts.svg import format_number
+from judge.report.display_text import isolate, truncate_with_ellipsis
 
 STATUS: Mapping[Status, Text] = {
     "fine": Text("fine", "正常"),
@@ -56,14 +56,14 @@ def headline(nights: Sequence[Night]) -> Text:
 
 
 def _who(night: Night) -> Text:
-    names = [isolated(engine) for engine in sorted(night.regressed)]
+    names = [isolate(engine) for engine in sorted(night.regressed)]
     return Text(", ".join(names), "、".join(names))
 
 
 def reasons(night: Night) -> tuple[Text, ...]:
     """Why the night is not fine; both are the same where only the stored English sentence is known."""
     return tuple(
-        Text(short(stored, SENTENCE), again or short(stored, SENTENCE))
+        Text(truncate_with_ellipsis(stored, SENTENCE), again or truncate_with_ellipsis(stored, SENTENCE))
         for stored, again in zip(night.because, _again(night), strict=False)
     )
 
@@ -72,7 +72,7 @@ def _again(night: Night) -> Iterator[str]:
     """What each of the night's reasons is in Chinese, empty where data don't tell; drops come first."""
     for (engine, measure), row in night.gate.items():
         if row.verdict == "regression":
-            yield f"{isolated(engine)}：{_drop(measure, row)}"
+            yield f"{isolate(engine)}：{_drop(measure, row)}"
     if night.status == "no baseline":
         yield _UNSET
     while True:
@@ -83,10 +83,10 @@ def _drop(measure: str, row: Gated) -> str:
     change = row.change
     if change is None or row.baseline is None:
         return f"{measure} 下降"
-    now = fixed(row.baseline + change.value)
+    now = format_number(row.baseline + change.value)
     return (
-        f"{measure} 下降 {fixed(-change.value)}，从 {fixed(row.baseline)} 到 {now}，"
-        f"{change.n:,} 个查询（p = {fixed(row.p_holm, '.2g')}）"
+        f"{measure} 下降 {format_number(-change.value)}，从 {format_number(row.baseline)} 到 {now}，"
+        f"{change.n:,} 个查询（p = {format_number(row.p_holm, '.2g')}）"
     )
 
 

@@ -20,7 +20,7 @@ from judge.config.validation import STRICT, validate_table
 from judge.records import Usage
 
 #: The table that comes with judge.
-SHIPPED = Path(__file__).with_name("prices.toml")
+SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
 _Money = Annotated[float, Field(ge=0, description="a price in USD per million tokens, such as 0.4")]
 
 
@@ -75,7 +75,7 @@ def add_usages(usages: Iterable[Usage]) -> Usage:
 
 
 #: The price of a model in this process.
-NO_COST = Price(0.0, 0.0, 0.0, source="no server is called")
+FREE_PRICE = Price(0.0, 0.0, 0.0, source="no server is called")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class PriceRow:
     endpoint: str
     price: Price
 
-    def fits(self, model: str, endpoint: str) -> bool:
+    def matches(self, model: str, endpoint: str) -> bool:
         """Return whether this row prices `model`, e.g. `openai:gpt-6-luna`, at the address `endpoint`."""
         parts = model.split(":")
         names = [":".join(parts[start:]) for start in range(len(parts))]
@@ -107,7 +107,7 @@ def common_price(prices: Iterable[Price | None]) -> Price | None:
 
 def find_price(rows: Iterable[PriceRow], model: str, endpoint: str) -> Price | None:
     """Return the price of `model` at the address `endpoint` by the first row that fits, None without one."""
-    return next((row.price for row in rows if row.fits(model, endpoint)), None)
+    return next((row.price for row in rows if row.matches(model, endpoint)), None)
 
 
 def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceRow, ...]:

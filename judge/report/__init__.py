@@ -1,1 +1,1 @@
-"""Owns what people open: the run's folder and the words on the terminal."""
+"""report.html: the page, its charts and its texts."""

@@ -54,7 +54,7 @@ def write_report(
         agreement = None
     config, night = folder.read_if_there("config.json"), folder.read_if_there("night.json")
     beside = html.ReportExtras(agreement, config or {}, night or {})
-    return folder.write("report.html", html.page(folder.path.name, summary, entries, beside))
+    return folder.write("report.html", html.render_report(folder.path.name, summary, entries, beside))
 
 
 def _members(members: Members) -> Iterator[str]:

@@ -134,8 +134,8 @@ def test_what_would_leave_the_folder_is_no_name(tmp_path: Path, who: str) -> Non
 
 def test_a_second_process_is_told_and_another_person_is_not(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from judge.annotate import labels\n"
-        "with labels.opened(Path(sys.argv[1]), sys.argv[2]): print('open')"
+        "import sys; from pathlib import Path; from judge.annotate import label_log\n"
+        "with label_log.opened(Path(sys.argv[1]), sys.argv[2]): print('open')"
     )
 
     def attempt(who: str) -> subprocess.CompletedProcess[str]:
@@ -160,15 +160,15 @@ def test_a_full_disk_keeps_nothing_of_what_it_refused(tmp_path: Path) -> None:
     script = f"""
 import resource, signal
 from pathlib import Path
-from judge.annotate import labels
-from judge.annotate.labels import Decision
+from judge.annotate import label_log
+from judge.annotate.label_log import LabelDecision
 from judge.errors import StoreError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-with labels.opened(Path({str(tmp_path)!r}), "ann") as kept:
+with label_log.opened(Path({str(tmp_path)!r}), "ann") as kept:
     for number in range(50):
         try:
-            kept.add(Decision(f"{{number:016x}}", "q", f"s{{number}}", 1))
+            kept.add(LabelDecision(f"{{number:016x}}", "q", f"s{{number}}", 1))
             print("kept", number)
         except StoreError as error:
             assert "not saved" in str(error), error

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
-from judge.pricing.prices import SHIPPED, Price, PriceRow, common_price, find_price, read_prices
+from judge.pricing.prices import SHIPPED_PRICES, Price, PriceRow, common_price, find_price, read_prices
 from judge.records import Usage
 
 ROW: dict[str, Any] = {"models": ["qwen-plus"], "input": 0.4, "output": 1.2, "as_of": date(2026, 7, 2)}
@@ -47,7 +47,7 @@ def test_more_cached_tokens_than_tokens_earn_no_money() -> None:
 def test_a_row_is_for_its_models_at_its_servers(
     models: list[str], endpoint: str, model: str, address: str, *, fits: bool
 ) -> None:
-    assert PriceRow(tuple(models), endpoint, Price(1, 1, 1)).fits(model, address) == fits
+    assert PriceRow(tuple(models), endpoint, Price(1, 1, 1)).matches(model, address) == fits
 
 
 def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> None:
@@ -87,8 +87,8 @@ def test_a_bad_row_is_named_with_its_field(wrong: dict[str, Any], named: str) ->
 
 
 def test_every_shipped_row_has_a_day_and_a_source_and_hides_no_other() -> None:
-    table = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["prices"]
-    rows = read_prices(table, SHIPPED.name)
+    table = tomllib.loads(SHIPPED_PRICES.read_text(encoding="utf-8"))["prices"]
+    rows = read_prices(table, SHIPPED_PRICES.name)
     assert all(row.price.source.startswith("https://") and row.endpoint != "*" for row in rows)
     for row in rows:
         assert row.price.as_of is not None

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from judge.messages import Text
 from judge.nightly import history
 from judge.nightly.history import Night
 from judge.nightly.trend_words import drawn, headline, reasons
-from judge.report.charts.svg import Text
 from tests.nightly.records import night, regression
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import judge
-from judge.report.html import ReportExtras, page
-from judge.report.page.sampling import Budget
+from judge.report.html import ReportExtras, render_report
+from judge.report.page.payload import PageBudget
 
 Row = dict[str, Any]
 
@@ -21,13 +21,13 @@ def held(folder: Path, name: str) -> Row:
     return found
 
 
-def page_of(folder: Path, budget: Budget | None = None) -> str:
+def page_of(folder: Path, budget: PageBudget | None = None) -> str:
     """The report of a finished run."""
     results = held(folder, "results.json")
     labelled = (folder / "agreement.json").exists()
     agreement = held(folder, "agreement.json") if labelled else None
     beside = ReportExtras(agreement, held(folder, "config.json"))
-    return "".join(page(folder.name, results["summary"], lambda: results["queries"], beside, budget))
+    return "".join(render_report(folder.name, results["summary"], lambda: results["queries"], beside, budget))
 
 
 def data_of(text: str) -> Row:

@@ -153,7 +153,7 @@ def test_few_labels_say_what_is_missing() -> None:
     ten = printed(agreement_json(run, people(run, first(10, truth))))
     assert "No correction of nDCG@3: " in ten
     assert "needs 20" in ten
-    assert "With fewer than 20 queries the 95 % ranges come out too narrow." in ten
+    assert "With fewer than 20 queries, the 95 % intervals are too narrow." in ten
     thirty = printed(agreement_json(run, people(run, first(30, truth))))
     assert "with fewer than 50 intervals can be a little too narrow" in thirty
     assert "fewer than 20 queries" not in thirty

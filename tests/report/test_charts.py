@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 
 from judge.records import BINARY
-from judge.report.charts import Chart, charts
-from judge.report.charts.grade_shares import Grades
-from judge.report.charts.query_differences import BARS, Differences, bars
-from judge.report.charts.query_differences import chart as query_chart
-from judge.report.page import sanitize
+from judge.report import display_text
+from judge.report.charts import Chart, draw_charts
+from judge.report.charts.grade_shares import GradeCounts
+from judge.report.charts.query_differences import MAX_BARS, QueryDifferences, make_bars
+from judge.report.charts.query_differences import draw_query_differences as query_chart
 from tests.report.charted import entries_of, summary_of
 from tests.report.labelled import held
 from tests.report.test_charts_svg import hostile
@@ -43,7 +43,7 @@ def drawn(given: Given, *more: Given, agreement: Any = None, **asked: Any) -> di
         for repeat in (given, *more)
     ]
     run = held(shown, *said, **asked)
-    return {chart.id: chart for chart in charts(summary_of(run), entries_of(run), agreement)}
+    return {chart.id: chart for chart in draw_charts(summary_of(run), entries_of(run), agreement)}
 
 
 #: B is better by P@2 on every query but one: 1, 1, 0.5, 0.5 against 0.5, 0, 0, 1.
@@ -132,9 +132,9 @@ def test_queries_are_sorted_and_zero_is_where_bars_begin() -> None:
     assert "领先 3 条，相同 0 条，落后 1 条" in chart.desc.zh
 
 
-def many(queries: int) -> Differences:
+def many(queries: int) -> QueryDifferences:
     """Two engines on so many queries, a ahead by 0, 1, 2… thousandths in no order."""
-    found = Differences("a", "b", "P@5")
+    found = QueryDifferences("a", "b", "P@5")
     for at in range(queries):
         value = (at * 7919 % queries) / 1000
         scores = {"a": {"scores": {"P@5": value}}, "b": {"scores": {"P@5": 0.0}}}
@@ -145,21 +145,21 @@ def many(queries: int) -> Differences:
 def test_of_many_queries_neighbours_share_a_bar() -> None:
     found = many(10_000)
     assert not found.queries
-    shown = bars(found)
-    assert len(shown) == BARS
+    shown = make_bars(found)
+    assert len(shown) == MAX_BARS
     assert [shown[0].name, shown[-1].name] == ["1–25", "9,976–10,000"]
     assert shown[0].value == pytest.approx(9.987)
-    assert sum(bar.value for bar in shown) / BARS == pytest.approx(sum(found.values) / 10_000)
+    assert sum(bar.value for bar in shown) / MAX_BARS == pytest.approx(sum(found.values) / 10_000)
     chart = query_chart(found)
     assert chart
-    assert len(list(elements(chart, "rect", "bar"))) == len(chart.rows) == BARS
+    assert len(list(elements(chart, "rect", "bar"))) == len(chart.rows) == MAX_BARS
     assert "Each of the 400 bars is the mean of about 25 neighbouring queries" in chart.desc.en
     assert "相邻约 25 条查询的平均" in chart.desc.zh
 
 
 @pytest.mark.parametrize(("queries", "drawn"), [(1, 1), (400, 400), (401, 400), (799, 400)])
 def test_every_query_is_in_one_bar(queries: int, drawn: int) -> None:
-    assert len(bars(many(queries))) == drawn
+    assert len(make_bars(many(queries))) == drawn
 
 
 def test_grades_are_shares_of_all_queries_and_what_has_none_is_seen() -> None:
@@ -243,7 +243,7 @@ def test_ranks_beyond_twenty_are_said_not_drawn() -> None:
 
 
 def test_entries_are_looked_at_once_and_a_depth_is_a_depth() -> None:
-    grades = Grades(repeats=1, depth=1)
+    grades = GradeCounts(repeats=1, depth=1)
     snippet = {"rank": 1, "judgments": [{"grade": 2}]}
     grades.add({"engines": {"A": {"snippets": [snippet, {**snippet, "rank": 2}]}}})
     assert grades.shares("A", 1, [3, 2]) == [0, 1]
@@ -284,8 +284,8 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
         depth=2,
     )
     plain, found = json.loads(json.dumps(summary_of(run))), json.loads(json.dumps(list(entries_of(run))))
-    ours = charts(plain, found, None)
-    theirs = charts(renamed(plain, names), renamed(found, names), None)
+    ours = draw_charts(plain, found, None)
+    theirs = draw_charts(renamed(plain, names), renamed(found, names), None)
     for one, other in zip(ours, theirs, strict=True):
         assert shapes(one) == shapes(other)
-        assert all(cell == sanitize.name(cell) for row in other.rows for cell in row)
+        assert all(cell == display_text.one_line(cell) for row in other.rows for cell in row)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from judge.report.charts import Chart, charts
+from judge.report.charts import Chart, draw_charts
 from tests.browser import address_of, chromium, opened, serious
 from tests.report.charted import entries_of, summary_of
 from tests.report.labelled import favouring, held
@@ -84,7 +84,7 @@ def drawings() -> tuple[Chart, ...]:
         "people_relevant_from": 2,
         **dict.fromkeys(("same_grade", "same_verdict", "kappa_relevant", "bias"), none),
     }
-    return charts(summary_of(run), entries_of(run), agreement)
+    return draw_charts(summary_of(run), entries_of(run), agreement)
 
 
 def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(tmp_path: Path) -> None:

@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from judge.report.charts.svg import Text, label, name, number, percent, say, shortened, tag
-from judge.report.page import sanitize
+from judge.messages import Text
+from judge.report import display_text
+from judge.report.charts.svg import (
+    format_length,
+    format_percent,
+    name_element,
+    row_label,
+    shorten_name,
+    tag,
+    text_element,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 hostile = st.one_of(
@@ -34,7 +43,7 @@ def parsed(markup: str) -> ElementTree.Element:
 
 
 def test_lengths_have_two_decimals_at_most() -> None:
-    assert [number(value) for value in (0, -0.001, 1, 2.5, 1 / 3, 100)] == [
+    assert [format_length(value) for value in (0, -0.001, 1, 2.5, 1 / 3, 100)] == [
         "0",
         "0",
         "1",
@@ -42,7 +51,7 @@ def test_lengths_have_two_decimals_at_most() -> None:
         "0.33",
         "100",
     ]
-    assert percent(0.1234567) == "12.35%"
+    assert format_percent(0.1234567) == "12.35%"
 
 
 def test_an_element_escapes_what_is_no_markup_and_leaves_out_what_is_none() -> None:
@@ -54,33 +63,33 @@ def test_an_element_escapes_what_is_no_markup_and_leaves_out_what_is_none() -> N
 
 
 def test_words_that_are_the_same_in_both_languages_stand_once() -> None:
-    both = parsed(say(Text("mean", "均值"), class_="note", x=3))
+    both = parsed(text_element(Text("mean", "均值"), class_="note", x=3))
     assert [(each.get("class"), each.get("lang"), each.text) for each in both] == [
         ("note en", "en", "mean"), ("note zh", "zh-Hans", "均值")
     ]  # fmt: skip
-    (one,) = parsed(say(Text("P@5", "P@5"), class_="note", x=3))
+    (one,) = parsed(text_element(Text("P@5", "P@5"), class_="note", x=3))
     assert (one.get("class"), one.get("lang")) == ("note", None)
 
 
 def test_a_long_name_keeps_both_its_ends() -> None:
-    assert shortened("bing", 8) == "bing"
-    assert shortened("search-engine-variant-a", 11) == "searc…ant-a"
-    assert shortened("search-engine-variant-b", 11) == "searc…ant-b"
-    assert shortened("必应国际版第二号", 9) == "必应…二号"
-    assert shortened("必应国际版", 10) == "必应国际版"
+    assert shorten_name("bing", 8) == "bing"
+    assert shorten_name("search-engine-variant-a", 11) == "searc…ant-a"
+    assert shorten_name("search-engine-variant-b", 11) == "searc…ant-b"
+    assert shorten_name("必应国际版第二号", 9) == "必应…二号"
+    assert shorten_name("必应国际版", 10) == "必应国际版"
 
 
 @given(hostile, st.integers(3, 30))
 def test_a_shortened_name_fits(text: str, limit: int) -> None:
-    found = shortened(text, limit)
+    found = shorten_name(text, limit)
     assert sum(2 if east_asian_width(char) in "WF" else 1 for char in found) <= limit
-    if found != sanitize.name(text):
+    if found != display_text.one_line(text):
         assert "…" in found
 
 
 @given(hostile)
 def test_a_name_stays_text_and_is_whole_in_its_title(text: str) -> None:
-    for markup in (name(text, 9, x=0, y=0), label(text, 9, 0.3, 12)):
+    for markup in (name_element(text, 9, x=0, y=0), row_label(text, 9, 0.3, 12)):
         root = parsed(markup)
         kinds = {each.tag for each in root.iter()}
         assert kinds <= {f"{SVG}{kind}" for kind in ("svg", "text", "title")}
@@ -93,12 +102,12 @@ def test_a_name_stays_text_and_is_whole_in_its_title(text: str) -> None:
         }
         titles = [each.text or "" for each in root.iter(f"{SVG}title")]
         # An XML parser reads a lone carriage return as a line feed; legible names have neither.
-        assert set(titles) == {sanitize.name(text)}
+        assert set(titles) == {display_text.one_line(text)}
 
 
 @pytest.mark.parametrize("text", ["a" * 300, "\u0301" * 300, "必" * 300])
 def test_a_name_has_a_short_form_for_narrow_pages(text: str) -> None:
-    brief, ample = parsed(name(text, 10, x=0))
+    brief, ample = parsed(name_element(text, 10, x=0))
     assert (brief.get("class"), ample.get("class")) == ("name brief", "name ample")
-    shown = ["".join(each.itertext()).removeprefix(sanitize.name(text)) for each in (brief, ample)]
-    assert shown == [shortened(text, 10), shortened(text, 20)]
+    shown = ["".join(each.itertext()).removeprefix(display_text.one_line(text)) for each in (brief, ample)]
+    assert shown == [shorten_name(text, 10), shorten_name(text, 20)]

@@ -17,7 +17,8 @@ import judge
 from judge.cli.render.comparison_tables import comparison
 from judge.dataset.clean import visible
 from judge.errors import InputError
-from judge.report import words
+from judge.messages import ENGLISH
+from judge.report import sentences
 from judge.runs.folder import dump_json
 
 Row = dict[str, Any]
@@ -79,7 +80,7 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three: Mapping[str, Any
     lines = said.splitlines()
     assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
     assert lines[0].endswith("100.0% judged")
-    assert lines[1] == words.headline(three)
+    assert lines[1] == sentences.headline(ENGLISH, three)
     assert all(
         len(line) <= 80 for line in said.splitlines() if re.match(r"\w+ (?:[->]|=\?) \w|mean |by ", line)
     )
@@ -113,7 +114,7 @@ def test_slices_and_repeats_are_told_in_words(three: Mapping[str, Any]) -> None:
         "topic vet",
     ):
         assert f"\n{start}" in said
-    for line in words.stability(three["stability"], "nDCG@5"):
+    for line in sentences.stability(ENGLISH, three["stability"], "nDCG@5"):
         assert f"\n{line}\n" in said
 
 

@@ -14,11 +14,20 @@ from hypothesis import strategies as st
 
 import judge
 from judge import example
-from judge.report import words
-from judge.report.html import page
+from judge.report import sentences
+from judge.report.display_text import (
+    END,
+    ISOLATE,
+    escape_hidden,
+    isolate,
+    make_labels,
+    mark_names,
+    one_line,
+    truncate,
+    use_display_names,
+)
+from judge.report.html import render_report
 from judge.report.page import tables
-from judge.report.page.display_names import labels, marked, named
-from judge.report.page.sanitize import END, ISOLATE, cut, isolated, legible, name
 from tests.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -122,11 +131,11 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     ]
     folder = ran(tmp_path / "tied", rows)
     summary = held(folder, "results.json")["summary"]
-    order = words.standing(summary, words.deciding(summary))
+    order = sentences.standing(summary, sentences.deciding(summary))
     assert order == sorted(engines)
-    called = labels(summary["engines"])
-    shown = words.standing(named(summary), words.deciding(summary))
-    assert shown == [isolated(called[engine]) for engine in order]
+    called = make_labels(summary["engines"])
+    shown = sentences.standing(use_display_names(summary), sentences.deciding(summary))
+    assert shown == [isolate(called[engine]) for engine in order]
     text = page_of(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
     data = data_of(text)["head"]
@@ -165,7 +174,7 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
 def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) -> None:
     summary = held(demo, "results.json")["summary"]
     walk = entries(2000, list(summary["engines"]), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
-    pieces = list(page("big", summary, walk))
+    pieces = list(render_report("big", summary, walk))
     text = "".join(pieces)
     assert len(text.encode()) < 6_000_000
     shown = len(data_of(text)["queries"])
@@ -178,7 +187,7 @@ def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) ->
 
 @given(st.text())
 def test_nothing_hides_in_what_is_shown(text: str) -> None:
-    shown = legible(text)
+    shown = escape_hidden(text)
     assert all(char.isprintable() or char in SEEN or "\U0001f000" <= char <= "\U0001faff" for char in shown)
     assert shown.isascii() or set(shown) <= set(text) | set("\\x0123456789abcdef ")
 
@@ -198,19 +207,19 @@ def test_nothing_hides_in_what_is_shown(text: str) -> None:
     ],
 )
 def test_controls_are_escapes_and_blanks_and_joiners_stay(text: str, shown: str) -> None:
-    assert legible(text) == shown
+    assert escape_hidden(text) == shown
 
 
 def test_long_names_that_begin_alike_are_told_apart_in_sentences() -> None:
     """Every hidden letter is shown as six."""
     engines = ["\u3164" * 60 + last for last in "xy"]
-    assert len(set(labels(engines).values())) == 2
+    assert len(set(make_labels(engines).values())) == 2
     summary: dict[str, object] = {
         "engines": {each: {} for each in engines},
         "comparisons": [],
         "within_lists": None,
     }
-    assert len(named({**summary, "flagged": {}, "slices": {}})["engines"]) == 2
+    assert len(use_display_names({**summary, "flagged": {}, "slices": {}})["engines"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -231,8 +240,10 @@ def test_the_page_says_why_there_is_nothing_to_compare(
 
 def test_a_very_small_p_is_not_0() -> None:
     row = {"outcome": "better", "winner": "A", "verdict": "A > B", "measure": "P@5", "a": "A", "b": "B"}
-    numbers = dict.fromkeys(("difference", "ci95", "bounds", "detectable", "detectable_doubled"))
-    (table,) = tables.pairs(
+    numbers = dict.fromkeys(
+        ("difference", "ci95", "bounds", "detectable", "detectable_doubled", "sd", "at_least_queries")
+    )
+    (table,) = tables.pair_tables(
         {"comparisons": [{**row, **numbers, "wins": 9, "ties": 0, "losses": 0, "n": 9, "p_adjusted": 8e-6}]}
     )
     shown = [cell.main.en for cell in table.rows[0][1]]
@@ -240,12 +251,12 @@ def test_a_very_small_p_is_not_0() -> None:
 
 
 def test_names_are_cut_put_on_one_line_and_told_apart() -> None:
-    assert cut("abc", 2) == ("ab", 1)
-    assert name("a\nb" + "x" * 300) == "a\\nb" + "x" * 197 + "…"
-    assert labels(["a b", "a\u00a0b", "c"]) == {"a b": "a b", "a\u00a0b": "a b (2)", "c": "c"}
+    assert truncate("abc", 2) == ("ab", 1)
+    assert one_line("a\nb" + "x" * 300) == "a\\nb" + "x" * 197 + "…"
+    assert make_labels(["a b", "a\u00a0b", "c"]) == {"a b": "a b", "a\u00a0b": "a b (2)", "c": "c"}
 
 
 def test_a_name_in_a_sentence_keeps_its_direction_and_stays_text() -> None:
-    said = marked(f"{isolated('<b>' + END + 'x')} is best")
+    said = mark_names(f"{isolate('<b>' + END + 'x')} is best")
     assert said == "<bdi>&lt;b&gt;\\x2069x</bdi> is best"
-    assert marked(f"{ISOLATE}a{END} > {ISOLATE}b{END}") == "<bdi>a</bdi> &gt; <bdi>b</bdi>"
+    assert mark_names(f"{ISOLATE}a{END} > {ISOLATE}b{END}") == "<bdi>a</bdi> &gt; <bdi>b</bdi>"

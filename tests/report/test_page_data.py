@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.report.page.payload import LONGEST, PayloadSchema, as_json, pack
-from judge.report.page.sampling import Budget, gather
+from judge.report.page.payload import (
+    LONGEST,
+    PageBudget,
+    PayloadSchema,
+    dump_script_json,
+    pack_query,
+    select_queries,
+)
 from tests.report.pages import entries
 
 
@@ -30,7 +36,7 @@ def packed(*snippets: dict[str, Any], **more: Any) -> list[Any]:
         "lang": "en",
         "engines": {"a": {"scores": {}, "snippets": snippets}},
     }
-    return pack({**entry, **more}, PayloadSchema(["a"], ["P@5"], 10))
+    return pack_query({**entry, **more}, PayloadSchema(["a"], ["P@5"], 10))
 
 
 def judged(*grades: int | None, reason: str = "because") -> list[dict[str, Any]]:
@@ -109,13 +115,13 @@ def test_the_raw_text_is_kept_where_something_suspicious_was_taken_away() -> Non
 
 def test_an_engine_that_was_not_asked_is_not_one_that_found_nothing() -> None:
     entry = {"query_id": "q", "query": "Q", "lang": "en", "engines": {"a": {"scores": {}, "snippets": []}}}
-    *_, answers, _ = pack(entry, PayloadSchema(["a", "b"], ["P@5"], 10))
+    *_, answers, _ = pack_query(entry, PayloadSchema(["a", "b"], ["P@5"], 10))
     assert answers == [[[None]], None]
 
 
 @given(st.text())
 def test_json_in_the_page_ends_no_script_and_means_the_same(text: str) -> None:
-    written = as_json([text])
+    written = dump_script_json([text])
     assert not set(written) & set("<>&\u2028\u2029")
     assert json.loads(written) == [text]
 
@@ -127,7 +133,9 @@ ENGINES = ["a", "b"]
 
 
 def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
-    room = gather(entries(30, ENGINES, 3, "x"), PayloadSchema(ENGINES, ["P@5"], 10), "P@5", Budget())
+    room = select_queries(
+        entries(30, ENGINES, 3, "x"), PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget()
+    )
     assert room.taken is None
     assert [json.loads(line)[0] for line in room.lines] == [f"q{number}" for number in range(30)]
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (90, 90, 30)
@@ -135,23 +143,23 @@ def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
 
 def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> None:
     walk = entries(300, ENGINES, 3, "x")
-    room = gather(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", Budget(pairs=270))
+    room = select_queries(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget(pairs=270))
     assert room.taken == {"worst": 30, "disagreeing": 30, "random": 30}
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (270, 900, 300)
     ids = [json.loads(line)[0] for line in room.lines]
     assert ids == sorted(ids, key=lambda each: int(each[1:]))
     worst = sorted(walk(), key=lambda entry: entry["engines"]["a"]["scores"]["P@5"])[:30]
     assert {entry["query_id"] for entry in worst} <= set(ids)
-    again = gather(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", Budget(pairs=270))
+    again = select_queries(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget(pairs=270))
     assert again.lines == room.lines
 
 
 def test_bytes_are_a_budget_too_and_a_query_that_is_too_much_alone_is_never_taken() -> None:
     shape = PayloadSchema(ENGINES, ["P@5"], 10)
-    room = gather(entries(50, ENGINES, 3, "漢" * 400), shape, "P@5", Budget(size=20_000))
+    room = select_queries(entries(50, ENGINES, 3, "漢" * 400), shape, "P@5", PageBudget(size=20_000))
     assert room.taken is not None
     assert 0 < sum(len(line.encode()) for line in room.lines) <= 20_000
-    room = gather(entries(1, ENGINES, 3, "漢" * 400), shape, "P@5", Budget(size=2_000))
+    room = select_queries(entries(1, ENGINES, 3, "漢" * 400), shape, "P@5", PageBudget(size=2_000))
     assert (room.lines, room.taken) == ([], {"worst": 0, "disagreeing": 0, "random": 0})
 
 
@@ -164,5 +172,5 @@ def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> No
         flipped.append({**flipped[0], "repeat": 2, "verdict": "no", "grade": 0})
         return found
 
-    room = gather(walk, PayloadSchema(["a"], ["P@5"], 10), "P@5", Budget(pairs=4))
+    room = select_queries(walk, PayloadSchema(["a"], ["P@5"], 10), "P@5", PageBudget(pairs=4))
     assert "q4" in [json.loads(line)[0] for line in room.lines]

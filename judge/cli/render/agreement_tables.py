@@ -14,8 +14,9 @@ from judge.cli.render.run_tables import between
 from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.measure.measures import parse
-from judge.report import words
-from judge.report.words import counted
+from judge.messages import ENGLISH
+from judge.report import sentences
+from judge.report.sentences import counted
 
 Row = Mapping[str, Any]
 
@@ -80,12 +81,13 @@ def _answer(found: Row) -> Iterator[str]:
         yield f"Agreement on relevant or not: {kappa['why']}."
     else:
         yield (
-            f"On relevant or not they agree {words.strength(kappa['value'])}: the same on"
-            f" {same['value']:.1%} of the pairs, kappa {kappa['value']:.3f}{words.interval(kappa['ci95'])},"
-            " where 0 is chance and 1 is always."
+            f"On relevant or not they agree {sentences.strength(ENGLISH, kappa['value'])}: the same on"
+            f" {same['value']:.1%} of the pairs,"
+            f" kappa {kappa['value']:.3f}{sentences.interval(ENGLISH, kappa['ci95'])}, where 0 is chance"
+            " and 1 is always."
         )
-        if kappa["ci95"] and found["queries"] < words.FEW:
-            yield f"{words.NARROW}."
+        if kappa["ci95"] and found["queries"] < sentences.FEW:
+            yield f"{sentences.warn_narrow(ENGLISH)}."
     side = _clear_side(found["bias_relevant"])
     if side:
         people, assessor = _relevant_shares(found)
@@ -115,7 +117,7 @@ def _favoured(found: Row) -> Iterator[str]:
     if gap is None:
         return
     cell, favoured, other = gap["difference"], gap["favoured"], gap["other"]
-    size = f"{cell['value']:.3f}{words.interval(cell['ci95'])} {_unit(found)}"
+    size = f"{cell['value']:.3f}{sentences.interval(ENGLISH, cell['ci95'])} {_unit(found)}"
     if _clear_side(cell) > 0:
         yield (
             f"The assessor favours {favoured} over {other} by {size}, more than chance explains: a difference"

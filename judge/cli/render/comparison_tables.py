@@ -12,9 +12,10 @@ from rich.text import Text
 from judge.cli.render.run_tables import between, nothing_judged, one_line, share, took, whole
 from judge.errors import InputError
 from judge.measure.measures import parse
-from judge.report import served_models_text, words
-from judge.report.charts.chart_texts import mean_of
-from judge.report.words import counted
+from judge.messages import ENGLISH
+from judge.report import sentences
+from judge.report.charts.svg import mean_name
+from judge.report.sentences import counted
 
 Row = Mapping[str, Any]
 
@@ -47,14 +48,14 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
     for line in _head(summary, chosen[0] if chosen else None):
         console.print(one_line(line))
     for row in [row for row in summary["comparisons"] if row["measure"] in chosen[:1]][:pairs]:
-        console.print(one_line(f"  {words.difference(row)}"))
+        console.print(one_line(f"  {sentences.difference(ENGLISH, row)}"))
     whole(_counts(summary), console)
     whole(_means(summary, chosen), console)
     for measure in chosen:
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
         if rows:
-            descriptive = "" if measure == words.deciding(summary) else " (descriptive)"
-            whole(_pairs(mean_of(measure) + descriptive, rows[:pairs]), console)
+            descriptive = "" if measure == sentences.deciding(summary) else " (descriptive)"
+            whole(_pairs(mean_name(measure) + descriptive, rows[:pairs]), console)
             whole(_plans(rows[:pairs]), console)
         if len(rows) > pairs:
             console.print(Text(f"… and {len(rows) - pairs:,} more pairs: --pairs {len(rows)} or --json"))
@@ -63,7 +64,7 @@ def comparison(summary: Row, console: Console, measures: Iterable[str] | None, p
     if summary["stability"]:
         repeated = summary["stability"]["measures"][_deciding(summary)]
         whole(_repeats(repeated), console)
-        console.print(Text(words.variance(repeated["variance"])))
+        console.print(Text(sentences.variance(ENGLISH, repeated["variance"])))
     console.print()
     console.print(Text(_LEGEND, style="dim"))
 
@@ -87,15 +88,15 @@ def _head(summary: Row, measure: str | None) -> Iterator[str]:
         f" {counted(summary['repeats'], 'repeat')}; {counted(summary['pairs'], 'pair')},"
         f" {summary['coverage']:.1%} judged"
     )
-    if served_models_text.english(summary):
-        yield served_models_text.english(summary)
-    headline = words.headline(summary, measure)
+    if served := sentences.served_models(ENGLISH, summary):
+        yield served
+    headline = sentences.headline(ENGLISH, summary, measure)
     if headline:
         yield headline
     # The tests of segments are by the measure that decides.
-    if measure == words.deciding(summary):
-        yield from words.by_segment(summary)
-    yield from filter(None, (words.few(summary), words.planning(summary, measure)))
+    if measure == sentences.deciding(summary):
+        yield from sentences.by_segment(ENGLISH, summary)
+    yield from filter(None, (sentences.few(ENGLISH, summary), sentences.planning(ENGLISH, summary, measure)))
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
 
@@ -104,7 +105,7 @@ def _counts(summary: Row) -> Table:
     names = ("answered", "empty", "broke", "absent", "judged", "repeated", "only here")
     times = took(summary)
     table = _table("what came back", *names, *(column.title for column in times))
-    for engine in words.standing(summary, summary["measures"][0]):
+    for engine in sentences.standing(summary, summary["measures"][0]):
         row = summary["engines"][engine]
         counts = (str(row[name]) for name in ("answered", "empty", "errors", "absent"))
         shares = (share(row[name]) for name in ("judged", "duplicates", "unique"))
@@ -120,10 +121,10 @@ def _means(summary: Row, chosen: Sequence[str]) -> Table:
     head = [
         title
         for measure in summary["measures"]
-        for title in (mean_of(measure), *(["95 % range"] if measure in detailed else []))
+        for title in (mean_name(measure), *(["95 % range"] if measure in detailed else []))
     ]
     table = _table("mean", *head)
-    for engine in words.standing(summary, summary["measures"][0]):
+    for engine in sentences.standing(summary, summary["measures"][0]):
         cells = []
         for measure, cell in summary["engines"][engine]["measures"].items():
             cells.append(_number(cell["mean"], ".4f"))
@@ -142,7 +143,7 @@ def _pairs(name: str, rows: Iterable[Row]) -> Table:
             _number(row["difference"], "+.4f"),
             between(row["ci95"], "+.3f"),
             f"{row['wins']}/{row['ties']}/{row['losses']}",
-            words.chance(row["p_adjusted"]),
+            sentences.chance(row["p_adjusted"]),
         )
     return table
 
@@ -154,7 +155,7 @@ _SIGNS = {"better": ">", "not separated": "=?", "undetermined": "??"}
 def _plans(rows: Iterable[Row]) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
     rows = list(rows)
-    unsure = ["worst case"] if any(map(words.is_unsure, rows)) else []
+    unsure = ["worst case"] if any(map(sentences.is_unsure, rows)) else []
     table = _table("to plan", "d_z", "detectable", "twice", "needed", *unsure)
     for row in rows:
         table.add_row(
@@ -162,7 +163,7 @@ def _plans(rows: Iterable[Row]) -> Table:
             _number(row["d_z"], "+.2f"),
             _number(row["detectable"], ".3f"),
             _number(row["detectable_doubled"], ".3f"),
-            "-" if row["at_least_queries"] is None else words.rounded(row["at_least_queries"]),
+            "-" if row["at_least_queries"] is None else sentences.rounded(row["at_least_queries"]),
             *([between(row["bounds"], "+.3f")] if unsure else []),
         )
     return table
@@ -181,7 +182,7 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _deciding(summary: Row) -> str:
-    return words.deciding(summary) or str(summary["measures"][0])
+    return sentences.deciding(summary) or str(summary["measures"][0])
 
 
 def _tail(summary: Row) -> Iterator[str]:
@@ -189,9 +190,9 @@ def _tail(summary: Row) -> Iterator[str]:
     for column, values in summary["slices"].items():
         for value, part in values.items():
             name = f"{column} {value} ({counted(part['queries'], 'query', 'queries')})"
-            yield f"{name}, {mean_of(deciding)}: {_part(part, deciding)}"
+            yield f"{name}, {mean_name(deciding)}: {_part(part, deciding)}"
     if summary["stability"]:
-        yield from words.stability(summary["stability"], deciding)
+        yield from sentences.stability(ENGLISH, summary["stability"], deciding)
 
 
 def _repeats(measure: Row) -> Table:
@@ -205,7 +206,7 @@ def _repeats(measure: Row) -> Table:
             _number(row["sd"], ".4f"),
             f"{min(known):.4f} to {max(known):.4f}" if known else "-",
             _number(row["icc"], ".3f"),
-            words.chance(row["tost_p"]),
+            sentences.chance(row["tost_p"]),
         )
     return table
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from judge.cli.render.run_tables import one_line
-from judge.report import words
+from judge.report import sentences
 
 
 def show(asked: Mapping[str, Any], console: Console) -> None:
@@ -58,7 +58,9 @@ def _expected(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _basis(found: Mapping[str, Any]) -> str:
-    learned = f"from {words.counted(found['learned_from'], 'earlier call')}" if found["learned_from"] else ""
+    learned = (
+        f"from {sentences.counted(found['learned_from'], 'earlier call')}" if found["learned_from"] else ""
+    )
     rule = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better"
     if learned and found["by_rule"]:
         return f"{learned}, {found['by_rule']:,} prompts {rule}"

@@ -11,9 +11,9 @@ from rich.text import Text
 from judge.cli.render.run_tables import between
 from judge.dataset.clean import visible
 from judge.measure.calibration import LEAST_DIFFERENT
-from judge.report import words
-from judge.report.charts.chart_texts import mean_of
-from judge.report.words import counted
+from judge.report import sentences
+from judge.report.charts.svg import mean_name
+from judge.report.sentences import counted
 
 Row = Mapping[str, Any]
 
@@ -31,13 +31,14 @@ def orders(found: Row, measure: str) -> Iterator[str]:
             f" {', '.join(found['left_out'][:_NAMED])}{_more(found['left_out'])}"
         )
     if found["tau"]["value"] is None:
-        yield f"{mean_of(measure)}: the orders of the engines can't be compared: {found['tau']['why']}"
+        yield f"{mean_name(measure)}: the orders of the engines can't be compared: {found['tau']['why']}"
         return
     on = counted(found["queries"], "query", "queries")
     partly = ", partly labelled" if found["partly_labelled"] else ""
     yield (
-        f"{mean_of(measure)} on {on}{partly}: people's grades give"
-        f" {words.ranked(found['people'], _NAMED)}, the assessor's {words.ranked(found['assessor'], _NAMED)}"
+        f"{mean_name(measure)} on {on}{partly}: people's grades give"
+        f" {sentences.ranked(found['people'], _NAMED)}, the assessor's"
+        f" {sentences.ranked(found['assessor'], _NAMED)}"
     )
     rank = "-" if found["tau_ap"] is None else f"{found['tau_ap']:.4f}"
     overlap = f", RBO {found['rbo']:.4f}" if len(found["people"]) >= _LONG else ""
@@ -61,13 +62,13 @@ def _more(named: Sequence[object]) -> str:
 def correction(found: Row, measure: str, without_text: int) -> Iterator[str | Table]:
     """The engines as people's grades would have them; `without_text` queries have nothing to label."""
     if "why" in found:
-        yield f"No correction of {mean_of(measure)}: {found['why']}"
+        yield f"No correction of {mean_name(measure)}: {found['why']}"
         return
     some = next(iter(found["engines"].values()))
     whole = some["labelled"] + some["undefined"]
     left_out = f" that have something to label ({without_text:,} have nothing)" if without_text else ""
     yield (
-        f"{mean_of(measure)} as people's grades would give it on all {whole + some['rest']:,} queries"
+        f"{mean_name(measure)} as people's grades would give it on all {whole + some['rest']:,} queries"
         f"{left_out}, estimated from the {whole:,} that they labelled and the assessor's grades on the"
         " rest:"
     )
@@ -87,7 +88,7 @@ def correction(found: Row, measure: str, without_text: int) -> Iterator[str | Ta
 
 def _corrections(found: Row, measure: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(mean_of(measure), overflow="fold")
+    table.add_column(mean_name(measure), overflow="fold")
     for name in ("assessor", "corrected", "95 % range", "p (adjusted)"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("assessor's order", no_wrap=True)
@@ -97,7 +98,7 @@ def _corrections(found: Row, measure: str) -> Table:
     for row in found["comparisons"]:
         pair = Text(visible(f"{row['a']} - {row['b']}"))
         means = f"{row['assessor']:+.4f}", f"{row['corrected']:+.4f}", between(row["ci95"], "+.3f")
-        table.add_row(pair, *means, words.chance(row["p_adjusted"]), row["outcome"])
+        table.add_row(pair, *means, sentences.chance(row["p_adjusted"]), row["outcome"])
     return table
 
 

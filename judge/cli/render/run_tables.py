@@ -14,8 +14,9 @@ from judge.analysis import assessor_findings, warnings
 from judge.cli.render.columns import tells
 from judge.dataset.clean import visible
 from judge.measure.measures import describe
-from judge.report import served_models_text, words
-from judge.report.charts.chart_texts import mean_of
+from judge.messages import ENGLISH
+from judge.report import sentences
+from judge.report.charts.svg import mean_name
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -93,8 +94,8 @@ def _before(result: RunResult) -> Iterator[str]:
     yield from _judged(result)
     yield from dict.fromkeys((*summary.get("remarks", ()), *result.warnings))
     yield from (said.en for said in warnings.selftests(summary))
-    if served_models_text.english(summary):
-        yield served_models_text.english(summary)
+    if served := sentences.served_models(ENGLISH, summary):
+        yield served
 
 
 def _judged(result: RunResult) -> Iterator[str]:
@@ -102,9 +103,10 @@ def _judged(result: RunResult) -> Iterator[str]:
     summary = result.summary
     cost = summary["cost"]
     yield (
-        f"{words.counted(summary['queries'], 'query', 'queries')},"
-        f" {words.counted(len(summary['engines']), 'engine')}; {words.counted(summary['results'], 'result')},"
-        f" {words.counted(summary['pairs'], 'pair')} to judge"
+        f"{sentences.counted(summary['queries'], 'query', 'queries')},"
+        f" {sentences.counted(len(summary['engines']), 'engine')};"
+        f" {sentences.counted(summary['results'], 'result')},"
+        f" {sentences.counted(summary['pairs'], 'pair')} to judge"
         f" ({summary['saved']:.0%} saved by judging a pair once)"
     )
     price = _money(cost)
@@ -124,7 +126,7 @@ def _judged(result: RunResult) -> Iterator[str]:
 
 def _money(cost: Mapping[str, Any]) -> str:
     """What a run cost, and how old the price is that says so."""
-    price, amount = cost.get("price"), words.dollars(cost)
+    price, amount = cost.get("price"), sentences.dollars(cost)
     if amount is None and price is None:
         return "; price unknown: --price or --prices gives one"
     if not amount:
@@ -135,13 +137,13 @@ def _money(cost: Mapping[str, Any]) -> str:
 def _engines(summary: Mapping[str, Any]) -> Table:
     """One row an engine, best first."""
     measures = summary["measures"]
-    rows = [(engine, summary["engines"][engine]) for engine in words.standing(summary, measures[0])]
+    rows = [(engine, summary["engines"][engine]) for engine in sentences.standing(summary, measures[0])]
     shown = [column for column in _COUNTS if tells(summary, column.field)]
     shown += took(summary)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("engine", no_wrap=True)
     for place, measure in enumerate(measures):
-        table.add_column(mean_of(measure), justify="right", no_wrap=True)
+        table.add_column(mean_name(measure), justify="right", no_wrap=True)
         if not place:
             table.add_column("95 % interval", justify="right", no_wrap=True)
     for column in shown:
@@ -177,20 +179,20 @@ def between(ends: Sequence[float] | None, form: str = ".3f") -> str:
 
 def _answer(summary: Mapping[str, Any]) -> Iterator[str]:
     """Which engines differ, whether own lists would say otherwise, and how stable it is."""
-    deciding = words.deciding(summary)
+    deciding = sentences.deciding(summary)
     rows = [row for row in summary["comparisons"] if row["measure"] == deciding]
     if rows:
-        yield words.headline(summary)
-        yield from words.by_segment(summary)
-        yield from (f"  {words.difference(row)}" for row in rows[:_PAIRS])
+        yield sentences.headline(ENGLISH, summary)
+        yield from sentences.by_segment(ENGLISH, summary)
+        yield from (f"  {sentences.difference(ENGLISH, row)}" for row in rows[:_PAIRS])
         if len(rows) > _PAIRS:
             yield f"  … and {len(rows) - _PAIRS:,} more pairs: judge compare RUN"
-    yield from filter(None, (words.few(summary), words.planning(summary)))
+    yield from filter(None, (sentences.few(ENGLISH, summary), sentences.planning(ENGLISH, summary)))
     if summary["within_lists"]:
         yield summary["within_lists"]["why"]
     yield from (said.en for said in assessor_findings.said(summary))
     if summary["stability"]:
-        yield from words.stability(summary["stability"], deciding or summary["measures"][0])
+        yield from sentences.stability(ENGLISH, summary["stability"], deciding or summary["measures"][0])
 
 
 def _after(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -211,7 +213,7 @@ def _after(summary: Mapping[str, Any]) -> Iterator[str]:
         named = ", ".join(f"{engine} {share:.0%}" for engine, share in blank.items() if share >= _BLANK)
         yield f"results without a text besides their title (has the engine's field been renamed?): {named}"
     if summary["empty_snippets"]:
-        count = words.counted(summary["empty_snippets"], "result shows", "results show")
+        count = sentences.counted(summary["empty_snippets"], "result shows", "results show")
         yield f"{count} no text at all: grade 0 without a call (flag empty_snippet)"
     if summary["flagged"]:
         shares = ", ".join(f"{engine} {count}" for engine, count in summary["flagged"].items())

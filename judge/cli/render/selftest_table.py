@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.cli.render.run_tables import one_line, whole
-from judge.report import words
+from judge.report import sentences
 from judge.selftest.selftest_run import PROMPTS, SelfTest
 
 Row = Mapping[str, Any]
@@ -109,6 +109,6 @@ def _cost(prompts: list[Row]) -> str:
     usd = [cost["usd"] for cost in costs]
     open_calls = {key: sum(cost[key] for cost in costs) for key in ("uncounted", "maybe_billed")}
     counts = {"calls": calls, "prompt_tokens": tokens[0], "completion_tokens": tokens[1], **open_calls}
-    amount = words.dollars({**counts, "usd": None if None in usd else sum(usd)})
+    amount = sentences.dollars({**counts, "usd": None if None in usd else sum(usd)})
     price = "; price unknown" if amount is None else f"; {amount}" if amount else ""
     return f"in all {calls:,} calls, {tokens[0]:,} tokens in, {tokens[1]:,} out{price}"

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from judge.nightly.history import EXITS
 from judge.nightly.notices import said
 from judge.nightly.notices.said import plain
-from judge.report.page.sanitize import name
+from judge.report.display_text import one_line
 
 Row = Mapping[str, Any]
 
@@ -30,9 +30,9 @@ def junit(night: Row) -> str:
     of_night = "error" if EXITS[status] == 3 else "skipped" if status == "no baseline" else None
     _case(suite, "judge.nightly", "night", of_night, status, why)
     for row in (night["gate"] or {}).get("rows", ()):
-        place = f"judge.nightly.{name(row['engine'])}"
+        place = f"judge.nightly.{one_line(row['engine'])}"
         outcome, verdict = _ROWS.get(row["verdict"]), row["verdict"]
-        _case(suite, place, name(row["measure"]), outcome, verdict, plain(said.decided(row)))
+        _case(suite, place, one_line(row["measure"]), outcome, verdict, plain(said.decided(row)))
     suites = ET.Element("testsuites", name="judge nightly")
     suites.append(suite)
     for element in (suites, suite):

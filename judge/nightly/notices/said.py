@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge.report.charts.chart_texts import fixed
-from judge.report.page.sanitize import END, ISOLATE, isolated, short
-from judge.report.words import counted, dollars
+from judge.report.charts.svg import format_number
+from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
+from judge.report.sentences import counted, dollars
 
 Row = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ class Notice:
 def notice(night: Row) -> Notice:
     """What the record of a night comes to."""
     blamed = [drops[0] for drops in worst(night)]
-    named = [f"{isolated(row['engine'])} {_by(row)}" for row in blamed[:_NAMED]]
+    named = [f"{isolate(row['engine'])} {_by(row)}" for row in blamed[:_NAMED]]
     named += [f"{len(blamed) - _NAMED} more"] if len(blamed) > _NAMED else []
     title = f"judge {night['date']}: {night['status']}" + (f": {', '.join(named)}" if named else "")
     return Notice(title, tuple(_lines(night)), tuple(map(_sentence, night["remarks"])))
@@ -78,10 +78,10 @@ def parts(text: str) -> Iterator[tuple[str, bool]]:
 
 def decided(row: Row) -> str:
     """A row of the gate in a line: who, by how much, and how sure that is."""
-    said = f"{isolated(row['engine'])} {row['verdict']}: {row['measure']}"
+    said = f"{isolate(row['engine'])} {row['verdict']}: {row['measure']}"
     if row["change"] is None:
         return f"{said} has no value on both nights"
-    said += f" {_signed(row['change'])} ({fixed(row['baseline'])} to {fixed(row['tonight'])}"
+    said += f" {_signed(row['change'])} ({format_number(row['baseline'])} to {format_number(row['tonight'])}"
     if row["low"] is not None and row["high"] is not None:
         said += f"; 95 %: {_signed(row['low'])} to {_signed(row['high'])}"
     said += ")" if row["p_holm"] is None else f"), p (Holm) {_p(row['p_holm'])}"
@@ -115,7 +115,7 @@ def _lines(night: Row) -> Iterator[str]:
 def _all_fine(night: Row) -> str:
     gate = night["gate"] or {}
     return (
-        f"no drop was found from the baseline {isolated(str((night['baseline'] or {}).get('name')))}:"
+        f"no drop was found from the baseline {isolate(str((night['baseline'] or {}).get('name')))}:"
         f" {counted(len(gate.get('rows', ())), 'comparison')} by {', '.join(gate.get('measures', ()))}"
     )
 
@@ -128,7 +128,9 @@ def _describe_power(night: Row) -> Iterator[str]:
     drops: dict[str, float] = {}
     for row in rows:
         drops[row["measure"]] = max(drops.get(row["measure"], 0.0), row["detectable"])
-    of_measures = " or ".join(f"of {measure} under about {fixed(drop)}" for measure, drop in drops.items())
+    of_measures = " or ".join(
+        f"of {measure} under about {format_number(drop)}" for measure, drop in drops.items()
+    )
     queries = counted(min(row["n"] for row in rows), "query", "queries")
     yield f"a drop {of_measures} would not have been detected with these {queries} (power 80 %)"
 
@@ -138,26 +140,28 @@ def _describe_engines(night: Row) -> Iterator[str]:
     engines: dict[str, list[str]] = {}
     for row in (night["gate"] or {}).get("rows", ()):
         if row["change"] is not None:
-            score = f"{row['measure']} {fixed(row['tonight'])} ({_signed(row['change'])})"
+            score = f"{row['measure']} {format_number(row['tonight'])} ({_signed(row['change'])})"
             engines.setdefault(row["engine"], []).append(score)
     for engine, scores in engines.items():
-        yield f"{isolated(engine)}: {', '.join(scores)} against the baseline"
+        yield f"{isolate(engine)}: {', '.join(scores)} against the baseline"
 
 
 def _canaries(found: Row) -> str:
     if not found["judged"]:
         return f"canaries: none of {counted(found['pairs'], 'pair')} could be graded"
-    said = f"canaries: {counted(found['pairs'], 'pair')}, mean grade {fixed(found['mean_grade'], '.2f')}"
+    said = (
+        f"canaries: {counted(found['pairs'], 'pair')}, mean grade {format_number(found['mean_grade'], '.2f')}"
+    )
     if found["compared"]:
         said += (
-            f" (baseline {fixed(found['baseline_mean'], '.2f')}),"
+            f" (baseline {format_number(found['baseline_mean'], '.2f')}),"
             f" {found['changed']:,} of {found['compared']:,} changed"
         )
     return said + (", the judge has drifted" if found["drift"] else "")
 
 
 def _failures(failures: Mapping[str, int]) -> str:
-    listed = ", ".join(f"{count:,} {isolated(kind)}" for kind, count in failures.items() if count)
+    listed = ", ".join(f"{count:,} {isolate(kind)}" for kind, count in failures.items() if count)
     return f"; failed: {listed}" if listed else ""
 
 
@@ -173,7 +177,7 @@ def _paid(paid: Row) -> str:
 
 
 def _sentence(text: str) -> str:
-    return " ".join(short(text, _SENTENCE).split())
+    return " ".join(truncate_with_ellipsis(text, _SENTENCE).split())
 
 
 def _by(row: Row) -> str:
@@ -181,7 +185,7 @@ def _by(row: Row) -> str:
 
 
 def _signed(value: float) -> str:
-    return fixed(value, "+.3f")
+    return format_number(value, "+.3f")
 
 
 def _p(value: float) -> str:

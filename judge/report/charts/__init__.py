@@ -1,37 +1,38 @@
-"""Owns the charts of the report: what each shows, in one pass over the queries."""
+"""Charts of the report, drawn in one pass over the queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from judge.messages import Text
 from judge.report.charts import grade_shares, matrix, means, pairs, query_differences, repeats
-from judge.report.charts.chart import Chart
-from judge.report.charts.svg import Text
+from judge.report.charts.svg import Chart
 
 __all__ = ["Chart", "Text", "charts"]
 
 
-def charts(
+def draw_charts(
     summary: Mapping[str, Any], entries: Iterable[Mapping[str, Any]], agreement: Mapping[str, Any] | None
 ) -> tuple[Chart, ...]:
-    """The charts that have something to show, in the order to show them.
+    """Return the charts that have data, in the order in which the page shows them.
 
     `summary` is what summary.json holds, `agreement` what agreement.json does, if there is one, and
     `entries` are the queries of results.json: each is looked at once, and none is kept.
     """
-    shown = grade_shares.Grades(summary["repeats"], summary["depth"])
-    ahead = query_differences.differences(summary)
+    grade_counts = grade_shares.GradeCounts(summary["repeats"], summary["depth"])
+    query_differences_of_leaders = query_differences.start_differences(summary)
     for entry in entries:
-        shown.add(entry)
-        if ahead:
-            ahead.add(entry)
-    drawn = (
-        means.chart(summary),
-        pairs.chart(summary),
-        ahead and query_differences.chart(ahead),
-        grade_shares.chart(summary, shown),
-        repeats.chart(summary),
-        agreement and matrix.chart(agreement),
+        grade_counts.add(entry)
+        if query_differences_of_leaders:
+            query_differences_of_leaders.add(entry)
+    charts = (
+        means.draw_means(summary),
+        pairs.draw_pairs(summary),
+        query_differences_of_leaders
+        and query_differences.draw_query_differences(query_differences_of_leaders),
+        grade_shares.draw_grade_shares(summary, grade_counts),
+        repeats.draw_repeats(summary),
+        agreement and matrix.draw_confusion_matrix(agreement),
     )
-    return tuple(chart for chart in drawn if chart)
+    return tuple(chart for chart in charts if chart)

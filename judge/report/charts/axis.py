@@ -1,10 +1,14 @@
-"""Owns where numbers go: scales whose ticks are round, and how a number is written along them."""
+"""Axes with round ticks, and marks with intervals in rows along an axis."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
+
+from markupsafe import Markup
+
+from judge.report.charts.svg import box, dot, format_percent, inset, join, line, tag
 
 #: Below this a span is rounding, not a difference.
 _FLAT = 1e-9
@@ -14,18 +18,18 @@ _AROUND = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Numbers along a line: `ticks` are round and evenly spaced, the first and the last are its ends."""
+    """Numbers along a line: `ticks` are round and evenly spaced; the first and the last are its ends."""
 
     ticks: tuple[float, ...]
     decimals: int
 
     def at(self, value: float) -> float:
-        """Where the value is, as a fraction of the line: 0 at its first tick, 1 at its last, none beyond."""
+        """Return the position of the value: 0 at the first tick, 1 at the last, clipped to both."""
         first, last = self.ticks[0], self.ticks[-1]
         return min(1.0, max(0.0, (value - first) / (last - first)))
 
     def label(self, tick: float, *, signed: bool = False, short: bool = False) -> str:
-        """The tick as it is written: `signed` with a plus, too, but for 0, `short` without closing zeros."""
+        """Return the tick as text: `signed` adds a plus, except for 0; `short` drops zeros at the end."""
         text = f"{abs(tick):.{self.decimals}f}"
         if short or (signed and not tick):
             text = text.rstrip("0").rstrip(".") if self.decimals else text
@@ -34,12 +38,12 @@ class Axis:
 
 
 def make_axis(values: Iterable[float], count: int = 5) -> Axis:
-    """A scale that holds all values, with about `count` steps of 1, 2 or 5 times a power of ten.
+    """Return an axis that holds all values, with about `count` steps of 1, 2 or 5 times a power of ten.
 
-    Values that are all the same, or none, get a scale around them that stays within 0 to 1 if they do.
+    Values that are all equal, or none, get an axis around them that stays within 0 to 1 if they do.
     """
-    known = list(values) or [0.0, 1.0]
-    low, high = min(known), max(known)
+    numbers = list(values) or [0.0, 1.0]
+    low, high = min(numbers), max(numbers)
     if high - low < _FLAT:
         inside = low >= 0 and high <= 1
         low, high = low - _AROUND, high + _AROUND
@@ -49,12 +53,103 @@ def make_axis(values: Iterable[float], count: int = 5) -> Axis:
     # A value that is a tick but for rounding needs no further one.
     first, last = floor(low / size + _FLAT), ceil(high / size - _FLAT)
     decimals = max(0, -power)
-    ticks = tuple(round(place * times * 10.0**power, decimals) for place in range(first, last + 1))
+    ticks = tuple(round(index * times * 10.0**power, decimals) for index in range(first, last + 1))
     return Axis(ticks, decimals)
 
 
 def step(span: float, count: int) -> tuple[int, int]:
-    """The smallest round step of which `count` cover the span: (times, power) of times * 10^power."""
+    """Return (times, power): the smallest round step, times * 10^power, of which `count` cover the span."""
     power = floor(log10(span / count))
     times = next(times for times in (1, 2, 5, 10) if times * 10.0**power * count >= span * (1 - _FLAT))
     return (1, power + 1) if times == 10 else (times, power)
+
+
+#: Bounds that differ from the value by less are rounding.
+_NO_WIDTH = 1e-12
+#: The height of a row in pixels, and of the numbers under a panel.
+ROW_HEIGHT = 24
+AXIS_HEIGHT = 22
+
+#: Marks as a key shows them, around (9, 0).
+DOT = tag("circle", cx=9, cy=0, r=4, class_="dot")
+HOLLOW = tag("circle", cx=9, cy=0, r=3.5, class_="dot hollow")
+WHISKER = tag("path", d="M1 0H17M1 -4V4M17 -4V4", class_="whisker")
+BOUNDS = tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRange:
+    """A value, its 95 % interval, and its bounds when unjudged snippets leave it bounds."""
+
+    value: float
+    interval: tuple[float, float] | None
+    bounds: tuple[float, float] | None
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Return every number that is drawn."""
+        return self.value, *(self.interval or ()), *(self.bounds or ())
+
+
+def make_range(
+    value: float | None, interval: Sequence[float] | None, bounds: Sequence[float | None] | None
+) -> ValueRange | None:
+    """Return the value of summary.json with its interval and bounds; None where there is no value."""
+    if value is None:
+        return None
+    low, high = bounds or (None, None)
+    unsure = None
+    if low is not None and high is not None and max(value - low, high - value) > _NO_WIDTH:
+        unsure = low, high
+    return ValueRange(value, (interval[0], interval[1]) if interval else None, unsure)
+
+
+def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: float = 4) -> Markup:
+    """Return a dot of class `kind` with its interval as a line and its bounds as a band around height `y`."""
+    parts = []
+    if cell.bounds:
+        first, last = map(scale.at, cell.bounds)
+        parts.append(box(first, last - first, y - radius - 2, 2 * radius + 4, "bounds"))
+    if cell.interval:
+        first, last = map(scale.at, cell.interval)
+        parts.append(line(first, last, y, y, "whisker"))
+        parts += [line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
+    parts.append(dot(scale.at(cell.value), y, kind, radius))
+    return join(parts)
+
+
+def add_tooltip(title: str, *parts: str) -> Markup:
+    """Return the marks with a text that the browser shows when the pointer is on them."""
+    return tag("g", tag("title", title), *parts)
+
+
+@dataclass(frozen=True, slots=True)
+class PlotArea:
+    """The area for rows of marks: `x` and `width` are fractions of the column, `top` and `bottom` pixels."""
+
+    scale: Axis
+    x: float
+    width: float
+    top: float
+    bottom: float
+
+    def of(self, parts: Iterable[str]) -> Markup:
+        """Return the parts, placed by fractions of the width of the area."""
+        return inset(self.x, self.width, *parts)
+
+    def grid(self, *, signed: bool = False, ends: bool = False) -> Markup:
+        """Return the grid lines and the numbers under them; `ends` writes the first and last number only."""
+        ticks = self.scale.ticks
+        written = (ticks[0], ticks[-1]) if ends else ticks
+        lines = (self._line(tick, "zero" if signed and tick == 0 else "grid") for tick in ticks)
+        anchors = ("start", "end") if ends else ("middle",) * len(ticks)
+        texts = (self.scale.label(tick, signed=signed, short=ends) for tick in written)
+        return self.of((*lines, *map(self._number, written, texts, anchors)))
+
+    def _line(self, tick: float, kind: str) -> Markup:
+        at = self.scale.at(tick)
+        return line(at, at, self.top, self.bottom, kind)
+
+    def _number(self, tick: float, text: str, anchor: str) -> Markup:
+        at = format_percent(self.scale.at(tick))
+        return tag("text", text, class_="tick", x=at, y=self.bottom + 15, text_anchor=anchor)

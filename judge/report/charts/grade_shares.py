@@ -1,4 +1,4 @@
-"""Owns the chart of grades: what each engine shows at each rank."""
+"""The chart of grades: the share of each grade at each rank, for each engine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,29 @@ from typing import Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import chart_texts
-from judge.report.charts.chart import ENGINES, Caption, Chart, figure, key, rest
-from judge.report.charts.svg import NOTHING, Text, box, inset, join, label, line, percent, say, tag
-from judge.report.page import sanitize
+from judge.messages import Text
+from judge.report import display_text, sentences
+from judge.report.charts import svg
+from judge.report.charts.svg import (
+    MAX_ENGINES,
+    NOTHING,
+    Caption,
+    Chart,
+    box,
+    draw_legend,
+    figure,
+    format_percent,
+    inset,
+    join,
+    line,
+    note_omitted,
+    row_label,
+    tag,
+    text_element,
+)
 
 #: How many ranks are shown.
-RANKS = 20
+MAX_RANKS = 20
 _NAMES = 0.27
 _BARS = (0.29, 0.56)
 _ROW = 52
@@ -30,8 +45,8 @@ Slot: TypeAlias = int | Literal["unjudged"]
 
 
 @dataclass(slots=True)
-class Grades:
-    """How often each engine shows each grade at each rank: judgments, over `queries` times `repeats`.
+class GradeCounts:
+    """Counts of grades by engine and rank, over `queries` times `repeats` judgments.
 
     `longest` is the length of the longest list, down to `depth`.
     """
@@ -43,7 +58,7 @@ class Grades:
     counts: Counter[tuple[str, int, Slot]] = field(default_factory=Counter)
 
     def add(self, entry: Row) -> None:
-        """Takes in a query of results.json."""
+        """Add a query of results.json."""
         self.queries += 1
         for engine, answer in entry["engines"].items():
             self.longest = max(self.longest, min(self.depth, len(answer["snippets"])))
@@ -51,123 +66,123 @@ class Grades:
                 self._snippet(engine, snippet)
 
     def _snippet(self, engine: str, snippet: Row) -> None:
-        grades = [each["grade"] for each in snippet["judgments"] if each["grade"] is not None]
+        grades = [judgment["grade"] for judgment in snippet["judgments"] if judgment["grade"] is not None]
         for grade in grades:
             self.counts[engine, snippet["rank"], grade] += 1
         if len(grades) < self.repeats:
             self.counts[engine, snippet["rank"], "unjudged"] += self.repeats - len(grades)
 
     def shares(self, engine: str, rank: int, slots: Sequence[Slot]) -> list[float]:
-        """The share of all queries that each slot has at the rank; what is missing returned nothing there."""
+        """Return the share of each slot among all queries; the rest returned nothing at this rank."""
         return [self.counts[engine, rank, slot] / (self.queries * self.repeats) for slot in slots]
 
     def relevant(self, engine: str, relevant_from: int, top: int) -> float | None:
-        """The share of the engine's graded results that are relevant; None when none is graded."""
+        """Return the share of relevant results among the graded results; None when none is graded."""
         ranks = range(1, self.longest + 1)
         graded = [sum(self.counts[engine, rank, grade] for rank in ranks) for grade in range(top + 1)]
         return sum(graded[relevant_from:]) / sum(graded) if any(graded) else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
-    """What is drawn: engines and ranks, and what a grade is and when it is relevant."""
+class _Picture:
+    """What the picture shows: engines, ranks, the scale and the counts."""
 
     engines: tuple[str, ...]
     ranks: range
     scale: str
     relevant_from: int
-    found: Grades
+    counts: GradeCounts
 
     @property
     def top(self) -> int:
-        return len(chart_texts.GRADES[self.scale]) - 1
+        return len(svg.GRADE_NAMES[self.scale]) - 1
 
     @property
     def slots(self) -> list[Slot]:
-        """From the ground up: the best grade first, then the others, then what has no grade."""
+        """Return the slots from the bottom of a bar: the best grade first, the unjudged results last."""
         return [*range(self.top, -1, -1), "unjudged"]
 
 
-def chart(summary: Row, found: Grades) -> Chart | None:
-    """The grades by engine and rank, best engine first; None when nothing was returned."""
-    if not found.counts:
+def draw_grade_shares(summary: Row, counts: GradeCounts) -> Chart | None:
+    """Return the grades by engine and rank, best engine first; None when no engine returned a result."""
+    if not counts.counts:
         return None
-    order = tuple(words.standing(summary, words.deciding(summary) or summary["measures"][0]))
-    ranks = range(1, min(RANKS, found.longest) + 1)
-    drawn = _Drawn(order, ranks, summary["scale"], summary["relevant_from"], found)
-    caption = Caption("grades", Text("Grades by rank", "各名次的等级分布"), _said(drawn))
+    order = tuple(sentences.standing(summary, sentences.deciding(summary) or summary["measures"][0]))
+    ranks = range(1, min(MAX_RANKS, counts.longest) + 1)
+    picture = _Picture(order, ranks, summary["scale"], summary["relevant_from"], counts)
+    caption = Caption("grades", Text("Grades by rank", "各名次的等级分布"), _describe(picture))
     return Chart(
-        caption.id, caption.title, caption.desc, _picture(caption, drawn), _head(drawn), _rows(drawn)
+        caption.id, caption.title, caption.desc, _draw(caption, picture), _head(picture), _rows(picture)
     )
 
 
-def _said(drawn: _Drawn) -> Text:
-    known = [
-        (share, sanitize.isolated(engine))
-        for engine in drawn.engines
-        if (share := drawn.found.relevant(engine, drawn.relevant_from, drawn.top)) is not None
+def _describe(picture: _Picture) -> Text:
+    relevant_shares = [
+        (share, display_text.isolate(engine))
+        for engine in picture.engines
+        if (share := picture.counts.relevant(engine, picture.relevant_from, picture.top)) is not None
     ]
     en = "The grades of what each engine shows at each rank, as shares of all queries"
     zh = "各引擎在每个名次上的结果评为哪一级，以占全部查询的比例表示"
-    if known:
-        most, least = max(known), min(known)
-        en += f": {chart_texts.share(most[0])} of the graded results of {most[1]} are relevant"
-        zh += f"：判出等级的结果里，{most[1]} 有 {chart_texts.share(most[0])} 相关"
-        if len(known) > 1:
-            en += f", and {chart_texts.share(least[0])} of those of {least[1]}"
-            zh += f"，{least[1]} 有 {chart_texts.share(least[0])}"
+    if relevant_shares:
+        most, least = max(relevant_shares), min(relevant_shares)
+        en += f": {svg.format_share(most[0])} of the graded results of {most[1]} are relevant"
+        zh += f"：判出等级的结果里，{most[1]} 有 {svg.format_share(most[0])} 相关"
+        if len(relevant_shares) > 1:
+            en += f", and {svg.format_share(least[0])} of those of {least[1]}"
+            zh += f"，{least[1]} 有 {svg.format_share(least[0])}"
     en += ". Below the heavy line is relevant; a gap at the top is where nothing came back."
     zh += "。粗线以下为相关；顶端的空缺表示没有返回结果。"
-    if drawn.found.longest > RANKS:
-        en += f" The first {RANKS} of {drawn.found.longest} ranks are shown."
-        zh += f"共 {drawn.found.longest} 个名次，只画前 {RANKS} 个。"
+    if picture.counts.longest > MAX_RANKS:
+        en += f" The first {MAX_RANKS} of {picture.counts.longest} ranks are shown."
+        zh += f"共 {picture.counts.longest} 个名次，只画前 {MAX_RANKS} 个。"
     return Text(en, zh)
 
 
-def _head(drawn: _Drawn) -> tuple[Text, ...]:
-    named = (_named(slot, drawn.scale) for slot in drawn.slots)
-    return (chart_texts.ENGINE, Text("rank", "名次"), *named, Text("no result", "没有结果"))
+def _head(picture: _Picture) -> tuple[Text, ...]:
+    named = (_slot_name(slot, picture.scale) for slot in picture.slots)
+    return (svg.ENGINE, Text("rank", "名次"), *named, Text("no result", "没有结果"))
 
 
-def _rows(drawn: _Drawn) -> tuple[tuple[str, ...], ...]:
+def _rows(picture: _Picture) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
-            sanitize.name(engine),
+            display_text.one_line(engine),
             str(rank),
-            *map(_percent, _filled(drawn.found.shares(engine, rank, drawn.slots))),
+            *map(_percent, _with_remainder(picture.counts.shares(engine, rank, picture.slots))),
         )
-        for engine in drawn.engines
-        for rank in drawn.ranks
+        for engine in picture.engines
+        for rank in picture.ranks
     )
 
 
-def _filled(shares: Sequence[float]) -> list[float]:
+def _with_remainder(shares: Sequence[float]) -> list[float]:
     return [*shares, max(0.0, 1 - sum(shares))]
 
 
 def _percent(share: float) -> str:
-    return chart_texts.share(share) if share > 1e-9 else NOTHING
+    return svg.format_share(share) if share > 1e-9 else NOTHING
 
 
-def _picture(caption: Caption, drawn: _Drawn) -> Markup:
-    shown = drawn.engines[:ENGINES]
-    keys, top = _key(drawn)
-    bottom = top + _ROW * len(shown)
-    left_out = len(drawn.engines) - len(shown)
+def _draw(caption: Caption, picture: _Picture) -> Markup:
+    engines = picture.engines[:MAX_ENGINES]
+    keys, top = _key(picture)
+    bottom = top + _ROW * len(engines)
+    left_out = len(picture.engines) - len(engines)
     return figure(
         caption,
         bottom + 22 + (22 if left_out else 0),
         _hatch(),
         keys,
-        *(part for at, engine in enumerate(shown) for part in _engine(drawn, engine, top + _ROW * at)),
-        inset(*_BARS, *_ranks(drawn.ranks, bottom + 12)),
-        say(Text("rank", "名次"), class_="tick", x=0, y=bottom + 12),
-        rest(left_out, bottom + 36, Text("engines", "个引擎")),
+        *(part for at, engine in enumerate(engines) for part in _engine(picture, engine, top + _ROW * at)),
+        inset(*_BARS, *_ranks(picture.ranks, bottom + 12)),
+        text_element(Text("rank", "名次"), class_="tick", x=0, y=bottom + 12),
+        note_omitted(left_out, bottom + 36, Text("engines", "个引擎")),
     )
 
 
 def _hatch() -> Markup:
-    """The pattern of what is unjudged, which no colour or printer can take for a grade."""
+    """Return the pattern for unjudged results. A pattern differs from every grade without colour, too."""
     lines = tag("path", d="M-1 1L1 -1M0 4L4 0M3 5L5 3", class_="hatch")
     return tag(
         "defs",
@@ -175,22 +190,22 @@ def _hatch() -> Markup:
     )
 
 
-def _key(drawn: _Drawn) -> tuple[Markup, float]:
-    """The key, and where it ends."""
+def _key(picture: _Picture) -> tuple[Markup, float]:
+    """Return the legend and the height where it ends."""
     lines = []
-    for at, slot in enumerate(drawn.slots):
+    for at, slot in enumerate(picture.slots):
         x, y = (at % 3) * 112.0, 14 + 18 * (at // 3)
-        lines.append(key(y, (x, _swatch(slot, drawn.top), _named(slot, drawn.scale))))
+        lines.append(draw_legend(y, (x, _swatch(slot, picture.top), _slot_name(slot, picture.scale))))
     relevant = Text("relevant", "相关")
-    lines.append(say(relevant, class_="note", x=percent(1), y=y + 22, text_anchor="end"))
+    lines.append(text_element(relevant, class_="note", x=format_percent(1), y=y + 22, text_anchor="end"))
     return join(lines), y + 28
 
 
-def _named(slot: Slot, scale: str) -> Text:
+def _slot_name(slot: Slot, scale: str) -> Text:
     if isinstance(slot, str):
-        return chart_texts.UNJUDGED
-    said = chart_texts.GRADES[scale][slot]
-    return Text(f"{slot} {said.en}", f"{slot} {said.zh}")
+        return svg.UNJUDGED
+    name = svg.GRADE_NAMES[scale][slot]
+    return Text(f"{slot} {name.en}", f"{slot} {name.zh}")
 
 
 def _swatch(slot: Slot, top: int) -> Markup:
@@ -198,50 +213,57 @@ def _swatch(slot: Slot, top: int) -> Markup:
 
 
 def _kind(slot: Slot, top: int) -> str:
-    return "unjudged" if isinstance(slot, str) else f"segment {chart_texts.grade_class(slot, top)}"
+    return "unjudged" if isinstance(slot, str) else f"segment {svg.grade_class(slot, top)}"
 
 
 def _fill(slot: Slot) -> str | None:
     return f"url(#{_HATCH})" if slot == "unjudged" else None
 
 
-def _engine(drawn: _Drawn, engine: str, top: float) -> Iterator[Markup]:
-    """One engine's bars, its name before them and its share of relevant results behind."""
+def _engine(picture: _Picture, engine: str, top: float) -> Iterator[Markup]:
+    """Yield the name of one engine, its bars and its share of relevant results."""
     middle = top + _ROW / 2 + 4
-    yield label(engine, 13, _NAMES, top + _ROW / 2)
-    yield inset(*_BARS, *(_bar(drawn, engine, rank, top + (_ROW - _BAR) / 2) for rank in drawn.ranks))
-    share = chart_texts.share(drawn.found.relevant(engine, drawn.relevant_from, drawn.top))
-    yield tag("text", share, class_="number", x=percent(1), y=middle, text_anchor="end")
+    yield row_label(engine, 13, _NAMES, top + _ROW / 2)
+    yield inset(*_BARS, *(_bar(picture, engine, rank, top + (_ROW - _BAR) / 2) for rank in picture.ranks))
+    share = svg.format_share(picture.counts.relevant(engine, picture.relevant_from, picture.top))
+    yield tag("text", share, class_="number", x=format_percent(1), y=middle, text_anchor="end")
 
 
-def _bar(drawn: _Drawn, engine: str, rank: int, top: float) -> Markup:
-    """One rank's shares, stacked from the best grade up, with a line where relevant ends."""
-    shares = drawn.found.shares(engine, rank, drawn.slots)
-    width = 1 / len(drawn.ranks)
+def _bar(picture: _Picture, engine: str, rank: int, top: float) -> Markup:
+    """Yield the shares at one rank, stacked from the best grade up, and the line where relevant ends."""
+    shares = picture.counts.shares(engine, rank, picture.slots)
+    width = 1 / len(picture.ranks)
     x, filled = width * (rank - 1 + 0.06), width * 0.88
     tops = list(accumulate(shares))
     parts = [
         tag(
-            "rect", x=percent(x), width=percent(filled), y=top + _BAR * (1 - end), height=_BAR * share,
-            class_=_kind(slot, drawn.top), fill=_fill(slot),
+            "rect", x=format_percent(x), width=format_percent(filled),
+            y=top + _BAR * (1 - end), height=_BAR * share,
+            class_=_kind(slot, picture.top), fill=_fill(slot),
         )
-        for slot, share, end in zip(drawn.slots, shares, tops, strict=True)
+        for slot, share, end in zip(picture.slots, shares, tops, strict=True)
         if share
     ]  # fmt: skip
-    y = top + _BAR * (1 - tops[drawn.top - drawn.relevant_from])
-    said = ", ".join(
-        f"{slot if isinstance(slot, int) else '?'}: {chart_texts.share(share)}"
-        for slot, share in zip(drawn.slots, shares, strict=True)
+    y = top + _BAR * (1 - tops[picture.top - picture.relevant_from])
+    shares_text = ", ".join(
+        f"{slot if isinstance(slot, int) else '?'}: {svg.format_share(share)}"
+        for slot, share in zip(picture.slots, shares, strict=True)
         if share
     )
     ground = box(x, filled, top, _BAR, "ground")
     mark = line(x, x + filled, y, y, "relevant")
-    return tag("g", tag("title", f"{sanitize.name(engine)} @{rank}: {said or NOTHING}"), ground, *parts, mark)
+    return tag(
+        "g",
+        tag("title", f"{display_text.one_line(engine)} @{rank}: {shares_text or NOTHING}"),
+        ground,
+        *parts,
+        mark,
+    )
 
 
 def _ranks(ranks: range, y: float) -> Iterator[Markup]:
-    """The numbers of the ranks; of many, the first and every fifth."""
+    """Yield the numbers of the ranks; of many, the first and every fifth."""
     for rank in ranks:
         if len(ranks) <= 10 or rank == 1 or rank % 5 == 0:
-            at = percent((rank - 0.5) / len(ranks))
+            at = format_percent((rank - 0.5) / len(ranks))
             yield tag("text", str(rank), class_="tick", x=at, y=y, text_anchor="middle")

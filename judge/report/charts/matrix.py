@@ -1,4 +1,4 @@
-"""Owns the chart of agreement: people's grades against the assessor's, pair by pair."""
+"""The chart of agreement: labels of people against grades of the assessor, pair by pair."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report.charts import chart_texts
-from judge.report.charts.chart import Caption, Chart, figure
-from judge.report.charts.svg import Text, inset, name, percent, say, tag
+from judge.messages import Text
+from judge.report.charts import svg
+from judge.report.charts.svg import (
+    Caption,
+    Chart,
+    figure,
+    format_percent,
+    inset,
+    name_element,
+    tag,
+    text_element,
+)
 
 _NAMES = 0.3
 _TOP = 44
@@ -23,7 +32,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The counts, rows people and columns assessor, with what the grades of each side are called."""
+    """The counts (rows: people, columns: assessor) and the names of the grades on both sides."""
 
     counts: Sequence[Sequence[int]]
     people: Sequence[Text]
@@ -34,32 +43,34 @@ class _Table:
         return sum(map(sum, self.counts))
 
 
-def chart(agreement: Row) -> Chart | None:
-    """The matrix of agreement.json; None when no pair was graded by both."""
+def draw_confusion_matrix(agreement: Row) -> Chart | None:
+    """Return the confusion matrix of agreement.json; None when no pair has a grade from both sides."""
     table = _Table(
-        agreement["confusion"], _graded(len(agreement["confusion"])), _graded(len(agreement["confusion"][0]))
+        agreement["confusion"],
+        _grade_names(len(agreement["confusion"])),
+        _grade_names(len(agreement["confusion"][0])),
     )
     if not table.all:
         return None
-    caption = Caption("agreement", Text("People and the assessor", "人工与评测员"), _said(agreement))
+    caption = Caption("agreement", Text("People and the assessor", "人工与评测员"), _describe(agreement))
     head = (
         Text("people ↓  assessor →", "人工 ↓  评测员 →"),
-        *map(_numbered, range(len(table.assessor)), table.assessor),
+        *map(_number_name, range(len(table.assessor)), table.assessor),
     )
     rows = tuple((str(grade), *(f"{count:,}" for count in row)) for grade, row in enumerate(table.counts))
     return Chart(caption.id, caption.title, caption.desc, _picture(caption, agreement, table), head, rows)
 
 
-def _graded(grades: int) -> Sequence[Text]:
-    """What the grades of a scale with so many of them are called."""
-    return chart_texts.GRADES["binary" if grades == 2 else "graded"]
+def _grade_names(grades: int) -> Sequence[Text]:
+    """Return the names of the grades of a scale with `grades` grades."""
+    return svg.GRADE_NAMES["binary" if grades == 2 else "graded"]
 
 
-def _numbered(grade: int, said: Text) -> Text:
-    return Text(f"{grade} {said.en}", f"{grade} {said.zh}")
+def _number_name(grade: int, name: Text) -> Text:
+    return Text(f"{grade} {name.en}", f"{grade} {name.zh}")
 
 
-def _said(agreement: Row) -> Text:
+def _describe(agreement: Row) -> Text:
     parts = [
         Text(
             f"How people and the assessor graded the same {agreement['pairs']:,} pairs, as counts and as"
@@ -67,7 +78,7 @@ def _said(agreement: Row) -> Text:
             f"人工与评测员对同一批 {agreement['pairs']:,} 个（查询，摘要）对给出的等级："
             "对数，以及占人工该等级的比例",
         ),
-        *_alike(agreement),
+        *_describe_agreement(agreement),
     ]
     bias = agreement["bias"]["value"]
     if bias:
@@ -81,13 +92,13 @@ def _said(agreement: Row) -> Text:
     return Text("".join(f"{part.en}. " for part in parts).strip(), "".join(f"{part.zh}。" for part in parts))
 
 
-def _alike(agreement: Row) -> Iterator[Text]:
-    """How often both say the same."""
+def _describe_agreement(agreement: Row) -> Iterator[Text]:
+    """Yield sentences on how often both sides give the same grade and the same verdict."""
     same, verdict = agreement["same_grade"]["value"], agreement["same_verdict"]["value"]
     if same is not None:
-        yield Text(f"{chart_texts.share(same)} have the same grade", f"{chart_texts.share(same)} 等级相同")
+        yield Text(f"{svg.format_share(same)} have the same grade", f"{svg.format_share(same)} 等级相同")
     if verdict is not None:
-        share, kappa = chart_texts.share(verdict), agreement["kappa_relevant"]["value"]
+        share, kappa = svg.format_share(verdict), agreement["kappa_relevant"]["value"]
         en, zh = f"{share} have the same verdict, relevant or not", f"{share} 结论（相关与否）相同"
         if kappa is not None:
             en += f" (kappa {kappa:.2f})"
@@ -100,27 +111,27 @@ def _picture(caption: Caption, agreement: Row, table: _Table) -> Markup:
     return figure(
         caption,
         bottom + 4,
-        say(Text("people", "人工"), class_="head", x=0, y=34),
+        text_element(Text("people", "人工"), class_="head", x=0, y=34),
         inset(_NAMES, 1 - _NAMES, *_columns(agreement, table), *_cells(table), *_borders(agreement, table)),
         *_rows(table),
     )
 
 
 def _rows(table: _Table) -> Iterator[Markup]:
-    for grade, said in enumerate(table.people):
+    for grade, name in enumerate(table.people):
         y = _TOP + _CELL * (grade + 0.5) + 4
-        yield say(_numbered(grade, said), class_="name", x=0, y=y)
+        yield text_element(_number_name(grade, name), class_="name", x=0, y=y)
 
 
 def _columns(agreement: Row, table: _Table) -> Iterator[Markup]:
-    yield name(agreement["assessor"], 34, class_="head", x=0, y=12)
+    yield name_element(agreement["assessor"], 34, class_="head", x=0, y=12)
     for grade in range(len(table.assessor)):
-        at = percent((grade + 0.5) / len(table.assessor))
+        at = format_percent((grade + 0.5) / len(table.assessor))
         yield tag("text", str(grade), class_="name", x=at, y=34, text_anchor="middle")
 
 
 def _cells(table: _Table) -> Iterator[Markup]:
-    """Every count, on a ground as dark as its share of the people's grade is large."""
+    """Yield each count on a background that is as dark as its share in the row is large."""
     width = 1 / len(table.assessor)
     for at, row in enumerate(table.counts):
         y = _TOP + _CELL * at
@@ -128,18 +139,18 @@ def _cells(table: _Table) -> Iterator[Markup]:
             share = count / sum(row) if count else 0.0
             yield tag(
                 "rect", class_="heat", fill_opacity=_DARKEST * share,
-                x=percent(width * column), width=percent(width), y=y, height=_CELL,
+                x=format_percent(width * column), width=format_percent(width), y=y, height=_CELL,
             )  # fmt: skip
-            centre = percent(width * (column + 0.5))
+            centre = format_percent(width * (column + 0.5))
             yield tag("text", f"{count:,}", class_="number", x=centre, y=y + 18, text_anchor="middle")
             yield tag(
-                "text", chart_texts.share(share), class_="tick", x=centre, y=y + 33, text_anchor="middle"
+                "text", svg.format_share(share), class_="tick", x=centre, y=y + 33, text_anchor="middle"
             )
 
 
 def _borders(agreement: Row, table: _Table) -> Iterator[Markup]:
-    """Where relevant begins, on either side: what lies across is a disagreement that scores notice."""
-    x = percent(agreement["relevant_from"] / len(table.assessor))
+    """Yield the lines where relevant begins on both sides; scores change only with grades across them."""
+    x = format_percent(agreement["relevant_from"] / len(table.assessor))
     y = _TOP + _CELL * agreement["people_relevant_from"]
     height = _TOP + _CELL * len(table.people)
     yield tag("line", x1=x, x2=x, y1=_TOP, y2=height, class_="relevant")

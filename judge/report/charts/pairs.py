@@ -1,4 +1,4 @@
-"""Owns the chart of pairs: how far apart two engines are, and whether that is more than chance."""
+"""The chart of pairs: the difference between two engines and the decision on it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,35 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import chart_texts
-from judge.report.charts.axis import make_axis
-from judge.report.charts.chart import TABLE, Caption, Chart, figure, key, rest
-from judge.report.charts.marks import (
-    AXIS,
+from judge.messages import Text
+from judge.report import display_text, sentences
+from judge.report.charts import svg
+from judge.report.charts.axis import (
+    AXIS_HEIGHT,
     DOT,
     HOLLOW,
-    ROW,
+    ROW_HEIGHT,
     WHISKER,
     PlotArea,
-    Ranged,
-    pointed,
-    ranged,
-    whisker,
+    ValueRange,
+    add_tooltip,
+    draw_whisker,
+    make_axis,
+    make_range,
 )
-from judge.report.charts.svg import NOTHING, Text, label, name, percent, say
-from judge.report.page import sanitize
+from judge.report.charts.svg import (
+    NOTHING,
+    TABLE,
+    Caption,
+    Chart,
+    draw_legend,
+    figure,
+    format_percent,
+    name_element,
+    note_omitted,
+    row_label,
+    text_element,
+)
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
 _SHOWN = 15
@@ -52,19 +63,21 @@ _HEAD = (
 Row = Mapping[str, Any]
 
 
-def chart(summary: Row) -> Chart | None:
-    """The pairs of engines by the deciding measure, those of the best engine first; None without any."""
-    measure = words.deciding(summary)
+def draw_pairs(summary: Row) -> Chart | None:
+    """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
+    measure = sentences.deciding(summary)
     rows = [row for row in summary["comparisons"] if row["measure"] == measure]
     if not any(row["n"] for row in rows):
         return None
-    caption = Caption("pairs", Text("Differences between engines", "引擎之间的差距"), _said(rows, measure))
+    caption = Caption(
+        "pairs", Text("Differences between engines", "引擎之间的差距"), _describe(rows, measure)
+    )
     picture = _picture(caption, rows, measure)
     return Chart(caption.id, caption.title, caption.desc, picture, _HEAD, tuple(map(_cells, rows[:_LISTED])))
 
 
-def _said(rows: Sequence[Row], measure: str) -> Text:
-    mean = chart_texts.mean_of(measure)
+def _describe(rows: Sequence[Row], measure: str) -> Text:
+    mean = svg.mean_name(measure)
     apart = sum(row["outcome"] == "better" for row in rows)
     unsure = sum(row["outcome"] == "undetermined" for row in rows)
     en = (
@@ -83,44 +96,44 @@ def _said(rows: Sequence[Row], measure: str) -> Text:
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        sanitize.name(row["a"]),
+        display_text.one_line(row["a"]),
         _SIGNS[row["outcome"]],
-        sanitize.name(row["b"]),
-        chart_texts.fixed(row["difference"], "+.4f"),
-        chart_texts.between(row["ci95"], "+.4f"),
-        chart_texts.between(row["bounds"], "+.4f") if (cell := _ranged(row)) and cell.bounds else NOTHING,
+        display_text.one_line(row["b"]),
+        svg.format_number(row["difference"], "+.4f"),
+        svg.format_range(row["ci95"], "+.4f"),
+        svg.format_range(row["bounds"], "+.4f") if (cell := _value_range(row)) and cell.bounds else NOTHING,
         f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
-        chart_texts.chance(row["p_adjusted"]),
+        svg.format_p_value(row["p_adjusted"]),
     )
 
 
-def _ranged(row: Row) -> Ranged | None:
-    return ranged(row["difference"], row["ci95"], row["bounds"])
+def _value_range(row: Row) -> ValueRange | None:
+    return make_range(row["difference"], row["ci95"], row["bounds"])
 
 
 def _picture(caption: Caption, rows: Sequence[Row], measure: str) -> Markup:
-    shown = rows[:_SHOWN]
-    groups = [(engine, list(pairs)) for engine, pairs in groupby(shown, key=lambda row: str(row["a"]))]
-    bottom = _TOP + ROW * (len(groups) + len(shown))
-    numbers = [number for row in shown if (cell := _ranged(row)) for number in cell.numbers]
-    panel = PlotArea(make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW - 4, bottom)
+    drawn_rows = rows[:_SHOWN]
+    groups = [(engine, list(pairs)) for engine, pairs in groupby(drawn_rows, key=lambda row: str(row["a"]))]
+    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(drawn_rows))
+    numbers = [number for row in drawn_rows if (cell := _value_range(row)) for number in cell.numbers]
+    panel = PlotArea(make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
     parts = [_heading(measure), panel.grid(signed=True)]
-    y = _TOP + ROW / 2
+    y = _TOP + ROW_HEIGHT / 2
     for engine, pairs in groups:
-        parts.append(name(f"{engine} −", 36, class_="name first", x=0, y=y + 4))
+        parts.append(name_element(f"{engine} −", 36, class_="name first", x=0, y=y + 4))
         for row in pairs:
-            y += ROW
+            y += ROW_HEIGHT
             parts += _pair(row, panel, y)
-        y += ROW
-    left_out = len(rows) - len(shown)
+        y += ROW_HEIGHT
+    left_out = len(rows) - len(drawn_rows)
     where = TABLE if len(rows) <= _LISTED else Text("summary.json", " summary.json")
-    parts.append(rest(left_out, bottom + AXIS + 16, Text("pairs", "对"), where))
-    return figure(caption, bottom + AXIS + (24 if left_out else 0), *parts)
+    parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, Text("pairs", "对"), where))
+    return figure(caption, bottom + AXIS_HEIGHT + (24 if left_out else 0), *parts)
 
 
 def _heading(measure: str) -> Markup:
-    mean = chart_texts.mean_of(measure)
-    return key(
+    mean = svg.mean_name(measure)
+    return draw_legend(
         14,
         (0.0, DOT, _AHEAD),
         (70.0, HOLLOW, Text("not ahead", "未领先")),
@@ -129,15 +142,17 @@ def _heading(measure: str) -> Markup:
 
 
 def _pair(row: Row, panel: PlotArea, y: float) -> Iterator[Markup]:
-    """One pair: the other engine's name, the difference, and the verdict."""
-    yield label(row["b"], 13, _NAMES, y, indent=12)
+    """Yield one pair: the name of the other engine, the difference, and the verdict."""
+    yield row_label(row["b"], 13, _NAMES, y, indent=12)
     better = row["outcome"] == "better"
-    if cell := _ranged(row):
-        size = f"{chart_texts.fixed(cell.value, '+.4f')} ({chart_texts.between(cell.interval, '+.4f')})"
-        title = f"{sanitize.name(row['a'])} − {sanitize.name(row['b'])}: {size}"
-        mark = whisker(panel.scale, y, cell, "dot" if better else "dot hollow")
-        yield panel.of([pointed(title, mark)])
-    yield say(_verdict(row), class_="verdict ahead" if better else "verdict", x=percent(_VERDICTS), y=y + 4)
+    if cell := _value_range(row):
+        size = f"{svg.format_number(cell.value, '+.4f')} ({svg.format_range(cell.interval, '+.4f')})"
+        title = f"{display_text.one_line(row['a'])} − {display_text.one_line(row['b'])}: {size}"
+        mark = draw_whisker(panel.scale, y, cell, "dot" if better else "dot hollow")
+        yield panel.of([add_tooltip(title, mark)])
+    yield text_element(
+        _verdict(row), class_="verdict ahead" if better else "verdict", x=format_percent(_VERDICTS), y=y + 4
+    )
 
 
 def _verdict(row: Row) -> Text:

@@ -1,4 +1,4 @@
-"""Owns the chart of queries: on which of them each of the two best engines is ahead, and how far."""
+"""The chart of queries: the difference between the two best engines on each query."""
 
 from __future__ import annotations
 
@@ -10,15 +10,25 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import chart_texts
+from judge.messages import Text
+from judge.report import display_text, sentences
+from judge.report.charts import svg
 from judge.report.charts.axis import Axis, make_axis
-from judge.report.charts.chart import Caption, Chart, figure
-from judge.report.charts.svg import Text, inset, join, number, percent, say, shortened, tag
-from judge.report.page import sanitize
+from judge.report.charts.svg import (
+    Caption,
+    Chart,
+    figure,
+    format_length,
+    format_percent,
+    inset,
+    join,
+    shorten_name,
+    tag,
+    text_element,
+)
 
 #: The most bars that are drawn; of more queries, neighbours share one.
-BARS = 400
+MAX_BARS = 400
 _TIE = 1e-12
 _NUMBERS = 0.1
 _TOP = 26
@@ -30,10 +40,10 @@ Row = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Differences:
-    """What engine `a` is ahead of engine `b` by `measure`, query by query, in the order they are added.
+class QueryDifferences:
+    """The value of engine `a` minus the value of engine `b` by `measure`, query by query.
 
-    As long as there are few enough to draw each, their queries are remembered, too.
+    The ids and texts of the queries are kept while each of them still gets a bar.
     """
 
     a: str
@@ -43,12 +53,12 @@ class Differences:
     queries: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, entry: Row) -> None:
-        """Takes in a query of results.json, if both engines have a value."""
+        """Add a query of results.json if both engines have a value."""
         a, b = (_score(entry, engine, self.measure) for engine in (self.a, self.b))
         if a is None or b is None:
             return
         self.values.append(a - b)
-        if len(self.values) <= BARS:
+        if len(self.values) <= MAX_BARS:
             self.queries.append((entry["query_id"], entry["query"]))
         else:
             self.queries.clear()
@@ -56,50 +66,53 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceBar:
-    """A mean difference, of which queries when they are sorted, and what to call them."""
+    """A mean difference, the id or the places of its queries, and the text of its query."""
 
     value: float
     name: str
     text: str = ""
 
 
-def differences(summary: Row) -> Differences | None:
-    """An empty collection for the two engines with the highest means; None when there are no two."""
-    measure = words.deciding(summary)
-    order = words.standing(summary, measure) if measure else []
+def start_differences(summary: Row) -> QueryDifferences | None:
+    """Return an empty collection for the two engines with the highest means; None when there are no two."""
+    measure = sentences.deciding(summary)
+    order = sentences.standing(summary, measure) if measure else []
     means = {engine: summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]}
     if len(means) < 2 or None in means.values():
         return None
-    return Differences(order[0], order[1], measure)
+    return QueryDifferences(order[0], order[1], measure)
 
 
-def chart(found: Differences) -> Chart | None:
-    """The differences, largest first; None when the two engines share no query with a value."""
-    if not found.values:
+def draw_query_differences(differences: QueryDifferences) -> Chart | None:
+    """Return the differences, largest first; None when the engines share no query with a value."""
+    if not differences.values:
         return None
     title = Text("The two best, query by query", "前两名引擎的逐条查询对比")
-    caption = Caption("queries", title, _said(found))
-    drawn = bars(found)
-    a, b = sanitize.isolated(found.a), sanitize.isolated(found.b)
+    caption = Caption("queries", title, _describe(differences))
+    bars = make_bars(differences)
+    a, b = display_text.isolate(differences.a), display_text.isolate(differences.b)
     head = (
         Text("query", "查询"),
-        Text("", "") if len(found.values) > BARS else Text("text", "内容"),
+        Text("", "") if len(differences.values) > MAX_BARS else Text("text", "内容"),
         Text(f"{a} − {b}", f"{a} − {b}"),
     )
-    rows = tuple((bar.name, bar.text, chart_texts.fixed(bar.value, "+.4f")) for bar in drawn)
-    return Chart(caption.id, title, caption.desc, _picture(caption, found, drawn), head, rows)
+    rows = tuple((bar.name, bar.text, svg.format_number(bar.value, "+.4f")) for bar in bars)
+    return Chart(caption.id, title, caption.desc, _picture(caption, differences, bars), head, rows)
 
 
-def bars(found: Differences) -> list[DifferenceBar]:
-    """At most `BARS` bars, largest difference first, each of as many queries as any other, or one fewer."""
-    if found.queries:
-        ordered = sorted(zip(found.values, found.queries, strict=True), key=lambda each: (-each[0], each[1]))
+def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
+    """Return at most `MAX_BARS` bars, largest difference first, of equal numbers of queries (± 1)."""
+    if differences.queries:
+        ordered = sorted(
+            zip(differences.values, differences.queries, strict=True), key=lambda each: (-each[0], each[1])
+        )
         return [
-            DifferenceBar(value, sanitize.name(id_), sanitize.name(query)) for value, (id_, query) in ordered
+            DifferenceBar(value, display_text.one_line(id_), display_text.one_line(query))
+            for value, (id_, query) in ordered
         ]
-    ordered_values = sorted(found.values, reverse=True)
+    ordered_values = sorted(differences.values, reverse=True)
     count = len(ordered_values)
-    edges = [at * count // BARS for at in range(BARS + 1)]
+    edges = [at * count // MAX_BARS for at in range(MAX_BARS + 1)]
     return [
         DifferenceBar(
             sum(ordered_values[first:last]) / (last - first),
@@ -115,15 +128,15 @@ def _score(entry: Row, engine: str, measure: str) -> float | None:
 
 
 def _counts(values: Sequence[float]) -> tuple[int, int, int]:
-    """On how many queries a is ahead, both are equal, b is ahead."""
+    """Return on how many queries `a` is ahead, both are equal, and `b` is ahead."""
     ahead, behind = sum(value > _TIE for value in values), sum(value < -_TIE for value in values)
     return ahead, len(values) - ahead - behind, behind
 
 
-def _said(found: Differences) -> Text:
-    a, b, mean = sanitize.isolated(found.a), sanitize.isolated(found.b), found.measure
-    ahead, equal, behind = _counts(found.values)
-    n = len(found.values)
+def _describe(differences: QueryDifferences) -> Text:
+    a, b, mean = display_text.isolate(differences.a), display_text.isolate(differences.b), differences.measure
+    ahead, equal, behind = _counts(differences.values)
+    n = len(differences.values)
     en = (
         f"What {a} is ahead of {b} by {mean} on each of {n:,} queries, sorted: ahead on {ahead:,}, equal on"
         f" {equal:,}, behind on {behind:,}."
@@ -132,31 +145,33 @@ def _said(found: Differences) -> Text:
         f"{n:,} 条查询上 {a} 比 {b} 的 {mean} 高出多少，从大到小排列："
         f"领先 {ahead:,} 条，相同 {equal:,} 条，落后 {behind:,} 条。"
     )
-    if n > BARS:
-        each = number(n / BARS)
-        en += f" Each of the {BARS} bars is the mean of about {each} neighbouring queries."
-        zh += f"图中 {BARS} 根柱子，每根是相邻约 {each} 条查询的平均。"
+    if n > MAX_BARS:
+        queries_per_bar = format_length(n / MAX_BARS)
+        en += f" Each of the {MAX_BARS} bars is the mean of about {queries_per_bar} neighbouring queries."
+        zh += f"图中 {MAX_BARS} 根柱子，每根是相邻约 {queries_per_bar} 条查询的平均。"
     return Text(en, zh)
 
 
-def _picture(caption: Caption, found: Differences, drawn: Sequence[DifferenceBar]) -> Markup:
-    up = make_axis([0.0, *(bar.value for bar in drawn)], 4)
-    ahead, _, behind = _counts(found.values)
+def _picture(caption: Caption, differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Markup:
+    up = make_axis([0.0, *(bar.value for bar in bars)], 4)
+    ahead, _, behind = _counts(differences.values)
     bottom = _TOP + _HEIGHT
-    plot = inset(_NUMBERS, 1 - _NUMBERS, *_grid(up), *_bars(up, drawn), _zero(up))
+    plot = inset(_NUMBERS, 1 - _NUMBERS, *_grid(up), *_bars(up, bars), _zero(up))
     return figure(
         caption,
         bottom + 26,
-        _side(found.a, ahead, class_="head", x=percent(_NUMBERS), y=12),
+        _side(differences.a, ahead, class_="head", x=format_percent(_NUMBERS), y=12),
         plot,
         _numbers(up),
-        _side(found.b, behind, class_="head other", x=percent(1), y=bottom + 18, text_anchor="end"),
+        _side(
+            differences.b, behind, class_="head other", x=format_percent(1), y=bottom + 18, text_anchor="end"
+        ),
     )
 
 
 def _side(engine: str, count: int, **attributes: str | float | None) -> Markup:
-    short = f"{sanitize.ISOLATE}{shortened(engine, 22)}{sanitize.END}"
-    return say(Text(f"{short} ahead on {count:,}", f"{short} 领先 {count:,} 条"), **attributes)
+    short = f"{display_text.ISOLATE}{shorten_name(engine, 22)}{display_text.END}"
+    return text_element(Text(f"{short} ahead on {count:,}", f"{short} 领先 {count:,} 条"), **attributes)
 
 
 def _y(up: Axis, value: float) -> float:
@@ -176,7 +191,7 @@ def _zero(up: Axis) -> Markup:
 
 
 def _numbers(up: Axis) -> Markup:
-    right = percent(_NUMBERS - 0.015)
+    right = format_percent(_NUMBERS - 0.015)
     return join(
         tag(
             "text", up.label(tick, signed=True), class_="tick", x=right, y=_y(up, tick) + 4, text_anchor="end"
@@ -185,18 +200,18 @@ def _numbers(up: Axis) -> Markup:
     )
 
 
-def _bars(up: Axis, drawn: Sequence[DifferenceBar]) -> Iterator[Markup]:
-    width = 1 / len(drawn)
-    filled = 0.8 if len(drawn) <= _APART else 1.0
+def _bars(up: Axis, bars: Sequence[DifferenceBar]) -> Iterator[Markup]:
+    width = 1 / len(bars)
+    filled = 0.8 if len(bars) <= _APART else 1.0
     zero = _y(up, 0.0)
-    for at, bar in enumerate(drawn):
+    for at, bar in enumerate(bars):
         y = _y(up, bar.value)
-        said = shortened(f"{bar.name} {bar.text}".strip(), 80)
+        title = shorten_name(f"{bar.name} {bar.text}".strip(), 80)
         yield tag(
             "rect",
-            tag("title", f"{said}: {chart_texts.fixed(bar.value, '+.3f')}"),
-            x=percent(width * (at + (1 - filled) / 2)),
-            width=percent(width * filled),
+            tag("title", f"{title}: {svg.format_number(bar.value, '+.3f')}"),
+            x=format_percent(width * (at + (1 - filled) / 2)),
+            width=format_percent(width * filled),
             y=min(y, zero),
             height=abs(y - zero),
             class_="bar" if bar.value >= 0 else "bar other",

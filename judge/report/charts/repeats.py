@@ -1,4 +1,4 @@
-"""Owns the chart of repeats: how far each engine's mean moves when the same pool is judged again."""
+"""The chart of repeats: how far the mean of each engine moves when the same pool is judged again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.report import words
-from judge.report.charts import chart_texts
-from judge.report.charts.axis import Axis, make_axis
-from judge.report.charts.chart import ENGINES, Caption, Chart, figure, rest
-from judge.report.charts.marks import AXIS, PlotArea, pointed
-from judge.report.charts.svg import Text, dot, label, percent, say, tag
-from judge.report.page import sanitize
+from judge.messages import Text
+from judge.report import display_text, sentences
+from judge.report.charts import svg
+from judge.report.charts.axis import AXIS_HEIGHT, Axis, PlotArea, add_tooltip, make_axis
+from judge.report.charts.svg import (
+    MAX_ENGINES,
+    Caption,
+    Chart,
+    dot,
+    figure,
+    format_percent,
+    note_omitted,
+    row_label,
+    tag,
+    text_element,
+)
 
 _NAMES = 0.31
 _MARKS = (0.34, 0.48)
@@ -27,47 +36,47 @@ Row = Mapping[str, Any]
 Means = Sequence[float | None]
 
 
-def chart(summary: Row) -> Chart | None:
-    """Each engine's mean in each repeat by the deciding measure; None when nothing was judged twice."""
-    found = summary["stability"]
-    measure = words.deciding(summary) or summary["measures"][0]
-    if summary["repeats"] < 2 or not found or measure not in found["measures"]:
+def draw_repeats(summary: Row) -> Chart | None:
+    """Return each engine's mean in each repeat by the deciding measure; None with one repeat only."""
+    stability = summary["stability"]
+    measure = sentences.deciding(summary) or summary["measures"][0]
+    if summary["repeats"] < 2 or not stability or measure not in stability["measures"]:
         return None
-    repeated = found["measures"][measure]
+    repeated = stability["measures"][measure]
     means = {
         engine: repeated["engines"][engine]["means"]
-        for engine in words.standing(summary, measure)
+        for engine in sentences.standing(summary, measure)
         if engine in repeated["engines"]
     }
     if all(mean is None for row in means.values() for mean in row):
         return None
     title = Text("Stability over repeats", "重复判定的稳定性")
-    caption = Caption("repeats", title, _said(found, repeated, chart_texts.mean_of(measure)))
+    caption = Caption("repeats", title, _describe(stability, repeated, svg.mean_name(measure)))
     head = (
-        chart_texts.ENGINE,
-        *(Text(f"repeat {at}", f"第 {at} 次") for at in range(1, found["repeats"] + 1)),
+        svg.ENGINE,
+        *(Text(f"repeat {at}", f"第 {at} 次") for at in range(1, stability["repeats"] + 1)),
         Text("range", "极差"),
     )
     rows = tuple(_cells(engine, repeated["engines"][engine]) for engine in means)
     return Chart(
-        caption.id, title, caption.desc, _picture(caption, means, chart_texts.mean_of(measure)), head, rows
+        caption.id, title, caption.desc, _picture(caption, means, svg.mean_name(measure)), head, rows
     )
 
 
 def _cells(engine: str, row: Row) -> tuple[str, ...]:
-    means = (chart_texts.fixed(mean, ".4f") for mean in row["means"])
-    return (sanitize.name(engine), *means, chart_texts.fixed(row["range"], ".4f"))
+    means = (svg.format_number(mean, ".4f") for mean in row["means"])
+    return (display_text.one_line(engine), *means, svg.format_number(row["range"], ".4f"))
 
 
-def _said(found: Row, repeated: Row, measure: str) -> Text:
-    en = f"Mean {measure} of each engine in each of {found['repeats']} repeats, the first on top"
-    zh = f"各引擎在每次重复判定中的 {measure} 均值，自上而下为第 1 至第 {found['repeats']} 次"
+def _describe(stability: Row, repeated: Row, measure: str) -> Text:
+    en = f"Mean {measure} of each engine in each of {stability['repeats']} repeats, the first on top"
+    zh = f"各引擎在每次重复判定中的 {measure} 均值，自上而下为第 1 至第 {stability['repeats']} 次"
     if repeated["largest_difference"] is not None:
         moved = f"{repeated['largest_difference']:.4f}"
         en += f": it moves by up to {moved}"
         zh += f"：最多相差 {moved}"
     en, zh = f"{en}.", f"{zh}。"
-    flips, tau = found["flip_rate"]["value"], repeated["smallest_tau"]
+    flips, tau = stability["flip_rate"]["value"], repeated["smallest_tau"]
     if flips is not None:
         en += f" Judged again, {flips:.1%} of the verdicts (relevant or not) change."
         zh += f"再判一次，{flips:.1%} 的结论（相关与否）会变。"
@@ -79,42 +88,49 @@ def _said(found: Row, repeated: Row, measure: str) -> Text:
 
 
 def _picture(caption: Caption, means: Mapping[str, Means], measure: str) -> Markup:
-    shown = list(means.items())[:ENGINES]
+    drawn_means = list(means.items())[:MAX_ENGINES]
     row = _STRIP + _SPACE
-    bottom = _TOP + row * len(shown)
-    along = make_axis(mean for _, each in shown for mean in each if mean is not None)
+    bottom = _TOP + row * len(drawn_means)
+    along = make_axis(mean for _, row_means in drawn_means for mean in row_means if mean is not None)
     panel = PlotArea(along, *_MARKS, _TOP, bottom)
-    left_out = len(means) - len(shown)
+    left_out = len(means) - len(drawn_means)
     parts = [
         tag("text", measure, class_="head", x=0, y=12),
-        say(Text("range", "极差"), class_="note", x=percent(1), y=12, text_anchor="end"),
+        text_element(Text("range", "极差"), class_="note", x=format_percent(1), y=12, text_anchor="end"),
         panel.grid(),
     ]
-    for at, (engine, each) in enumerate(shown):
+    for at, (engine, row_means) in enumerate(drawn_means):
         middle = _TOP + row * (at + 0.5)
-        parts.append(label(engine, 15, _NAMES, middle))
-        parts.append(panel.of([_strip(along, engine, each, middle)]))
+        parts.append(row_label(engine, 15, _NAMES, middle))
+        parts.append(panel.of([_strip(along, engine, row_means, middle)]))
         parts.append(
-            tag("text", _range(each), class_="number", x=percent(1), y=middle + 4, text_anchor="end")
+            tag(
+                "text",
+                _range(row_means),
+                class_="number",
+                x=format_percent(1),
+                y=middle + 4,
+                text_anchor="end",
+            )
         )
-    parts.append(rest(left_out, bottom + AXIS + 16, Text("engines", "个引擎")))
-    return figure(caption, bottom + AXIS + (24 if left_out else 0), *parts)
+    parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, Text("engines", "个引擎")))
+    return figure(caption, bottom + AXIS_HEIGHT + (24 if left_out else 0), *parts)
 
 
 def _range(means: Means) -> str:
-    known = [mean for mean in means if mean is not None]
-    return chart_texts.fixed(max(known) - min(known) if known else None)
+    present = [mean for mean in means if mean is not None]
+    return svg.format_number(max(present) - min(present) if present else None)
 
 
 def _strip(along: Axis, engine: str, means: Means, middle: float) -> Markup:
-    """An engine's repeats from top to bottom, joined in their order."""
-    apart = _STRIP / max(1, len(means) - 1)
-    first = middle - apart * (len(means) - 1) / 2
-    points = [(along.at(mean), first + apart * at) for at, mean in enumerate(means) if mean is not None]
-    title = f"{sanitize.name(engine)}: {', '.join(chart_texts.fixed(mean, '.4f') for mean in means)}"
-    return pointed(title, *_lines(points), *(dot(x, y, "dot", 3) for x, y in points))
+    """Return the repeats of an engine from top to bottom, joined in their order."""
+    spacing = _STRIP / max(1, len(means) - 1)
+    first = middle - spacing * (len(means) - 1) / 2
+    points = [(along.at(mean), first + spacing * at) for at, mean in enumerate(means) if mean is not None]
+    title = f"{display_text.one_line(engine)}: {', '.join(svg.format_number(mean, '.4f') for mean in means)}"
+    return add_tooltip(title, *_lines(points), *(dot(x, y, "dot", 3) for x, y in points))
 
 
 def _lines(points: Sequence[tuple[float, float]]) -> Iterator[Markup]:
     for (x1, y1), (x2, y2) in pairwise(points):
-        yield tag("line", x1=percent(x1), x2=percent(x2), y1=y1, y2=y2, class_="whisker")
+        yield tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_="whisker")

@@ -1,18 +1,19 @@
-"""Owns how a chart is drawn: escaped elements, places in percent of the column, texts in two languages.
+"""SVG elements of charts, texts in two languages, and numbers as text.
 
-Across, a chart is laid out in percent, so it fills any column while its text keeps its size; down, in
-pixels. Nothing has a style of its own: classes name what a thing is, charts.css says how it looks.
+Widths are percentages, so that a chart fills any column while its text keeps its size; heights are
+pixels. Elements have classes and no styles: charts.css holds the styles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
-from judge.report.page import sanitize
+from judge.messages import Text
+from judge.report import display_text, sentences
 
 #: How a page names the languages.
 LANGS = {"en": "en", "zh": "zh-Hans"}
@@ -23,21 +24,15 @@ _ELLIPSIS = "…"
 _LABEL = 22
 
 
-class Text(NamedTuple):
-    """The same words in English and Chinese."""
-
-    en: str
-    zh: str
-
-
 def tag(element: str, *inside: str, **attributes: str | float | None) -> Markup:
-    """An SVG element; texts and values are escaped, `class_` is class, `stroke_width` stroke-width.
+    """Return an SVG element with escaped texts and values.
 
-    What is already Markup stays as it is. An attribute that is None is left out.
+    `class_` becomes class, `stroke_width` becomes stroke-width. Markup stays as it is; an attribute that is
+    None is left out.
     """
     written = Markup("").join(
         Markup(' {}="{}"').format(
-            name.rstrip("_").replace("_", "-"), value if isinstance(value, str) else number(value)
+            name.rstrip("_").replace("_", "-"), value if isinstance(value, str) else format_length(value)
         )
         for name, value in attributes.items()
         if value is not None
@@ -46,61 +41,61 @@ def tag(element: str, *inside: str, **attributes: str | float | None) -> Markup:
 
 
 def join(parts: Iterable[str]) -> Markup:
-    """The parts one after another, each escaped unless it is Markup."""
+    """Return the parts one after another, each escaped unless it is Markup."""
     return Markup("").join(map(escape, parts))
 
 
-def number(value: float) -> str:
-    """A length: two decimals at most, no more digits than needed."""
+def format_length(value: float) -> str:
+    """Return a length with at most two decimals and no zeros at the end."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
-def percent(fraction: float) -> str:
-    """A fraction of the width as SVG writes it."""
-    return f"{number(100 * fraction)}%"
+def format_percent(fraction: float) -> str:
+    """Return a fraction of the width as an SVG percentage."""
+    return f"{format_length(100 * fraction)}%"
 
 
-def shortened(text: str, limit: int) -> str:
-    """Untrusted text in at most `limit` columns, a Chinese character being two: both its ends are kept."""
-    text = sanitize.name(text)
+def shorten_name(text: str, limit: int) -> str:
+    """Return untrusted text in at most `limit` columns, with both ends; a Chinese character takes two."""
+    text = display_text.one_line(text)
     widths = [2 if east_asian_width(char) in "WF" else 1 for char in text]
     if sum(widths) <= limit:
         return text
-    head = _fitting(widths, limit // 2)
-    tail = _fitting(widths[::-1], limit - 1 - sum(widths[:head]))
+    head = _count_fitting(widths, limit // 2)
+    tail = _count_fitting(widths[::-1], limit - 1 - sum(widths[:head]))
     return text[:head] + _ELLIPSIS + text[len(text) - tail :]
 
 
-def _fitting(widths: Iterable[int], room: int) -> int:
-    """How many of the first characters fit into the room."""
+def _count_fitting(widths: Iterable[int], columns: int) -> int:
+    """Return how many of the first characters fit into `room` columns."""
     count = 0
     for width in widths:
-        room -= width
-        if room < 0:
+        columns -= width
+        if columns < 0:
             break
         count += 1
     return count
 
 
-def say(said: Text, **attributes: str | float | None) -> Markup:
-    """Text in both languages, of which the page shows one; just one where they are the same."""
-    if said.en == said.zh:
-        return tag("text", said.en, **attributes)
+def text_element(text: Text, **attributes: str | float | None) -> Markup:
+    """Return the text in both languages, of which the page shows one; one element where they are equal."""
+    if text.en == text.zh:
+        return tag("text", text.en, **attributes)
     kind = attributes.pop("class_", None)
     return join(
         tag("text", text, class_=f"{kind} {lang}" if kind else lang, lang=LANGS[lang], **attributes)
-        for lang, text in said._asdict().items()
+        for lang, text in text._asdict().items()
     )
 
 
-def name(text: str, limit: int, **attributes: str | float | None) -> Markup:
-    """An untrusted name, with the whole of it where one points at it.
+def name_element(text: str, limit: int, **attributes: str | float | None) -> Markup:
+    """Return an untrusted name; its tooltip holds the whole name.
 
-    It is written in at most `limit` columns where the page is narrow, and twice as many elsewhere.
+    The name takes at most `limit` columns on a narrow page, and twice as many on a wide one.
     """
-    title, kind = tag("title", sanitize.name(text)), attributes.pop("class_", "name")
-    brief, ample = shortened(text, limit), shortened(text, 2 * limit)
+    title, kind = tag("title", display_text.one_line(text)), attributes.pop("class_", "name")
+    brief, ample = shorten_name(text, limit), shorten_name(text, 2 * limit)
     if brief == ample:
         return tag("text", title, brief, class_=kind, **attributes)
     return join(
@@ -109,27 +104,145 @@ def name(text: str, limit: int, **attributes: str | float | None) -> Markup:
     )
 
 
-def label(text: str, limit: int, width: float, y: float, indent: float = 0) -> Markup:
-    """A row's untrusted name around `y` pixels, kept within the row and a `width` of the column."""
-    inside = name(text, limit, x=indent, y=_LABEL / 2 + 4)
-    return tag("svg", inside, x="0%", y=y - _LABEL / 2, width=percent(width), height=_LABEL)
+def row_label(text: str, limit: int, width: float, y: float, indent: float = 0) -> Markup:
+    """Return the untrusted name of a row around height `y`, within `width` of the column."""
+    inside = name_element(text, limit, x=indent, y=_LABEL / 2 + 4)
+    return tag("svg", inside, x="0%", y=y - _LABEL / 2, width=format_percent(width), height=_LABEL)
 
 
 def line(x1: float, x2: float, y1: float, y2: float, kind: str) -> Markup:
-    """A line; `x` are fractions of the width, `y` pixels."""
-    return tag("line", x1=percent(x1), x2=percent(x2), y1=y1, y2=y2, class_=kind)
+    """Return a line; `x` are fractions of the width, `y` pixels."""
+    return tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_=kind)
 
 
 def box(x: float, width: float, y: float, height: float, kind: str, *inside: str) -> Markup:
-    """A rectangle; `x` and `width` are fractions of the width, `y` and `height` pixels."""
-    return tag("rect", *inside, x=percent(x), width=percent(width), y=y, height=height, class_=kind)
+    """Return a rectangle; `x` and `width` are fractions of the width, `y` and `height` pixels."""
+    return tag(
+        "rect", *inside, x=format_percent(x), width=format_percent(width), y=y, height=height, class_=kind
+    )
 
 
 def dot(x: float, y: float, kind: str, radius: float = 4) -> Markup:
-    """A circle; `x` is a fraction of the width."""
-    return tag("circle", cx=percent(x), cy=y, r=radius, class_=kind)
+    """Return a circle; `x` is a fraction of the width."""
+    return tag("circle", cx=format_percent(x), cy=y, r=radius, class_=kind)
 
 
 def inset(x: float, width: float, *inside: str) -> Markup:
-    """A part of the chart, from `x` on and `width` wide, inside which fractions count anew."""
-    return tag("svg", *inside, x=percent(x), width=percent(width), overflow="visible")
+    """Return a part of the chart; fractions inside it count from `x` on and are of its `width`."""
+    return tag("svg", *inside, x=format_percent(x), width=format_percent(width), overflow="visible")
+
+
+#: How many engines a picture shows; its table has all.
+MAX_ENGINES = 12
+#: Where the others are.
+TABLE = Text("the table", "数据表")
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart of the report.
+
+    `svg` fills the column that holds it and has a fixed height in pixels; charts.css gives it colours. Its
+    aria-labelledby and aria-describedby name the English texts; on a Chinese page they end in -zh instead of
+    -en. `rows` under `head` are the numbers behind the picture as text. Names in them are untrusted, with
+    hidden characters escaped; names in sentences stand between `display_text.ISOLATE` and `END`.
+    """
+
+    id: str
+    title: Text
+    desc: Text
+    svg: Markup
+    head: tuple[Text, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """The id of a chart, its title, and a sentence or two on what it shows."""
+
+    id: str
+    title: Text
+    desc: Text
+
+
+def figure(caption: Caption, height: float, *parts: str) -> Markup:
+    """Return the parts as one picture, named and described in both languages."""
+    mark = f"chart-{caption.id}"
+    descriptions = [
+        tag(kind, text, id=f"{mark}-{kind}-{lang}", lang=LANGS[lang])
+        for kind, both in (("title", caption.title), ("desc", caption.desc))
+        for lang, text in both._asdict().items()
+    ]
+    return tag(
+        "svg",
+        *descriptions,
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        id=mark,
+        class_="chart",
+        role="img",
+        aria_labelledby=f"{mark}-title-en",
+        aria_describedby=f"{mark}-desc-en",
+        width="100%",
+        height=height,
+    )
+
+
+def draw_legend(y: float, *entries: tuple[float, Markup, Text]) -> Markup:
+    """Return a legend on one line; an entry is its distance from the left, a mark around (9, 0), a text."""
+    return join(
+        tag("svg", mark, text_element(text, class_="note", x=22, y=4), x=x, y=y, overflow="visible")
+        for x, mark, text in entries
+    )
+
+
+def note_omitted(count: int, y: float, what: Text, where: Text = TABLE) -> Markup:
+    """Return a line on what the picture leaves out; empty when it shows everything."""
+    if count <= 0:
+        return Markup("")
+    en, zh = f"and {count:,} more {what.en}: see {where.en}", f"另有 {count:,} {what.zh}，见{where.zh}"
+    return text_element(Text(en, zh), class_="note", x=0, y=y)
+
+
+#: What each grade of a scale is called in a word or two, from grade 0 up.
+GRADE_NAMES = {
+    "graded": (
+        Text("off topic", "无关"),
+        Text("on topic only", "仅沾话题"),
+        Text("part of it", "部分回答"),
+        Text("full answer", "完整回答"),
+    ),
+    "binary": (Text("no", "否"), Text("yes", "是")),
+}
+UNJUDGED = Text("unjudged", "未判定")
+ENGINE = Text("engine", "引擎")
+
+
+def mean_name(measure: str) -> str:
+    """Return the name of the mean of a measure: the mean of AP is MAP."""
+    return f"MAP{measure[2:]}" if measure == "AP" or measure.startswith("AP@") else measure
+
+
+def format_number(value: float | None, form: str = ".3f") -> str:
+    """Return a number as text, with a true minus sign; a dash for None."""
+    return NOTHING if value is None else format(value, form).replace("-", "−")
+
+
+def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
+    """Return both ends of a range; a dash for None."""
+    return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}" if ends else NOTHING
+
+
+def format_p_value(p: float | None) -> str:
+    """Return a p value as text; a dash for None."""
+    return NOTHING if p is None else sentences.chance(p)
+
+
+def format_share(value: float | None) -> str:
+    """Return a share as a percentage; a dash for None."""
+    return NOTHING if value is None else f"{value:.0%}"
+
+
+def grade_class(grade: int, top: int) -> str:
+    """Return the CSS class of a grade; the top grades of all scales have one colour."""
+    return f"grade-{round(3 * grade / top)}"

@@ -1,1 +1,1 @@
-"""Owns the parts that report.html is put together from."""
+"""Parts of report.html."""

@@ -1,8 +1,8 @@
-"""Owns words for the kinds of failures, flags and grades, in English and Chinese."""
+"""Texts for kinds of failures and for flags, in English and Chinese."""
 
 from __future__ import annotations
 
-from judge.report.charts import Text
+from judge.messages import Text
 
 #: Why a pair has no grade, by the word that a judgment's `error` holds.
 ERRORS = {

@@ -1,4 +1,4 @@
-"""Owns what every page of ours is built with: its templates, our own files inside it, and what it may do."""
+"""What all our pages share: templates, inlined files, and the content security policy."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from judge.report.page.display_names import marked
+from judge.report.display_text import mark_names
 
 
 @cache
-def environment(package: str) -> Environment:
-    """The templates of `package`: text is escaped, and a value that is missing is an error."""
-    found = Environment(
+def template_environment(package: str) -> Environment:
+    """Return the templates of `package`; they escape text, and a missing value is an error."""
+    templates = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["marked"] = marked
-    return found
+    templates.filters["marked"] = mark_names
+    return templates
 
 
 @cache
-def own(*names: tuple[str, str]) -> Markup:
-    """Files of ours, each by its package and name, that stand in the page as they are."""
-    found = (files(package) / "templates" / each for package, each in names)
-    return Markup("\n".join(each.read_text(encoding="utf-8") for each in found))  # noqa: S704
+def read_own_files(*names: tuple[str, str]) -> Markup:
+    """Return our own files, each by package and name, to be inlined as they are."""
+    paths = (files(package) / "templates" / name for package, name in names)
+    return Markup("\n".join(name.read_text(encoding="utf-8") for name in paths))  # noqa: S704
 
 
-def policy(script: str, style: str) -> str:
-    """What a page may do: run its own script, wear its own style, and nothing else (CSP level 3)."""
+def content_security_policy(script: str, style: str) -> str:
+    """Return a policy (CSP level 3) that allows the page its own script and style and nothing else."""
     return (
-        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)};"
+        f"default-src 'none'; script-src {csp_hash(script)}; style-src {csp_hash(style)};"
         " base-uri 'none'; form-action 'none'"
     )
 
 
-def hashed(text: str) -> str:
-    """What a policy calls a script or a style that it allows."""
+def csp_hash(text: str) -> str:
+    """Return the hash by which a policy allows a script or a style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

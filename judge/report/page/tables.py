@@ -1,4 +1,4 @@
-"""Owns the tables of the answer: engines, pairs of engines, slices; every cell a text or two."""
+"""Tables of the report: engines, pairs of engines, segments."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from judge.cli.render.columns import tells
-from judge.report import words, words_zh
-from judge.report.charts import Text
-from judge.report.charts.chart_texts import between, chance, fixed, mean_of
+from judge.messages import CHINESE, Text
+from judge.report import sentences
+from judge.report.charts.svg import format_number, format_p_value, format_range, mean_name
 
 Row = Mapping[str, Any]
 
 #: How many pairs of engines a table lists; summary.json has them all.
-PAIRS = 60
+MAX_PAIRS = 60
 
 
 class Cell(NamedTuple):
-    """What a cell says, and what it says under it in smaller letters."""
+    """The text of a cell, and a text in small letters under it."""
 
     main: Text
     under: str = ""
@@ -34,14 +34,14 @@ class PageTable:
     more: int = 0
 
 
-def plain(text: str) -> Text:
-    """What is the same in both languages."""
+def same_text(text: str) -> Text:
+    """Return a text that is the same in both languages."""
     return Text(text, text)
 
 
-def number(value: float | None, form: str = ".4f") -> Cell:
-    """A number, or a dash."""
-    return Cell(plain(fixed(value, form)))
+def number_cell(value: float | None, form: str = ".4f") -> Cell:
+    """Return a cell with a number, or a dash."""
+    return Cell(same_text(format_number(value, form)))
 
 
 _COUNTS = {
@@ -56,57 +56,59 @@ _SHARES = {
     "unique": Text("only here", "独有"),
 }
 #: What the answers took, where somebody measured it.
-_TOOK = (Text("ms, median", "毫秒（中位）"), Text("tokens", "token 数"))
+_LATENCY_HEAD = (Text("ms, median", "毫秒（中位）"), Text("tokens", "token 数"))
 
 
-def engines(summary: Row) -> PageTable:
-    """One row an engine, best first: means with their ranges, and what came back."""
+def engines_table(summary: Row) -> PageTable:
+    """Return one row for each engine, best first: means with intervals, and what the engine returned."""
     measures = summary["measures"]
     counts, shares = (
-        {key: said for key, said in kind.items() if tells(summary, key)} for kind in (_COUNTS, _SHARES)
+        {key: text for key, text in kind.items() if tells(summary, key)} for kind in (_COUNTS, _SHARES)
     )
     timed = tells(summary, "latency_ms")
     rows = []
-    for engine in words.standing(summary, words.deciding(summary) or measures[0]):
+    for engine in sentences.standing(summary, sentences.deciding(summary) or measures[0]):
         row = summary["engines"][engine]
         means = [_mean(row["measures"][measure]) for measure in measures]
-        numbers = [Cell(plain(f"{row[key]:,}")) for key in counts]
-        numbers += [number(row[key], ".1%") for key in shares]
-        rows.append((engine, (*means, *numbers, *(_took(row) if timed else ()))))
-    head = (*(plain(mean_of(measure)) for measure in measures), *counts.values(), *shares.values())
-    head += _TOOK if timed else ()
+        numbers = [Cell(same_text(f"{row[key]:,}")) for key in counts]
+        numbers += [number_cell(row[key], ".1%") for key in shares]
+        rows.append((engine, (*means, *numbers, *(_latency_and_tokens(row) if timed else ()))))
+    head = (*(same_text(mean_name(measure)) for measure in measures), *counts.values(), *shares.values())
+    head += _LATENCY_HEAD if timed else ()
     caption = Text(
         "Engines: means with 95 % range, and what came back", "各引擎：均值与 95 % 区间，以及返回情况"
     )
     return PageTable(caption, (Text("engine", "引擎"), *head), tuple(rows))
 
 
-def _took(row: Row) -> tuple[Cell, Cell]:
-    """How long the engine took, the slowest 5 % under it, and how many tokens an answer of it is."""
+def _latency_and_tokens(row: Row) -> tuple[Cell, Cell]:
+    """Return the latency (median, and the 95th percentile under it) and the mean number of tokens."""
     latency, tokens = row.get("latency_ms"), row.get("tokens")
     return (
-        Cell(plain(f"{latency['median']:,.0f}"), f"95 %: {latency['p95']:,.0f}") if latency else number(None),
-        Cell(plain(f"{tokens['mean']:,.0f}")) if tokens else number(None),
+        Cell(same_text(f"{latency['median']:,.0f}"), f"95 %: {latency['p95']:,.0f}")
+        if latency
+        else number_cell(None),
+        Cell(same_text(f"{tokens['mean']:,.0f}")) if tokens else number_cell(None),
     )
 
 
 def _mean(cell: Row) -> Cell:
     if cell["mean"] is None:
-        return number(None)
-    return Cell(plain(f"{cell['mean']:.4f}"), between(cell["ci95"]) if cell["ci95"] else "")
+        return number_cell(None)
+    return Cell(same_text(f"{cell['mean']:.4f}"), format_range(cell["ci95"]) if cell["ci95"] else "")
 
 
-def pairs(summary: Row) -> Iterator[PageTable]:
-    """For each measure that engines are compared by, every pair of engines."""
+def pair_tables(summary: Row) -> Iterator[PageTable]:
+    """Yield a table of all pairs of engines for each measure that compares engines."""
     for measure in dict.fromkeys(row["measure"] for row in summary["comparisons"]):
         rows = [row for row in summary["comparisons"] if row["measure"] == measure]
-        decides = measure == words.deciding(summary)
+        decides = measure == sentences.deciding(summary)
         caption = Text(
-            f"Pairs by {mean_of(measure)}" + ("" if decides else " (descriptive)"),
-            f"两两比较：{mean_of(measure)}" + ("" if decides else "（仅供参考）"),
+            f"Pairs by {mean_name(measure)}" + ("" if decides else " (descriptive)"),
+            f"两两比较：{mean_name(measure)}" + ("" if decides else "（仅供参考）"),
         )
-        shown = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:PAIRS])
-        yield PageTable(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
+        drawn_rows = tuple((f"{row['a']} − {row['b']}", _pair(row)) for row in rows[:MAX_PAIRS])
+        yield PageTable(caption, _PAIR_HEAD, drawn_rows, len(rows) - len(drawn_rows))
 
 
 _PAIR_HEAD = (
@@ -122,32 +124,42 @@ _PAIR_HEAD = (
 
 
 def _pair(row: Row) -> tuple[Cell, ...]:
-    outcome = Text(row["verdict"], words_zh.verdict_of(row))
+    outcome = Text(row["verdict"], sentences.verdict_of(CHINESE, row))
     return (
         Cell(outcome),
-        number(row["difference"], "+.4f"),
-        Cell(plain(between(row["ci95"], "+.4f"))),
-        Cell(plain(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")),
-        Cell(plain(chance(row["p_adjusted"]))),
-        Cell(plain(between(row["bounds"], "+.4f") if words.is_unsure(row) else "–")),
-        Cell(plain(fixed(row["detectable"], ".3f")), fixed(row["detectable_doubled"], ".3f")),
+        number_cell(row["difference"], "+.4f"),
+        Cell(same_text(format_range(row["ci95"], "+.4f"))),
+        Cell(same_text(f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}")),
+        Cell(same_text(format_p_value(row["p_adjusted"]))),
+        Cell(same_text(format_range(row["bounds"], "+.4f") if sentences.is_unsure(row) else "–")),
+        Cell(
+            same_text(format_number(row["detectable"], ".3f")),
+            format_number(row["detectable_doubled"], ".3f"),
+        ),
     )
 
 
-def slices(summary: Row) -> Iterator[PageTable]:
-    """For each column that divides the queries, the engines' means on every part."""
-    measure = words.deciding(summary) or summary["measures"][0]
+def segment_tables(summary: Row) -> Iterator[PageTable]:
+    """Yield a table of the engines' means in each segment for each column that divides the queries."""
+    measure = sentences.deciding(summary) or summary["measures"][0]
     for column, values in summary["slices"]:
-        caption = Text(f"By {column}: mean {mean_of(measure)}", f"按 {column} 细分：{mean_of(measure)} 均值")
-        order = words.standing(summary, measure)
-        rows = tuple((value, _slice(part, order, measure)) for value, part in values)
-        head = (plain(column), Text("queries", "查询"), *map(plain, order), Text("separated", "分出高下的"))
+        caption = Text(
+            f"By {column}: mean {mean_name(measure)}", f"按 {column} 细分：{mean_name(measure)} 均值"
+        )
+        order = sentences.standing(summary, measure)
+        rows = tuple((value, _segment(part, order, measure)) for value, part in values)
+        head = (
+            same_text(column),
+            Text("queries", "查询"),
+            *map(same_text, order),
+            Text("separated", "分出高下的"),
+        )
         yield PageTable(caption, head, rows)
 
 
-def _slice(part: Row, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
+def _segment(part: Row, order: Sequence[str], measure: str) -> tuple[Cell, ...]:
     means = [part["engines"].get(engine, {}).get(measure) for engine in order]
-    found = [row["verdict"] for row in part["comparisons"] if row["winner"]]
-    said = Text("; ".join(found) or "none", "；".join(found) or "无")
-    cells = [_mean(mean) if mean else number(None) for mean in means]
-    return (Cell(plain(f"{part['queries']:,}")), *cells, Cell(said))
+    verdicts = [row["verdict"] for row in part["comparisons"] if row["winner"]]
+    text = Text("; ".join(verdicts) or "none", "；".join(verdicts) or "无")
+    cells = [_mean(mean) if mean else number_cell(None) for mean in means]
+    return (Cell(same_text(f"{part['queries']:,}")), *cells, Cell(text))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from typing import Any
 
 import pytest
 
-from judge.report import words, words_zh
+from judge.messages import CHINESE, ENGLISH
+from judge.report import sentences
 
 SAME = "all grades are the same, so agreement by chance is complete"
 
@@ -16,13 +16,6 @@ SAME = "all grades are the same, so agreement by chance is complete"
 def numbers(text: str) -> list[str]:
     """The numbers of a sentence, in no order."""
     return sorted(re.findall(r"[-+]?\d+(?:[.,]\d+)*%?", text))
-
-
-@pytest.mark.parametrize("of", sorted(set(words_zh.__all__) - {"verdict_of", "why"}))
-def test_each_sentence_has_a_counterpart_that_is_asked_for_alike(of: str) -> None:
-    asked, answered = (inspect.signature(getattr(module, of)) for module in (words, words_zh))
-    assert list(asked.parameters) == list(answered.parameters)
-    assert asked.return_annotation == answered.return_annotation
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -47,7 +40,7 @@ def row(**changes: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_a_comparison_in_chinese(changes: dict[str, Any], said: str) -> None:
-    assert said in words_zh.difference(row(**changes))
+    assert said in sentences.difference(CHINESE, row(**changes))
 
 
 def summary(*rows: dict[str, Any], **means: float | None) -> dict[str, Any]:
@@ -78,8 +71,8 @@ def summary(*rows: dict[str, Any], **means: float | None) -> dict[str, Any]:
     ],
 )
 def test_the_answer_in_chinese(found: dict[str, Any], said: str) -> None:
-    assert said in words_zh.headline(found)
-    assert numbers(words.headline(found)) == numbers(words_zh.headline(found))
+    assert said in sentences.headline(CHINESE, found)
+    assert numbers(sentences.headline(ENGLISH, found)) == numbers(sentences.headline(CHINESE, found))
 
 
 def stable(**changes: Any) -> dict[str, Any]:
@@ -104,7 +97,7 @@ def stable(**changes: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_stability_says_the_same_numbers_in_chinese(found: dict[str, Any]) -> None:
-    english, chinese = (list(module.stability(found, "P@5")) for module in (words, words_zh))
+    english, chinese = (list(sentences.stability(t, found, "P@5")) for t in (ENGLISH, CHINESE))
     assert [numbers(said) for said in english] == [numbers(said) for said in chinese]
     assert not re.search("[a-z]{6,}", "".join(chinese).replace("alpha", ""))
 
@@ -115,9 +108,9 @@ def test_own_lists_and_variance_say_the_same_numbers_in_chinese() -> None:
         "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
         "sure": True,
     }  # fmt: skip
-    assert numbers(words.within_lists(found)) == numbers(words_zh.within_lists(found))
+    assert numbers(sentences.within_lists(ENGLISH, found)) == numbers(sentences.within_lists(CHINESE, found))
     split = {"query": 0.03, "engine": 0.01, "query_engine": 0.01, "noise": 0.0}
-    assert numbers(words.variance(split)) == numbers(words_zh.variance(split))
-    assert "2 条查询" in words_zh.variance(None)
-    assert words_zh.listed(["a"]) == "a"
-    assert words_zh.listed("abc") == "a、b 和 c"
+    assert numbers(sentences.variance(ENGLISH, split)) == numbers(sentences.variance(CHINESE, split))
+    assert "2 条查询" in sentences.variance(CHINESE, None)
+    assert CHINESE.join(["a"]) == "a"
+    assert CHINESE.join("abc") == "a、b 和 c"

@@ -11,7 +11,8 @@ import pytest
 from judge.analysis import findings
 from judge.measure.compare import Comparison, compare
 from judge.measure.engine_summary import summarise
-from judge.report import words, words_zh
+from judge.messages import CHINESE, ENGLISH, Translator
+from judge.report import sentences
 from tests.measure.tables import NAN, tabled
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]
@@ -41,60 +42,62 @@ def pair(*engines: Sequence[float], **options: Any) -> Comparison:
 
 
 def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
-    assert words.verdict(pair(CLEAR, POOR)) == "a > b"
-    assert words.verdict(pair(POOR, CLEAR)) == "b > a"
-    assert words.verdict(pair([0.9, 0.8], [0.1, 0.2])) == (
+    assert sentences.verdict(ENGLISH, pair(CLEAR, POOR)) == "a > b"
+    assert sentences.verdict(ENGLISH, pair(POOR, CLEAR)) == "b > a"
+    assert sentences.verdict(ENGLISH, pair([0.9, 0.8], [0.1, 0.2])) == (
         "not separated (they differ on 2 queries; it takes 6 or more)"
     )
-    assert words.verdict(pair(CLEAR, CLEAR)) == (
+    assert sentences.verdict(ENGLISH, pair(CLEAR, CLEAR)) == (
         "not separated (they differ on 0 queries; it takes 6 or more)"
     )
     even = [0.5, 0.6] * 30
-    assert words.verdict(pair(even, even[1:] + even[:1])) == (
+    assert sentences.verdict(ENGLISH, pair(even, even[1:] + even[:1])) == (
         "not separated (that takes at least 120 queries with values for both)"
     )
-    assert words.verdict(pair([0.6] * 8, [0.5] * 8)) == (
+    assert sentences.verdict(ENGLISH, pair([0.6] * 8, [0.5] * 8)) == (
         "not separated (they differ by the same on every query, which gives no variance to test with)"
     )
     unjudged = pair(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
-    assert words.verdict(unjudged) == "undetermined: unjudged snippets could turn it"
-    assert words.verdict(pair([0.5, NAN], [NAN, 0.5])) == (
+    assert sentences.verdict(ENGLISH, unjudged) == "undetermined: unjudged snippets could turn it"
+    assert sentences.verdict(ENGLISH, pair([0.5, NAN], [NAN, 0.5])) == (
         "undetermined: there is no query where both have a value"
     )
 
 
 def test_a_comparison_is_one_sentence() -> None:
     (row,) = summary([CLEAR, POOR])["comparisons"]
-    said = words.difference(row)
+    said = sentences.difference(ENGLISH, row)
     assert said.startswith("a > b: +0.8162 (95 %: ")
     assert said.endswith("; ahead on 8 of 8 queries, behind on 0")
     (row,) = summary([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]])["comparisons"]
-    said = words.difference(row)
+    said = sentences.difference(ENGLISH, row)
     assert said.startswith("a, b: not separated (they differ on 3 queries; it takes 6 or more); ")
     assert said.endswith("; ahead on 2 of 3 queries, behind on 1")
     (row,) = summary([[0.5, NAN], [NAN, 0.5]])["comparisons"]
-    assert words.difference(row) == "a, b: undetermined: there is no query where both have a value"
+    assert (
+        sentences.difference(ENGLISH, row) == "a, b: undetermined: there is no query where both have a value"
+    )
 
 
 # --- all of them
 
 
 def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
-    assert words.headline(summary([CLEAR, POOR])) == (
+    assert sentences.headline(ENGLISH, summary([CLEAR, POOR])) == (
         "a is best by P@5: its lead is statistically significant."
     )
     lower = [[each - 0.3 + step for each, step in zip(CLEAR, POOR, strict=True)], POOR]
-    assert words.headline(summary([*lower, CLEAR])) == (
+    assert sentences.headline(ENGLISH, summary([*lower, CLEAR])) == (
         "c is best by P@5: its leads over the 2 others are statistically significant."
     )
 
 
 def test_no_engine_is_best_while_one_is_close() -> None:
-    assert words.headline(summary([CLEAR, CLEAR[::-1], POOR])) == (
+    assert sentences.headline(ENGLISH, summary([CLEAR, CLEAR[::-1], POOR])) == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b (the difference may be chance) and is ahead of 1 other."
     )
-    many = words.headline(summary([CLEAR] * 7))
+    many = sentences.headline(ENGLISH, summary([CLEAR] * 7))
     assert many == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b, c, d and 3 more (the difference may be chance)."
@@ -103,7 +106,7 @@ def test_no_engine_is_best_while_one_is_close() -> None:
 
 def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -> None:
     low, high = [CLEAR, [0.0] * 8], [CLEAR, [1.0] * 8]
-    assert words.headline(summary([CLEAR, [0.1] * 8], low=low, high=high)) == (
+    assert sentences.headline(ENGLISH, summary([CLEAR, [0.1] * 8], low=low, high=high)) == (
         "No engine is best by P@5: a has the highest mean, but could lose to b by what is unjudged."
     )
 
@@ -111,7 +114,7 @@ def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -
 def test_an_engine_that_broke_where_it_is_hard_is_not_called_best() -> None:
     """Over the eight queries that both have b is ahead on each; a's mean is higher over easier ones."""
     easy, hard = [0.9] * 8, [0.1] * 8
-    said = words.headline(summary([easy + [NAN] * 8, EASIER + hard]))
+    said = sentences.headline(ENGLISH, summary([easy + [NAN] * 8, EASIER + hard]))
     assert said == "b is best by P@5: its lead is statistically significant."
 
 
@@ -119,7 +122,7 @@ def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
     """Both others beat it where it answered, the easy queries, and none beats the other."""
     a = [0.9] * 8 + [NAN] * 8
     b = c = EASIER + [0.1] * 8
-    said = words.headline(summary([a, b, c]))
+    said = sentences.headline(ENGLISH, summary([a, b, c]))
     assert said == (
         "No engine is best by P@5: a has the highest mean,"
         " but is behind b and c on the queries where both have a value."
@@ -127,25 +130,25 @@ def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
 
 
 def test_engines_that_never_met_are_not_said_to_be_close_or_unjudged() -> None:
-    assert words.headline(summary([[0.5, NAN], [NAN, 0.4]])) == (
+    assert sentences.headline(ENGLISH, summary([[0.5, NAN], [NAN, 0.4]])) == (
         "No engine is best by P@5: a has the highest mean, but shares no query with b on which both have a"
         " value."
     )
 
 
 def test_without_any_value_nobody_has_the_highest_mean() -> None:
-    assert words.headline(summary([[NAN], [NAN]])) == (
+    assert sentences.headline(ENGLISH, summary([[NAN], [NAN]])) == (
         "No engine is best by P@5: none has a value on any query."
     )
 
 
 def test_nothing_to_compare_needs_no_headline() -> None:
-    assert words.headline({"engines": {}, "comparisons": []}) == ""
-    assert words.deciding({"comparisons": []}) == ""
+    assert sentences.headline(ENGLISH, {"engines": {}, "comparisons": []}) == ""
+    assert sentences.deciding({"comparisons": []}) == ""
 
 
 def test_engines_stand_by_their_means_then_names_and_those_without_last() -> None:
-    assert words.standing(summary([[NAN], [0.2], [0.5], [0.2], [0.0]]), "P@5") == list("cbdea")
+    assert sentences.standing(summary([[NAN], [0.2], [0.5], [0.2], [0.0]]), "P@5") == list("cbdea")
 
 
 @pytest.mark.parametrize(
@@ -161,17 +164,16 @@ def test_engines_stand_by_their_means_then_names_and_those_without_last() -> Non
 def test_an_order_says_who_is_tied_whatever_rounding_makes_of_it(
     means: Mapping[str, float | None], said: str
 ) -> None:
-    assert words.ranked(means, 3) == said
+    assert sentences.ranked(means, 3) == said
 
 
-@pytest.mark.parametrize("module", [words, words_zh])
-def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_well(module: Any) -> None:
+@pytest.mark.parametrize("t", [ENGLISH, CHINESE])
+def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_well(t: Translator) -> None:
     def said(n: int, engines: int) -> str:
         cell = {"mean": 0.5, "n": n, "ci95": [0.4, 0.6] if n > 1 else None}
         rows = {engine: {"measures": {"P@5": cell}} for engine in "ab"[:engines]}
         met = [{"measure": "P@5", "n": n}] * (engines - 1)
-        found: str = module.few({"measures": ["P@5"], "engines": rows, "comparisons": met})
-        return found
+        return sentences.few(t, {"measures": ["P@5"], "engines": rows, "comparisons": met})
 
     assert [said(n, engines) for n in (10, 300) for engines in (1, 2)] == [""] * 4
     assert said(1, 1) == ""
@@ -188,15 +190,19 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
     found = {
         "comparisons": [*rows, {"measure": "P@5", "n": 4, "detectable": None, "detectable_doubled": None}]
     }
-    assert words.planning(found) == (
+    assert sentences.planning(ENGLISH, found) == (
         "With 50 queries a true difference of about 0.1 between two engines is found 4 times out of 5; with"
         " 100 queries, one of about 0.071 (medians over the pairs, by P@5)."
     )
-    assert words_zh.planning(found) == (
+    assert sentences.planning(CHINESE, found) == (
         "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
         "（按 P@5，取各引擎对的中位数）。"
     )
-    assert words.planning({"comparisons": []}) == words_zh.planning({"comparisons": []}) == ""
+    assert (
+        sentences.planning(ENGLISH, {"comparisons": []})
+        == sentences.planning(CHINESE, {"comparisons": []})
+        == ""
+    )
 
 
 def test_what_another_measure_says_is_called_descriptive() -> None:
@@ -211,28 +217,29 @@ def test_what_another_measure_says_is_called_descriptive() -> None:
         "engines": means,
         "comparisons": [findings.comparison(pair, decides=pair.measure == "P@5") for pair in pairs],
     }
-    assert words.headline(found) == "a is best by P@5: its lead is statistically significant."
-    assert words.headline(found, "P@10") == (
+    assert sentences.headline(ENGLISH, found) == "a is best by P@5: its lead is statistically significant."
+    assert sentences.headline(ENGLISH, found, "P@10") == (
         "b is best by P@10 (descriptive: P@5 decides): its lead is statistically significant."
     )
-    assert "（仅供参考，以 P@5 为准）" in words_zh.headline(found, "P@10")
-    assert "by P@10)" in words.planning(found, "P@10")
+    assert "（仅供参考，以 P@5 为准）" in sentences.headline(CHINESE, found, "P@10")
+    assert "by P@10)" in sentences.planning(ENGLISH, found, "P@10")
 
 
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:
     b = [0.1, 0.2, 0.3, 0.4] * 5
     a = [value + step for value, step in zip(b, [0.25, 0.35] * 10, strict=True)]
     (row,) = summary([a, b], low=[[each - 0.1 for each in a], b], high=[a, b])["comparisons"]
-    assert "; with any grades of the unjudged +0.2000 to +0.3000, robust to any grades; " in words.difference(
-        row
+    assert (
+        "; with any grades of the unjudged +0.2000 to +0.3000, robust to any grades; "
+        in sentences.difference(ENGLISH, row)
     )
-    assert "；未判定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；" in words_zh.difference(
-        row
+    assert "；未判定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；" in sentences.difference(
+        CHINESE, row
     )
     (row,) = summary([a, b], low=[[each - 0.29 for each in a], b], high=[a, b])["comparisons"]
-    assert "; with any grades of the unjudged +0.0100 to +0.3000; " in words.difference(row)
+    assert "; with any grades of the unjudged +0.0100 to +0.3000; " in sentences.difference(ENGLISH, row)
     (row,) = summary([a, b])["comparisons"]
-    assert "unjudged" not in words.difference(row)
+    assert "unjudged" not in sentences.difference(ENGLISH, row)
 
 
 def segmented(**parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,10 +252,10 @@ def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> Non
     row = {"a": "b", "b": "a", "winner": "b", "difference": 0.1, "ci95": ci}
     same = {**row, "a": "a", "b": "b", "winner": "a"}
     found = segmented(law={"comparisons": [row]}, news={"comparisons": [same]})
-    assert list(words.by_segment(found)) == [
+    assert list(sentences.by_segment(ENGLISH, found)) == [
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95 %: 0.0200 to 0.1800)."
     ]
-    assert list(words_zh.by_segment(found)) == [
+    assert list(sentences.by_segment(CHINESE, found)) == [
         "但在 topic law（30 条查询）中，b 领先 a：+0.1000（95 % 区间 0.0200 到 0.1800）。"
     ]
 
@@ -257,12 +264,12 @@ def test_a_lead_that_differs_between_segments_stands_under_the_headline() -> Non
     numbers = {"inside": 0.3, "outside": 0.1, "difference": 0.2, "ci95": [0.1, 0.3]}
     contrast = {"a": "a", "b": "b", **numbers, "differs": True}
     found = segmented(law={"comparisons": [], "contrasts": [contrast, {**contrast, "differs": False}]})
-    (said,) = words.by_segment(found)
+    (said,) = sentences.by_segment(ENGLISH, found)
     assert said == (
         "a - b differs between segments: +0.3000 in topic law, +0.1000 on the other queries; difference"
         " +0.2000 (95 %: 0.1000 to 0.3000)."
     )
-    assert len(list(words_zh.by_segment(found))) == 1
+    assert len(list(sentences.by_segment(CHINESE, found))) == 1
 
 
 # --- repeats
@@ -288,7 +295,7 @@ def repeats(**changes: Any) -> dict[str, Any]:
 
 
 def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
-    verdicts, grades, means, orders = words.stability(repeats(), "P@5")
+    verdicts, grades, means, orders = sentences.stability(ENGLISH, repeats(), "P@5")
     assert "2.1% of the verdicts (relevant or not) change (95 %: 1.0% to 3.2%)" in verdicts
     assert "3.0% of 1,200 pairs changed at least once in 3 repeats" in verdicts
     assert "agree very well: alpha 0.910 (95 %: 0.8800 to 0.9300)" in grades
@@ -305,13 +312,13 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     ],
 )  # fmt: skip
 def test_words_for_alpha(alpha: float, said: str) -> None:
-    grades = list(words.stability(repeats(alpha=estimate(alpha, alpha, alpha)), "P@5"))[1]
+    grades = list(sentences.stability(ENGLISH, repeats(alpha=estimate(alpha, alpha, alpha)), "P@5"))[1]
     assert f"agree {said}: alpha" in grades
 
 
 def test_repeats_that_differ_are_said_to() -> None:
     measure = {"equivalent": False, "largest_difference": 0.2, "tost_p": 0.4, "smallest_tau": 0.333}
-    *_, means, orders = words.stability(repeats(measure=measure), "P@5")
+    *_, means, orders = sentences.stability(ENGLISH, repeats(measure=measure), "P@5")
     assert "within ±0.01 is not shown (equivalence test, p 0.4000)" in means
     assert orders == "the order of the engines changes between repeats (smallest tau 0.333)"
 
@@ -319,12 +326,14 @@ def test_repeats_that_differ_are_said_to() -> None:
 def test_what_can_not_be_said_of_repeats_says_why() -> None:
     measure = {"equivalent": None, "largest_difference": None, "tost_p": None, "smallest_tau": None}
     nothing = estimate(None, why="no pair was judged twice")
-    said = list(words.stability(repeats(flip_rate=nothing, measure=measure), "P@5"))
+    said = list(sentences.stability(ENGLISH, repeats(flip_rate=nothing, measure=measure), "P@5"))
     assert said == [
         "stability is unknown: no pair was judged twice",
         "P@5: too few queries to say whether the repeats' means are the same",
     ]
-    same = list(words.stability(repeats(alpha=estimate(None, why="all grades are the same")), "P@5"))
+    same = list(
+        sentences.stability(ENGLISH, repeats(alpha=estimate(None, why="all grades are the same")), "P@5")
+    )
     assert same[1] == "the repeats agree, but alpha says nothing: all grades are the same"
 
 
@@ -337,7 +346,7 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B",
         "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0], "sure": sure,
     }  # fmt: skip
-    said = words.within_lists(row)
+    said = sentences.within_lists(ENGLISH, row)
     assert "B would come first (nDCG(own)@5: B 1.000, A 0.876)" in said
     end = "." if sure else " (which may be chance)."
     assert f"(nDCG@5), A is ahead, 0.852 to 0.280{end}" in said
@@ -352,18 +361,21 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
     [(0, "0"), (1, "1"), (9, "9"), (10, "10"), (99, "99"), (123, "120"), (995, "1,000"), (12_345, "12,000")],
 )
 def test_only_two_digits_of_a_count_mean_anything(count: int, said: str) -> None:
-    assert words.rounded(count) == said
+    assert sentences.rounded(count) == said
 
 
 @pytest.mark.parametrize(("names", "said"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])
 def test_names_are_listed_as_one_says_them(names: str, said: str) -> None:
-    assert words.listed(names) == said
+    assert sentences.listed(names) == said
 
 
 def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:
-    said = words.variance({"query": 0.03, "engine": 0.01, "query_engine": 0.01, "noise": 0.0})
+    said = sentences.variance(ENGLISH, {"query": 0.03, "engine": 0.01, "query_engine": 0.01, "noise": 0.0})
     assert "60%" in said
     assert said.count("20%") == 2
-    assert "2 queries, engines and repeats" in words.variance(None)
+    assert "2 queries, engines and repeats" in sentences.variance(ENGLISH, None)
     none = dict.fromkeys(("query", "engine", "query_engine", "noise"), 0.0)
-    assert words.variance(none) == "the values do not vary: every engine has the same on every query"
+    assert (
+        sentences.variance(ENGLISH, none)
+        == "the values do not vary: every engine has the same on every query"
+    )

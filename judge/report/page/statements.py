@@ -1,0 +1,265 @@
+"""Facts and warnings below the answer: how the run was judged, how stable it is, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from judge.analysis import assessor_findings, warnings
+from judge.messages import CHINESE, ENGLISH, Text, in_both
+from judge.report import sentences
+from judge.report.display_text import escape_hidden, one_line
+from judge.report.page.kind_names import ERRORS
+from judge.report.page.payload import PageData
+from judge.report.page.tables import same_text
+
+Row = Mapping[str, Any]
+
+
+class Fact(NamedTuple):
+    """A fact about a run and its name."""
+
+    label: Text
+    says: tuple[Text, ...]
+
+
+def list_facts(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
+    """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
+    yield Fact(Text("assessor", "评测员"), (same_text(one_line(summary["assessor"])),))
+    prompts = config.get("identity", {}).get("prompts", {})
+    if prompts:
+        yield Fact(
+            Text("prompt", "提示词"), (same_text(", ".join(one_line(name) for name in prompts.values())),)
+        )
+    yield Fact(Text("scale", "等级"), (_scale(summary),))
+    yield Fact(Text("depth and repeats", "深度与重复"), (_depth(summary),))
+    yield Fact(Text("dataset", "数据"), tuple(_dataset(summary, config)))
+    if summary["stability"]:
+        yield Fact(Text("stability", "稳定性"), tuple(_stability(summary)))
+    tests = tuple(
+        Text(escape_hidden(text.en), escape_hidden(text.zh)) for text in warnings.selftests(summary)
+    )
+    if tests:
+        yield Fact(Text("self-test", "自测"), tests)
+    if agreement is not None:
+        yield Fact(Text("agreement with people", "与人工一致"), tuple(_agreement(agreement)))
+    if summary["cost"]:
+        yield Fact(Text("cost", "花费"), (_cost(summary["cost"]),))
+
+
+def _scale(summary: Row) -> Text:
+    if summary["scale"] == "binary":
+        return Text("binary: relevant or not", "二分：相关或不相关")
+    least = summary["relevant_from"]
+    return Text(f"graded: 0 to 3, relevant from {least}", f"分级：0 到 3，从 {least} 起算相关")
+
+
+def _depth(summary: Row) -> Text:
+    depth, repeats = summary["depth"], summary["repeats"]
+    times = "judged once" if repeats == 1 else f"judged {repeats} times"
+    return Text(f"down to rank {depth}, each pair {times}", f"看前 {depth} 条，每对判定 {repeats} 次")
+
+
+def _dataset(summary: Row, config: Row) -> Iterator[Text]:
+    counts = [f"{summary[key]:,}" for key in ("queries", "results", "pairs")]
+    engines = len(summary["engines"])
+    yield Text(
+        f"{sentences.counted(summary['queries'], 'query', 'queries')},"
+        f" {sentences.counted(engines, 'engine')},"
+        f" {counts[1]} results, {sentences.counted(summary['pairs'], 'pair')} to judge"
+        f" ({summary['saved']:.0%} saved by judging a pair once)",
+        f"{counts[0]} 条查询、{engines} 个引擎、{counts[1]} 条结果，要判定 {counts[2]} 对"
+        f"（同一对只判一次，省下 {summary['saved']:.0%}）",
+    )
+    source = config.get("options", {}).get("data") or config.get("options", {}).get("topics")
+    fingerprint = config.get("identity", {}).get("dataset")
+    names = [one_line(name) for name in (PurePath(source).name if source else "", fingerprint or "") if name]
+    if names:
+        yield same_text(" · ".join(names))
+
+
+def _stability(summary: Row) -> Iterator[Text]:
+    deciding = sentences.deciding(summary) or summary["measures"][0]
+    row = summary["stability"]
+    both = (sentences.stability(t, row, deciding) for t in (ENGLISH, CHINESE))
+    yield from map(Text, *both)
+
+
+def _agreement(agreement: Row) -> Iterator[Text]:
+    kappa, same = agreement["kappa_relevant"], agreement["same_verdict"]
+    source = one_line(agreement["labels"])
+    if kappa["value"] is None or same["value"] is None:
+        why = in_both(sentences.why, kappa)
+        yield Text(f"unknown ({source}): {why.en}", f"未知（{source}）：{why.zh}")
+        return
+    yield Text(
+        f"relevant or not: the same on {same['value']:.1%} of {agreement['pairs']:,} pairs ({source}), kappa"
+        f" {kappa['value']:.3f}{sentences.interval(ENGLISH, kappa['ci95'])}; 0 is chance, 1 is always",
+        f"相关与否：{agreement['pairs']:,} 对中 {same['value']:.1%} 与人工相同（{source}），kappa"
+        f" {kappa['value']:.3f}{sentences.interval(CHINESE, kappa['ci95'])}；0 等于碰运气，1 为完全一致",
+    )
+    if kappa["ci95"] and agreement["queries"] < sentences.FEW:
+        narrow = in_both(sentences.warn_narrow)
+        yield Text(f"{narrow.en}.", f"{narrow.zh}。")
+
+
+def _cost(cost: Row) -> Text:
+    en = (
+        f"{cost['calls']:,} calls, {cost['prompt_tokens']:,} tokens in ({cost['cached_tokens']:,} cached),"
+        f" {cost['completion_tokens']:,} out"
+    )
+    zh = (
+        f"{cost['calls']:,} 次调用，输入 {cost['prompt_tokens']:,} 个 token"
+        f"（缓存 {cost['cached_tokens']:,}），输出 {cost['completion_tokens']:,} 个"
+    )
+    amount = sentences.dollars(cost)
+    if amount is None:
+        text = Text(f"{en}; price unknown", f"{zh}；价格未知")
+    else:
+        least = amount.removeprefix("at least ")
+        zh_amount = f"，{'至少 ' if least != amount else ''}{least.removeprefix('$')} 美元" if amount else ""
+        text = Text(f"{en}, {amount}" if amount else en, f"{zh}{zh_amount}")
+    for key, more_en, more_zh in _OPEN:
+        if cost.get(key):
+            text = Text(f"{text.en}; {cost[key]:,} {more_en}", f"{text.zh}；{cost[key]:,} {more_zh}")
+    return text
+
+
+_OPEN = (
+    ("uncounted", "calls came back without a token count", "次调用没有返回 token 数"),
+    ("maybe_billed", "calls may be billed without an answer", "次调用可能计费却没有答复"),
+)
+
+
+def describe_sample(page_data: PageData) -> Text | None:
+    """Return a text that describes the sample on the page; None when the page holds every query."""
+    if page_data.taken is None:
+        return None
+    shown, every = f"{len(page_data.lines):,}", f"{page_data.queries_in_all:,}"
+    counts = [f"{page_data.taken[kind]:,}" for kind in ("worst", "disagreeing", "random")]
+    pairs = f"{page_data.pairs:,}", f"{page_data.pairs_in_all:,}"
+    return Text(
+        f"A sample: {shown} of {every} queries ({pairs[0]} of {pairs[1]} pairs), because all of them would"
+        f" make this page too large. {counts[0]} have the lowest mean, in {counts[1]} engines or repeats"
+        f" disagree most, {counts[2]} were drawn by lot. The answer and the charts are about all queries, and"
+        " results.json holds them.",
+        f"这里是样本：{every} 条查询中的 {shown} 条（{pairs[1]} 对中的 {pairs[0]} 对），全放进来页面太大。"
+        f"其中 {counts[0]} 条均值最低，{counts[1]} 条引擎之间或重复之间分歧最大，{counts[2]} 条随机抽取。"
+        "结论和图表依据全部查询，完整内容见 results.json。",
+    )
+
+
+def list_warnings(summary: Row) -> Iterator[Text]:
+    """Yield the warnings, the most important first; `summary` has display names."""
+    if str(summary["assessor"]).startswith("lexical"):
+        yield Text(
+            "Judged by term overlap (lexical), not by a language model: a floor that any model must beat."
+            " Choose no engine by it.",
+            "这里的判定只看词面重合（lexical），没有用大模型：这是任何模型都必须超过的地板，不要据此挑选引擎。",
+        )
+    if (served := in_both(sentences.served_models, summary)).en:
+        yield served
+    yield from assessor_findings.said(summary)
+    yield from _coverage(summary)
+    yield from (
+        text for text in (in_both(sentences.few, summary), in_both(sentences.planning, summary)) if text.en
+    )
+    if summary["within_lists"]:
+        within = summary["within_lists"]
+        yield in_both(sentences.within_lists, within)
+    yield from _engines(summary)
+    yield from _snippets(summary)
+    yield from _measures(summary)
+
+
+def _coverage(summary: Row) -> Iterator[Text]:
+    judged, wanted = summary["judged"], summary["judgments"]
+    if judged < wanted:
+        kinds = summary["failures"].items()
+        en = ", ".join(f"{_error(kind).en} ({count:,})" for kind, count in kinds)
+        zh = "、".join(f"{_error(kind).zh}（{count:,}）" for kind, count in kinds)
+        yield Text(
+            f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary['coverage']:.1%})"
+            f"{': ' + en if en else ''}. They do not count as “no”:"
+            " their grades are imputed from similar judged snippets of the same query."
+            f" {warnings.again(summary['failures']).en}",
+            f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary['coverage']:.1%}）"
+            f"{'：' + zh if zh else ''}。它们不算“不相关”："
+            "其等级由同一查询中相似的已判定摘要插补。"
+            f"{warnings.again(summary['failures']).zh}",
+        )
+    measure = summary["measures"][0]
+    unsure = warnings.unsure(summary)
+    if unsure:
+        en = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
+        zh = "，".join(f"{engine} {low:.3f} 到 {high:.3f}" for engine, (low, high) in unsure.items())
+        yield Text(
+            f"Whatever the unjudged snippets are, {measure} lies within: {en}.",
+            f"不论未判定的摘要是好是坏，{measure} 都落在：{zh}。",
+        )
+
+
+def _error(kind: str) -> Text:
+    return ERRORS.get(kind, Text(kind, kind))
+
+
+def _engines(summary: Row) -> Iterator[Text]:
+    broke = {engine: row["errors"] for engine, row in summary["engines"].items() if row["errors"]}
+    if broke:
+        en, zh = _counts(broke)
+        yield Text(
+            f"Broke on some queries, which its means and comparisons leave out: {en}.",
+            f"在一些查询上出错，均值和比较都不计这些查询：{zh}。",
+        )
+    first, unknown = summary["measures"][0], warnings.unknown(summary)
+    if unknown:
+        en, zh = _counts(unknown)
+        yield Text(
+            f"{first} leaves out queries until more is judged (no snippet of the engine is judged, or none"
+            f" judged in the pool is relevant): {en}.",
+            f"有的查询要判定更多摘要后才计入 {first}"
+            f"（该引擎的摘要一条都没判定，或池里已判定的都不相关）：{zh}。",
+        )
+
+
+def _counts(counts: Mapping[str, int]) -> Text:
+    name = [f"{name} {count:,}" for name, count in counts.items()]
+    return Text(", ".join(name), "，".join(name))
+
+
+def _snippets(summary: Row) -> Iterator[Text]:
+    yield from (Text(remark, remark) for remark in summary.get("remarks", ()))
+    if summary["flagged"]:
+        en, zh = _counts(summary["flagged"])
+        yield Text(
+            f"Snippets flagged because they seem to speak to the grader (never re-graded for it): {en}.",
+            f"疑似对评测员喊话的摘要，只做标记、不因此改分：{zh}。",
+        )
+        remark = warnings.remark(summary)
+        if remark:
+            yield remark
+    if summary["empty_snippets"]:
+        count = f"{summary['empty_snippets']:,}"
+        yield Text(
+            f"Results without any text, which get grade 0 without a call: {count}.",
+            f"没有任何文字的结果有 {count} 条，不经评测员，直接记 0。",
+        )
+
+
+def _measures(summary: Row) -> Iterator[Text]:
+    for measure, count in summary["undefined"].items():
+        nothing = measure.startswith("Judged")
+        en = "no result to look at" if nothing else "no relevant snippet in the pool"
+        zh = "没有可看的结果" if nothing else "整个池里没有相关摘要"
+        yield Text(
+            f"{measure} leaves out {count:,} of {summary['queries']:,} queries: {en}.",
+            f"{measure} 略去了 {summary['queries']:,} 条查询中的 {count:,} 条：{zh}。",
+        )
+    yield from _notes(summary["notes"].items())
+
+
+def _notes(notes: Iterable[tuple[str, str]]) -> Iterator[Text]:
+    for measure, note in notes:
+        zh = "除数是引擎自己返回的条数" if measure.startswith("SetP") else "只说明列表内部的次序"
+        yield Text(f"{measure}: {note}.", f"{measure}：{zh}，不能用来比较引擎。")

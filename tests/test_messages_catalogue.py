@@ -1,0 +1,87 @@
+"""The catalogue holds a Chinese translation of every message of the code, and no other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import TYPE_CHECKING
+
+import pytest
+from babel.messages.pofile import read_po
+
+from judge.messages import CHINESE, ENGLISH, text
+
+if TYPE_CHECKING:
+    from babel.messages.catalog import Message
+
+PACKAGE = Path(__file__).resolve().parents[1] / "judge"
+#: Messages that the code looks up by a text that it gets as a value.
+BY_VALUE = {
+    "it comes from one query, which gives no range",
+    "with other queries it would often be undefined, so no range can be given",
+    "no pair was judged twice",
+    "all grades are the same, so agreement by chance is complete",
+    "no pair has a grade from people and one from the assessor",
+}
+IN_JOIN = {", ", "{others} and {last}"}
+
+
+def catalogue() -> dict[tuple[str, str | None], Message]:
+    """Return the messages of zh.po by English text and context."""
+    with (PACKAGE / "messages" / "zh.po").open("rb") as file:
+        messages = read_po(file, locale="zh", abort_invalid=True)
+    return {
+        (message.id if isinstance(message.id, str) else message.id[0], message.context): message
+        for message in messages
+        if message.id
+    }
+
+
+def messages_of(path: Path) -> Iterator[str]:
+    """Yield the messages that a module passes to a translator."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        called = node.func
+        name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+        of_translator = name in {"t", "text"} and isinstance(called, ast.Name)
+        first = node.args[0]
+        if (of_translator or name == "plural") and isinstance(first, ast.Constant):
+            assert isinstance(first.value, str)
+            yield first.value
+
+
+def values_in(message: str) -> set[str]:
+    """Return the names of the values that stand in a message."""
+    return {name for _, name, _, _ in Formatter().parse(message) if name}
+
+
+def test_every_message_is_translated_and_no_other_is_there() -> None:
+    used = {message for path in PACKAGE.rglob("*.py") for message in messages_of(path)}
+    assert len(used) > 40
+    assert {english for english, _ in catalogue()} == used | BY_VALUE | IN_JOIN
+
+
+@pytest.mark.parametrize("message", catalogue().values(), ids=lambda message: str(message.id)[:40])
+def test_a_translation_holds_the_values_of_the_message(message: Message) -> None:
+    english, chinese = (
+        value if isinstance(value, str) else list(value or [""])[-1] for value in (message.id, message.string)
+    )
+    assert chinese
+    if english == "{names} and {more} more":
+        assert values_in(chinese) == {"names", "total"}
+    else:
+        assert values_in(chinese) == values_in(english)
+
+
+def test_counts_and_lists_follow_the_language() -> None:
+    assert [ENGLISH.plural("{count:,} query", "{count:,} queries", n) for n in (1, 1200)] == [
+        "1 query",
+        "1,200 queries",
+    ]
+    assert CHINESE.plural("{count:,} query", "{count:,} queries", 1200) == "1,200 条查询"
+    assert [t.join(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b and c", "a、b 和 c"]
+    assert [t.join(["a", "b", "c"], "clauses") for t in (ENGLISH, CHINESE)] == ["a, b and c", "a，b，c"]
+    assert text("not separated") == ("not separated", "分不出高下")
