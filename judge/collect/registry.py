@@ -15,7 +15,7 @@ from judge.collect.response_shape import ResponseShape
 from judge.collect.sources import MAX_CONCURRENT_QUERIES, HttpEngine, ResultSource
 from judge.config.collect import CollectConfig
 from judge.config.loader import did_you_mean
-from judge.config.validation import STRICT, Count, validate_table
+from judge.config.validation import STRICT, CountValue, validate_table
 from judge.dataset.identifiers import identifier
 from judge.errors import InputError
 from judge.models.endpoint import Endpoint
@@ -109,7 +109,7 @@ class EngineTable(BaseModel, frozen=True):
     secrets: _TextTable = {}
     params: _TextTable = {}
     body: dict[str, Any] | None = None
-    page: Count = 10
+    page: CountValue = 10
     results: Annotated[str, Field(description="the path of the list of results, e.g. 'data.items'")]
     proof: str | None = None
     fields: dict[str, Any] = {}

@@ -13,11 +13,11 @@ from pydantic.dataclasses import dataclass
 from judge.config.loader import ConfigSource, did_you_mean, read_section, rename_options
 from judge.config.validation import (
     STRICT,
-    Count,
-    NonNegative,
-    Number,
-    Text,
-    Texts,
+    CountValue,
+    NonNegativeNumber,
+    NumberValue,
+    TextList,
+    TextValue,
     keys_of,
     raise_input_errors,
 )
@@ -43,16 +43,16 @@ class CollectConfig:
 
     _raise_input_errors = raise_input_errors()
 
-    queries: Text
-    engines: Annotated[Texts, Field(title="engine")]
-    out: Text
-    depth: Count = 10
-    lang: Text | None = None
-    country: Text | None = None
-    rate: Annotated[Number, Field(ge=0.001)] = 1.0
-    attempts: Count = 3
-    timeout: Annotated[Number, Field(ge=0.1)] = 20.0
-    max_wait: NonNegative = 120.0
+    queries: TextValue
+    engines: Annotated[TextList, Field(title="engine")]
+    out: TextValue
+    depth: CountValue = 10
+    lang: TextValue | None = None
+    country: TextValue | None = None
+    rate: Annotated[NumberValue, Field(ge=0.001)] = 1.0
+    attempts: CountValue = 3
+    timeout: Annotated[NumberValue, Field(ge=0.1)] = 20.0
+    max_wait: NonNegativeNumber = 120.0
     base_urls: Annotated[Mapping[str, str], Field(description="a table of texts")] = field(
         default_factory=dict
     )

@@ -13,7 +13,14 @@ from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import NIGHTS_FOLDER
-from judge.config.validation import STRICT, NonNegative, Number, Share, Text, raise_input_errors
+from judge.config.validation import (
+    STRICT,
+    NonNegativeNumber,
+    NumberValue,
+    ShareValue,
+    TextValue,
+    raise_input_errors,
+)
 from judge.errors import InputError
 
 #: The command that makes a run the baseline.
@@ -78,21 +85,21 @@ class NightlyConfig:
 
     _raise_input_errors = raise_input_errors()
 
-    folder: Annotated[Text, Field(min_length=1, description="a path in quotes")] = NIGHTS_FOLDER
+    folder: Annotated[TextValue, Field(min_length=1, description="a path in quotes")] = NIGHTS_FOLDER
     measures: _Measures | None = None
     # The resamples that are affordable cannot show a smaller probability.
-    alpha: Annotated[Number, _share(0.0001, 1)] = 0.01
-    min_drop: Share = 0.005
-    min_coverage: Share | None = None
-    min_shared: Share = 0.8
-    max_missing: Share = 0.1
-    max_empty_snippets: Share = 0.5
+    alpha: Annotated[NumberValue, _share(0.0001, 1)] = 0.01
+    min_drop: ShareValue = 0.005
+    min_coverage: ShareValue | None = None
+    min_shared: ShareValue = 0.8
+    max_missing: ShareValue = 0.1
+    max_empty_snippets: ShareValue = 0.5
     canary_repeats: _Repeats = 3
     # The permutations of the canaries cannot show a smaller probability.
-    canary_alpha: Annotated[Number, _share(0.001, 1)] = 0.005
+    canary_alpha: Annotated[NumberValue, _share(0.001, 1)] = 0.005
     # With a larger share, canaries miss an assessor that gives half of them another grade.
-    max_flip_rate: Annotated[Number, _share(0, 0.25)] = 0.02
-    min_shift: Annotated[NonNegative, Field(description="a number of grades, 0 or more")] = 0.1
+    max_flip_rate: Annotated[NumberValue, _share(0, 0.25)] = 0.02
+    min_shift: Annotated[NonNegativeNumber, Field(description="a number of grades, 0 or more")] = 0.1
     judge_on_drift: Annotated[Literal["stop", "all"], Field(description="'stop' or 'all'")] = "stop"
     accept_names: _Patterns = ()
     webhook: Annotated[

@@ -16,13 +16,13 @@ from pydantic.dataclasses import dataclass
 from judge.config.loader import ConfigSource, is_day, read_toml, rename_options
 from judge.config.validation import (
     STRICT,
-    Count,
-    Day,
-    NonNegative,
-    Number,
-    Share,
-    Text,
-    Texts,
+    CountValue,
+    DayValue,
+    NonNegativeNumber,
+    NumberValue,
+    ShareValue,
+    TextList,
+    TextValue,
     raise_input_errors,
 )
 from judge.errors import InputError
@@ -50,14 +50,14 @@ def _one_or_more(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-_Columns = Annotated[Texts, BeforeValidator(_split_columns)]
+_Columns = Annotated[TextList, BeforeValidator(_split_columns)]
 _Measures = Annotated[
-    Texts,
+    TextList,
     BeforeValidator(_one_or_more),
     Field(description='a list of measures such as ["nDCG@10", "AP@10"]'),
 ]
 _Price = Annotated[
-    tuple[NonNegative, ...],
+    tuple[NonNegativeNumber, ...],
     Field(
         strict=False,
         min_length=2,
@@ -93,42 +93,42 @@ class Config:
 
     _raise_input_errors = raise_input_errors()
 
-    data: Text | None = None
-    topics: Text | None = None
-    docs: Text | None = None
-    trec_runs: Texts = ()
+    data: TextValue | None = None
+    topics: TextValue | None = None
+    docs: TextValue | None = None
+    trec_runs: TextList = ()
     columns: _Columns = ()
-    model: Text = ""
-    panel: Texts = ()
+    model: TextValue = ""
+    panel: TextList = ()
     assessor: _AssessorName = "judge"
-    base_url: Text | None = None
+    base_url: TextValue | None = None
     scale: _ScaleName = "graded"
     lang: _Language = "auto"
-    repeats: Count = 1
-    depth: Count = 10
+    repeats: CountValue = 1
+    depth: CountValue = 10
     relevant_from: int | None = None
     dates: bool = False
-    as_of: Day | None = None
-    temperature: NonNegative = 0.0
-    top_p: Share | None = None
+    as_of: DayValue | None = None
+    temperature: NonNegativeNumber = 0.0
+    top_p: ShareValue | None = None
     seed: int | None = None
     max_tokens: Annotated[int, Field(ge=16)] | None = None
     thinking: bool = False
     max_chars: Annotated[int, Field(ge=200)] = 4000
-    prompts: Text | None = None
+    prompts: TextValue | None = None
     measures: _Measures | None = None
-    min_coverage: Share = 0.99
-    concurrency: Count = 64
-    timeout: Annotated[Number, Field(ge=0.1)] = 60.0
-    attempts: Count = 5
-    max_wait: NonNegative = 600.0
-    shutdown_timeout: NonNegative = 5.0
-    budget: NonNegative | None = None
+    min_coverage: ShareValue = 0.99
+    concurrency: CountValue = 64
+    timeout: Annotated[NumberValue, Field(ge=0.1)] = 60.0
+    attempts: CountValue = 5
+    max_wait: NonNegativeNumber = 600.0
+    shutdown_timeout: NonNegativeNumber = 5.0
+    budget: NonNegativeNumber | None = None
     max_calls: Annotated[int, Field(ge=0)] | None = None
     price: _Price | None = None
-    prices: Text | None = None
-    out: Text | None = None
-    store: Text | None = None
+    prices: TextValue | None = None
+    out: TextValue | None = None
+    store: TextValue | None = None
     source: ConfigSource = field(default=ConfigSource(), compare=False, repr=False)
 
     def __post_init__(self) -> None:

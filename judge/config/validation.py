@@ -53,17 +53,17 @@ def _day_to_text(value: object) -> object:
 
 
 #: A whole or fractional number.
-Number = Annotated[float, WrapValidator(_keep_as_given)]
+NumberValue = Annotated[float, WrapValidator(_keep_as_given)]
 #: A text; a path is taken as its text.
-Text = Annotated[str, BeforeValidator(_path_to_text)]
+TextValue = Annotated[str, BeforeValidator(_path_to_text)]
 #: A day as text; a day of TOML is taken as its text.
-Day = Annotated[str, BeforeValidator(_day_to_text), Field(description='a day such as "2026-05-01"')]
+DayValue = Annotated[str, BeforeValidator(_day_to_text), Field(description='a day such as "2026-05-01"')]
 #: A list of texts.
-Texts = Annotated[tuple[Text, ...], Field(strict=False)]
-Count = Annotated[int, Field(ge=1)]
+TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]
+CountValue = Annotated[int, Field(ge=1)]
 #: A number of at least 0.
-NonNegative = Annotated[Number, Field(ge=0)]
-Share = Annotated[Number, Field(ge=0, le=1, description="a share from 0 to 1")]
+NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
+ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description="a share from 0 to 1")]
 
 
 def _translate_errors(cls: type[Any], data: Any, validate: Callable[[Any], Any]) -> Any:  # noqa: ANN401
