@@ -1,24 +1,63 @@
-"""Owns the Python calls: the same flow as the command line, from a script or a notebook."""
+"""The Python calls, which the commands use too: run, score, compare, agree, plan labels, redraw the report.
+
+All but `run` work on finished runs and make no model call.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge import pipeline, saved_runs
+from judge import factory, pipeline
+from judge.analysis.combine_runs import combine_runs
+from judge.analysis.label_agreement import (
+    HumanLabels,
+    LabelAgreement,
+    compare_with_labels,
+    queries_without_value,
+)
+from judge.analysis.label_files import GradeSource, grades_by_pair, run_from_labels
+from judge.analysis.run_analysis import analyse
+from judge.analysis.summary import Summary
 from judge.assess.signals import KEPT
 from judge.assess.stop import Stop
 from judge.config.run import Config
+from judge.dataset import trec
+from judge.dataset.labels import match, read_labels, to_label
 from judge.errors import Interrupted
+from judge.measure import calibration
+from judge.report.report_file import write_report
+from judge.runs import labelling_plan
+from judge.runs.folder import RunFolder, dump_json, reading_run
+from judge.runs.load import load_run, load_runs, load_summary
+from judge.runs.record_json import is_outdated, to_json
 from judge.runs.result import RunResult
+from judge.runs.results import read_entries
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from judge.records import ScaleName
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingPlan:
+    """A file of pairs to label: those of `count` queries, then of `reserve` more.
+
+    The reserve replaces queries that have no value: by the assessor's grades `measure` has none on
+    `without` of the run's `queries`.
+    """
+
+    path: Path
+    count: int
+    reserve: int
+    measure: str
+    without: int
+    queries: int
 
 
 def run(
@@ -28,45 +67,137 @@ def run(
     config: str | Path | None = None,
     **options: object,
 ) -> RunResult:
-    """Judges `data` with `model`, scores every engine and writes the run's folder.
+    """Judge `data` with `model`, score every engine and write the run's folder.
 
     `data` is a file, a DataFrame or an iterable of rows, one a result; `options` are those of
     `judge.Config` (`scale="binary"`, `repeats=3`, `out="runs/mine"`, …), over those of the TOML file
     `config`. Works where an event loop is running (notebooks). Raises InputError, StoreError and
-    Interrupted; an `RunResult` with `incomplete` set means that pairs stayed unjudged.
+    Interrupted; a `RunResult` with `incomplete` set has unjudged pairs.
     """
     path, rows = _source(data)
-    asked = Config.load(Path(config) if config else None, data=path, model=model, **options)
+    settings = Config.load(Path(config) if config else None, data=path, model=model, **options)
     if not _loop_is_running():
-        return pipeline.run(asked, rows=rows)
-    return _aside(asked, rows)
+        return pipeline.run(settings, rows=rows)
+    return _run_in_thread(settings, rows)
 
 
 def score(run: str | Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
     """Score the run in folder `run` again from its judgments, with `measures` or the run's own.
 
-    The run's files change only to `save`; then the first measure decides from now on. Raises InputError
-    when `run` is no finished run, or its files don't fit together.
+    With `save` the run's files change, and the first measure decides from then on. Raises InputError when
+    `run` is no finished run, or its files do not fit together.
     """
     return pipeline.rescore(Path(run), list(measures) if measures is not None else None, save=save)
 
 
-def compare(*runs: str | Path) -> Mapping[str, Any]:
-    """What one run says of its engines, or several runs side by side: see `summary.json`.
+def compare(*runs: str | Path) -> Summary:
+    """Return the summary of one run, or of several runs combined.
 
-    `comparisons` has a row for each pair of engines by each measure. Raises InputError when a folder is
-    no finished run, or the runs can't be compared.
+    `comparisons` has a record for each pair of engines by each measure. The summary of several runs has
+    their paths in `runs`, and in `remarks` what was done to make them comparable. Raises InputError when a
+    folder is no finished run, or the runs cannot be compared.
     """
-    return saved_runs.compare_runs([Path(run) for run in runs])
+    paths = [Path(run) for run in runs]
+    if len(paths) == 1:
+        return _current_summary(RunFolder(paths[0]))
+    with reading_run(paths[0]):
+        combined = combine_runs(load_runs(paths))
+        _, summary = analyse(combined.run, combined.pairs)
+    return replace(
+        summary, runs=tuple(str(path) for path in paths), remarks=(*combined.notes, *combined.terms)
+    )
 
 
-def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = None) -> Mapping[str, Any]:
-    """How far people's labels in the file `qrels` bear out a run: what `agreement.json` holds.
+def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = None) -> LabelAgreement:
+    """Return how far the run agrees with people's labels in the file `qrels`.
 
-    `labels_scale` says how people graded where their highest grade doesn't. Raises InputError when the
-    folder or the labels can't be read, or not one label is about the run.
+    The result is also written to agreement.json and shown in report.html, unless the folder is read-only.
+    `labels_scale` says how people graded; without it, it is the run's own scale, unless a label is above
+    it or says yes or no. Raises InputError when the folder or the labels cannot be read, or no label is
+    about the run.
     """
-    return saved_runs.agree(Path(run), Path(qrels), labels_scale)
+    folder = RunFolder(Path(run))
+    loaded = load_run(folder)
+    labels = read_labels(Path(qrels))
+    matched = match(labels, loaded.data, loaded.pool)
+    scale = factory.choose_label_scale(matched.grades.values(), loaded.spec.scale, labels_scale, labels)
+    people = HumanLabels(matched.grades, scale, len(matched.unmatched), Path(qrels).name)
+    with reading_run(folder.path):
+        # A report that is made later shows the agreement only if it is about the same grades.
+        agreement = replace(compare_with_labels(loaded, people), grades=load_summary(folder).grades)
+    if folder.takes_files:
+        with folder.locked(wait=60):
+            folder.write("agreement.json", [dump_json(to_json(agreement), indent=2), "\n"])
+            _write_report(folder)
+    return agreement
+
+
+def agree_label_files(
+    assessor: Path,
+    labels: Path,
+    runs: Sequence[Path],
+    depth: int,
+    names: Iterable[str] | None = None,
+    labels_scale: ScaleName | None = None,
+) -> LabelAgreement:
+    """Return how far two files of grades agree, and what that means for the engines of the TREC `runs`.
+
+    `labels_scale` is that of `labels`. Raises InputError when a file cannot be read, or the two files of
+    grades have no query in common.
+    """
+    sides = []
+    for path, scale in ((assessor, None), (labels, labels_scale)):
+        table = read_labels(path)
+        grades = grades_by_pair(table)
+        sides.append(
+            GradeSource(path.name, grades, factory.choose_label_scale(grades.values(), None, scale, table))
+        )
+    lists = trec.rankings(runs) if runs else ()
+    loaded, assumed = run_from_labels(sides[0], sides[1], lists, depth, factory.parse_measures(names, depth))
+    shared = {key: grade for key, grade in sides[1].grades.items() if key[0] in loaded.data.queries}
+    unmatched = len(sides[1].grades) - len(shared)
+    people = HumanLabels(shared, sides[1].scale, unmatched, labels.name, assumed)
+    return compare_with_labels(loaded, people, bare=True)
+
+
+def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> LabellingPlan:
+    """Draw `count` of the run's queries and a reserve, and write the file in which people grade their pairs.
+
+    Raises InputError when the file exists already, or the run has fewer queries.
+    """
+    loaded = load_run(RunFolder(path))
+    query_ids = list(dict.fromkeys(pair.query.id for pair in to_label(loaded.pool)))
+    without, measure = queries_without_value(loaded)
+    more = calibration.reserve(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
+    drawn = calibration.plan(query_ids, count + more, seed)
+    file = labelling_plan.write(out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed)
+    return LabellingPlan(file, count, more, measure, without, len(query_ids))
+
+
+def rewrite_report(path: Path) -> Path:
+    """Write report.html of the run in folder `path` anew and return its path.
+
+    Raises InputError when `path` is no finished run.
+    """
+    folder = RunFolder(path)
+    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
+    with folder.locked():
+        return _write_report(folder)
+
+
+def _write_report(folder: RunFolder) -> Path:
+    with reading_run(folder.path):
+        return write_report(
+            folder, _current_summary(folder), lambda: read_entries(folder.path / "results.json")
+        )
+
+
+def _current_summary(folder: RunFolder) -> Summary:
+    """Return the run's summary; one that lacks figures is computed again from the judgments."""
+    if not is_outdated(folder.read("summary.json")):
+        return load_summary(folder)
+    with reading_run(folder.path):
+        return analyse(load_run(folder))[1]
 
 
 def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:  # noqa: ANN401
@@ -77,13 +208,13 @@ def _source(data: Any) -> tuple[str | None, Iterable[Mapping[str, Any]] | None]:
     return None, data
 
 
-def _aside(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> RunResult:
-    """The run in a thread of its own, because this one runs an event loop already; Ctrl-C ends it."""
+def _run_in_thread(config: Config, rows: Iterable[Mapping[str, Any]] | None) -> RunResult:
+    """Run in a thread, because this one already runs an event loop; Ctrl-C ends the run."""
     stop = Stop()
-    with ThreadPoolExecutor(1, thread_name_prefix="judge") as aside:
-        running = aside.submit(pipeline.run, config, rows=rows, stop=stop)
+    with ThreadPoolExecutor(1, thread_name_prefix="judge") as executor:
+        future = executor.submit(pipeline.run, config, rows=rows, stop=stop)
         try:
-            return running.result()
+            return future.result()
         except KeyboardInterrupt:
             stop.request_from_outside(Interrupted(KEPT))
             raise

@@ -1,49 +1,51 @@
-"""The whole flow on one page: read, pool, assess, score, compare, report. Data goes one way.
+"""A run on one page: read, pool, assess, analyse, export. Data goes one way.
 
-dataset ─► rankings ─► pool of pairs ─► assess ─► judgments ─► score ─► compare · slices · stability ─► report
-                                          │ left of here costs money; the rest is free and repeatable
+dataset ─► rankings ─► pool of pairs ─► judgments ─► scores, comparisons, stability ─► files, report
+                                      │ assessing costs money; the rest is free and repeatable
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from judge import factory
-from judge.analysis.findings import Findings
-from judge.analysis.summary import RunSpec, summary
+from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.analysis.run_analysis import analyse
+from judge.analysis.summary import PriceUsed, RunCost, Summary
 from judge.assess import estimate as estimating
-from judge.assess.judging import Judging, together
+from judge.assess.judging import Cost, Judging, together
 from judge.assess.sitting import judge_in_turn
 from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config.run import Config
-from judge.dataset.injection import flagged_pairs
 from judge.dataset.pool import pool
 from judge.errors import RunIncomplete
-from judge.measure.compare import compare, largest_contributions
-from judge.measure.engine_summary import summarise
-from judge.measure.flagged_sensitivity import ScoringInput, flagged_sensitivity
-from judge.measure.own_list_check import check_own_lists, counterparts
-from judge.measure.panel_agreement import panel_agreement, sitting
-from judge.measure.score import Scores, score
-from judge.measure.segments import compare_segments
-from judge.measure.self_preference import shared_vendors
-from judge.measure.served_models import COLUMN, who_graded
-from judge.measure.stability import stability
-from judge.pricing.prices import common_price
+from judge.measure.panel_agreement import Member, sitting
+from judge.pricing.prices import Price, common_price
 from judge.records import Judgment
-from judge.runs import export, load
+from judge.report.report_file import write_report
+from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
-from judge.runs.load import LoadedRun
+from judge.runs.load import load_run
 from judge.runs.result import RunResult
 from judge.selftest import stored_results
+
+
+@dataclass(frozen=True, slots=True)
+class RunForecast:
+    """What a run would need now: its results, pairs and repeats, and an estimate for each assessor."""
+
+    results: int
+    pairs: int
+    repeats: int
+    remarks: tuple[str, ...]
+    assessors: Mapping[str, estimating.RunEstimate]
 
 
 def run(
@@ -53,141 +55,140 @@ def run(
     watch: Watch | None = None,
     stop: Stop | None = None,
 ) -> RunResult:
-    """Judges a dataset, scores its engines and writes the run's folder.
+    """Judge a dataset, score its engines and write the run's folder.
 
     `stop` lets another thread end the judging. Raises InputError before anything is paid, StoreError
-    when verdicts can't be kept, Interrupted after Ctrl-C. An `RunResult` has `incomplete` set when the
+    when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has `incomplete` set when the
     account, the budget or the server ended the judging, or too few pairs could be judged.
     """
     measures = factory.choose_measures(config)
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
-    data = factory.read_dataset(config, rows)
-    pooled = pool(data, config.depth)
+    dataset = factory.read_dataset(config, rows)
+    pairs = pool(dataset, config.depth)
     assessors = factory.build_assessors(config)
     desks = factory.build_clients(config, assessors, stop or Stop())
-    folder, who = factory.open_run_folder(config, data, assessors)
+    folder, identity = factory.open_run_folder(config, dataset, assessors)
     with folder.locked():
-        factory.create_or_resume(folder, config, who)
-        where = factory.store_path(config, folder)
-        tests = stored_results.look_up(where, stored_results.identities(assessors, config))
-        with Store(where) as store:
-            judged = asyncio.run(judge_in_turn(pooled, desks, store, config.repeats, watch or Unwatched()))
-        judgings = {assessor.name: each for (assessor, _), each in zip(desks, judged, strict=True)}
-        judging = together(judgings.values())
-        assessor, judgments, members = sitting({name: each.judgments for name, each in judgings.items()})
-        price = common_price(desk.limits.price for _, desk in desks)
-        cost = asdict(judging.cost) | {"price": price and asdict(price)}
-        asked = RunSpec(assessor, config.grading, config.repeats, measures, cost, tests)
-        outcome = measure(folder.path, LoadedRun(data, pooled, judgments, asked, members))
-        export.write(folder, outcome)
-    incomplete = _incomplete(outcome.summary, judging, config.min_coverage)
-    warnings = [*data.warnings, *judging.warnings]
-    if incomplete is None and (why := _failures(judging.judgments)):
-        warnings.append(f"not every pair has a grade{why}")
-    return replace(
-        outcome,
-        warnings=tuple(warnings),
-        calls_made=judging.calls_made,
-        incomplete=incomplete,
+        factory.create_or_resume(folder, config, identity)
+        path = factory.store_path(config, folder)
+        selftests = stored_results.look_up(path, stored_results.identities(assessors, config))
+        with Store(path) as store:
+            judgings = asyncio.run(judge_in_turn(pairs, desks, store, config.repeats, watch or Unwatched()))
+        by_assessor = {
+            assessor.name: judging.judgments for (assessor, _), judging in zip(desks, judgings, strict=True)
+        }
+        judging = together(judgings)
+        assessor, judgments, members = sitting(by_assessor)
+        cost = _cost(judging.cost, common_price(desk.limits.price for _, desk in desks))
+        spec = RunSpec(assessor, config.grading, config.repeats, measures, cost, selftests)
+        result = measure_run(folder.path, LoadedRun(dataset, pairs, judgments, spec, members))
+        export_run(folder, result)
+    incomplete = _incomplete(result.summary, judging, config.min_coverage)
+    warnings = [*dataset.warnings, *judging.warnings]
+    if incomplete is None and (failures := _failures(judging.judgments)):
+        warnings.append(f"not every pair has a grade{failures}")
+    return replace(result, warnings=tuple(warnings), calls_made=judging.calls_made, incomplete=incomplete)
+
+
+def measure_run(path: Path, run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> RunResult:
+    """Return the scores and the summary of a run; `among` names the pairs of engines to compare, None all."""
+    scores, summary = analyse(run, among)
+    return RunResult(
+        path, run.data, run.pool, run.judgments, scores, run.spec.scale, summary, members=run.members
     )
 
 
-def measure(path: Path, held: LoadedRun, pairs: Collection[frozenset[str]] | None = None) -> RunResult:
-    """All that is free: the scores of a run and what they say, of all `pairs` of engines or some."""
-    data, pooled, judgments, asked = held.data, held.pool, held.judgments, held.asked
-    wanted = tuple(dict.fromkeys((*asked.measures, *counterparts(asked.measures, pooled.depth))))
-
-    def rescored(others: Sequence[Judgment]) -> Scores:
-        return score(data.rankings, pooled.documents, others, asked.measures, asked.scale, depth=pooled.depth)
-
-    everything = score(data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth)
-    scores = everything.of_measures(asked.measures)
-    measured = ScoringInput(data.rankings, pooled.documents, judgments, asked.scale, pooled.depth)
-    comparisons = compare(scores, pairs)
-    found = Findings(
-        comparisons,
-        compare_segments(scores, data.queries, pairs, {COLUMN: who_graded(judgments)}),
-        check_own_lists(everything, pooled.depth),
-        stability(scores, judgments, asked.scale),
-        panel_agreement(held.members, asked.scale, rescored) if held.members else None,
-        shared_vendors(held.members or [asked.assessor], data.engines),
-        flagged_sensitivity(scores, measured, flagged_pairs(data.rankings, pooled.depth), pairs),
-        largest_contributions(scores, comparisons[0]) if comparisons else (),
-    )
-    totals = summary(data, pooled, judgments, summarise(scores), found, asked)
-    return RunResult(path, data, pooled, judgments, scores, asked.scale, totals, members=held.members)
+def export_run(folder: RunFolder, result: RunResult) -> None:
+    """Write every file of a run; results.json last, so that a reader that waits for it finds all files."""
+    export.write_data_files(folder, result)
+    write_report(folder, result.summary, lambda: export.list_queries(result))
+    export.write_results(folder, result)
 
 
 def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:
     """Score the run in folder `path` again from its judgments, without a call; rewrite its files to `save`.
 
-    `measures` None takes the run's own. Raises InputError when `path` is no finished run, its files don't
+    `measures` None takes the run's own. Raises InputError when `path` is no finished run, its files do not
     fit together, or a measure is unknown or deeper than the run was judged.
     """
     folder = RunFolder(path)
-    folder.read("summary.json")  # before a lock file appears in what is no run's folder
+    folder.read("summary.json")  # before a lock file appears in a folder that is no run's
     with folder.locked() if save else nullcontext():
-        held = load.load(folder)
-        chosen = factory.parse_measures(measures, held.pool.depth) if measures else held.asked.measures
+        loaded = load_run(folder)
+        chosen = factory.parse_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
-            tests = stored_results.look_up_again(folder, held.asked.selftest)
-            outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
+            selftests = stored_results.look_up_again(folder, loaded.spec.selftest)
+            spec = replace(loaded.spec, measures=chosen, selftest=selftests)
+            result = measure_run(path, replace(loaded, spec=spec))
         if save:
-            export.write(folder, outcome)
-    return outcome
+            export_run(folder, result)
+    return result
 
 
-def estimate(config: Config) -> Mapping[str, Any]:
-    """What `run` would ask of each assessor and cost now, given what is known already; makes no call."""
-    data = factory.read_dataset(config)
-    pooled = pool(data, config.depth)
+def estimate(config: Config) -> RunForecast:
+    """Return what `run` would ask of each assessor and cost now, given the verdicts in the store.
+
+    Makes no call.
+    """
+    dataset = factory.read_dataset(config)
+    pairs = pool(dataset, config.depth)
     assessors = factory.build_assessors(config, calls=False)
-    folder, _ = factory.open_run_folder(config, data, assessors)
+    folder, _ = factory.open_run_folder(config, dataset, assessors)
     path = factory.store_path(config, folder)
     with Store(path) if path.exists() else nullcontext() as store:
-        found = {
-            assessor.name: asdict(
-                estimating.estimate_run(pooled, assessor, store, config.repeats, desk.limits)
-            )
+        estimates = {
+            assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, desk.limits)
             for assessor, desk in factory.build_clients(config, assessors, Stop())
         }
-    size = {
-        "results": pooled.results,
-        "pairs": len(pooled.pairs),
-        "repeats": config.repeats,
-        "remarks": [*data.warnings],
-    }
-    return {**size, "assessors": found}
+    return RunForecast(pairs.results, len(pairs.pairs), config.repeats, tuple(dataset.warnings), estimates)
 
 
-def _incomplete(totals: Mapping[str, Any], judging: Judging, least: float) -> RunIncomplete | None:
-    members = (totals["panel"] or {}).get("members", ())
-    wanted = totals["judgments"] * (len(members) or 1)
-    missing = wanted - sum(each["judged"] for each in members or [totals])
+def _cost(cost: Cost, price: Price | None) -> RunCost:
+    return RunCost(
+        calls=cost.calls,
+        prompt_tokens=cost.prompt_tokens,
+        cached_tokens=cost.cached_tokens,
+        completion_tokens=cost.completion_tokens,
+        usd=cost.usd,
+        uncounted=cost.uncounted,
+        maybe_billed=cost.maybe_billed,
+        price=None
+        if price is None
+        else PriceUsed(price.input, price.output, price.cached, price.as_of, price.source),
+    )
+
+
+def _incomplete(summary: Summary, judging: Judging, least: float) -> RunIncomplete | None:
+    """Return why a run is incomplete and what to do, None when enough pairs are judged."""
+    members = summary.panel.members if summary.panel else ()
+    wanted = summary.judgments * (len(members) or 1)
     if judging.stopped is not None:
+        missing = wanted - (sum(member.judged for member in members) if members else summary.judged)
         return RunIncomplete(f"stopped with {missing:,} of {wanted:,} unjudged: {judging.stopped}")
-    if not wanted and any(row["errors"] for row in totals["engines"].values()):
-        return RunIncomplete(
-            "there was nothing to judge: the dataset holds no result, but engines that broke"
-        )
+    if not wanted and any(engine.errors for engine in summary.engines.values()):
+        return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")
     for member in members:
-        if member["judged"] < least * totals["judgments"]:
-            return RunIncomplete(
-                f"{member['name']} judged {member['judged']:,} of {totals['judgments']:,} pairs, less than"
-                f" --min-coverage {least:.0%}{_failures(judging.judgments, member['name'])};"
-                f" {_advice(judging.judgments)}"
-            )
-    if totals["coverage"] < least:
+        if member.judged < least * summary.judgments:
+            return RunIncomplete(_describe_shortfall(member, summary, judging, least))
+    if summary.coverage < least:
         return RunIncomplete(
-            f"only {totals['coverage']:.2%} of the pairs were judged, less than --min-coverage {least:.0%}"
+            f"only {summary.coverage:.2%} of the pairs were judged, less than --min-coverage {least:.0%}"
             f"{_failures(judging.judgments)}; {_advice(judging.judgments)}"
         )
     return None
 
 
+def _describe_shortfall(member: Member, summary: Summary, judging: Judging, least: float) -> str:
+    return (
+        f"{member.name} judged {member.judged:,} of {summary.judgments:,} pairs, less than"
+        f" --min-coverage {least:.0%}{_failures(judging.judgments, member.name)};"
+        f" {_advice(judging.judgments)}"
+    )
+
+
 def _advice(judgments: Iterable[Judgment]) -> str:
-    """What gets grades for the pairs that have none."""
+    """Return what the user can do to get grades for the pairs that have none."""
     kinds = {judgment.error for judgment in judgments}
     if kinds == {None, "text_cut"} or kinds == {"text_cut"}:
         return "raise max_chars and name another --out: what was judged is not paid again"
@@ -197,12 +198,14 @@ def _advice(judgments: Iterable[Judgment]) -> str:
 
 
 def _failures(judgments: Iterable[Judgment], assessor: str = "") -> str:
-    """Why most judgments (of `assessor`) failed that somebody has words for, and in what words most did."""
+    """Return the most frequent error kind (of `assessor`) and its most frequent message; empty if none."""
     failed = [
-        (each.error, each.detail) for each in judgments if each.detail and assessor in ("", each.assessor)
+        (judgment.error, judgment.detail)
+        for judgment in judgments
+        if judgment.detail and assessor in ("", judgment.assessor)
     ]
     if not failed:
         return ""
     [(kind, count)] = Counter(kind for kind, _ in failed).most_common(1)
-    [(detail, _)] = Counter(detail for each, detail in failed if each == kind).most_common(1)
+    [(detail, _)] = Counter(detail for error, detail in failed if error == kind).most_common(1)
     return f" ({count:,} of {len(failed):,} failed with {kind!r}: {detail})"

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 _QUIET = (
     "--no-sandbox",
@@ -32,6 +34,8 @@ _MISSING = "no chromium: apt-get install chromium fonts-noto-cjk"
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A headless browser; skips the test, or fails where a browser is needed, when there is none."""
+    from playwright.sync_api import sync_playwright
+
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         if os.environ.get("JUDGE_BROWSER") == "needed":

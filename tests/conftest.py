@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from judge.collect.engine_catalogue import KNOWN
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
+# Workers share the cores: a second thread of numpy's linear algebra waits for its turn, and burns CPU time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # No test depends on the speed of the machine.
 settings.register_profile("any speed", deadline=None)
 settings.load_profile("any speed")
@@ -52,6 +52,8 @@ def _no_keys() -> None:
 
     A test that runs as a job of GitHub Actions must not write into the job's own summary.
     """
+    from judge.collect.engine_catalogue import KNOWN
+
     engines = {name for engine in KNOWN.values() for name in (engine.key, engine.base_env)}
     for name in list(os.environ):
         if name in engines or name.endswith(("_API_KEY", "_BASE_URL")) or name.startswith("GITHUB_"):

@@ -19,6 +19,7 @@ import judge
 from judge.cli.main import app
 from judge.errors import InputError
 from judge.measure.calibration import plan, reserve
+from judge.runs.record_json import to_json
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import asking, command, fenced, numbered, says_its_grade, write_rows
 
@@ -154,7 +155,7 @@ def test_a_run_s_own_grades_agree_with_it_wholly(plain: Path) -> None:
 
 
 def test_documents_and_snippets_are_two_names_of_one_label(plain: Path, tmp_path: Path) -> None:
-    by_document = dict(judge.agree(plain, plain / "qrels.txt"))
+    by_document = judge.agree(plain, plain / "qrels.txt")
     path = labels(tmp_path / "qrels.txt", judged(plain), lambda each: each["grade"])
     assert judge.agree(plain, path) == by_document
 
@@ -169,7 +170,7 @@ def test_the_file_holds_what_is_printed(plain: Path, tmp_path: Path) -> None:
     assert f"{found['orders']['nDCG@10']['tau']['value']:.4f}" in said
     assert f"24 pairs of {found['queries']} queries" in said
     assert json.loads(agree(plain, "--qrels", path, "--json")) == found
-    assert judge.agree(plain, path) == found
+    assert to_json(judge.agree(plain, path)) == found
 
 
 def test_a_table_by_hand(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_table_by_hand(tmp_path: Path) -> None:
     people = {"p0": 3, "p1": 3, "p2": 0, "p3": 2, "q0": 1, "q1": "?", "q2": 3, "q3": ""}
     shown = {each["snippet_id"]: text for each, text in zip(judged(run), texts(run), strict=True)}
     path = labels(tmp_path / "l.csv", judged(run), lambda each: people[shown[each["snippet_id"]]])
-    found = judge.agree(run, path)
+    found = to_json(judge.agree(run, path))
     # Rows people, columns assessor: p0 3/3, p1 3/2, p2 0/0, p3 2/1, q0 1/0, q2 3/3; two were not sure.
     assert found["confusion"] == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 2]]
     assert (found["labelled_pairs"], found["unlabelled_pairs"], found["wholly_labelled_queries"]) == (6, 2, 1)

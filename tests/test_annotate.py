@@ -6,13 +6,17 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from tests.annotate.serving import Serving, judged, serving
 from tests.browser import address_of, opened, serious
 from tests.worlds import command, write_rows
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 # A crowded machine may need its time; what is right comes as soon as it can.
 expect.set_options(timeout=30_000)
@@ -159,6 +163,40 @@ def test_yes_and_no_in_chinese_with_buttons_and_a_comment_that_is_changed(
     assert [row[2:] for row in table(run, "小明")] == [["1", ""], ["1", "改判：标题就是答案"]]
 
 
+def test_a_click_counts_when_a_comment_is_saved_between_press_and_release(
+    browser: Browser, tmp_path: Path
+) -> None:
+    run = judged(tmp_path, 2, "--scale", "binary")
+    with serving(run, "--who", "ann") as server, opened(browser, server.url, locale="en") as it:
+        page = it.page
+        label_yes_and_return(page)
+        page.fill("#comment", "the title answers it")
+        page.get_by_role("button", name="off topic").hover()
+        # The press takes the focus from the comment; the page saves it and loads the pair again.
+        with page.expect_response(lambda response: "/state?at=" in response.url):
+            page.mouse.down()
+        ready(page, 1)
+        page.mouse.up()
+        expect(page.locator("#progress")).to_contain_text("snippet 2 of 4")
+        ready(page, 1)
+        # Space must not press that button again, for the next pair.
+        assert page.evaluate("document.activeElement.tagName") == "BODY"
+        page.click("#export")
+        expect(page.locator("#exported")).to_contain_text("1 label in")
+        assert it.complaints == []
+    assert [row[2:] for row in table(run, "ann")] == [["0", "the title answers it"]]
+
+
+def label_yes_and_return(page: Page) -> None:
+    """Labels the first pair with yes and shows it again."""
+    ready(page, 0)
+    page.keyboard.press("y")
+    ready(page, 1)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#note")).to_contain_text("a key changes it")
+    ready(page, 1)
+
+
 def test_a_locked_page_takes_its_token_from_the_address_and_hides_it(browser: Browser, run: Path) -> None:
     with serving(run, "--who", "locked", "--token", "open-sesame") as server:
         with opened(browser, server.url) as it:
@@ -285,10 +323,10 @@ def test_a_question_mark_lists_the_keys_and_nothing_is_labelled_behind_the_list(
 def test_it_looks_as_the_report_does(browser: Browser, looked_at: Serving, run: Path) -> None:
     def looks(page: Page) -> list[str]:
         style = "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)"
-        names = ("--paper", "--ink", "--shade", "--accent", *(f"--grade-{grade}" for grade in range(4)))
+        colours = ("background", "text", "surface", "accent", *(f"grade-{grade}" for grade in range(4)))
         button = "getComputedStyle(document.getElementById('language'))"
         edges = [page.evaluate(f"{button}.{name}") for name in ("backgroundColor", "border", "borderRadius")]
-        return [*(page.evaluate(style, name) for name in names), *edges]
+        return [*(page.evaluate(style, f"--{colour}") for colour in colours), *edges]
 
     with opened(browser, address_of(run / "report.html"), locale="en-GB") as it:
         light = looks(it.page)

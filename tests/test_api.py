@@ -98,7 +98,7 @@ def test_scoring_again_changes_the_run_only_to_save(tmp_path: Path) -> None:
     judge.score(out, ["P@1"])
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     judge.score(out, ["P@1"], save=True)
-    assert judge.score(out).summary["measures"] == ["P@1"]
+    assert judge.score(out).summary.measures == ("P@1",)
 
 
 def test_wrong_options_are_named(tmp_path: Path) -> None:

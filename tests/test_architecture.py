@@ -15,6 +15,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": {"records"},
     "han": set(),
     "tokens": {"han"},
+    "english": set(),
     "filesystem": set(),
     "lock": {"errors", "filesystem"},
     "example": set(),
@@ -26,9 +27,9 @@ ALLOWED: dict[str, set[str]] = {
     "parsing": {"records", "errors"},
     "measure": {"records", "errors", "tokens"},
     "assess": {"records", "errors", "tokens", "models", "parsing", "filesystem", "pricing"},
-    "analysis": {"records", "errors", "messages", "dataset", "measure", "runs", "report"},
-    "runs": {"records", "errors", "lock", "filesystem", "dataset", "measure", "analysis", "report"},
-    "report": {"records", "errors", "messages", "dataset", "measure", "analysis", "runs", "cli"},
+    "analysis": {"records", "errors", "english", "messages", "dataset", "measure"},
+    "runs": {"records", "errors", "lock", "filesystem", "dataset", "measure", "analysis"},
+    "report": {"records", "errors", "english", "messages", "dataset", "measure", "analysis", "runs"},
     "collect": {"records", "errors", "lock", "config", "dataset", "models", "assess", "runs", "filesystem"},
     "annotate": {
         "records",
@@ -43,14 +44,13 @@ ALLOWED: dict[str, set[str]] = {
         "report",
     },
     "factory": {"records", "errors", "config", "dataset", "models", "measure", "pricing", "assess", "runs"},
-    "selftest": {"records", "errors", "han", "config", "dataset", "assess", "runs", "factory"},
+    "selftest": {"records", "errors", "han", "config", "dataset", "assess", "analysis", "runs", "factory"},
 }
-ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate", "report"}
-ALLOWED["saved_runs"] = {*ALLOWED}
-ALLOWED["api"] = {"pipeline", "saved_runs", "config", "runs", "assess", "errors", "records"}
+ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
+ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}
 ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing"}
-ALLOWED["nightly"] = {*ALLOWED, "cli"} - {"annotate", "example", "selftest", "api", "integrations"}
-ALLOWED["cli"] = {*ALLOWED} - {"integrations", "api"}
+ALLOWED["nightly"] = {*ALLOWED, "cli"} - {"annotate", "example", "selftest", "integrations"}
+ALLOWED["cli"] = {*ALLOWED} - {"integrations"}
 ALLOWED["__init__"] = {"api", "config", "errors", "records", "runs"}
 ALLOWED["__main__"] = {"cli"}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from judge import example
+from judge.cli.main import main
 from tests.loopback.server import LoopbackServer, Reply
 from tests.worlds import command, numbered, results, says_its_grade, write_rows
 
@@ -30,7 +33,7 @@ def test_the_demo_judges_both_languages_and_tells_nothing_from_broken(demo: Path
     assert engines["magpie"]["empty"] == 1
     assert engines["compass"]["errors"] == 1
     assert engines["compass"]["measures"]["P@5"]["n"] == 11
-    assert found["summary"]["saved"] > 0.3
+    assert found["summary"]["dedup_saving"] > 0.3
     assert found["summary"]["coverage"] == 1.0
     reasons = [
         judgment["reason"]
@@ -151,15 +154,10 @@ def test_show_prints_grades_and_reasons(demo: Path) -> None:
     ],
 )
 def test_wrong_usage_is_one_clear_line_and_exit_code_2(
-    tmp_path: Path, words: list[object], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[object], said: str
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "judge", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-    )
+    monkeypatch.chdir(tmp_path)
+    done = command(*words)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
@@ -201,16 +199,13 @@ def test_options_come_from_a_toml_file_and_the_command_line_wins(tmp_path: Path)
     assert command("run", example.path(), "--config", toml).stderr == said
 
 
-def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(tmp_path: Path) -> None:
+def test_a_run_without_a_name_gets_one_that_the_same_command_finds_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = write_rows(tmp_path / "night.jsonl", numbered(1, 1, 2))
+    monkeypatch.chdir(tmp_path)
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-m", "judge", "run", data, "-m", "lexical"],
-            capture_output=True,
-            cwd=tmp_path,
-            check=False,
-        )
-        assert done.returncode == 0
+        assert command("run", data, "-m", "lexical").returncode == 0
     (folder,) = [
         path
         for path in (tmp_path / "runs").iterdir()
@@ -286,31 +281,49 @@ def test_help_groups_the_options_of_a_run() -> None:
 ENDING = """
 import sys
 
-from judge.cli.main import app, main
+from judge.__main__ import start
+from judge.cli.main import app
 from judge.errors import Interrupted
 
+@app.command()
 def trips():
     try:
         raise Interrupted("interrupted; kept")
     except Interrupted:
         raise KeyError("a library was in the middle of something")
 
+@app.command()
 def breaks():
     raise ZeroDivisionError("api_key=sk-canary-5b1d9f")
 
+@app.command()
 def denied():
     raise PermissionError(13, "Permission denied", "runs/x")
 
-@app.command()
+@app.command("is_hung_up_on")
 def hangs_up():
     raise BrokenPipeError(32, "Broken pipe")
 
-def is_hung_up_on():
-    sys.argv[1:] = ["hangs-up"]
-    app()
-
-main({})
+sys.argv = ["judge", "{}"]
+start()
 """
+
+
+def test_a_program_runs_a_command_with_streams_and_an_environment_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-5b1d9f")
+    before, stdout, stderr = dict(os.environ), io.StringIO(), io.StringIO()
+    streams = sys.stdout, sys.stderr
+    words = ["run", str(example.path()), "-m", "openai:m", "--out", str(tmp_path / "x")]
+    assert main(words, stdout=stdout, stderr=stderr, environ={"HOME": "/"}) == 2
+    assert (stdout.getvalue(), stderr.getvalue()) == (
+        "",
+        "judge: no key for https://api.openai.com/v1: set OPENAI_API_KEY\n",
+    )
+    assert main(["measures"], stdout=stdout, stderr=stderr) == 0
+    assert "nDCG" in stdout.getvalue()
+    assert (dict(os.environ), (sys.stdout, sys.stderr)) == (before, streams)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import PUPPY_VERDICTS, command, fenced, puppy, results, write_rows
 
-pytest.importorskip("deepeval")
+pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra deepeval is missing")
 
 
 def statement(verdict: str, reason: str = "摘要说明了贫血的症状。") -> str:

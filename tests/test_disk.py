@@ -15,6 +15,7 @@ from judge.runs.folder import RunFolder
 from tests.worlds import chaos
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_grow_or_is_moved_away_loses_nothing_and_stops_the_paying() -> None:
     chaos("disk", "growth", "vanishing", "--step", 60)
 

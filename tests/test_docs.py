@@ -1,104 +1,173 @@
-"""Every command and every snippet in the READMEs runs, and the table they show is the one it prints."""
+"""Every command, code sample and dataset in the READMEs and in docs/ works as it is written.
+
+The blocks of a Chinese page are those of the English one (`tests/test_docs_site.py`), so pages run once.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
-import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
+import urllib.request
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from judge.example import path
+from judge.example import path as example
 from tests.loopback.engines import EngineServer, Page, Searched
-from tests.loopback.server import LoopbackServer
-from tests.worlds import numbered, says_its_grade, write_rows
+from tests.loopback.server import Asked, LoopbackServer, Reply
+from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
+from tests.worlds import command, fenced, numbered, write_rows
 
-ROOT = Path(__file__).resolve().parents[1]
-READMES = ("README.md", "README.zh-CN.md")
-
-
-def blocks(readme: str, language: str) -> list[str]:
-    """The fenced blocks of a language."""
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / readme).read_text(encoding="utf-8"), re.DOTALL)
+#: What runs: both READMEs and the English pages.
+RUN = [Document(path) for path in READMES.values()] + pages("en")
+#: What each sample on the page of the Python API prints.
+PRINTED = ("nDCG@10", "nDCG@5", "0.5 [{'rank': 1")
 
 
-def run(command: str, folder: Path, **environment: str) -> str:
-    """Runs a shell line where `judge` is this checkout's, and gives what it printed."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euc", command], cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, "PATH": path, **environment},
-    )  # fmt: skip
-    assert done.returncode == 0, f"{command}\n{done.stderr}"
+def identify(document: Document) -> str:
+    return str(document.path.relative_to(ROOT))
+
+
+def run_ok(words: Sequence[object], **environment: str) -> str:
+    """Run `judge`, which must succeed, and return what it printed."""
+    done = command(*words, **environment)
+    assert done.returncode == 0, f"judge {' '.join(map(str, words))}\n{done.stderr}"
     return done.stdout
 
 
-def finds(asked: Searched) -> Page:
-    """Two results that say their grades."""
-    found = [(f"{asked.query} {grade}", f"https://x.example/{grade}", f"grade={grade}") for grade in (3, 1)]
-    return Page(found)
+def grade(asked: Asked) -> Reply:
+    """Grade a snippet by the grade that it states, 2 without one."""
+    stated = re.search(r"grade=(\d)", fenced(asked.prompt))
+    value = int(stated[1]) if stated else 2
+    return Reply(text=json.dumps({"reason": f"the snippet states {value}", "grade": value}))
 
 
-@pytest.mark.parametrize("readme", READMES)
-def test_the_first_screen_shows_what_the_demo_prints(readme: str, tmp_path: Path) -> None:
-    text = (ROOT / readme).read_text(encoding="utf-8")
+def two_results(asked: Searched) -> Page:
+    return Page([(f"{asked.query} {at}", f"https://x.example/{at}", f"grade={at}") for at in (3, 1)])
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with the run of `judge demo`, and what the command printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    with contextlib.chdir(folder):
+        return folder, run_ok(["demo"])
+
+
+@pytest.fixture
+def workspace(demo: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the files that the documents name."""
+    folder = tmp_path / "work"
+    shutil.copytree(demo[0], folder)
+    runs = folder / "runs"
+    for night in ("monday", "tuesday"):
+        shutil.copytree(runs / "demo", runs / night)
+    for labels in ("labels.csv", "gpt.qrels", "human.qrels"):
+        shutil.copy(runs / "demo" / "qrels.txt", folder / labels)
+    write_rows(
+        folder / "results.jsonl", [{**row, "query_id": "q1", "query": "q"} for row in numbered(1, 2, 3)]
+    )
+    (folder / "queries.tsv").write_text("q1\tfirst query\nq2\tsecond query\n", encoding="utf-8")
+    (folder / "judge.toml").write_text(f'data = "{example()}"\nmodel = "lexical"\n', encoding="utf-8")
+    (folder / "topics.tsv").write_text("1\tfirst query\n", encoding="utf-8")
+    write_rows(folder / "docs.jsonl", [{"id": f"d{at}", "text": f"first text {at}"} for at in (1, 2)])
+    for engine, docno in (("a", "d1"), ("b", "d2")):
+        (folder / f"{engine}.run").write_text(f"1 Q0 {docno} 1 1.0 {engine}\n", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[LoopbackServer, EngineServer]]:
+    with LoopbackServer(grade) as models, EngineServer(two_results) as engines:
+        yield models, engines
+
+
+def with_model(text: str) -> str:
+    return text.replace("openai:NAME", "openai:m").replace("dashscope:NAME", "dashscope:m")
+
+
+def annotate(words: Sequence[str]) -> None:
+    """Start `judge annotate`, ask it for its page, and end it as Ctrl-C does."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "judge", *words, "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    with process:
+        address = next(line.partition("#")[0] for line in process.stdout if "http://127.0.0.1:" in line)
+        with urllib.request.urlopen(address) as page:  # noqa: S310 - an address that judge printed
+            assert page.status == 200
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("readme", READMES.values(), ids=lambda path: path.name)
+def test_the_first_screen_shows_what_the_demo_prints(readme: Path, demo: tuple[Path, str]) -> None:
+    text = readme.read_text(encoding="utf-8")
     shown = re.search(r"<!-- demo -->\n```\n(.*?)```\n<!-- /demo -->", text, re.DOTALL)
     assert shown is not None
     assert text[: shown.end()].count("\n") < 40
-    table = run("judge demo", tmp_path).partition("\nThis was the lexical model")[0]
+    table = demo[1].partition("\nThis was the lexical model")[0]
     assert [line.rstrip() for line in shown[1].splitlines()] == [line.rstrip() for line in table.splitlines()]
 
 
-@pytest.mark.parametrize("readme", READMES)
-def test_every_command_runs(readme: str, tmp_path: Path) -> None:
-    write_rows(
-        tmp_path / "results.jsonl", [{**row, "query_id": "q1", "query": "q"} for row in numbered(1, 2, 3)]
-    )
-    lines = [line.split("  #")[0].strip() for block in blocks(readme, "sh") for line in block.splitlines()]
-    commands = [line for line in lines if line.startswith("judge ")]
-    assert commands
-    run("judge demo", tmp_path)
-    for night in ("monday", "tuesday"):
-        run(f"judge demo --out runs/{night}", tmp_path)
-    for labels in ("labels.csv", "gpt.qrels", "human.qrels"):
-        shutil.copy(tmp_path / "runs" / "demo" / "qrels.txt", tmp_path / labels)
-    (tmp_path / "queries.tsv").write_text("q1\tfirst query\nq2\tsecond query\n", encoding="utf-8")
-    (tmp_path / "judge.toml").write_text(f'data = "{path()}"\nmodel = "lexical"\n', encoding="utf-8")
-    with LoopbackServer(says_its_grade) as server, EngineServer(finds) as engines:
-        for command in commands:
-            if command.startswith("judge annotate"):
-                # It serves until somebody ends it.
-                command = f"timeout --preserve-status -s INT 5 {command} --port 0"
-            if command.startswith("judge collect"):
-                command += f" --base-url brave={engines.url} --rate 100"
-            model = command.replace("openai:NAME", "openai:m").replace("dashscope:NAME", "dashscope:m")
-            run(
-                model, tmp_path, OPENAI_BASE_URL=server.openai_url, DASHSCOPE_BASE_URL=server.dashscope_url,
-                OPENAI_API_KEY="k", DASHSCOPE_API_KEY="k", SEARXNG_URL=engines.url, BRAVE_SEARCH_API_KEY="k",
-            )  # fmt: skip
+@pytest.mark.parametrize("document", [each for each in RUN if each.commands], ids=identify)
+def test_every_command_runs(
+    document: Document, workspace: Path, servers: tuple[LoopbackServer, EngineServer]
+) -> None:
+    models, engines = servers
+    environment = {
+        "OPENAI_BASE_URL": models.openai_url,
+        "DASHSCOPE_BASE_URL": models.dashscope_url,
+        "SEARXNG_URL": engines.url,
+        **dict.fromkeys(("OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BRAVE_SEARCH_API_KEY"), "k"),
+    }
+    for block in document.blocks:
+        if block.marker == "file":
+            (workspace / block.name).write_text(with_model(block.text), encoding="utf-8")
+    for words in document.commands:
+        if words[0] == "annotate":
+            annotate(words)
+            continue
+        more = ["--base-url", f"brave={engines.url}", "--rate", "100"] if words[0] == "collect" else []
+        run_ok([*map(with_model, words), *more], **environment)
 
 
-@pytest.mark.parametrize("readme", READMES)
-def test_every_python_snippet_runs(readme: str, tmp_path: Path) -> None:
-    snippets = blocks(readme, "python")
-    assert snippets
-    run("judge demo", tmp_path)
-    for snippet in snippets:
-        (tmp_path / "snippet.py").write_text(snippet, encoding="utf-8")
-        printed = run("python snippet.py", tmp_path, PYTHONPATH=str(ROOT), COLUMNS="200")
-        assert ("0.5 [{'rank': 1" if "integrations" in snippet else "nDCG@10") in printed
+def test_the_python_samples_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    for sample, text in zip(page("en", "python").code("python"), PRINTED, strict=True):
+        exec(compile(sample, "sample.py", "exec"), {"__name__": "__main__"})  # noqa: S102
+        assert text in capsys.readouterr().out
+
+
+def ir_measures_mean(sample: str, capsys: pytest.CaptureFixture[str]) -> float:
+    """Run a sample that prints a dictionary of one measure and return its value."""
+    exec(compile(sample, "sample.py", "exec"), {"__name__": "__main__"})  # noqa: S102
+    return float(capsys.readouterr().out.rstrip("}\n").rpartition(": ")[2])
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP(rel=2)@10"])
-def test_the_snippet_for_ir_measures_gives_our_mean(tmp_path: Path, measure: str) -> None:
-    """Every third query has nothing relevant, one list is empty, and the engine broke on one query."""
+def test_the_sample_for_ir_measures_gives_the_mean_of_the_run(
+    measure: str,
+    tmp_path: Path,
+    servers: tuple[LoopbackServer, EngineServer],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Every third query has nothing relevant, one list is empty, and the engine failed on one query."""
     results: list[dict[str, Any]] = []
     for number in range(9):
         lists: dict[str, Any] = {
@@ -108,42 +177,55 @@ def test_the_snippet_for_ir_measures_gives_our_mean(tmp_path: Path, measure: str
         results.append({"query_id": f"q{number}", "query": f"query {number}", "engines": lists})
     results[1]["engines"]["compass"] = []
     results[2]["engines"]["compass"] = {"error": "HTTP 503"}
+    monkeypatch.chdir(tmp_path)
     write_rows(tmp_path / "d.jsonl", results)
-    with LoopbackServer(says_its_grade) as server:
-        run(
-            f"judge run d.jsonl -m openai:m --out runs/demo --measures '{measure}'", tmp_path,
-            OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY="k",
-        )  # fmt: skip
+    run_ok(
+        ["run", "d.jsonl", "-m", "openai:m", "--out", "runs/demo", "--measures", measure],
+        OPENAI_BASE_URL=servers[0].openai_url,
+    )
     summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text(encoding="utf-8"))
     mean = summary["engines"]["compass"]["measures"][measure]["mean"]
-    snippet = next(each for each in blocks("README.md", "python") if "ir_measures" in each)
-    (tmp_path / "snippet.py").write_text(snippet.replace("nDCG@10", measure), encoding="utf-8")
-    printed = run("python snippet.py", tmp_path)
-    assert float(printed.rstrip("}\n").rpartition(": ")[2]) == pytest.approx(mean, abs=1e-12)
-    everything = snippet.replace("nDCG@10", measure).replace(" if qrel.query_id in queries", "")
-    (tmp_path / "snippet.py").write_text(everything, encoding="utf-8")
-    printed = run("python snippet.py", tmp_path)
-    assert float(printed.rstrip("}\n").rpartition(": ")[2]) < mean - 0.1
+    (sample,) = (
+        block.text.replace("nDCG@10", measure)
+        for block in page("en", "formats").blocks
+        if block.name == "ir-measures"
+    )
+    assert ir_measures_mean(sample, capsys) == pytest.approx(mean, abs=1e-12)
+    all_queries = sample.replace(" if qrel.query_id in queries", "")
+    assert ir_measures_mean(all_queries, capsys) < mean - 0.1
 
 
-@pytest.mark.parametrize("readme", READMES)
-def test_the_example_rows_are_rows(readme: str, tmp_path: Path) -> None:
-    for block in blocks(readme, "json"):
-        (tmp_path / "d.jsonl").write_text(block, encoding="utf-8")
-        run("judge run d.jsonl -m lexical", tmp_path)
+@pytest.mark.parametrize("document", [each for each in RUN if each.code("json")], ids=identify)
+def test_json_is_valid_and_rows_are_datasets(
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number, text in enumerate(document.code("json")):
+        first = next(json.loads(line) for line in text.splitlines())
+        if "query" in first:
+            (tmp_path / "d.jsonl").write_text(text, encoding="utf-8")
+            run_ok(["run", "d.jsonl", "-m", "lexical", "--out", f"runs/{number}"])
 
 
-def test_every_module_named_as_a_command_is_there() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for module in re.findall(r"python -m (tests\.[\w.]+)", text):
+@pytest.mark.parametrize("document", documents(), ids=identify)
+def test_toml_is_valid(document: Document) -> None:
+    for text in document.code("toml"):
+        assert tomllib.loads(text)
+
+
+@pytest.mark.parametrize("document", documents(), ids=identify)
+def test_every_module_named_as_a_command_is_there(document: Document) -> None:
+    for module in re.findall(r"python -m (tests\.[\w.]+)", document.text):
         assert (ROOT / (module.replace(".", "/") + ".py")).is_file(), module
 
 
 def test_both_readmes_promise_the_two_commands_of_a_fresh_machine() -> None:
-    assert "pip install uv && uv run judge demo" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "pip install uv && uv run --all-extras pytest" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "uv run --all-extras pytest" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert shutil.which("bash")
+    for readme in READMES.values():
+        lines = [line for text in Document(readme).code("sh") for line in text.splitlines()]
+        assert "pip install uv && uv run judge demo" in lines
+        assert "pip install uv && uv run --all-extras pytest" in lines
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "pip install uv && uv run --all-extras pytest" in script.splitlines()
 
 
 def test_the_demo_installs_nothing_that_only_tests_need() -> None:
@@ -151,19 +233,15 @@ def test_the_demo_installs_nothing_that_only_tests_need() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "dependency-groups" not in project
     assert "dev-dependencies" not in project["tool"].get("uv", {})
-    assert {"pytest", "mypy", "ruff"} <= {name.split(">")[0] for name in extras(project)["dev"]}
-    assert extras(project)["all"] == ["search-judge[dashscope,langchain,deepeval,parquet,xlsx,web]"]
-
-
-def extras(project: dict[str, Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = project["project"]["optional-dependencies"]
-    return found
+    extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
+    assert {"pytest", "mypy", "ruff"} <= {name.split(">")[0] for name in extras["dev"]}
+    assert extras["all"] == ["search-judge[dashscope,langchain,deepeval,parquet,xlsx,web]"]
 
 
 def test_the_distribution_is_search_judge_and_the_command_is_judge() -> None:
     installed = importlib.metadata.distribution("search-judge")
     assert {entry.name for entry in installed.entry_points} == {"judge"}
-    files = [ROOT / name for name in (*READMES, "pyproject.toml")]
+    files = [*(document.path for document in documents()), ROOT / "pyproject.toml"]
     for file in (*files, *(ROOT / "judge").rglob("*.py"), *(ROOT / "tests").rglob("*.py")):
         text = file.read_text(encoding="utf-8")
         for wrong in re.findall(r"(?<!search-)\bjudge\[[a-z,]+\]", text):

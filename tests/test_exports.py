@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import pytrec_eval
 
 import judge
 from judge.dataset.spreadsheet import cell, unescape_candidates
@@ -134,6 +133,8 @@ def test_no_file_holds_half_a_character_or_a_control_character(run: Path) -> Non
 
 
 def test_trec_eval_reads_every_list(run: Path) -> None:
+    import pytrec_eval
+
     qrels: dict[str, dict[str, int]] = defaultdict(dict)
     for line in (run / "qrels.txt").read_text(encoding="utf-8").splitlines():
         query, _, docno, grade = line.split()

@@ -117,10 +117,10 @@ def test_a_run_whose_order_rests_on_flagged_snippets_says_so_first(tmp_path: Pat
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     done = command("run", data, "-m", "lexical", "--out", tmp_path / "run")
-    assert done.stdout.startswith("Mind the flagged snippets: 12 pairs")
-    found = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))["without_flagged"]
+    assert done.stdout.startswith("Warning: the ranking depends on 12 flagged pairs")
+    found = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))["flagged_sensitivity"]
     assert (found["order_changes"], found["swapped"]) == (True, [["loud", "fair"]])
-    assert done.stdout.startswith(found["why"])
+    assert "loud is ahead of fair, " in done.stdout.splitlines()[0]
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert page.index("Mind the flagged snippets") < page.index("<table")
-    assert "当心可疑摘要" in page
+    assert page.index("Warning: the ranking depends") < page.index("<table")
+    assert "警告：引擎的排名取决于" in page

@@ -10,16 +10,15 @@ import pytest
 from tests.worlds import chaos
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
         ("kills", "--kills", 10),
         ("signals", "--signals", 3, "--anywhere", 0, "--hearing", 1),
-        pytest.param(
-            ("night", "--pairs", 300, "--kills", 1, "--concurrency", 2), marks=pytest.mark.slow, id="night"
-        ),
+        ("night", "--pairs", 300, "--kills", 1, "--concurrency", 2),
     ],
-    ids=("kills", "signals", None),
+    ids=("kills", "signals", "night"),
 )
 def test_nothing_that_was_paid_for_is_lost(words: tuple[str, ...]) -> None:
     chaos(*words)

@@ -7,7 +7,6 @@ one: 4 for a linear step and 16 for a quadratic one, on any machine.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -19,9 +18,8 @@ from judge.dataset.invisible_characters import drop_invisible
 from judge.dataset.markup import visible_text
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
+from tests.support.scaling import MOST, growth
 
-#: Between 4 and 16; what is faster than this many seconds is not compared.
-MOST, NOISE = 9.0, 0.05
 KEY = "sk-aaaaaaaaaaaaaaaaaaaa"
 
 # Beginnings of what the patterns look for: tags, comments, entities, tokens, sequences, words of errors. The
@@ -219,29 +217,9 @@ QUICK = PIECES[:14]
 TRIGGERS = [trigger for trick in _TRICKS.values() for trigger in trick.triggers]
 
 
-def seconds(step: Callable[[str], object], text: str) -> float:
-    """The CPU seconds that `step` takes for `text`."""
-    began = time.process_time()
-    step(text)
-    return time.process_time() - began
-
-
-def growth(step: Callable[[str], object], piece: str, head: str, tail: str, most: int) -> float:
-    """How many times as long `step` takes for `most` characters as for a quarter; 1 where that is no time."""
-
-    def text(length: int) -> str:
-        return head + piece * (length // len(piece)) + tail
-
-    long = seconds(step, text(most))
-    if long < NOISE:
-        return 1.0
-    # The longest of few short ones and the shortest of few long ones: a pause of the machine is no growth.
-    for _ in range(3):
-        short = max(seconds(step, text(most // 4)) for _ in range(2))
-        if long / short <= MOST:
-            break
-        long = min(long, seconds(step, text(most)))
-    return long / short
+def repeated(piece: str, head: str = "", tail: str = "") -> Callable[[int], str]:
+    """Return what makes a text of so many characters from `piece`."""
+    return lambda length: head + piece * (length // len(piece)) + tail
 
 
 def cleaned(text: str) -> object:
@@ -289,7 +267,7 @@ def slow(step: Callable[[str], object], pieces: Iterable[str], most: int) -> dic
     found = {}
     for piece in pieces:
         for head, tail in (("", ">"), ("<html>", "</script>-->"), ("", "")):
-            factor = growth(step, piece, head, tail, most)
+            factor = growth(step, repeated(piece, head, tail), most)
             if factor > MOST:
                 found[f"{head}{piece}…{tail}"] = round(factor, 1)
     return found
@@ -308,4 +286,4 @@ def test_no_long_text_of_any_piece_takes_more_than_linear_time(step: Callable[[s
 
 def test_a_step_that_takes_quadratic_time_would_be_seen() -> None:
     tags = re.compile("<[^>]*>")
-    assert growth(lambda text: tags.sub("", text), "<b ", "", "", 60_000) > MOST
+    assert growth(lambda text: tags.sub("", text), repeated("<b "), 60_000) > MOST

@@ -16,6 +16,7 @@ from judge import Config, pipeline
 from judge.errors import InputError
 from judge.example import path as example
 from judge.records import Usage
+from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.till import Till, digest, qwen, talkative
@@ -45,7 +46,7 @@ def test_a_price_comes_from_the_option_then_the_file_and_is_in_the_summary(tmp_p
         def paid(**options: Any) -> dict[str, Any]:
             outcome = judge.run(numbered(1, 1, 4), "openai:fake", base_url=server.openai_url,
                                 out=str(tmp_path / "r" / "x"), **options)  # fmt: skip
-            found: dict[str, Any] = outcome.summary["cost"]
+            found: dict[str, Any] = to_json(outcome.summary)["cost"]
             return found
 
         assert (paid()["usd"], paid()["price"]) == (None, None)
@@ -119,21 +120,21 @@ def test_an_estimate_is_close_to_what_the_run_then_reports(tmp_path: Path) -> No
                           depth=200, measures=("P@5",), price=(1.0, 10.0),
                           out=str(tmp_path / "r" / data))  # fmt: skip
 
-        [fresh] = pipeline.estimate(asked("first.jsonl"))["assessors"].values()
+        [fresh] = pipeline.estimate(asked("first.jsonl")).assessors.values()
         assert server.asked == []
-        spent = pipeline.run(asked("first.jsonl")).summary["cost"]
-        assert (fresh["calls"], fresh["by_rule"]) == (spent["calls"], spent["calls"])
-        assert fresh["prompt_tokens"] == pytest.approx(spent["prompt_tokens"], rel=0.05)
-        [learned] = pipeline.estimate(asked("next.jsonl"))["assessors"].values()
-        spent = pipeline.run(asked("next.jsonl")).summary["cost"]
-    assert (learned["calls"], learned["by_rule"], learned["learned_from"]) == (
+        spent = to_json(pipeline.run(asked("first.jsonl")).summary)["cost"]
+        assert (fresh.calls, fresh.by_rule) == (spent["calls"], spent["calls"])
+        assert fresh.prompt_tokens == pytest.approx(spent["prompt_tokens"], rel=0.05)
+        [learned] = pipeline.estimate(asked("next.jsonl")).assessors.values()
+        spent = to_json(pipeline.run(asked("next.jsonl")).summary)["cost"]
+    assert (learned.calls, learned.by_rule, learned.learned_from) == (
         spent["calls"],
         0,
-        fresh["calls"],
+        fresh.calls,
     )
     for name in ("prompt_tokens", "completion_tokens", "usd"):
-        assert learned[name] == pytest.approx(spent[name], rel=0.10)
-    assert spent["prompt_tokens"] + fresh["prompt_tokens"] > 70_000  # not close for want of tokens
+        assert getattr(learned, name) == pytest.approx(spent[name], rel=0.10)
+    assert spent["prompt_tokens"] + fresh.prompt_tokens > 70_000  # not close for want of tokens
 
 
 # --- ceilings -----------------------------------------------------------------------------------------
@@ -154,7 +155,7 @@ def test_ceilings_hold_however_many_calls_are_in_flight(tmp_path: Path, concurre
         outcome = spending(server, tmp_path / "b" / "x", concurrency, budget=0.0072)
         assert "--budget 0.0072 USD is used up" in str(outcome.incomplete)
         assert len(server.asked) == 20 + 40
-        assert outcome.summary["cost"]["usd"] == pytest.approx(0.0072)
+        assert to_json(outcome.summary)["cost"]["usd"] == pytest.approx(0.0072)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
@@ -166,7 +167,9 @@ def test_a_budget_over_uneven_calls_is_overshot_by_less_than_the_calls_in_flight
         return Reply(text=says_its_grade(asked).text, usage=usage, delay=0.005)
 
     with LoopbackServer(answer) as server:
-        spent = spending(server, tmp_path / "r" / "x", concurrency, budget=0.03).summary["cost"]["usd"]
+        spent = to_json(spending(server, tmp_path / "r" / "x", concurrency, budget=0.03).summary)["cost"][
+            "usd"
+        ]
     dearest = 0.0011
     assert 0.03 - (concurrency + 1) * dearest <= spent <= 0.03 + concurrency * dearest
 
@@ -225,10 +228,10 @@ def test_a_cap_outlives_what_a_server_makes_us_give_up(tmp_path: Path) -> None:
     with LoopbackServer(till) as server:
         outcome = judge.run(numbered(1, 1, 6), "openai:m", base_url=server.openai_url,
                             out=str(tmp_path / "r" / "x"))  # fmt: skip
-    assert outcome.summary["judged"] == 6
+    assert outcome.summary.judged == 6
     assert {caps(asked)[0] for asked in server.asked} == {512}
-    assert outcome.summary["cost"]["calls"] == till.calls
-    assert outcome.summary["cost"]["prompt_tokens"] == till.usage.prompt_tokens
+    assert to_json(outcome.summary)["cost"]["calls"] == till.calls
+    assert to_json(outcome.summary)["cost"]["prompt_tokens"] == till.usage.prompt_tokens
 
 
 def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(tmp_path: Path) -> None:
@@ -249,7 +252,7 @@ def test_a_snippet_that_makes_a_model_think_for_ever_costs_no_more_than_the_cap(
                             out=str(tmp_path / "r" / "x"))  # fmt: skip
     assert till.largest_reply == 256
     assert till.calls == 2 * len(cases)  # asked, and asked again for the verdict alone
-    assert outcome.summary["cost"]["completion_tokens"] == 256 * till.calls
+    assert to_json(outcome.summary)["cost"]["completion_tokens"] == 256 * till.calls
 
 
 # --- the ledger ---------------------------------------------------------------------------------------
@@ -284,7 +287,7 @@ def test_the_summary_says_what_the_server_counted_failed_calls_included(tmp_path
         url = server.openai_url if wire == "openai" else server.dashscope_url
         outcome = judge.run(numbered(6, 2, 10), f"{wire}:m", base_url=url, price=(1.0, 2.0), concurrency=16,
                             attempts=20, out=str(tmp_path / "r" / "x"))  # fmt: skip
-    found = outcome.summary["cost"]
+    found = to_json(outcome.summary)["cost"]
     assert len(set(till.requests) & {"500", "429", "400", "lost", "uncounted", "answered"}) == 6
     assert found["calls"] == till.calls == len(server.asked)
     assert found["prompt_tokens"] == till.usage.prompt_tokens
@@ -292,7 +295,7 @@ def test_the_summary_says_what_the_server_counted_failed_calls_included(tmp_path
     assert found["usd"] == pytest.approx((till.usage.prompt_tokens + 2 * till.usage.completion_tokens) / 1e6)
     assert found["uncounted"] == till.requests["uncounted"]
     assert found["maybe_billed"] == till.requests["lost"]
-    assert {"content_filter", "refusal"} <= outcome.summary["failures"].keys()
+    assert {"content_filter", "refusal"} <= outcome.summary.failures.keys()
 
 
 def test_a_second_run_adds_to_the_ledger_what_it_paid(tmp_path: Path) -> None:
@@ -301,5 +304,5 @@ def test_a_second_run_adds_to_the_ledger_what_it_paid(tmp_path: Path) -> None:
         for most, calls in ((7, 7), (None, 20)):
             outcome = judge.run(numbered(2, 1, 10), "openai:fake", base_url=server.openai_url, max_calls=most,
                                 out=str(tmp_path / "r" / "x"))  # fmt: skip
-            found = outcome.summary["cost"]
+            found = to_json(outcome.summary)["cost"]
             assert (found["calls"], found["prompt_tokens"]) == (calls, till.usage.prompt_tokens)

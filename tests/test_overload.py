@@ -13,6 +13,7 @@ from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import asking, command, numbered, results, says_its_grade, write_rows
 
 
+@pytest.mark.slow
 def test_a_limited_server_is_used_and_obeyed_and_the_ledger_is_the_servers(tmp_path: Path) -> None:
     # How few requests are too many is told in virtual time: a busy machine hears of refusals late.
     scene = Scene(Capacity(rate=50), 300, None, most=2.0)

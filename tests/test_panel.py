@@ -126,7 +126,7 @@ def test_a_member_that_was_never_reached_is_no_opinion(tmp_path: Path) -> None:
         assert done.returncode == 3
         assert "Traceback" not in done.stderr
         panel = results(out)["summary"]["panel"]
-        assert panel["heard"] == ["openai:plain/graded", "openai:kind/graded"]
+        assert panel["responded"] == ["openai:plain/graded", "openai:kind/graded"]
         assert command(*words).returncode == 0
         assert len(server.asked) == 3 * 24
 
@@ -183,9 +183,9 @@ def test_who_grades_its_own_house_is_said(tmp_path: Path) -> None:
     data, out = write_rows(tmp_path / "d.jsonl", rows), tmp_path / "runs" / "own"
     with LoopbackServer(two_minds) as server:
         done = command("run", data, "-m", "openai:qwen-plus", "--base-url", server.openai_url, "--out", out)
-    assert "openai:qwen-plus/graded grades quark, by its name of its own house (Alibaba)" in done.stdout
-    assert results(out)["summary"]["kin"] == [
-        {"assessor": "openai:qwen-plus/graded", "other": "quark", "house": "Alibaba"}
+    assert "By their names openai:qwen-plus/graded and quark are both from Alibaba" in done.stdout
+    assert results(out)["summary"]["self_preference"] == [
+        {"assessor": "openai:qwen-plus/graded", "other": "quark", "vendor": "Alibaba"}
     ]
     assert "quark" in (out / "report.html").read_text(encoding="utf-8")
 

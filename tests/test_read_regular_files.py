@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge import saved_runs
+from judge import api
 from judge.annotate import label_log
 from judge.assess.prompts import default_directory, load
-from judge.cli import show
+from judge.cli.show import find_query
 from judge.collect import raw_log
 from judge.config import loader
 from judge.dataset.labels import read_labels
@@ -80,15 +80,15 @@ def replace(request: pytest.FixtureRequest) -> Callable[[Path], Path]:
 @pytest.mark.parametrize(
     ("name", "command"),
     [
-        ("results.json", saved_runs.report),
+        ("results.json", api.rewrite_report),
         ("results.json", judge.score),
-        ("results.json", lambda run: show.find(run, "q0")),
-        ("results.json", lambda run: list(results.entries(run / "results.json"))),
-        ("summary.json", saved_runs.report),
-        ("summary.json", lambda run: saved_runs.compare_runs([run])),
+        ("results.json", lambda run: find_query(run, "q0")),
+        ("results.json", lambda run: list(results.read_entries(run / "results.json"))),
+        ("summary.json", api.rewrite_report),
+        ("summary.json", lambda run: api.compare(run)),
         ("config.json", judge.score),
         ("judgments.jsonl", judge.score),
-        ("judgments.jsonl", lambda run: saved_runs.agree(run, run / "labels.csv")),
+        ("judgments.jsonl", lambda run: api.agree(run, run / "labels.csv")),
         ("night.json", lambda run: RunFolder(run).read_if_there("night.json")),
     ],
 )

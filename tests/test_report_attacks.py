@@ -6,16 +6,19 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from judge.report.display_text import escape_hidden, one_line
 from judge.report.html import render_report as report
+from judge.runs.record_json import summary_from_json, to_version_1
 from tests.browser import address_of, opened
 from tests.report.pages import held, ran
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 CASES = Path(__file__).parent / "cases" / "attacks.jsonl"
 MARKUP = (
@@ -51,8 +54,8 @@ ADDRESSES = (
 ATTRIBUTES = set(
     """
     aria-controls aria-describedby aria-expanded aria-hidden aria-label aria-labelledby autocomplete autofocus
-    charset checked class content data-document data-engine data-lang data-more data-pair data-place data-rank
-    data-to dir href http-equiv id lang method name open placeholder rel role scope style tabindex target
+    charset checked class content data-document data-engine data-index data-lang data-more data-pair data-rank
+    dir href http-equiv id lang method name open placeholder rel role scope style tabindex target
     title type value
     """.split()
 )
@@ -121,7 +124,8 @@ def filled(entry: Entry, number: int, text: str) -> Entry:
 
 def filled_page(base: Mapping[str, Any], texts: Sequence[str]) -> str:
     entries = [filled(base["queries"][0], number, text) for number, text in enumerate(texts)]
-    return "".join(report("run " + texts[0], base["summary"], lambda: entries))
+    summary = to_version_1(summary_from_json(base["summary"], "run"))
+    return "".join(report("run " + texts[0], summary, lambda: entries))
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
@@ -135,12 +139,14 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 def renamed_page(base: Mapping[str, Any], names: Mapping[str, str]) -> str:
     found = renamed(base, names)
-    return "".join(report("run", found["summary"], lambda: found["queries"]))
+    return "".join(
+        report("run", to_version_1(summary_from_json(found["summary"], "run")), lambda: found["queries"])
+    )
 
 
 OPEN_ALL = """
 () => QUERIES.map((query) => {
-  open(query);
+  openQuery(query);
   const tags = {};
   for (const each of document.querySelectorAll("*")) tags[each.tagName] = (tags[each.tagName] || 0) + 1;
   return [tags, document.querySelector("li.opened").innerText];
@@ -196,7 +202,7 @@ def test_only_http_and_https_addresses_become_links(
     path.write_text(filled_page(base, [*ADDRESSES, good]), encoding="utf-8")
     with opened(browser, address_of(path), locale="en-US") as found:
         links = found.page.evaluate(
-            "() => QUERIES.map((query) => (open(query), document.querySelectorAll('article a').length))"
+            "() => QUERIES.map((query) => (openQuery(query), document.querySelectorAll('article a').length))"
         )
         assert links == [0] * len(ADDRESSES) + [RESULTS]
         link = found.page.locator("article a").first

@@ -6,16 +6,18 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
 
 from judge import example
 from tests.browser import Watched, address_of, opened
 from tests.report.pages import page_of, ran
 from tests.report.troubled import SWAYING, troubled
 from tests.worlds import results
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 Entry = Mapping[str, Any]
 
@@ -56,7 +58,7 @@ def watched(browser: Browser, report: Path) -> Iterator[Watched]:
 
 def listed(page: Page) -> list[str]:
     """The ids of all queries that the page found, in its order, drawn or not."""
-    ids: list[str] = page.evaluate("SHOWN.queries.map((query) => query.id)")
+    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
     return ids
 
 
@@ -117,6 +119,8 @@ def ask(page: Page, asked: Mapping[str, Any]) -> None:
 def test_a_filter_finds_what_results_json_holds(
     watched: Watched, folder: Path, asked: dict[str, Any], meets: Callable[[Entry], bool]
 ) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     ask(page, asked)
     wanted = [entry["query_id"] for entry in results(folder)["queries"] if meets(entry)]
@@ -134,6 +138,8 @@ def test_a_filter_finds_what_results_json_holds(
 
 
 def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, address_of(demo), locale="en-US") as found:
         ask(found.page, {"nothing": True})
         assert listed(found.page) == ["zh-04", "en-04"]
@@ -141,7 +147,7 @@ def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) ->
         assert listed(found.page) == ["en-04"]
         found.page.locator("button.open").click()
         expect(found.page.locator("section.engine .trouble")).to_have_text(
-            "broke: HTTP 503 Service Unavailable"
+            "error: HTTP 503 Service Unavailable"
         )
 
 
@@ -165,6 +171,8 @@ def test_queries_are_sorted_by_what_is_to_be_seen_first(
 
 
 def test_lines_are_drawn_as_they_are_needed(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     assert page.locator("li.query").count() == 60
     page.locator("button[data-more=later]").scroll_into_view_if_needed()
@@ -183,6 +191,8 @@ def test_lines_are_drawn_as_they_are_needed(watched: Watched) -> None:
 def test_what_an_address_asks_for_and_is_not_there_is_ignored(
     browser: Browser, report: Path, asked: str
 ) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, f"{address_of(report)}#{asked}", locale="zh-CN") as found:
         assert listed(found.page) == [f"q{number}" for number in range(64)]
         expect(found.page.locator(".count")).to_have_text("共 64 条查询")
@@ -208,6 +218,8 @@ def test_a_query_that_is_not_there_is_named_with_nothing_hidden_and_in_no_comman
 
 
 def test_it_prints_every_query_that_is_found(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     assert page.locator("li.query").count() == 60
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

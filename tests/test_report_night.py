@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, expect
 
-from judge import saved_runs
+from judge import api
 from judge.nightly import notices, trend_page
 from judge.nightly.band import band
 from tests.browser import address_of, opened, serious
 from tests.nightly import records
 from tests.report.pages import ran
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 DAY = "2026-05-02"
 DROP = "bing: AP@10 fell by 0.100, from 0.610 to 0.510, over 100 queries (p = 0.0008)"
@@ -34,7 +36,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
             records.written(night.parent, [{**record, "band": band(record)}])
             notices.write(night, record, {})
             trend_page.write(night.parent)
-        return saved_runs.report(night)
+        return api.rewrite_report(night)
 
     return write
 
@@ -50,6 +52,8 @@ def alarm() -> dict[str, Any]:
 def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
     browser: Browser, reported: Reported, width: int, scheme: str
 ) -> None:
+    from playwright.sync_api import expect
+
     path, size = reported(alarm()), {"width": width, "height": 900}
     with opened(browser, address_of(path), locale="en-US", viewport=size, color_scheme=scheme) as found:
         top = found.page.locator("main > :first-child")
@@ -67,6 +71,8 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
 
 
 def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
+    from playwright.sync_api import expect
+
     said = [text for text in records.HOSTILE if "\ud800" not in text]
     path = reported({**alarm(), "because": said, "gate": None})
     with opened(browser, address_of(path), locale="en-US") as found:
@@ -77,8 +83,10 @@ def test_sentences_are_text(browser: Browser, reported: Reported) -> None:
 
 
 def test_a_fine_night_is_quiet_and_a_run_alone_says_nothing(browser: Browser, reported: Reported) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, address_of(reported(records.night(DAY))), locale="en-US") as found:
-        expect(found.page.locator(".night:not(.loud) p").first).to_have_text(
+        expect(found.page.locator(".night:not(.attention) p").first).to_have_text(
             f"{DAY}: fine.", use_inner_text=True
         )
     assert 'class="night' not in reported(None).read_text(encoding="utf-8")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
 
 from judge import example
 from judge.report.page.payload import PageBudget
 from tests.browser import Watched, address_of, opened, serious
 from tests.report.pages import page_of, ran
 from tests.report.troubled import troubled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 Entry = Mapping[str, Any]
 
@@ -55,7 +57,7 @@ def watched(browser: Browser, report: Path) -> Iterator[Watched]:
 
 def listed(page: Page) -> list[str]:
     """The ids of all queries that the page found, in its order, drawn or not."""
-    ids: list[str] = page.evaluate("SHOWN.queries.map((query) => query.id)")
+    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
     return ids
 
 
@@ -67,6 +69,8 @@ def listed(page: Page) -> list[str]:
 def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
     browser: Browser, demo: Path, scheme: str, locale: str
 ) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme=scheme, locale=locale) as found:
         expect(found.page.locator("li.opened article").first).to_be_visible()
         assert serious(found.page) == []
@@ -81,15 +85,17 @@ def test_the_demo_opens_quietly_and_axe_finds_nothing_serious(
 
 
 def test_a_run_with_trouble_says_so_and_axe_finds_nothing_serious(watched: Watched) -> None:
-    minds = watched.page.locator(".minds").inner_text()
-    assert "16 of 768 judgments have no grade (coverage 97.9%): the reply" in minds
-    assert "seem to speak to the grader" in minds
+    warnings = watched.page.locator(".warnings").inner_text()
+    assert "16 of 768 judgments have no grade (coverage 97.9%): the reply" in warnings
+    assert "seem to speak to the grader" in warnings
     assert "judged again" in watched.page.locator(".facts").inner_text()
     watched.page.locator("button.open").nth(5).click()
     assert serious(watched.page) == []
 
 
 def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser, demo: Path) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, address_of(demo), java_script_enabled=False, locale="zh-CN") as found:
         expect(found.page.locator("h1")).to_contain_text("No engine is best by nDCG@10")
         expect(found.page.locator("table.engines")).to_be_visible()
@@ -102,9 +108,11 @@ def test_without_javascript_the_answer_and_the_charts_are_there(browser: Browser
 def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
     browser: Browser, folder: Path, tmp_path: Path
 ) -> None:
+    from playwright.sync_api import expect
+
     path = written(tmp_path, page_of(folder, PageBudget(pairs=60)))
     with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as found:
-        expect(found.page.locator(".sampled")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
+        expect(found.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
         count = found.page.locator(".count")
         if "q9" not in listed(found.page):
             expect(count).to_contain_text("Query \u2068q9\u2069 is not on this page")
@@ -114,6 +122,8 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
 
 
 def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Path) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, f"{address_of(report)}#q=q61", locale="en-US") as found:
         page = found.page
         expect(page.locator("li.opened button.open")).to_have_text("问题 61")
@@ -122,13 +132,15 @@ def test_a_link_opens_its_query_wherever_it_stands(browser: Browser, report: Pat
         page.locator("button[data-more=earlier]").click()
         page.evaluate("location.hash = '#q=q2&lang=zh'")
         expect(page.locator("li.opened button.open")).to_have_text("question 2")
-        expect(page.locator("h2").first).to_contain_text("须知")
+        expect(page.locator("h2").first).to_contain_text("注意事项")
         page.evaluate("location.hash = '#q=never'")
         expect(page.locator(".count")).to_contain_text("这一页没有查询 \u2068never\u2069；")
         assert (found.requests, found.complaints) == ([], [])
 
 
 def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     engines = ("Ada", "Bob", "Cyd")
     rows: list[Entry] = [{"query_id": "q", "query": "a", "engine": each, "snippet": "a"} for each in engines]
     rows.append({"query_id": "empty", "query": "b", "engines": {each: [] for each in engines}})
@@ -146,9 +158,9 @@ def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp
     ]
     path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
     with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
-        twins = found.page.get_by_role("article", name="e03, rank 1").locator(".twins")
-        assert twins.get_by_role("button").count() == 8
-        assert twins.inner_text().endswith("and 3 more")
+        links = found.page.get_by_role("article", name="e03, rank 1").locator(".duplicates")
+        assert links.get_by_role("button").count() == 8
+        assert links.inner_text().endswith("and 3 more")
 
 
 def test_a_result_shows_its_page_its_grade_and_why(watched: Watched) -> None:
@@ -172,21 +184,25 @@ def test_a_result_shows_its_page_its_grade_and_why(watched: Watched) -> None:
 
 
 def test_the_same_page_at_two_engines_is_linked(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     page.get_by_role("button", name="question 0", exact=True).click()
     ada, bob = (page.get_by_role("article", name=name) for name in ("Ada, rank 1", "Bob, rank 3"))
     assert "same at Bob 3" in re.sub(r"\s+", " ", ada.inner_text())
     bob.hover()
-    expect(ada).to_have_class("twin")
-    assert page.locator("article.twin").count() == 2
+    expect(ada).to_have_class("duplicate")
+    assert page.locator("article.duplicate").count() == 2
     page.get_by_role("article", name="Cyd, rank 1").hover()
-    assert page.locator("article.twin").count() == 0
+    assert page.locator("article.duplicate").count() == 0
     ada.get_by_role("button", name="the same at Bob, rank 3").click()
     expect(bob).to_be_focused()
-    expect(ada).to_have_class("twin")
+    expect(ada).to_have_class("duplicate")
 
 
 def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     press = page.keyboard.press
     opened_line = page.locator("li.opened button.open")
@@ -199,7 +215,7 @@ def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
     expect(opened_line).to_have_text("question 0")
     expect(opened_line).to_be_focused()
     press("ArrowDown")
-    order = page.evaluate("HEAD.order.map((engine) => HEAD.engines[engine])")
+    order = page.evaluate("HEADER.order.map((engine) => HEADER.engines[engine])")
     focused = "document.activeElement.getAttribute('aria-label')"
     for key, engine, rank in (
         ("ArrowDown", 0, 2),
@@ -222,6 +238,8 @@ def test_the_keyboard_goes_everywhere(watched: Watched) -> None:
 
 
 def test_single_keys_can_be_switched_off(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")
@@ -239,6 +257,8 @@ def test_single_keys_can_be_switched_off(watched: Watched) -> None:
 
 
 def test_language_and_shade_switch_and_stay_readable(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     page.locator("button.open").first.click()
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -257,12 +277,16 @@ def test_language_and_shade_switch_and_stay_readable(watched: Watched) -> None:
 
 @pytest.mark.parametrize("width", [390, 320])
 def test_nothing_scrolls_sideways_on_a_telephone(browser: Browser, report: Path, width: int) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, f"{address_of(report)}#q=q3", viewport={"width": width, "height": 800}) as found:
         expect(found.page.locator("li.opened article").first).to_be_visible()
         assert found.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_it_prints_with_every_table_open_and_on_white(browser: Browser, demo: Path) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, f"{address_of(demo)}#q=en-03", color_scheme="dark", locale="en-US") as found:
         page = found.page
         assert page.pdf().startswith(b"%PDF")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser import address_of, opened
 from tests.report.pages import page_of, ran
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator
 
 ENGINES = ("searxng", "mine", "brave")
 #: What a run of every default measure whose engines' answers were timed has to say.
@@ -57,6 +60,8 @@ def hidden(sheet: Locator) -> int:
 def test_at_1280_pixels_everything_about_an_engine_is_in_sight(
     browser: Browser, timed: Path, locale: str
 ) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, address_of(timed), locale=locale, viewport={"width": 1280, "height": 900}) as found:
         sheet = found.page.get_by_role("region").filter(has=found.page.locator("table.engines"))
         assert hidden(sheet) == 0

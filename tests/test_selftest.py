@@ -15,6 +15,7 @@ import judge
 from judge.cli.render import run_tables
 from judge.config.run import Config
 from judge.errors import InputError, RunIncomplete
+from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
 from judge.selftest.selftest_run import SelfTest, calls, selftest
 from tests.loopback.server import Asked, LoopbackServer, Reply
@@ -51,7 +52,7 @@ def counts(share: dict[str, Any]) -> tuple[int, int]:
 def printed(outcome: RunResult) -> str:
     """What a run says on the terminal."""
     screen = Console(file=io.StringIO(), width=1000)
-    run_tables.outcome(outcome, screen)
+    run_tables.print_run(outcome, screen)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue()
 
@@ -145,7 +146,7 @@ def test_what_is_not_one_assessor_is_refused(asked: Callable[..., Config]) -> No
 def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "mine"
     before = judge.run(ROWS, "lexical", out=str(out))
-    (name, row), *_ = before.summary["selftest"].items()
+    (name, row), *_ = to_json(before.summary)["selftest"].items()
     assert (name, row["figures"]) == ("lexical/graded", None)
     assert "lexical/graded was never self-tested" in printed(before)
     assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
@@ -153,7 +154,7 @@ def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> 
     tested = selftest(Config.load(model="lexical", out=str(out)))
     assert tested.path == tmp_path / "runs" / "selftests" / f"lexical_graded-{row['id']}.json"
     after = judge.score(out, save=True)
-    figures = after.summary["selftest"]["lexical/graded"]["figures"]
+    figures = to_json(after.summary)["selftest"]["lexical/graded"]["figures"]
     # Shared terms are all that the floor looks at: what repeats the query's words fools it.
     assert counts(figures["too_high"]) == counts(of(tested)["hostile"])
     assert figures["too_high"]["count"] > 10
@@ -169,7 +170,7 @@ def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> 
 def test_another_way_of_asking_is_another_assessor_and_the_day_is_not(tmp_path: Path) -> None:
     def identity(**options: Any) -> str:
         out = tmp_path / "runs" / f"{len(list(tmp_path.glob('runs/*')))}"
-        found = judge.run(ROWS, "lexical", out=str(out), **options).summary["selftest"]
+        found = to_json(judge.run(ROWS, "lexical", out=str(out), **options).summary)["selftest"]
         return str(next(iter(found.values()))["id"])
 
     usual = identity()

@@ -40,7 +40,7 @@ def test_a_name_that_changes_inside_a_run_is_said_first_and_split(tmp_path: Path
         "fake-0806": {"engine0": 9, "engine1": 6},
         "fake-1120": {"engine0": 3, "engine1": 6},
     }
-    parts = found["slices"]["served model"]
+    parts = found["segments"]["served model"]
     assert {name: part["queries"] for name, part in parts.items()} == {
         "fake-0806": 2,
         "fake-1120": 1,
@@ -59,7 +59,7 @@ def test_one_name_needs_no_word_and_a_run_from_before_has_none(tmp_path: Path) -
         ran = command(*asking(data, server), "--out", out)
     assert "models answered" not in ran.stdout
     assert list(summary(out)["served"]) == ["fake"]
-    assert "served model" not in summary(out)["slices"]
+    assert "served model" not in summary(out)["segments"]
     before = [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
     for each in before:
         del each["served_model"]
@@ -79,7 +79,7 @@ def test_verdicts_of_another_night_keep_the_name_they_were_given_then(tmp_path: 
     assert "2 models answered: monday (8 judgments" in ran.stdout
     found = summary(tmp_path / "two")
     assert {name: row["judgments"] for name, row in found["served"].items()} == {"monday": 8, "tuesday": 4}
-    assert {name: part["queries"] for name, part in found["slices"]["served model"].items()} == {
+    assert {name: part["queries"] for name, part in found["segments"]["served model"].items()} == {
         "monday": 2,
         "tuesday": 1,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from judge import example
+from judge.cli.main import main
 from tests.worlds import command, numbered, results, write_rows
 
 FULL = Path("/dev/full")
@@ -122,11 +124,21 @@ def test_a_stream_that_was_never_open_is_like_one_that_nobody_reads(demo: Path, 
 def test_letters_that_the_output_does_not_have_are_escaped(encoding: str, tmp_path: Path) -> None:
     rows = [{**row, "engine": "bing🙂", "query_id": "🙂"} for row in numbered(1, 1, 2)]
     data = write_rows(tmp_path / "d.jsonl", rows)
-    words = ("run", data, "-m", "lexical", "--out", tmp_path / "r" / "x")
-    done = command(*words, PYTHONIOENCODING=encoding)
-    assert (done.returncode, "\\U0001f642" in done.stdout) == (0, True), done.stderr
-    shown = command("show", tmp_path / "r" / "x", "--query", "🙂", PYTHONIOENCODING=encoding)
-    assert (shown.returncode, "\\U0001f642" in shown.stdout) == (0, True), shown.stderr
-    absent = command("show", tmp_path / "r" / "x", "--query", "🙂🙂", PYTHONIOENCODING=encoding)
-    assert absent.returncode == 2
-    assert "has no query '\\U0001f642\\U0001f642'" in absent.stderr
+
+    def printed(*words: object) -> tuple[int, str, str]:
+        """Run the command line on streams as Python opens them for PYTHONIOENCODING."""
+        name, _, errors = encoding.partition(":")
+        out = io.TextIOWrapper(io.BytesIO(), name, errors or "strict")
+        err = io.TextIOWrapper(io.BytesIO(), name, errors or "backslashreplace")
+        code = main(list(map(str, words)), stdout=out, stderr=err)
+        for stream in (out, err):
+            stream.seek(0)
+        return code, out.read(), err.read()
+
+    code, stdout, stderr = printed("run", data, "-m", "lexical", "--out", tmp_path / "r" / "x")
+    assert (code, "\\U0001f642" in stdout) == (0, True), stderr
+    code, stdout, stderr = printed("show", tmp_path / "r" / "x", "--query", "🙂")
+    assert (code, "\\U0001f642" in stdout) == (0, True), stderr
+    code, stdout, stderr = printed("show", tmp_path / "r" / "x", "--query", "🙂🙂")
+    assert code == 2
+    assert "has no query '\\U0001f642\\U0001f642'" in stderr

@@ -134,6 +134,10 @@ def test_a_runner_of_a_build_takes_nothing_for_a_command(pieces: list[str], prin
 
 
 def test_streams_of_a_command_are_such() -> None:
-    script = "import sys\nfrom judge.cli.main import main\nmain(lambda: print('::a\\n##[b'))"
+    script = (
+        "from judge.cli.main import app, main\n"
+        "app.command('prints')(lambda: print('::a\\n##[b'))\n"
+        "raise SystemExit(main(['prints']))"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == ": :a\n# #[b\n"

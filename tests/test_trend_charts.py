@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, expect
 
 from judge.nightly import trend_page
 from tests.browser import address_of, opened
 from tests.nightly.records import month, night, written
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 DASHES = "line => getComputedStyle(line).strokeDasharray"
 #: The words above strips that a line of a change runs through.
@@ -41,6 +44,8 @@ def test_charts_fill_the_page_and_no_line_crosses_words(
 
 
 def test_what_the_lines_are_is_said_as_they_are_drawn(browser: Browser, trend: Path) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, address_of(trend), locale="en-US") as found:
         first = found.page.locator("figcaption p").first
         expect(first).to_contain_text("Dotted lines: M another model, B new baseline and pool.")

@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, expect
 
 from judge.errors import InputError
 from judge.nightly import trend_page
 from tests.browser import Watched, address_of, opened, serious
 from tests.nightly.records import drift, month, night, regression, written
 from tests.report.test_charts_looks import STICKS_OUT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 FINE = "2026-05-30: fine for 6 nights; last alarm 2026-05-24: bing."
 HOSTILE = '<img src=x onerror=alert(1)>"\u202e`'
@@ -51,6 +54,8 @@ def test_nothing_sticks_out_and_axe_finds_nothing_serious(
 
 
 def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     expect(page.locator("h1")).to_have_text(FINE, use_inner_text=True)
     titles = page.locator("figcaption h3").all_inner_texts()
@@ -64,7 +69,7 @@ def test_it_says_how_the_last_night_went_and_lists_all_of_them(watched: Watched)
     first = page.locator("table.nights tbody tr").first
     expect(first.get_by_role("link", name="2026-05-30")).to_have_attribute("href", "2026-05-30/report.html")
     drift = page.locator("table.nights tr", has_text="2026-05-09")
-    expect(drift.locator("td.loud")).to_have_text("judge drift", use_inner_text=True)
+    expect(drift.locator("td.attention")).to_have_text("judge drift", use_inner_text=True)
     expect(drift.locator("td.why")).to_contain_text("another model")
 
 
@@ -82,6 +87,8 @@ def test_charts_mark_alarms_changes_and_nights_that_are_missing(watched: Watched
 
 
 def test_what_was_paid_is_what_the_night_paid(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     table = watched.page.locator("table.nights")
     expect(table.locator("thead th").last).to_have_text("paid, USD", use_inner_text=True)
     expect(table.locator("tbody tr").first.locator("td").last).to_have_text("0.0412", use_inner_text=True)
@@ -91,6 +98,8 @@ def test_what_was_paid_is_what_the_night_paid(watched: Watched) -> None:
 def test_on_a_telephone_a_night_is_a_block_and_nothing_is_cut(
     browser: Browser, trend: Path, locale: str
 ) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, address_of(trend), viewport={"width": 390, "height": 900}, locale=locale) as found:
         table = found.page.locator("table.nights")
         assert table.evaluate("each => each.parentElement.scrollWidth <= each.parentElement.clientWidth")
@@ -101,11 +110,13 @@ def test_on_a_telephone_a_night_is_a_block_and_nothing_is_cut(
 
 
 def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     bing = regression() | {"because": ["bing: AP@10 fell by 0.031", "bing: sDCG@10 fell by 0.022"]}
     first = night("2026-05-01", status="no baseline", because=["there is no baseline yet"], gate=None)
     path = trend_page.write(written(tmp_path, [first, drift(), bing]))
     with opened(browser, address_of(path), locale="zh-CN") as found:
-        expect(found.page.locator(".minds")).to_contain_text(
+        expect(found.page.locator(".warnings")).to_contain_text(
             "bing：AP@10 下降 0.031，从 0.620 到 0.589，100 个查询"
         )
         unset = found.page.locator("table.nights tr", has_text="2026-05-01").locator("td.why")
@@ -116,21 +127,25 @@ def test_reasons_are_in_chinese_where_data_tell_them(browser: Browser, tmp_path:
         expect(found.page.locator("table.nights")).to_contain_text("29 of 60 canaries changed")
         expect(found.page.get_by_text("原因中的英文句子是 night.json 里存的原文。")).to_be_visible()
     with opened(browser, address_of(path), locale="en-US") as found:
-        expect(found.page.locator(".minds p:visible").first).to_have_text("bing: AP@10 fell by 0.031")
+        expect(found.page.locator(".warnings p:visible").first).to_have_text("bing: AP@10 fell by 0.031")
 
 
 def test_a_night_that_was_begun_and_not_finished_is_listed(browser: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     written(tmp_path, [night("2026-05-01"), night("2026-05-03")])
     (tmp_path / "2026-05-02" / "canaries").mkdir(parents=True)
     path = trend_page.write(tmp_path)
     for locale, words in (("en-US", "was begun and not finished: "), ("zh-CN", "开始后没有完成：")):
         with opened(browser, address_of(path), locale=locale) as found:
-            said = found.page.locator(".sampled")
+            said = found.page.locator(".notice")
             expect(said).to_contain_text(f"2026-05-02 {words}judge nightly judge.toml --date 2026-05-02")
             assert found.page.locator("table.nights tbody tr").count() == 2
 
 
 def test_language_and_shade_switch(watched: Watched) -> None:
+    from playwright.sync_api import expect
+
     page = watched.page
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Dark").click()
@@ -155,11 +170,13 @@ def test_the_keyboard_reaches_links_switches_and_tables(watched: Watched) -> Non
         seen.append(page.evaluate("document.activeElement.tagName + ' ' + document.activeElement.className"))
     assert seen[:4] == ["A ", "A ", "BUTTON ", "BUTTON "]
     assert seen[4:8] == ["SUMMARY "] * 4
-    assert seen[8] == "DIV wide"
+    assert seen[8] == "DIV scrollable"
     assert seen[9] == "A "
 
 
 def test_it_prints_with_every_table_open_and_on_white(browser: Browser, trend: Path) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, address_of(trend), color_scheme="dark", locale="en-US") as found:
         page = found.page
         assert page.pdf().startswith(b"%PDF")
@@ -173,6 +190,8 @@ def test_it_prints_with_every_table_open_and_on_white(browser: Browser, trend: P
 
 
 def test_without_javascript_everything_is_there_in_english(browser: Browser, trend: Path) -> None:
+    from playwright.sync_api import expect
+
     with opened(browser, address_of(trend), java_script_enabled=False, locale="zh-CN") as found:
         expect(found.page.locator("h1")).to_have_text(FINE, use_inner_text=True)
         expect(found.page.locator("svg.chart").first).to_be_visible()
@@ -181,6 +200,8 @@ def test_without_javascript_everything_is_there_in_english(browser: Browser, tre
 
 
 def test_names_and_reasons_from_outside_are_text(browser: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     nights = [
         night(f"2026-05-0{day}", {HOSTILE: 0.5, "b" * 300: 0.6, "搜" * 80: 0.4}, because=[HOSTILE])
         for day in range(1, 4)
@@ -191,7 +212,7 @@ def test_names_and_reasons_from_outside_are_text(browser: Browser, tmp_path: Pat
         view = {"width": width, "height": 900}
         with opened(browser, address_of(path), viewport=view, locale="en-US") as found:
             assert found.page.locator("img").count() == 0
-            expect(found.page.locator(".minds")).to_contain_text("<img src=x onerror=alert(1)>")
+            expect(found.page.locator(".warnings")).to_contain_text("<img src=x onerror=alert(1)>")
             assert found.page.evaluate(STICKS_OUT) == []
             assert found.page.evaluate("document.documentElement.scrollWidth") == width
             assert (found.requests, found.complaints) == ([], [])
@@ -200,6 +221,8 @@ def test_names_and_reasons_from_outside_are_text(browser: Browser, tmp_path: Pat
 def test_a_year_of_many_engines_is_drawn_and_says_what_it_leaves_out(
     browser: Browser, tmp_path: Path
 ) -> None:
+    from playwright.sync_api import expect
+
     means = {f"engine {at:02}": 0.3 + at / 50 for at in range(14)}
     nights = [
         night(f"{2025 + at // 12}-{at % 12 + 1:02}-{day:02}", means, assessor=f"openai:m{at // 3}/graded")
@@ -219,6 +242,8 @@ def test_a_year_of_many_engines_is_drawn_and_says_what_it_leaves_out(
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_first_nights_make_a_page(browser: Browser, tmp_path: Path, count: int) -> None:
+    from playwright.sync_api import expect
+
     nights = [
         night(f"2026-05-0{day}", status="no baseline", gate=None, baseline=None, query_drift=None)
         for day in range(1, count + 1)
@@ -232,11 +257,13 @@ def test_the_first_nights_make_a_page(browser: Browser, tmp_path: Path, count: i
 
 
 def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     written(tmp_path, month()[:20])
     (tmp_path / "2026-05-03" / "night.json").write_text("{", encoding="utf-8")
     with opened(browser, address_of(trend_page.write(tmp_path)), locale="zh-CN") as found:
         expect(found.page.locator("h1")).to_have_text("2026-05-21：退步：bing。", use_inner_text=True)
-        expect(found.page.locator(".sampled")).to_contain_text("2026-05-03")
+        expect(found.page.locator(".notice")).to_contain_text("2026-05-03")
         assert found.page.locator("table.nights tbody tr").count() == 19
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge import saved_runs
+from judge import api
 from judge.annotate import label_log
 from judge.assess.store import Store
 from judge.collect.raw_log import RawLog
@@ -40,13 +40,13 @@ def judged(folder: Path) -> Path:
     data = write_rows(folder / "data.jsonl", numbered(3, 2, 2))
     out = folder / "runs" / "x"
     judge.run(data, "lexical", out=str(out))
-    saved_runs.report(out)
-    plan = saved_runs.plan_labels(out, 2, 0, None)
+    api.rewrite_report(out)
+    plan = api.plan_labels(out, 2, 0, None)
     text = plan.path.read_text(encoding="utf-8-sig").splitlines()
     (folder / "graded.csv").write_text(
         "\n".join([text[0], *(line[: -len(",,")] + ",1," for line in text[1:])]), encoding="utf-8"
     )
-    saved_runs.agree(out, folder / "graded.csv")
+    api.agree(out, folder / "graded.csv")
     judge.score(out)
     with label_log.opened(out, "me") as mine:
         mine.add(label_log.LabelDecision("0" * 16, "q0", "s", 1))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from judge.cli.main import main
 from tests.loopback.server import Asked, LoopbackServer, Reply
 
 #: The puppy with anaemia: six snippets on anaemia, hunger, anaemia, anaemia, hunger, anaemia.
@@ -86,15 +89,38 @@ def slowly(answer: Callable[[Asked], Reply], delay: float) -> Callable[[Asked], 
     return lambda asked: Reply(text=answer(asked).text, delay=delay)
 
 
+#: What a shell that calls judge has set: a key that no file, log or terminal may show.
+_KEYS = {"OPENAI_API_KEY": "sk-canary-5b1d9f"}
+
+
 def command(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs `judge` as a user would and gives what it printed and its exit code."""
+    """Run the command line in this process; return its exit code and what it printed.
+
+    A test uses `process` where the process itself is what is tested: signals, pipes, locks, its start.
+    """
+    arguments = list(map(str, words))
+    environ = {**os.environ, **_KEYS, **environment}
+    stdout, stderr = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2))
+    # Playwright's event loop may run in this thread; a thread of its own has none, as a process.
+    with ThreadPoolExecutor(1) as thread:
+        code = thread.submit(main, arguments, stdout=stdout, stderr=stderr, environ=environ).result()
+    return subprocess.CompletedProcess(["judge", *arguments], code, _text(stdout), _text(stderr))
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def process(*words: object, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m judge` in a process of its own; return its exit code and what it printed."""
     return subprocess.run(
         [sys.executable, "-m", "judge", *map(str, words)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         check=False,
-        env={**os.environ, "OPENAI_API_KEY": "sk-canary-5b1d9f", **environment},
+        env={**os.environ, **_KEYS, **environment},
     )
 
 

@@ -1,14 +1,15 @@
-"""Owns putting runs side by side: their engines meet on the queries that all runs have.
+"""Combine several runs into one, on the queries that all of them have.
 
-A result that two runs show is one document of one pool, and each engine keeps the grades that its own
-run was given. Measures that a pool divides need grades that mean the same: they are left out when the
-runs were judged by different assessors, with different prompts or parameters, or by one that has become
-clearly stricter or more generous. One that grades a pair differently now and then is noise, which both
-runs have alike: it is said, and nothing is left out.
+A result that two runs return is one document of one pool, and each engine keeps the grades of its own run.
+Measures that are normalised by the pool need grades that mean the same: they are left out when the runs
+have different assessors, prompts or parameters, or when the assessor has become clearly stricter or more
+generous. An assessor that now and then grades a pair differently adds noise to both runs alike: a note
+says so, and no measure is left out.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +17,13 @@ from itertools import combinations
 
 import numpy as np
 
+from judge.analysis.loaded_run import LoadedRun
 from judge.dataset.pool import pool
+from judge.english import format_count, join_names
 from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.measure.resampling import holm, randomised_p
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
-from judge.report.sentences import counted, listed
-from judge.runs.folder import dump_json
-from judge.runs.load import LoadedRun
 
 #: Below this p the assessor counts as changed between runs.
 _ALPHA = 0.05
@@ -31,16 +31,16 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CombinedRuns:
-    """Runs as one: what scoring needs, and the measures that are fair.
+    """Several runs as one, with the measures that can be compared.
 
-    `notes` say what was done to these runs, `terms` what holds for all that are compared like this.
-    `pairs` are those of one engine in two runs, which is what two nights are compared for, and those of
-    engines that one run alone has, in different runs; None when no two runs have an engine in common, and
-    all engines are to be compared. `names` says what each (run, engine) is called here. `shift` is the
-    surest change of grades, None when runs have no graded pair in common.
+    `notes` say how these runs were made comparable, `terms` what holds for all runs that are compared.
+    `pairs` are the pairs of engines to compare: one engine in two runs, and engines that are in one run
+    only, of different runs; None, for all pairs, when no two runs share an engine. `names` has the name
+    of each (run, engine) here. `shift` is the most significant change of grades, None when the runs share
+    no graded pair.
     """
 
-    held: LoadedRun
+    run: LoadedRun
     pairs: frozenset[frozenset[str]] | None
     notes: tuple[str, ...]
     terms: tuple[str, ...]
@@ -50,10 +50,10 @@ class CombinedRuns:
 
 @dataclass(frozen=True, slots=True)
 class GradeShift:
-    """How the grades of pairs that two runs judged differ: by `by` in `run`, averaged query by query.
+    """The mean change `by` of the grades in `run`, over the pairs that both runs judged, query by query.
 
-    `p` is the chance of as much when the assessor is the same (paired randomisation over queries),
-    adjusted over all runs that were looked at (Holm 1979).
+    `p` is the probability of such a change with an unchanged assessor (paired randomisation over queries),
+    adjusted over all runs (Holm 1979).
     """
 
     run: str
@@ -61,14 +61,14 @@ class GradeShift:
     p: float
 
     @property
-    def said(self) -> str:
-        """What has become of the assessor, in words."""
+    def description(self) -> str:
+        """The change of the assessor in words."""
         word = "more generous" if self.by > 0 else "stricter"
         return f"an assessor that has become {word} (by {abs(self.by):.2f} grades, {self.run})"
 
 
 def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
-    """The runs, by name, as one whose engines carry the run's name where two runs have them.
+    """Return the runs as one; an engine that two runs have is named with its run.
 
     Repeats are cut to as many as every run has. Raises InputError when the runs differ in scale or
     depth, share no query, or ask different things under one query id.
@@ -78,24 +78,24 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     queries = _shared_queries(runs)
     names = _engine_names(runs)
     rankings = [
-        replace(ranking, engine=names[run, ranking.engine])
-        for run, held in runs.items()
-        for ranking in held.data.rankings
+        replace(ranking, engine=names[name, ranking.engine])
+        for name, run in runs.items()
+        for ranking in run.data.rankings
         if ranking.query_id in queries
     ]
     first = next(iter(runs.values()))
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
-    data = Dataset(queries, tuple(rankings), engines, dates=any(held.data.dates for held in runs.values()))
+    data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
     pooled = pool(data, first.pool.depth)
-    repeats = min(held.asked.repeats for held in runs.values())
+    repeats = min(run.spec.repeats for run in runs.values())
     shift = _shift(runs, queries, repeats)
     unequal = _unequal(runs, queries)
     if not unequal and shift and shift.p < _ALPHA:
-        unequal = f"judged by {shift.said}"
+        unequal = f"judged by {shift.description}"
     common = _measures(runs)
     if not common:
         raise InputError(
-            f"{listed(runs)} have no measure in common; score them alike first:"
+            f"{join_names(runs)} have no measure in common; score them alike first:"
             " judge score RUN --save --measures …"
         )
     measures = tuple(measure for measure in common if measure.pool_free or not unequal)
@@ -104,43 +104,45 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
             f"the runs were {unequal}, so only measures that no pool divides can be compared, and there is"
             ' none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"'
         )
-    assessor = listed(sorted({held.asked.assessor for held in runs.values()}))
+    assessor = join_names(sorted({run.spec.assessor for run in runs.values()}))
     # What a run paid is its own: runs share verdicts, so costs don't add up.
-    asked = replace(first.asked, assessor=assessor, repeats=repeats, measures=measures, cost={})
-    held = LoadedRun(*_apart(runs, names, data, pooled, repeats), asked)
+    spec = replace(first.spec, assessor=assessor, repeats=repeats, measures=measures, cost=None)
+    run = LoadedRun(*_separate(runs, names, data, pooled, repeats), spec)
     pairs = _across(names)
     notes = [*_notes(runs, queries, repeats), *([_without_a_pool(unequal)] if unequal else [])]
     terms = [] if unequal else [_on_the_pool(pooled)]
     if pairs is not None:
         terms.append("engines are compared across runs; within a run: judge compare RUN")
-    return CombinedRuns(held, pairs, tuple(notes), tuple(terms), names, shift)
+    return CombinedRuns(run, pairs, tuple(notes), tuple(terms), names, shift)
 
 
 def _check(runs: Mapping[str, LoadedRun]) -> None:
-    """Raises InputError unless grades and depth mean the same in all runs."""
+    """Raise InputError unless all runs have the same scale and depth."""
     (name, first), *others = runs.items()
-    for other, held in others:
+    for other, run in others:
         for what, one, two in (
-            ("scale", first.asked.scale, held.asked.scale),
-            ("depth", first.pool.depth, held.pool.depth),
+            ("scale", first.spec.scale, run.spec.scale),
+            ("depth", first.pool.depth, run.pool.depth),
         ):
             if one != two:
                 raise InputError(
-                    f"{name} and {other} can't be compared: {what} is {_shown(one)} in one and {_shown(two)}"
-                    " in the other; judge both alike"
+                    f"{name} and {other} can't be compared: {what} is {_describe(one)} in one and"
+                    f" {_describe(two)} in the other; judge both alike"
                 )
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     return f"{value.name} (relevant from {value.relevant_from})" if isinstance(value, Scale) else str(value)
 
 
 def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
-    (name, first), *others = ((name, held.data.queries) for name, held in runs.items())
+    (name, first), *others = ((name, run.data.queries) for name, run in runs.items())
     all_ = [first, *(queries for _, queries in others)]
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
     if not shared:
-        raise InputError(f"{listed(runs)} share no query_id; runs are compared on the queries that all have")
+        raise InputError(
+            f"{join_names(runs)} share no query_id; runs are compared on the queries that all have"
+        )
     for other, queries in others:
         for id_, query in shared.items():
             if queries[id_].text != query.text:
@@ -149,28 +151,30 @@ def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
                     " runs are paired by query_id, so it must name one query"
                 )
     return {
-        id_: replace(query, extra=dict(set.intersection(*(set(each[id_].extra.items()) for each in all_))))
+        id_: replace(
+            query, extra=dict(set.intersection(*(set(queries[id_].extra.items()) for queries in all_)))
+        )
         for id_, query in shared.items()
     }
 
 
 def _engine_names(runs: Mapping[str, LoadedRun]) -> dict[tuple[str, str], str]:
-    """What each run's engine is called among all: its own name, with the run's where two runs have it."""
-    times = Counter(engine for held in runs.values() for engine in held.data.engines)
+    """Return the name of each (run, engine): its own name, with the run's where two runs have it."""
+    times = Counter(engine for run in runs.values() for engine in run.data.engines)
     taken = {engine for engine, count in times.items() if count == 1}
     names: dict[tuple[str, str], str] = {}
-    for run, held in runs.items():
-        for engine in held.data.engines:
-            name = engine if times[engine] == 1 else f"{engine} ({run})"
-            while times[engine] > 1 and name in taken:
-                name += f" ({run})"
-            taken.add(name)
-            names[run, engine] = name
+    for name, run in runs.items():
+        for engine in run.data.engines:
+            label = engine if times[engine] == 1 else f"{engine} ({name})"
+            while times[engine] > 1 and label in taken:
+                label += f" ({name})"
+            taken.add(label)
+            names[name, engine] = label
     return names
 
 
 def _across(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] | None:
-    """The pairs of one engine in two runs, and of two runs' own engines; None when no engine is in two."""
+    """Return the pairs of engines to compare; None, for all, when no engine is in two runs."""
     times = Counter(engine for _, engine in names)
     if max(times.values()) == 1:
         return None
@@ -182,102 +186,103 @@ def _across(names: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]] |
 
 
 def _measures(runs: Mapping[str, LoadedRun]) -> Sequence[Measure]:
-    """The measures of the first run that all have."""
-    first, *others = (held.asked.measures for held in runs.values())
+    """Return the measures of the first run that all runs have."""
+    first, *others = (run.spec.measures for run in runs.values())
     return [measure for measure in first if all(measure in measures for measures in others)]
 
 
-def _apart(
+def _separate(
     runs: Mapping[str, LoadedRun],
     names: Mapping[tuple[str, str], str],
     data: Dataset,
     pooled: Pool,
     repeats: int,
 ) -> tuple[Dataset, Pool, tuple[Judgment, ...]]:
-    """Snippets and judgments under names that tell their run, so that each engine keeps its own grades."""
-    run_of = {engine: run for (run, _), engine in names.items()}
+    """Return snippets and judgments with the run in their ids, so that each engine keeps its own grades."""
+    run_of = {engine: name for (name, _), engine in names.items()}
 
-    def own(ranking: Ranking) -> Ranking:
+    def mark_snippets(ranking: Ranking) -> Ranking:
         mark = run_of[ranking.engine]
         return replace(
-            ranking, snippets=tuple(replace(each, id=f"{mark}/{each.id}") for each in ranking.snippets)
+            ranking,
+            snippets=tuple(replace(snippet, id=f"{mark}/{snippet.id}") for snippet in ranking.snippets),
         )
 
-    apart = replace(data, rankings=tuple(map(own, data.rankings)))
+    separate = replace(data, rankings=tuple(map(mark_snippets, data.rankings)))
     judgments = tuple(
-        replace(judgment, snippet_id=f"{run}/{judgment.snippet_id}")
-        for run, held in runs.items()
-        for judgment in held.judgments
+        replace(judgment, snippet_id=f"{name}/{judgment.snippet_id}")
+        for name, run in runs.items()
+        for judgment in run.judgments
         if judgment.query_id in data.queries and judgment.repeat <= repeats
     )
-    # A pair that two runs have was judged in both; what is one document stays one.
-    return apart, replace(pooled, pairs=pool(apart, pooled.depth).pairs), judgments
+    # A pair that two runs have was judged in both; its document stays one.
+    return separate, replace(pooled, pairs=pool(separate, pooled.depth).pairs), judgments
 
 
 def _unequal(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query]) -> str:
-    """Why the runs' grades don't mean the same; empty when they do."""
-    assessors = sorted({held.asked.assessor for held in runs.values()})
+    """Return why the runs' grades do not mean the same; empty when they do."""
+    assessors = sorted({run.spec.assessor for run in runs.values()})
     if len(assessors) > 1:
         return f"judged by different assessors ({', '.join(assessors)})"
     versions: dict[str, set[str]] = {}
     parameters = set()
-    for held in runs.values():
-        asked: dict[str, set[str]] = {}
-        for judgment in held.judgments:
+    for run in runs.values():
+        versions_of_run: dict[str, set[str]] = {}
+        for judgment in run.judgments:
             if judgment.query_id in queries and judgment.grade is not None:
-                asked.setdefault(judgment.query_id, set()).add(judgment.prompt_version)
-        if any(versions.setdefault(query, each) != each for query, each in asked.items()):
+                versions_of_run.setdefault(judgment.query_id, set()).add(judgment.prompt_version)
+        if any(versions.setdefault(query, own) != own for query, own in versions_of_run.items()):
             return "judged with different prompts"
-        sent = next((judgment.params for judgment in held.judgments if judgment.params), {})
+        sent = next((judgment.params for judgment in run.judgments if judgment.params), {})
         # The form of a reply is negotiated with the server and says nothing of how it was asked.
-        parameters.add(dump_json({name: value for name, value in sent.items() if name != "response_format"}))
+        parameters.add(json.dumps({name: value for name, value in sent.items() if name != "response_format"}))
     return "judged with different parameters" if len(parameters - {"{}"}) > 1 else ""
 
 
 def _shift(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int) -> GradeShift | None:
-    """The surest of the changes of grades, from the first run to each other on the pairs that both have."""
+    """Return the most significant change of grades from the first run to another, on their common pairs."""
     (_, first), *others = runs.items()
-    known = _given(first, queries, repeats)
-    found = []
-    for name, held in others:
+    before = _grades(first, queries, repeats)
+    shifts = []
+    for name, run in others:
         moved: dict[str, list[int]] = {}
-        for key, grade in _given(held, queries, repeats).items():
-            if key in known:
-                moved.setdefault(key[0], []).append(grade - known[key])
-        means = np.array([sum(each) / len(each) for _, each in sorted(moved.items())])
+        for key, grade in _grades(run, queries, repeats).items():
+            if key in before:
+                moved.setdefault(key[0], []).append(grade - before[key])
+        means = np.array([sum(changes) / len(changes) for _, changes in sorted(moved.items())])
         if means.size:
-            found.append(GradeShift(name, float(means.mean()), float(randomised_p(means[:, None])[0])))
-    adjusted = holm(np.array([shift.p for shift in found]))
-    found = [replace(shift, p=p) for shift, p in zip(found, adjusted.tolist(), strict=True)]
-    return min(found, key=lambda shift: shift.p, default=None)
+            shifts.append(GradeShift(name, float(means.mean()), float(randomised_p(means[:, None])[0])))
+    adjusted = holm(np.array([shift.p for shift in shifts]))
+    shifts = [replace(shift, p=p) for shift, p in zip(shifts, adjusted.tolist(), strict=True)]
+    return min(shifts, key=lambda shift: shift.p, default=None)
 
 
-def _given(held: LoadedRun, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:
+def _grades(run: LoadedRun, queries: Mapping[str, Query], repeats: int) -> dict[tuple[str, str, int], int]:
     return {
         (judgment.query_id, judgment.snippet_id, judgment.repeat): judgment.grade
-        for judgment in held.judgments
+        for judgment in run.judgments
         if judgment.grade is not None and judgment.query_id in queries and judgment.repeat <= repeats
     }
 
 
 def _regraded(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int) -> tuple[int, int]:
-    """How many pairs that two runs graded have two grades, and how many two runs graded."""
+    """Return how many pairs have different grades in two runs, and how many two runs graded."""
     grades: dict[tuple[str, str, int], int] = {}
     shared = differing = 0
-    for held in runs.values():
-        for key, grade in _given(held, queries, repeats).items():
+    for run in runs.values():
+        for key, grade in _grades(run, queries, repeats).items():
             shared += key in grades
             differing += grades.setdefault(key, grade) != grade
     return differing, shared
 
 
 def _notes(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int) -> Iterator[str]:
-    asked = {name: len(held.data.queries) for name, held in runs.items()}
-    if any(count != len(queries) for count in asked.values()):
-        each = ", ".join(f"{name} {count:,}" for name, count in asked.items())
-        yield f"compared on the {len(queries):,} queries that all runs have ({each})"
-    if any(held.asked.repeats != repeats for held in runs.values()):
-        yield f"compared on {counted(repeats, 'repeat')}, which is what every run has"
+    counts = {name: len(run.data.queries) for name, run in runs.items()}
+    if any(count != len(queries) for count in counts.values()):
+        by_run = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        yield f"compared on the {len(queries):,} queries that all runs have ({by_run})"
+    if any(run.spec.repeats != repeats for run in runs.values()):
+        yield f"compared on {format_count(repeats, 'repeat')}, which is what every run has"
     differing, shared = _regraded(runs, queries, repeats)
     if differing:
         yield (
@@ -287,7 +292,7 @@ def _notes(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
 
 
 def _without_a_pool(unequal: str) -> str:
-    """What grades that don't mean the same leave to compare."""
+    """Return the note that only measures that do not need a pool are compared."""
     return (
         f"the runs were {unequal}: only measures that no pool divides are compared, and a difference may"
         " be the assessor's instead of the engines'"
@@ -295,7 +300,7 @@ def _without_a_pool(unequal: str) -> str:
 
 
 def _on_the_pool(pooled: Pool) -> str:
-    """What the means are measured against."""
+    """Return the note on the common pool."""
     return (
         f"all runs are measured on one frozen pool, what they found together ({pooled.results:,} results):"
         " these means are not those that a run has alone"

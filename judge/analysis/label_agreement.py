@@ -1,22 +1,27 @@
-"""The content of agreement.json, and how it is computed from a run and people's labels."""
+"""Compare a run with labels of people: the records of agreement.json, and how they are computed.
+
+The names of the fields are the keys of the file. A field is None where the value is unknown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
-from judge.analysis.findings import ends, estimate
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import interval, statistic
+from judge.analysis.summary import SCHEMA_VERSION, Interval, StatisticValue
 from judge.dataset.labels import to_label
 from judge.errors import InputError
-from judge.measure.agreement import REFERENCES, Agreement, agreement
-from judge.measure.bias import BiasGap, EngineBias, engine_bias, widest_gap
+from judge.measure.agreement import REFERENCES, Reference, agreement
+from judge.measure.bias import engine_bias, widest_gap
 from judge.measure.calibration import Calibration, CorrectedOutcome, calibrate
+from judge.measure.formulas import Bools, Floats
 from judge.measure.human_labels import (
     Grades,
-    RankingAgreement,
     as_judgments,
     paired,
     ranking_agreement,
@@ -26,15 +31,13 @@ from judge.measure.human_labels import (
     wholly_graded,
 )
 from judge.measure.measures import Measure
-from judge.measure.ppi import Corrected
 from judge.measure.score import Scores, score
-from judge.records import Judgment, Scale
-from judge.runs.load import LoadedRun
+from judge.records import Judgment, Scale, ScaleName
 
 
 @dataclass(frozen=True, slots=True)
 class HumanLabels:
-    """What people said: grades by (query_id, snippet_id) on their scale, from the file `source`.
+    """Grades by people, by (query_id, snippet_id), on their scale, from the file `source`.
 
     `unmatched` labels fit no pair. `assumed` grades enter the scores of both sides, but no agreement.
     """
@@ -47,201 +50,349 @@ class HumanLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class _Labelled:
-    """The query ids that have something to label, and of those the ones labelled in part or wholly."""
+class EngineLabelBias:
+    """The mean of assessor - people over one engine's `results` with both grades."""
 
-    asked: frozenset[str]
-    some: frozenset[str]
-    whole: frozenset[str]
+    results: int
+    queries: int
+    bias: StatisticValue
 
 
-def agreement_json(held: LoadedRun, people: HumanLabels, *, bare: bool = False) -> dict[str, Any]:
-    """Everything that can be said of a run and people's labels, as JSON values.
+@dataclass(frozen=True, slots=True)
+class WidestBiasGap:
+    """The two engines whose biases differ most: `difference` is the bias of `favoured` - that of `other`."""
 
-    `bare` says that there is no run, only two files of grades: then engines stand by all queries that
-    both are about, and nothing is corrected, for neither file is a random sample of the other.
+    favoured: str
+    other: str
+    difference: StatisticValue
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOrders:
+    """The engines' means by one measure, by people's grades and by the assessor's, over `queries` queries.
+
+    `people` and `assessor` hold the means by engine, the best by people first. `left_out` engines have
+    too few values. `swapped` pairs are in people's order.
     """
-    people = _of_text(held, people)
-    said = typical_grades(held.judgments)
-    scale = held.asked.scale
-    pairs = [(pair.query.id, pair.snippet.id) for pair in to_label(held.pool)]
-    whole, some = wholly_graded(pairs, people.grades)
-    labelled = _Labelled(frozenset(query_id for query_id, _ in pairs), some, whole)
-    found = agreement(paired(people.grades, said), people.scale, scale)
-    return {
-        "labels": people.source,
-        "assessor": held.asked.assessor,
-        "judged": sum(judgment.grade is not None for judgment in held.judgments),
-        "people_scale": people.scale.name,
-        "people_relevant_from": people.scale.relevant_from,
-        "relevant_from": scale.relevant_from,
-        "highest_label": max(people.grades.values(), default=None),
-        "labelled_pairs": len(people.grades),
-        "unmatched_labels": people.unmatched,
-        "unlabelled_pairs": len(pairs) - len(people.grades),
-        "empty_pairs": len(held.pool.pairs) - len(pairs),
-        "labelled_queries": len(some),
-        "wholly_labelled_queries": len(whole),
-        "queries_to_label": len(labelled.asked),
-        "queries_without_text": len({each.query_id for each in held.data.rankings} - labelled.asked),
-        **_agreement(found),
-        **_bias(held, people, said),
-        **_scored(held, people, labelled, bare),
-        "references": [asdict(reference) for reference in REFERENCES],
-    }
+
+    queries: int
+    partly_labelled: bool
+    people: Mapping[str, float]
+    assessor: Mapping[str, float]
+    left_out: tuple[str, ...]
+    tau: StatisticValue
+    tau_ap: float | None
+    rbo: float | None
+    swapped: tuple[tuple[str, str], ...]
 
 
-def queries_without_value(held: LoadedRun) -> tuple[int, str]:
+@dataclass(frozen=True, slots=True)
+class CorrectedEngineMean:
+    """An engine's mean by the assessor's grades, over `assessor_n` queries, and as people would have it.
+
+    `se` is the standard error and `weight` the lambda of PPI++. `labelled` queries have a value by
+    people's grades, `undefined` ones were labelled and have none, `rest` counts the others. On `filled`
+    of all these queries the assessor's grades give no value.
+    """
+
+    assessor: float
+    assessor_n: int
+    corrected: float
+    ci95: Interval | None
+    se: float
+    weight: float
+    labelled: int
+    undefined: int
+    rest: int
+    filled: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedDifference:
+    """The mean difference a - b by the assessor's grades, and as people would have it.
+
+    The fields up to `filled` are as in `CorrectedEngineMean`. On `different` labelled queries people's
+    grades separate the two. `outcome` is what becomes of the assessor's order, `verdict` says it in words.
+    """
+
+    a: str
+    b: str
+    assessor: float
+    assessor_n: int
+    corrected: float
+    ci95: Interval | None
+    se: float
+    weight: float
+    labelled: int
+    undefined: int
+    rest: int
+    filled: int
+    p: float | None
+    different: int
+    p_adjusted: float | None
+    outcome: CorrectedOutcome
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureCalibration:
+    """The means and differences of one measure, corrected by labels of people."""
+
+    engines: Mapping[str, CorrectedEngineMean]
+    comparisons: tuple[CorrectedDifference, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCalibration:
+    """Why a measure is not corrected."""
+
+    why: str
+
+
+#: What the labels of people correct in one measure.
+CalibrationResult = MeasureCalibration | MissingCalibration
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """How far the assessor's grades agree with labels of people, and what that means for the engines.
+
+    `confusion` counts `pairs` by grade, rows people, columns assessor. `orders` and `calibration` are by
+    measure. `grades` names the grades that all is computed from, None where there is no run.
+    """
+
+    schema: Literal[2]
+    labels: str
+    assessor: str
+    judged: int
+    people_scale: ScaleName
+    people_relevant_from: int
+    relevant_from: int
+    highest_label: int | None
+    labelled_pairs: int
+    unmatched_labels: int
+    unlabelled_pairs: int
+    empty_pairs: int
+    labelled_queries: int
+    wholly_labelled_queries: int
+    queries_to_label: int
+    queries_without_text: int
+    pairs: int
+    queries: int
+    confusion: tuple[tuple[int, ...], ...]
+    same_grade: StatisticValue
+    kappa: StatisticValue
+    kappa_quadratic: StatisticValue
+    alpha: StatisticValue
+    bias: StatisticValue
+    same_verdict: StatisticValue
+    kappa_relevant: StatisticValue
+    bias_relevant: StatisticValue
+    precision: StatisticValue
+    recall: StatisticValue
+    kappa_at: Mapping[str, StatisticValue]
+    engines: Mapping[str, EngineLabelBias]
+    widest_gap: WidestBiasGap | None
+    orders: Mapping[str, EngineOrders]
+    calibration: Mapping[str, CalibrationResult]
+    references: tuple[Reference, ...]
+    grades: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelledQueries:
+    """The ids of queries that have something to label, and of those labelled in part or in full."""
+
+    every: frozenset[str]
+    partly: frozenset[str]
+    fully: frozenset[str]
+
+
+def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = False) -> LabelAgreement:
+    """Return how far a run agrees with labels of people.
+
+    With `bare` there is no run, only two files of grades: then engines are compared on all queries that
+    both files have, and nothing is corrected, because neither file is a random sample of the other.
+    """
+    people = _of_text(run, people)
+    typical = typical_grades(run.judgments)
+    scale = run.spec.scale
+    pairs = [(pair.query.id, pair.snippet.id) for pair in to_label(run.pool)]
+    fully, partly = wholly_graded(pairs, people.grades)
+    labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
+    result = agreement(paired(people.grades, typical), people.scale, scale)
+    engines, gap = _bias(run, people, typical)
+    orders, calibration = _scored(run, people, labelled, bare)
+    return LabelAgreement(
+        schema=SCHEMA_VERSION,
+        labels=people.source,
+        assessor=run.spec.assessor,
+        judged=sum(judgment.grade is not None for judgment in run.judgments),
+        people_scale=people.scale.name,
+        people_relevant_from=people.scale.relevant_from,
+        relevant_from=scale.relevant_from,
+        highest_label=max(people.grades.values(), default=None),
+        labelled_pairs=len(people.grades),
+        unmatched_labels=people.unmatched,
+        unlabelled_pairs=len(pairs) - len(people.grades),
+        empty_pairs=len(run.pool.pairs) - len(pairs),
+        labelled_queries=len(partly),
+        wholly_labelled_queries=len(fully),
+        queries_to_label=len(labelled.every),
+        queries_without_text=len({ranking.query_id for ranking in run.data.rankings} - labelled.every),
+        pairs=result.pairs,
+        queries=result.queries,
+        confusion=result.table,
+        same_grade=statistic(result.same_grade),
+        kappa=statistic(result.kappa),
+        kappa_quadratic=statistic(result.quadratic),
+        alpha=statistic(result.alpha),
+        bias=statistic(result.bias),
+        same_verdict=statistic(result.same_side),
+        kappa_relevant=statistic(result.kappa_relevant),
+        bias_relevant=statistic(result.bias_relevant),
+        precision=statistic(result.precision),
+        recall=statistic(result.recall),
+        kappa_at={str(grade): statistic(kappa) for grade, kappa in result.kappa_at.items()},
+        engines=engines,
+        widest_gap=gap,
+        orders=orders,
+        calibration=calibration,
+        references=REFERENCES,
+    )
+
+
+def queries_without_value(run: LoadedRun) -> tuple[int, str]:
     """Return how many queries that have something to label give no value by the assessor's grades.
 
     It is counted for the two engines and the measure, which is returned too, that have the fewest queries
     with a value: nDCG and AP have none where nothing is relevant, and no measure where an engine failed.
     0 and "" when no measure compares engines.
     """
-    measures = [measure for measure in held.asked.measures if measure.compares]
-    if not (measures and held.data.engines):
+    measures = [measure for measure in run.spec.measures if measure.compares]
+    if not (measures and run.data.engines):
         return 0, ""
-    queries = {pair.query.id for pair in to_label(held.pool)}
-    scores = _scores(held, held.judgments, held.asked.scale, measures).of_queries(queries)
-    known = (~np.isnan(scores.by_query()[0])).astype(np.int64)
-    fewest = [int((known[..., at] @ known[..., at].T).min()) for at in range(len(measures))]
-    at = int(np.argmin(fewest))
-    return len(queries) - fewest[at], str(scores.measures[at])
+    queries = {pair.query.id for pair in to_label(run.pool)}
+    scores = _scores(run, run.judgments, run.spec.scale, measures).of_queries(queries)
+    defined = (~np.isnan(scores.by_query()[0])).astype(np.int64)
+    fewest = [int((defined[..., at] @ defined[..., at].T).min()) for at in range(len(measures))]
+    index = int(np.argmin(fewest))
+    return len(queries) - fewest[index], str(scores.measures[index])
 
 
-def _of_text(held: LoadedRun, people: HumanLabels) -> HumanLabels:
-    """People's grades of snippets with text; the others have grade 0 for them as for the assessor."""
-    every = [(pair.query.id, pair.snippet.id) for pair in held.pool.pairs]
-    known = {(pair.query.id, pair.snippet.id) for pair in to_label(held.pool)}
-    empty = dict.fromkeys((key for key in every if key not in known), 0)
-    grades = {key: grade for key, grade in people.grades.items() if key in known}
+def _of_text(run: LoadedRun, people: HumanLabels) -> HumanLabels:
+    """Return people's grades of snippets with text; the others have grade 0 on both sides."""
+    every = [(pair.query.id, pair.snippet.id) for pair in run.pool.pairs]
+    with_text = {(pair.query.id, pair.snippet.id) for pair in to_label(run.pool)}
+    empty = dict.fromkeys((key for key in every if key not in with_text), 0)
+    grades = {key: grade for key, grade in people.grades.items() if key in with_text}
     return replace(people, grades=grades, assumed={**people.assumed, **empty})
 
 
-def _agreement(found: Agreement) -> dict[str, Any]:
-    return {
-        "pairs": found.pairs,
-        "queries": found.queries,
-        "confusion": [list(row) for row in found.table],
-        "same_grade": estimate(found.same_grade),
-        "kappa": estimate(found.kappa),
-        "kappa_quadratic": estimate(found.quadratic),
-        "alpha": estimate(found.alpha),
-        "bias": estimate(found.bias),
-        "same_verdict": estimate(found.same_side),
-        "kappa_relevant": estimate(found.kappa_relevant),
-        "bias_relevant": estimate(found.bias_relevant),
-        "precision": estimate(found.precision),
-        "recall": estimate(found.recall),
-        "kappa_at": {str(grade): estimate(kappa) for grade, kappa in found.kappa_at.items()},
-    }
-
-
-def _bias(held: LoadedRun, people: HumanLabels, said: Grades) -> dict[str, Any]:
-    """Each engine's bias, in grades where both scales are one, else in shares of relevant."""
-    ours, theirs, scale = said, people.grades, held.asked.scale
+def _bias(
+    run: LoadedRun, people: HumanLabels, typical: Grades
+) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
+    """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
+    ours, theirs, scale = typical, people.grades, run.spec.scale
     if people.scale.top != scale.top:
-        ours, theirs = relevant(said, scale), relevant(people.grades, people.scale)
-    engines = held.data.engines
-    whose, results = visible_pairs(engines, held.data.rankings, held.pool.depth, theirs, ours)
-    biases = engine_bias(engines, whose, results)
-    return {
-        "engines": {bias.engine: _engine(bias) for bias in biases},
-        "widest_gap": _gap(widest_gap(engines, whose, results)),
-    }
+        ours, theirs = relevant(typical, scale), relevant(people.grades, people.scale)
+    engines = run.data.engines
+    owners, results = visible_pairs(engines, run.data.rankings, run.pool.depth, theirs, ours)
+    gap = widest_gap(engines, owners, results)
+    return (
+        {
+            bias.engine: EngineLabelBias(bias.results, bias.queries, statistic(bias.bias))
+            for bias in engine_bias(engines, owners, results)
+        },
+        None if gap is None else WidestBiasGap(gap.favoured, gap.other, statistic(gap.difference)),
+    )
 
 
-def _engine(found: EngineBias) -> dict[str, Any]:
-    return {"results": found.results, "queries": found.queries, "bias": estimate(found.bias)}
-
-
-def _gap(found: BiasGap | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "favoured": found.favoured,
-        "other": found.other,
-        "difference": estimate(found.difference),
-    }
-
-
-def _scored(held: LoadedRun, people: HumanLabels, labelled: _Labelled, bare: bool) -> dict[str, Any]:
-    """The orders of the engines on the queries with labels, and the scores corrected by whole ones."""
+def _scored(
+    run: LoadedRun, people: HumanLabels, labelled: _LabelledQueries, bare: bool
+) -> tuple[dict[str, EngineOrders], dict[str, CalibrationResult]]:
+    """Return the orders of the engines on the labelled queries, and the corrected scores."""
     measures = [
         measure
-        for measure in held.asked.measures
+        for measure in run.spec.measures
         if measure.compares and (measure.rel or 0) <= people.scale.top
     ]
-    if not (measures and labelled.some and held.data.engines):
-        return {"orders": {}, "calibration": {}}
-    by_people, by_assessor = _sides(held, people, measures)
+    if not (measures and labelled.partly and run.data.engines):
+        return {}, {}
+    by_people, by_assessor = _sides(run, people, measures)
     both = by_people, by_assessor
-    if not (labelled.whole or bare):
-        both = _sides(*_graded_by_both(held, people), measures)
-    used = labelled.some if bare or not labelled.whole else labelled.whole
-    met = ranking_agreement(*(scores.of_queries(used) for scores in both))
-    return {
-        "orders": {each.measure: _order(each, partly=not used <= labelled.whole) for each in met},
-        "calibration": {} if bare else _calibrations(by_people, by_assessor, labelled),
+    if not (labelled.fully or bare):
+        both = _sides(*_graded_by_both(run, people), measures)
+    used = labelled.partly if bare or not labelled.fully else labelled.fully
+    orders = {
+        order.measure: EngineOrders(
+            queries=order.queries,
+            partly_labelled=not used <= labelled.fully,
+            people=dict(zip(order.engines, order.people, strict=True)),
+            assessor=dict(zip(order.engines, order.assessor, strict=True)),
+            left_out=order.left_out,
+            tau=statistic(order.tau),
+            tau_ap=order.tau_ap,
+            rbo=order.rbo,
+            swapped=order.swapped,
+        )
+        for order in ranking_agreement(*(scores.of_queries(used) for scores in both))
     }
+    return orders, {} if bare else _calibrations(by_people, by_assessor, labelled)
 
 
-def _graded_by_both(held: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, HumanLabels]:
-    """What both sides graded: nobody's order may come from knowing more of a query."""
-    both = people.grades.keys() & typical_grades(held.judgments).keys()
-    kept = both | people.assumed.keys()
-    judged = (each for each in held.judgments if (each.query_id, each.snippet_id) in kept)
+def _graded_by_both(run: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, HumanLabels]:
+    """Return what both sides graded, so that neither order rests on more grades of a query."""
+    both = people.grades.keys() & typical_grades(run.judgments).keys()
+    used = both | people.assumed.keys()
+    judgments = tuple(
+        judgment for judgment in run.judgments if (judgment.query_id, judgment.snippet_id) in used
+    )
     grades = {key: grade for key, grade in people.grades.items() if key in both}
-    return replace(held, judgments=tuple(judged)), replace(people, grades=grades)
+    return replace(run, judgments=judgments), replace(people, grades=grades)
 
 
-def _sides(held: LoadedRun, people: HumanLabels, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
-    """The scores by people's grades and by the assessor's."""
+def _sides(run: LoadedRun, people: HumanLabels, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
+    """Return the scores by people's grades and by the assessor's."""
     assumed = as_judgments(people.assumed)
     return (
-        _scores(held, (*as_judgments(people.grades), *assumed), people.scale, measures),
-        _scores(held, (*held.judgments, *assumed), held.asked.scale, measures),
+        _scores(run, (*as_judgments(people.grades), *assumed), people.scale, measures),
+        _scores(run, (*run.judgments, *assumed), run.spec.scale, measures),
     )
 
 
 def _scores(
-    held: LoadedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
+    run: LoadedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
 ) -> Scores:
-    rankings, documents = held.data.rankings, held.pool.documents
-    scores = score(rankings, documents, judgments, measures, scale, depth=held.pool.depth)
-    return scores.of_engines(held.data.engines)
+    rankings, documents = run.data.rankings, run.pool.documents
+    scores = score(rankings, documents, judgments, measures, scale, depth=run.pool.depth)
+    return scores.of_engines(run.data.engines)
 
 
-def _order(found: RankingAgreement, *, partly: bool) -> dict[str, Any]:
-    return {
-        "queries": found.queries,
-        "partly_labelled": partly,
-        "people": dict(zip(found.engines, found.people, strict=True)),
-        "assessor": dict(zip(found.engines, found.assessor, strict=True)),
-        "left_out": list(found.left_out),
-        "tau": estimate(found.tau),
-        "tau_ap": found.tau_ap,
-        "rbo": found.rbo,
-        "swapped": [list(pair) for pair in found.swapped],
-    }
+def _calibrations(
+    people: Scores, assessor: Scores, labelled: _LabelledQueries
+) -> dict[str, CalibrationResult]:
+    """Return the calibrations by measure, over the queries that have something to label.
 
-
-def _calibrations(people: Scores, assessor: Scores, labelled: _Labelled) -> dict[str, Any]:
-    """By measure, over the queries that have something to label: others can't be in a sample."""
-    people, assessor = people.of_queries(labelled.asked), assessor.of_queries(labelled.asked)
-    whole = np.array([query in labelled.whole for query in people.queries], bool)
+    Other queries cannot be in a sample.
+    """
+    people, assessor = people.of_queries(labelled.every), assessor.of_queries(labelled.every)
+    fully = np.array([query in labelled.fully for query in people.queries], bool)
     theirs, ours = people.by_query()[0], assessor.by_query()[0]
     return {
-        str(measure): _calibrated(people.engines, whole, theirs[..., at], ours[..., at])
+        str(measure): _calibrate(people.engines, fully, theirs[..., at], ours[..., at])
         for at, measure in enumerate(people.measures)
     }
 
 
-def _calibrated(engines: Sequence[str], labelled: Any, people: Any, assessor: Any) -> dict[str, Any]:  # noqa: ANN401
+def _calibrate(
+    engines: Sequence[str], labelled: Bools, people: Floats, assessor: Floats
+) -> CalibrationResult:
     try:
         return _calibration(calibrate(engines, labelled, people, assessor))
     except InputError as error:
-        return {"why": str(error)}
+        return MissingCalibration(str(error))
 
 
 _VERDICTS: Mapping[CorrectedOutcome, str] = {
@@ -252,43 +403,44 @@ _VERDICTS: Mapping[CorrectedOutcome, str] = {
 }
 
 
-def _calibration(found: Calibration) -> dict[str, Any]:
-    return {
-        "engines": {
-            each.engine: {
-                "assessor": each.assessor,
-                "assessor_n": each.assessor_n,
-                **_corrected(each.corrected),
-            }
-            for each in found.engines
+def _calibration(calibration: Calibration) -> MeasureCalibration:
+    return MeasureCalibration(
+        engines={
+            engine.engine: CorrectedEngineMean(
+                assessor=engine.assessor,
+                assessor_n=engine.assessor_n,
+                corrected=engine.corrected.estimate,
+                ci95=interval(engine.corrected.low, engine.corrected.high),
+                se=engine.corrected.se,
+                weight=engine.corrected.weight,
+                labelled=engine.corrected.labelled,
+                undefined=engine.corrected.undefined,
+                rest=engine.corrected.rest,
+                filled=engine.corrected.filled,
+            )
+            for engine in calibration.engines
         },
-        "comparisons": [
-            {
-                "a": pair.a,
-                "b": pair.b,
-                "assessor": pair.assessor,
-                "assessor_n": pair.assessor_n,
-                **_corrected(pair.corrected),
-                "p": pair.corrected.p,
-                "different": pair.different,
-                "p_adjusted": pair.p_adjusted,
-                "outcome": pair.outcome,
-                "verdict": _VERDICTS[pair.outcome],
-            }
-            for pair in found.pairs
-        ],
-        "warnings": list(found.warnings),
-    }
-
-
-def _corrected(found: Corrected) -> dict[str, Any]:
-    return {
-        "corrected": found.estimate,
-        "ci95": ends(found.low, found.high),
-        "se": found.se,
-        "weight": found.weight,
-        "labelled": found.labelled,
-        "undefined": found.undefined,
-        "rest": found.rest,
-        "filled": found.filled,
-    }
+        comparisons=tuple(
+            CorrectedDifference(
+                a=pair.a,
+                b=pair.b,
+                assessor=pair.assessor,
+                assessor_n=pair.assessor_n,
+                corrected=pair.corrected.estimate,
+                ci95=interval(pair.corrected.low, pair.corrected.high),
+                se=pair.corrected.se,
+                weight=pair.corrected.weight,
+                labelled=pair.corrected.labelled,
+                undefined=pair.corrected.undefined,
+                rest=pair.corrected.rest,
+                filled=pair.corrected.filled,
+                p=pair.corrected.p,
+                different=pair.different,
+                p_adjusted=pair.p_adjusted,
+                outcome=pair.outcome,
+                verdict=_VERDICTS[pair.outcome],
+            )
+            for pair in calibration.pairs
+        ),
+        warnings=calibration.warnings,
+    )

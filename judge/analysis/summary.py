@@ -1,157 +1,406 @@
-"""Owns summary.json: what a run comes to, in numbers, without the queries."""
+"""The records of summary.json: what a run says of its engines, without the queries.
+
+The names of the fields are the keys of the file. A field is None where the value is unknown. `analyse`
+in `judge.analysis.run_analysis` builds a `Summary`; `judge.runs.record_json` writes and reads it.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
 
-from judge.analysis import findings
-from judge.analysis.findings import Findings
-from judge.dataset.injection import INJECTION_FLAGS
-from judge.measure import latency_tokens
-from judge.measure.engine_summary import EngineSummary, Mean
-from judge.measure.measures import Measure
-from judge.measure.served_models import ServedModel, count_served_models
-from judge.records import Dataset, Judgment, Pool, Scale
+from judge.measure.compare import Outcome
+from judge.measure.latency_tokens import Latency, Tokens
+from judge.measure.panel_agreement import Member, MemberPair
+from judge.measure.self_preference import SharedVendor
+from judge.measure.variance import VarianceComponents
+from judge.records import ScaleName
+
+#: The version of the layout of summary.json, results.json and agreement.json.
+SCHEMA_VERSION: Final = 2
+
+#: The two ends of a 95 % interval, or the lowest and the highest possible value.
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class RunSpec:
-    """What was asked of a run and can't be told from its records; `cost` is JSON (see `Cost`).
+class StatisticValue:
+    """A statistic with its 95 % interval; `why` gives the reason where one of the two is unknown."""
 
-    `selftest` says of each assessor what summary.json does: its `id`, and the `figures` of its self-test.
+    value: float | None
+    ci95: Interval | None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModelGrades:
+    """The grades that one model gave: how many, how many relevant, their mean, and how many by engine."""
+
+    judgments: int
+    relevant: int
+    mean_grade: float
+    engines: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestShare:
+    """`count` of `of` probes, as a share with its 95 % interval."""
+
+    count: int
+    of: int
+    value: float | None
+    ci95: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestFigures:
+    """The main figures of a self-test.
+
+    `too_high` is the share of hostile or empty snippets with a good grade, `plain_too_high` the same with
+    an undefended prompt, `too_low` the share of relevant snippets with a poor grade. `language` is the
+    share of reasons in the language of the query, `obedient` the share of replies in the requested form.
     """
 
-    assessor: str
-    scale: Scale
+    probes: int
+    repeat: int
+    too_high: SelfTestShare
+    plain_too_high: SelfTestShare
+    too_low: SelfTestShare
+    language: SelfTestShare
+    obedient: SelfTestShare
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestEntry:
+    """The identity of an assessor and the figures of its self-test, None when it has none."""
+
+    id: str
+    figures: SelfTestFigures | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureMean:
+    """The mean of one measure for one engine, over `n` queries.
+
+    `ci95` is a t interval over the queries. `bounds` are the lowest and the highest mean over all grades
+    of the unjudged snippets. On `undefined` queries the measure has no value, on `unknown` ones only
+    unjudged snippets can give it one. `paired` is the mean over the `paired_n` queries where every engine
+    has a value.
+    """
+
+    mean: float | None
+    n: int
+    ci95: Interval | None
+    bounds: tuple[float | None, float | None]
+    undefined: int
+    unknown: int
+    paired: float | None
+    paired_n: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """What one engine returned and scored.
+
+    `queries` = `answered` + `empty` + `errors` + `absent` (no ranking in the dataset). `judged` is the
+    share of its snippets with a grade, `duplicates` the share that repeat a document of the same list,
+    `unique` the share of the documents of the pool that only this engine returned. `no_snippet_share` is
+    the share of its results with no text besides a title. `measures` is keyed by the name of the measure.
+    """
+
+    queries: int
+    answered: int
+    empty: int
+    errors: int
+    absent: int
+    judged: float | None
+    duplicates: float | None
+    unique: float | None
+    measures: Mapping[str, MeasureMean]
+    latency_ms: Latency | None
+    tokens: Tokens | None
+    no_snippet_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PairComparison:
+    """Engine `a` compared with engine `b` by one measure; `a` has the higher mean, or the earlier name.
+
+    `decides` marks the first measure; comparisons by others are descriptive. `verdict` is the outcome in
+    words, `winner` is `a` or None. `difference` is the mean of a - b over the `n` queries where both have
+    a value, `ci95` its simultaneous interval, `bounds` its range over all grades of the unjudged snippets.
+    `d_z` is the difference divided by its standard deviation `sd`. `robust` says whether the interval
+    excludes 0 with any of these grades. `detectable` is the true difference that `n` queries find with
+    80 % power, `detectable_doubled` the same for 2·n queries. `at_least_queries` is the least number of
+    queries that can separate the pair.
+    """
+
+    measure: str
+    decides: bool
+    a: str
+    b: str
+    verdict: str
+    winner: str | None
+    outcome: Outcome
+    n: int
+    difference: float | None
+    ci95: Interval | None
+    bounds: Interval | None
+    sd: float | None
+    d_z: float | None
+    wins: int
+    ties: int
+    losses: int
+    robust: bool | None
+    p_adjusted: float | None
+    detectable: float | None
+    detectable_doubled: float | None
+    at_least_queries: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnListReversal:
+    """Two engines whose order is reversed when each is normalised by its own list instead of the pool.
+
+    By `measure` engine `better` is ahead, by `own` engine `worse`. `pooled` and `alone` are the means of
+    (better, worse) by the two, `relevant` the relevant results that each shows a query, over `n` queries.
+    `significant` says whether the comparison by `measure` names `better` as well.
+    """
+
+    measure: str
+    own: str
+    better: str
+    worse: str
+    pooled: tuple[float, float]
+    alone: tuple[float, float]
+    relevant: tuple[float, float]
+    n: int
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentMean:
+    """The mean of one measure for one engine in a segment."""
+
+    mean: float | None
+    ci95: Interval | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentContrast:
+    """How the difference a - b differs between a segment (`inside`) and the other queries (`outside`)."""
+
+    a: str
+    b: str
+    inside: float | None
+    outside: float | None
+    difference: float | None
+    ci95: Interval | None
+    p_adjusted: float | None
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentResult:
+    """The queries with one value of a column: means by engine and measure, comparisons, contrasts."""
+
+    queries: int
+    engines: Mapping[str, Mapping[str, SegmentMean]]
+    comparisons: tuple[PairComparison, ...]
+    contrasts: tuple[SegmentContrast, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStability:
+    """The means of one engine in every repeat: mean, standard deviation, range, ICC and TOST p-value."""
+
+    means: tuple[float | None, ...]
+    mean: float | None
+    sd: float | None
+    range: float | None
+    icc: float | None
+    tost_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureStability:
+    """One measure over the repeats; `equivalent` says whether all means stay within the margin."""
+
+    engines: Mapping[str, EngineStability]
+    largest_difference: float | None
+    smallest_tau: float | None
+    variance: VarianceComponents | None
+    tost_p: float | None
+    equivalent: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatStability:
+    """How alike the repeats are, over `pairs` that were judged at least twice.
+
+    `flip_rate` is the chance that two judgments of a pair differ in relevant or not, `grade_change_rate`
+    that they differ in grade, `ever_flipped` the share of pairs with any flip. `alpha` is Krippendorff's.
+    """
+
     repeats: int
-    measures: tuple[Measure, ...]
-    cost: Mapping[str, Any]
-    selftest: Mapping[str, Any] = field(default_factory=dict)
+    pairs: int
+    flip_rate: StatisticValue
+    grade_change_rate: StatisticValue
+    ever_flipped: StatisticValue
+    alpha: StatisticValue
+    fleiss_kappa: float | None
+    margin: float
+    measures: Mapping[str, MeasureStability]
 
 
-def summary(
-    data: Dataset,
-    pool: Pool,
-    judgments: Sequence[Judgment],
-    engines: Sequence[EngineSummary],
-    found: Findings,
-    asked: RunSpec,
-) -> dict[str, Any]:
-    """The summary of a run, as JSON values."""
-    judged = sum(judgment.grade is not None for judgment in judgments)
-    wanted = len(pool.pairs) * asked.repeats
-    return {
-        "assessor": asked.assessor,
-        "scale": asked.scale.name,
-        "relevant_from": asked.scale.relevant_from,
-        "dates": data.dates,
-        "depth": pool.depth,
-        "repeats": asked.repeats,
-        "queries": len(data.queries),
-        "results": pool.results,
-        "pairs": len(pool.pairs),
-        "saved": 1 - len(pool.pairs) / pool.results if pool.results else 0.0,
-        "judgments": wanted,
-        "judged": judged,
-        "grades": fingerprint_grades(judgments, asked.scale),
-        "coverage": judged / wanted if wanted else 1.0,
-        "served": {
-            each.model: _served(each)
-            for each in count_served_models(data.rankings, pool.documents, judgments, asked.scale)
-        },
-        "failures": _count(judgment.error for judgment in judgments if judgment.error is not None),
-        "empty_snippets": _empty(data, pool),
-        "flagged": _flagged(data, pool),
-        "selftest": dict(asked.selftest),
-        "remarks": list(data.warnings),
-        "measures": [str(measure) for measure in asked.measures],
-        "notes": {str(measure): measure.note for measure in asked.measures if measure.note},
-        "undefined": _undefined(engines),
-        "engines": {
-            engine.engine: {**_engine(engine), **_took(data, engine, pool.depth)} for engine in engines
-        },
-        **findings.as_json(found, data.queries),
-        "cost": dict(asked.cost),
-    }
+@dataclass(frozen=True, slots=True)
+class PanelResult:
+    """How far the members of a panel agree.
+
+    `agreement` treats the members that `responded` as repeats. Of the `judged` pairs, members differ on
+    `split`; `ties` have two middle grades, of which the panel takes the lower, and for `deciding_ties`
+    only one of the two is relevant. `ties_high` has the means by measure and engine with the higher ones.
+    """
+
+    members: tuple[Member, ...]
+    pairs: tuple[MemberPair, ...]
+    agreement: RepeatStability | None
+    responded: tuple[str, ...]
+    judged: int
+    split: int
+    ties: int
+    deciding_ties: int
+    ties_high: Mapping[str, Mapping[str, float | None]]
 
 
-def fingerprint_grades(judgments: Iterable[Judgment], scale: Scale) -> str:
-    """A hash of every grade and of what counts as relevant: what other files can be about."""
-    given = sorted(
-        (j.query_id, j.snippet_id, j.repeat, -1 if j.grade is None else j.grade) for j in judgments
-    )
-    return hashlib.sha256(json.dumps([scale.relevant_from, given]).encode()).hexdigest()[:16]
+@dataclass(frozen=True, slots=True)
+class FlaggedMeans:
+    """An engine's mean as it is, with flagged pairs graded 0, and without these pairs."""
+
+    unchanged: float | None
+    zeroed: float | None
+    dropped: float | None
 
 
-def _served(by: ServedModel) -> dict[str, Any]:
-    return {name: getattr(by, name) for name in ("judgments", "relevant", "mean_grade", "engines")}
+@dataclass(frozen=True, slots=True)
+class FlaggedWinners:
+    """The engine that is best in each of the three ways of `FlaggedMeans`, None where none is named."""
+
+    unchanged: str | None
+    zeroed: str | None
+    dropped: str | None
 
 
-def _engine(engine: EngineSummary) -> dict[str, Any]:
-    row = {name: getattr(engine, name) for name in ("queries", "answered", "empty", "errors", "absent")}
-    return {
-        **row,
-        "judged": engine.judged,
-        "duplicates": engine.duplicates,
-        "unique": engine.unique,
-        "measures": {name: _mean(mean) for name, mean in engine.measures.items()},
-    }
+@dataclass(frozen=True, slots=True)
+class FlaggedEffect:
+    """What the `pairs` that may contain prompt injection do to the order of the engines by `measure`.
+
+    Each of the `swapped` pairs of engines changes places. `order_changes` also covers another winner.
+    """
+
+    measure: str
+    pairs: int
+    engines: Mapping[str, FlaggedMeans]
+    winners: FlaggedWinners
+    swapped: tuple[tuple[str, str], ...]
+    order_changes: bool
 
 
-def _took(data: Dataset, engine: EngineSummary, depth: int) -> dict[str, Any]:
-    """How long the engine took, and how many tokens its results down to `depth` are."""
-    rankings = [ranking for ranking in data.rankings if ranking.engine == engine.engine]
-    latency, tokens = latency_tokens.latency(rankings), latency_tokens.tokens(rankings, depth)
-    return {
-        "latency_ms": None if latency is None else asdict(latency),
-        "tokens": None if tokens is None else asdict(tokens),
-        "textless": latency_tokens.textless(rankings, depth),
-    }
+@dataclass(frozen=True, slots=True)
+class DecidingQuery:
+    """A query's difference a - b, and how much of the mean difference it makes up: difference / n."""
+
+    query_id: str
+    difference: float
+    contribution: float
+    query: str
 
 
-def _mean(mean: Mean) -> dict[str, Any]:
-    return {
-        "mean": mean.mean,
-        "n": mean.n,
-        "ci95": mean.interval and list(mean.interval),
-        "bounds": [mean.low, mean.high],
-        "undefined": mean.undefined,
-        "unknown": mean.unknown,
-        "paired": mean.paired,
-        "paired_n": mean.paired_n,
-    }
+@dataclass(frozen=True, slots=True)
+class DecidingQueries:
+    """The queries that make most of the difference between the two best engines, the largest first."""
+
+    measure: str
+    a: str
+    b: str
+    n: int
+    queries: tuple[DecidingQuery, ...]
 
 
-def _undefined(engines: Iterable[EngineSummary]) -> dict[str, int]:
-    """For each measure, on how many queries it is undefined (the most of any engine), where any."""
-    most: Counter[str] = Counter()
-    for engine in engines:
-        for name, mean in engine.measures.items():
-            most[name] = max(most[name], mean.undefined)
-    return {name: count for name, count in most.items() if count}
+@dataclass(frozen=True, slots=True)
+class PriceUsed:
+    """The price that the cost is computed with, in US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float
+    as_of: str | None
+    source: str
 
 
-def _empty(data: Dataset, pool: Pool) -> int:
-    """How many results, down to the depth, show nothing that could be read."""
-    shown = (snippet for ranking in data.rankings for snippet in ranking.snippets[: pool.depth])
-    return sum("empty_snippet" in snippet.flags for snippet in shown)
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """What the judgments of a run cost, failed calls included; `usd` is None where the price is unknown.
+
+    `uncounted` calls returned no token count. `maybe_billed` calls returned no response.
+    """
+
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    usd: float | None
+    uncounted: int
+    maybe_billed: int
+    price: PriceUsed | None
 
 
-def _flagged(data: Dataset, pool: Pool) -> dict[str, int]:
-    """How many of each engine's snippets, down to the depth, try to sway the grader."""
-    counts = Counter(
-        ranking.engine
-        for ranking in data.rankings
-        for snippet in ranking.snippets[: pool.depth]
-        if not INJECTION_FLAGS.isdisjoint(snippet.flags)
-    )
-    return dict(sorted(counts.items()))
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run says of its engines.
 
+    `results` is the number of results down to `depth`, `pairs` the number of distinct ones, and
+    `dedup_saving` the share that this saves. `judged` of `judgments` have a grade; `coverage` is the
+    share. `grades` is a hash of all grades. `served` has the models that answered, `failures` counts
+    failed judgments by kind, `flagged` the snippets by engine that may contain prompt injection.
+    `segments` is keyed by column and value. `cost` is None for several runs combined, whose paths are
+    in `runs`.
+    """
 
-def _count(words: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(words).items()))
+    schema: Literal[2]
+    assessor: str
+    scale: ScaleName
+    relevant_from: int
+    dates: bool
+    depth: int
+    repeats: int
+    queries: int
+    results: int
+    pairs: int
+    dedup_saving: float
+    judgments: int
+    judged: int
+    grades: str
+    coverage: float
+    served: Mapping[str, ServedModelGrades]
+    failures: Mapping[str, int]
+    empty_snippets: int
+    flagged: Mapping[str, int]
+    selftest: Mapping[str, SelfTestEntry]
+    remarks: tuple[str, ...]
+    measures: tuple[str, ...]
+    notes: Mapping[str, str]
+    undefined: Mapping[str, int]
+    engines: Mapping[str, EngineResult]
+    comparisons: tuple[PairComparison, ...]
+    own_list_reversal: OwnListReversal | None
+    segments: Mapping[str, Mapping[str, SegmentResult]]
+    stability: RepeatStability | None
+    panel: PanelResult | None
+    self_preference: tuple[SharedVendor, ...]
+    flagged_sensitivity: FlaggedEffect | None
+    deciding_queries: DecidingQueries | None
+    cost: RunCost | None
+    runs: tuple[str, ...] = ()

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from judge.report.page.shell import csp_hash, read_own_files, template_environment
 
 _HERE = "judge.annotate"
-_STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "page.css"))
-_SCRIPT = tuple((_HERE, f"{each}.js") for each in ("words", "show", "page"))
+_STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "annotate.css"))
+#: Package and name of each script, in the order of the page; `.ci/javascript/annotate.json` lists them too.
+SCRIPTS = (
+    ("judge.report", "dom.js"),
+    *((_HERE, f"{each}.js") for each in ("annotate_messages", "annotate_view", "annotate")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +25,8 @@ class Page:
 
 def page() -> Page:
     """The page, the same for every run and person: what it shows it asks for."""
-    style, script = read_own_files(*_STYLE), read_own_files(*_SCRIPT)
-    html = template_environment(_HERE).get_template("page.html.jinja").render(style=style, script=script)
+    style, script = read_own_files(*_STYLE), read_own_files(*SCRIPTS)
+    html = template_environment(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)
     rules = (
         "default-src 'none'",
         f"style-src {csp_hash(style)}",

@@ -25,12 +25,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.analysis.labelling_plan import fitting
 from judge.annotate.tasks import Key
 from judge.errors import InputError, StoreError
 from judge.filesystem import check_regular, make_folder, open_for_append, read_bytes
 from judge.lock import locked
 from judge.runs.folder import RunFolder, dump_json
+from judge.runs.labelling_plan import fitting
 
 #: LabelLog are one person's, who may not want to show them to others yet.
 _MODE = 0o600

@@ -44,7 +44,7 @@ def annotate(run: Path, plan: Path | None, who: str, address: ServerAddress, ope
     """
     _check_extra()
     policy(address.host, address.port, address.token)
-    held = load.load(RunFolder(run))
+    held = load.load_run(RunFolder(run))
     keys = tasks.planned(plan, held.pool) if plan else tasks.drawn(held.pool)
     with reading_run(run):
         today = RunFolder(run).read("config.json").get("options", {}).get("as_of")

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.analysis.label_agreement import HumanLabels, agreement_json
+from judge.analysis.label_agreement import HumanLabels, compare_with_labels
+from judge.analysis.loaded_run import LoadedRun
 from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.annotate.tasks import Tasks, shown
 from judge.errors import InputError
 from judge.messages import in_both
 from judge.report import sentences
-from judge.runs.load import LoadedRun
+from judge.runs.record_json import to_json
 
 #: What of agreement.json the page tells; the rest is for `judge agree`.
 _TOLD = (
@@ -42,7 +43,7 @@ class AnnotationSession:
 
         `pair` is None when nothing is left to label. Raises InputError for a place that there isn't.
         """
-        current, scale = self.labels.current, self.held.asked.scale
+        current, scale = self.labels.current, self.held.spec.scale
         undecided = (place for key, place in self.tasks.places.items() if key not in current)
         following = next(undecided, None)
         at = following if at is None else at
@@ -74,8 +75,8 @@ class AnnotationSession:
         """
         if decision.key not in self.tasks.places:
             raise InputError("this pair is not among those to label")
-        if decision.grade is not None and not 0 <= decision.grade <= self.held.asked.scale.top:
-            raise InputError(f"grade {decision.grade} is not on the scale 0-{self.held.asked.scale.top}")
+        if decision.grade is not None and not 0 <= decision.grade <= self.held.spec.scale.top:
+            raise InputError(f"grade {decision.grade} is not on the scale 0-{self.held.spec.scale.top}")
         current = self.labels.current.get(decision.key)
         if not self.labels.has(decision) and (current.id if current else None) != replaces:
             raise LabelConflict("this pair was labelled in another tab since it was shown here")
@@ -114,7 +115,7 @@ class AnnotationSession:
     @property
     def command(self) -> str:
         """What to type for all that can be said of the run and these labels."""
-        scale = ("--labels-scale", self.held.asked.scale.name)
+        scale = ("--labels-scale", self.held.spec.scale.name)
         return shlex.join(["judge", "agree", str(self.run), "--qrels", str(self.labels.table), *scale])
 
     def _agreement(self) -> Mapping[str, Any] | None:
@@ -124,9 +125,9 @@ class AnnotationSession:
         grades = {key: grade for key, grade in given.items() if key in known}
         if not grades:
             return None
-        people = HumanLabels(grades, self.held.asked.scale, len(given) - len(grades), self.labels.table.name)
-        found = agreement_json(self.held, people)
-        return {name: found[name] for name in _TOLD}
+        people = HumanLabels(grades, self.held.spec.scale, len(given) - len(grades), self.labels.table.name)
+        agreement = to_json(compare_with_labels(self.held, people))
+        return {name: agreement[name] for name in _TOLD}
 
     def _last(self) -> dict[str, Any] | None:
         last = self.labels.last

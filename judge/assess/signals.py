@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -20,8 +21,12 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 def raising() -> Iterator[None]:
     """Signals raise Interrupted wherever they find this program, which closes and tidies as after an error.
 
-    For all that a command does besides judging; `listening` takes over while it judges.
+    For all that a command does besides judging; `listening` takes over while it judges. Outside the main
+    thread, where Python allows no handler, signals are left as they are.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def on_signal(_: int, __: FrameType | None) -> None:
         raise Interrupted(KEPT)

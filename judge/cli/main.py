@@ -8,13 +8,11 @@ on when its pager is closed. Output that could not be written to a file (disk fu
 from __future__ import annotations
 
 import errno
-import gc
-import os
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Annotated, Any, NoReturn
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -30,6 +28,7 @@ from judge.cli import (
 )
 from judge.cli.options import GroupedCommand
 from judge.cli.terminal import print_error
+from judge.config.environment import environment, replaced_environment
 from judge.errors import InputError, Interrupted, JudgeError, StoreError, causes
 
 #: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
@@ -37,6 +36,8 @@ _REFUSED = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
     | {errno.EMFILE, errno.ENFILE}
 )
+#: Exit code of a command that a person or a signal stopped, as shells have it for Ctrl-C.
+INTERRUPTED = 130
 #: Errors of a path in an option or an argument.
 _BAD_PATH = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP})
 
@@ -105,48 +106,64 @@ for _command in _COMMANDS:
 app.add_typer(nightly_commands.baseline)
 
 
-def main(command: Callable[[], object] = app) -> None:
-    """Runs the command line and ends the process; errors become one line on stderr and an exit code."""
-    # A run builds much and throws little away: looking for garbage often costs a tenth of its time.
-    gc.set_threshold(100_000)
-    output_streams.guard()
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> int:
+    """Run one command and return its exit code; an error becomes one line on stderr.
+
+    `arguments` are the words after `judge`, None for those of this process. `stdout`, `stderr` and `environ`
+    replace those of the process until the command ends, for libraries too, so calls must not overlap.
+    """
+    with (
+        replaced_environment(environ),
+        redirect_stdout(output_streams.guarded(stdout or sys.stdout, "standard output")),
+        redirect_stderr(output_streams.guarded(stderr or sys.stderr, None)),
+    ):
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        with suppress(OSError):  # it has its code already
+            sys.stdout.flush()
+        sys.stderr.flush()
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
-        sys.exit(_code(command))
+        return _code(arguments)
     except JudgeError as error:
-        _end(error)
+        return _report(error)
     except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
         # A signal may be heard anywhere, also inside a library that then trips over it.
         interrupted = next((each for each in causes(error) if isinstance(each, Interrupted)), None)
         if interrupted is not None:
-            _end(interrupted)
+            return _report(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:
-            _end(StoreError(f"{error.filename or 'a file'}: {error.strerror}"))
+            return _report(StoreError(f"{error.filename or 'a file'}: {error.strerror}"))
         if isinstance(error, OSError) and error.errno in _BAD_PATH:
-            _end(InputError(f"{error.filename or 'a file'}: {error.strerror}"))
-        from judge.config.environment import environment
+            return _report(InputError(f"{error.filename or 'a file'}: {error.strerror}"))
         from judge.models.redaction import mask, secrets_in
 
         print(mask(traceback.format_exc(), *secrets_in(environment())), file=sys.stderr)  # noqa: T201
-        sys.exit(70)
+        return 70
 
 
-def _code(command: Callable[[], object]) -> int | str | None:
-    """The exit code that `command` ends with, after all that it said was written."""
+def _code(arguments: Sequence[str]) -> int:
+    """Return the exit code of the command, after all of its output is written."""
     code: int | str | None = 0
     try:
-        command()
+        app(list(arguments), prog_name="judge")
     except SystemExit as end:
         code = end.code
     sys.stdout.flush()
-    return code
+    return code if isinstance(code, int) else 0 if code is None else 1
 
 
-def _end(error: JudgeError) -> NoReturn:
-    """Says `error` and ends the process with its exit code."""
+def _report(error: JudgeError) -> int:
+    """Print `error` and return its exit code."""
     print_error(error)
     if isinstance(error, Interrupted):
-        # A library's thread that still waits for a server must not keep a person waiting.
-        with suppress(OSError):
-            sys.stdout.flush()
-        os._exit(130)
-    sys.exit(2 if isinstance(error, InputError) else 3)
+        return INTERRUPTED
+    return 2 if isinstance(error, InputError) else 3

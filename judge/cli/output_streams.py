@@ -22,12 +22,6 @@ _HASHES = re.compile(r"##(?=\w{0,20}\[)")
 _COLONS = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
 
 
-def guard() -> None:
-    """Makes sys.stdout and sys.stderr survive that nobody takes their words."""
-    sys.stdout = _guarded(sys.stdout, "standard output")
-    sys.stderr = _guarded(sys.stderr, None)
-
-
 class _Outlet(io.RawIOBase):
     """A stream that writes to `raw` until that fails, then drops output; `name` None ignores all errors."""
 
@@ -98,8 +92,13 @@ def print_command(line: str) -> None:
         sys.stdout.write(f"{line}\n")
 
 
-def _guarded(stream: TextIO | None, name: str | None) -> TextIO:
-    if stream is None:  # closed before judge began
+def guarded(stream: TextIO | None, name: str | None) -> TextIO:
+    """Return a stream that writes to `stream` and goes on without it when its reader has gone away.
+
+    A disk that is full is an OSError about `name`, or no error where that is None. `stream` None was closed
+    before the process began.
+    """
+    if stream is None:
         return Path(os.devnull).open("w", encoding="utf-8")
     if not isinstance(stream, io.TextIOWrapper):
         return stream

@@ -1,4 +1,4 @@
-"""Owns how judging and collecting look while they go on: a bar on a terminal, plain lines in a log."""
+"""The progress of judging and collecting: a bar on a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from judge.records import Judgment, RepeatProgress
 
 @dataclass(frozen=True, slots=True)
 class ProgressWords:
-    """What is being done, to what, and what it is when it is done."""
+    """The words of a progress display: the activity, the noun, and the finished state."""
 
     doing: str
     thing: str
@@ -56,43 +56,43 @@ class ProgressBar:
         self._failed = 0
 
     def begin(self, asked: int, known: int) -> None:
-        """Draws the bar, with what is known already filled in."""
+        """Draw the bar; verdicts that are known already count as done."""
         self._task = self._progress.add_task(
             "", total=asked, completed=known, known=known, cost="", failed="", status=""
         )
         self._progress.start()
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
-        """Moves the bar on by one."""
+        """Advance the bar by one."""
         self._advance(f"${usd:.4f}" if usd else "", judgment.error is not None)
 
     def waiting(self, status: str) -> None:
-        """Shows what is waited for in place of the rate."""
+        """Show what the run waits for."""
         self._progress.update(self._task, status=status)
 
     def answered(self, *, failed: bool) -> None:
-        """Moves the bar on by one."""
+        """Advance the bar by one."""
         self._advance("", failed)
 
     def _advance(self, cost: str, failed: bool) -> None:
         self._failed += failed
-        said = f"{self._failed} failed" if self._failed else ""
-        self._progress.update(self._task, advance=1, cost=cost, failed=said)
+        failures = f"{self._failed} failed" if self._failed else ""
+        self._progress.update(self._task, advance=1, cost=cost, failed=failures)
 
     def finished(self, repeat: RepeatProgress) -> None:
-        """Prints a line above the bar."""
+        """Print a line above the bar."""
         self._progress.console.print(Text(_finished(repeat)))
 
     def end(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         self._progress.stop()
 
 
 class _Rate(ProgressColumn):
-    """Judgments a second since the bar was drawn, without those that were known before."""
+    """Judgments a second since the bar was drawn, without those known before."""
 
     def render(self, task: Task) -> Text:
-        """The rate as `12.3/s`."""
+        """Return the rate as `12.3/s`."""
         done = task.completed - task.fields["known"]
         return Text(f"{done / task.elapsed:.1f}/s" if task.elapsed and done else "", style="cyan")
 
@@ -113,51 +113,51 @@ class ProgressLines:
         self._every = every
 
     def begin(self, asked: int, known: int) -> None:
-        """Says how much there is to do."""
+        """Print how much there is to do."""
         self._asked, self._known, self._done, self._failed = asked, known, known, 0
-        self._began = self._said = self._clock()
+        self._began = self._printed_at = self._clock()
         if known < asked:
             rest = f"; the other {known:,} are known already" if known else ""
             plural = "s" * (asked - known > 1)
-            self._say(f"{self._words.doing} {asked - known:,} {self._words.thing}{plural}{rest}")
+            self._print(f"{self._words.doing} {asked - known:,} {self._words.thing}{plural}{rest}")
 
     def judged(self, judgment: Judgment, usd: float | None) -> None:
-        """Says where things stand when ten seconds have passed since the last time."""
+        """Print the state when ten seconds have passed since the last line."""
         self._advance(f", ${usd:.4f} so far" if usd else "", judgment.error is not None)
 
     def waiting(self, status: str) -> None:
-        """Says what is waited for when ten seconds have passed since the last line."""
+        """Print what the run waits for when ten seconds have passed since the last line."""
         now = self._clock()
-        if status and now - self._said >= self._every:
-            self._said = now
-            self._say(status)
+        if status and now - self._printed_at >= self._every:
+            self._printed_at = now
+            self._print(status)
 
     def answered(self, *, failed: bool) -> None:
-        """Says where things stand when ten seconds have passed since the last time."""
+        """Print the state when ten seconds have passed since the last line."""
         self._advance("", failed)
 
     def _advance(self, cost: str, failed: bool) -> None:
         self._done += 1
         self._failed += failed
         now = self._clock()
-        if now - self._said >= self._every:
-            self._said = now
+        if now - self._printed_at >= self._every:
+            self._printed_at = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
             left = (self._asked - self._done) / rate
-            got = self._done - self._failed
-            self._say(
-                f"{got:,} of {self._asked:,} {self._words.done}, {self._failed} failed, "
+            succeeded = self._done - self._failed
+            self._print(
+                f"{succeeded:,} of {self._asked:,} {self._words.done}, {self._failed} failed, "
                 f"{rate:.1f}/s{cost}, about {left:.0f} s left"
             )
 
     def finished(self, repeat: RepeatProgress) -> None:
-        """Says what came of the repeat."""
-        self._say(_finished(repeat))
+        """Print the result of the repeat."""
+        self._print(_finished(repeat))
 
     def end(self) -> None:
-        """Says nothing: what came of it is printed by whoever asked."""
+        """Print nothing; the command prints the result."""
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         print(line, file=self._stream, flush=True)
 
 

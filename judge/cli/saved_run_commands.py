@@ -26,9 +26,9 @@ def score(
     result = pipeline.rescore(run, parse_measure_names(measures), save=save)
     with reading_run(run):
         if run_tables.has_grades(result):
-            run_tables.outcome(result, make_console(), saved=save)
+            run_tables.print_run(result, make_console(), saved=save)
         else:
-            make_console().print(run_tables.nothing_judged(result.summary))
+            make_console().print(run_tables.describe_no_grades(result.summary))
 
 
 def compare(
@@ -38,16 +38,17 @@ def compare(
     json: options.JsonOption = False,
 ) -> None:
     """Compare engines, in one run or across runs."""
-    from judge import saved_runs
+    from judge import api
     from judge.cli.render import comparison_tables
     from judge.runs.folder import reading_run
+    from judge.runs.record_json import to_json
 
-    comparison = saved_runs.compare_runs(runs)
+    comparison = api.compare(*runs)
     if json:
-        print_json(comparison)
+        print_json(to_json(comparison))
         return
     with reading_run(runs[0]):
-        comparison_tables.comparison(comparison, make_console(), parse_measure_names(measures), pairs)
+        comparison_tables.print_comparison(comparison, make_console(), parse_measure_names(measures), pairs)
 
 
 def agree(
@@ -66,9 +67,10 @@ def agree(
 
     Shows what its errors do to the scores of the engines. --plan draws the queries to label.
     """
-    from judge import saved_runs
+    from judge import api
     from judge.cli.render import agreement_tables
     from judge.runs.folder import reading_run
+    from judge.runs.record_json import to_json
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
@@ -84,24 +86,24 @@ def agree(
     scale = _scale_name(labels_scale)
     if run.is_file():
         measures = [measure] if measure else None
-        agreement = saved_runs.agree_without_run(run, qrels, trec_runs or [], depth or 10, measures, scale)
+        agreement = api.agree_label_files(run, qrels, trec_runs or [], depth or 10, measures, scale)
     else:
-        agreement = saved_runs.agree(run, qrels, scale)
+        agreement = api.agree(run, qrels, scale)
     if json:
-        print_json(agreement)
+        print_json(to_json(agreement))
         return
     with reading_run(run):
-        agreement_tables.agreement(agreement, make_console(), measure)
+        agreement_tables.print_agreement(agreement, make_console(), measure)
 
 
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     """Draw queries for people to label, write them to a file, and print what to do with it."""
-    from judge import saved_runs
+    from judge import api
+    from judge.english import format_count
     from judge.measure.calibration import LEAST_LABELLED
-    from judge.report.sentences import counted
 
-    plan = saved_runs.plan_labels(run, count, seed, out)
-    size = counted(plan.count, "query", "queries")
+    plan = api.plan_labels(run, count, seed, out)
+    size = format_count(plan.count, "query", "queries")
     more = f" + {plan.reserve} in reserve" if plan.reserve else ""
     typer.echo(
         f"{plan.path}: {size}{more}; fill in the column 'grade', then: judge agree {run} --qrels {plan.path}"
@@ -139,9 +141,9 @@ def annotate(
 
 def report(run: options.RunFolderArgument, opens: options.OpenOption = False) -> None:
     """Write the run's report.html again."""
-    from judge import saved_runs
+    from judge import api
 
-    path = saved_runs.report(run)
+    path = api.rewrite_report(run)
     typer.echo(path)
     if opens:
         typer.launch(str(path.resolve()))
@@ -151,22 +153,21 @@ def measures() -> None:
     """List every measure: notation, meaning and source of the formula."""
     from judge.cli.render import run_tables
 
-    run_tables.measures(make_console())
+    run_tables.print_measures(make_console())
 
 
 def show(
     run: options.RunFolderArgument, query: options.QueryIdOption, json: options.JsonOption = False
 ) -> None:
     """Print the snippets of a query with grades and reasons."""
-    from judge.cli import show
-    from judge.runs.folder import reading_run
+    from judge.cli.show import find_query, print_query
+    from judge.runs.record_json import to_json
 
-    entry = show.find(run, query)
+    entry = find_query(run, query)
     if json:
-        print_json(entry)
+        print_json(to_json(entry))
         return
-    with reading_run(run):
-        show.show(entry, make_console())
+    print_query(entry, make_console())
 
 
 def _scale_name(text: str | None) -> ScaleName | None:

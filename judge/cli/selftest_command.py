@@ -42,10 +42,10 @@ def selftest(context: typer.Context, **_: object) -> None:
     from judge.selftest.selftest_run import selftest as test
 
     config = to_config(typed_options(context), context.params["config"])
-    selftest_table.before(*calls(config), make_console())
+    selftest_table.print_plan(*calls(config), make_console())
     with raising():
         result = test(config, watch=make_progress_listener())
-    selftest_table.tested(result, make_console())
+    selftest_table.print_selftest(result, make_console())
     if result.incomplete is not None:
         print_error(result.incomplete)
         sys.exit(3)

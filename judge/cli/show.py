@@ -1,11 +1,11 @@
-"""Owns `judge show`: one query's snippets at every engine, with grades and reasons, on the terminal."""
+"""`judge show`: the snippets of one query at every engine, with grades and reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
@@ -14,88 +14,101 @@ from rich.text import Text
 from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.runs.folder import RunFolder, reading_run
+from judge.runs.load import read_queries
+from judge.runs.results import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
 
 _INDENT = 5
 _STYLES = {None: "dim", 0: "red", 1: "yellow", 2: "green", 3: "bold green"}
 
 
-def find(run: Path, query_id: str) -> Mapping[str, Any]:
-    """Query `query_id` as the results.json in folder `run` has it; raises InputError when it hasn't.
+def find_query(run: Path, query_id: str) -> QueryEntry:
+    """Return query `query_id` of the results.json in folder `run`; raise InputError when it has none.
 
-    Judgments that failed have the `detail` of judgments.jsonl, too.
+    Failed judgments have the `detail` of judgments.jsonl.
     """
-    found = RunFolder(run).read("results.json")
+    folder = RunFolder(run)
+    queries = read_queries(folder.read("results.json"), str(run / "results.json"))
+    by_id = {query.query_id: query for query in queries}
+    if query_id not in by_id:
+        near = get_close_matches(query_id, by_id, n=3) or list(by_id)[:3]
+        raise InputError(f"{run}: has no query {query_id!r}; it has {len(by_id)}, e.g. {', '.join(near)}")
     with reading_run(run):
-        return _entry(run, found["queries"], query_id)
+        return _add_details(folder, by_id[query_id])
 
 
-def _entry(run: Path, queries: Iterable[Mapping[str, Any]], query_id: str) -> Mapping[str, Any]:
-    known: dict[str, Mapping[str, Any]] = {query["query_id"]: query for query in queries}
-    if query_id not in known:
-        near = get_close_matches(query_id, known, n=3) or list(known)[:3]
-        raise InputError(f"{run}: has no query {query_id!r}; it has {len(known)}, e.g. {', '.join(near)}")
-    entry = known[query_id]
-    snippets = [snippet for answer in entry["engines"].values() for snippet in answer["snippets"]]
-    if any(judgment["error"] for snippet in snippets for judgment in snippet["judgments"]):
-        _explain(run, query_id, snippets)
-    return entry
-
-
-def _explain(run: Path, query_id: str, snippets: Iterable[Mapping[str, Any]]) -> None:
+def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
+    """Return the entry with the details of its failed judgments."""
+    judgments = [
+        judgment
+        for engine in entry.engines.values()
+        for snippet in engine.snippets
+        for judgment in snippet.judgments
+    ]
+    if not any(judgment.error for judgment in judgments):
+        return entry
     details = {
-        (line["snippet_id"], line["repeat"]): line.get("detail", "")
-        for line in RunFolder(run).lines("judgments.jsonl")
-        if line["query_id"] == query_id and line["error"]
+        (line["snippet_id"], line["repeat"]): str(line.get("detail", ""))
+        for line in folder.lines("judgments.jsonl")
+        if line["query_id"] == entry.query_id and line["error"]
     }
-    for snippet in snippets:
-        for judgment in snippet["judgments"]:
-            if judgment["error"]:
-                judgment["detail"] = details.get((snippet["snippet_id"], judgment["repeat"]), "")
+
+    def explain(snippet: SnippetEntry) -> SnippetEntry:
+        explained = (
+            replace(judgment, detail=details.get((snippet.snippet_id, judgment.repeat), ""))
+            for judgment in snippet.judgments
+        )
+        return replace(snippet, judgments=tuple(explained))
+
+    engines = {
+        name: replace(engine, snippets=tuple(map(explain, engine.snippets)))
+        for name, engine in entry.engines.items()
+    }
+    return replace(entry, engines=engines)
 
 
-def show(entry: Mapping[str, Any], console: Console) -> None:
-    """Prints a query: each engine's snippets best first, with grades and reasons."""
-    said = visible(entry["query_id"])
-    console.print(Text.assemble((visible(entry["query"]), "bold"), f"   {said}  {entry['lang']}"))
-    if entry.get("reference"):
-        console.print(Text(f"reference: {visible(entry['reference'])}"))
-    for engine, answer in entry["engines"].items():
+def print_query(entry: QueryEntry, console: Console) -> None:
+    """Print a query: each engine's snippets best first, with grades and reasons."""
+    query_id = visible(entry.query_id)
+    console.print(Text.assemble((visible(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
+    if entry.reference:
+        console.print(Text(f"reference: {visible(entry.reference)}"))
+    for name, engine in entry.engines.items():
         console.print()
-        console.print(_engine_line(engine, answer))
-        for snippet in answer["snippets"]:
-            console.print(_heading(snippet))
-            for line in _snippet_lines(snippet):
+        console.print(_engine_line(name, engine))
+        for snippet in engine.snippets:
+            text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
+            console.print(_heading(snippet, visible(text.title)))
+            for line in (Text(visible(text.snippet), style="dim"), *_judgment_lines(snippet.judgments)):
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
 
 
-def _engine_line(engine: str, answer: Mapping[str, Any]) -> Text:
-    line = Text(visible(engine), style="bold cyan")
-    for measure, value in answer["scores"].items():
+def _engine_line(name: str, engine: EngineEntry) -> Text:
+    line = Text(visible(name), style="bold cyan")
+    for measure, value in engine.scores.items():
         line.append(f"  {measure} {'-' if value is None else format(value, '.4f')}", style="not bold")
-    if "error" in answer:
-        line.append(f"  broke: {visible(answer['error'])}", style="red")
-    elif not answer["snippets"]:
+    if engine.error is not None:
+        line.append(f"  error: {visible(engine.error)}", style="red")
+    elif not engine.snippets:
         line.append("  returned nothing", style="yellow")
     return line
 
 
-def _heading(snippet: Mapping[str, Any]) -> Text:
-    title, address = visible(snippet.get("shown", snippet)["title"]), visible(snippet["url"])
+def _heading(snippet: SnippetEntry, title: str) -> Text:
+    address = visible(snippet.url)
     heading = f"{title}  {address}" if title not in ("", address) else address or "(no title)"
-    return Text(f"{snippet['rank']:>{_INDENT - 2}}. {heading}", style="bold")
+    return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
 
 
-def _snippet_lines(snippet: Mapping[str, Any]) -> Iterable[Text]:
-    yield Text(visible(snippet.get("shown", snippet)["snippet"]), style="dim")
-    for judgment in snippet["judgments"]:
-        grade = judgment["grade"]
-        said = f"failed: {judgment['error']}" if grade is None else f"{grade} {judgment['verdict']}"
-        repeat = f"#{judgment['repeat']} " if len(snippet["judgments"]) > 1 else ""
-        flags = f"  [{visible(', '.join(judgment['flags']))}]" if judgment["flags"] else ""
-        why = visible(judgment["reason"] or judgment.get("detail", ""))
-        yield Text.assemble(repeat, (said, _STYLES.get(grade, "")), f"  {why}", (flags, "magenta"))
-        for member in judgment.get("members", ()):
-            said = f"failed: {member['error']}" if member["grade"] is None else f"{member['grade']}"
-            yield Text(visible(f"  {member['assessor']}: {said}  {member['reason']}"), style="dim")
-    if not snippet["judgments"]:
+def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
+    for judgment in judgments:
+        grade = judgment.grade
+        outcome = f"failed: {judgment.error}" if grade is None else f"{grade} {judgment.verdict}"
+        repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
+        flags = f"  [{visible(', '.join(judgment.flags))}]" if judgment.flags else ""
+        reason = visible(judgment.reason or judgment.detail)
+        yield Text.assemble(repeat, (outcome, _STYLES.get(grade, "")), f"  {reason}", (flags, "magenta"))
+        for member in judgment.members:
+            outcome = f"failed: {member.error}" if member.grade is None else f"{member.grade}"
+            yield Text(visible(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
+    if not judgments:
         yield Text("unjudged", style="dim italic")

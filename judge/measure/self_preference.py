@@ -36,11 +36,11 @@ _WIRES = frozenset({"openai", "dashscope", "langchain", "ollama", "tongyi"})
 
 @dataclass(frozen=True, slots=True)
 class SharedVendor:
-    """Assessor `assessor` and `other`, an engine or a further member of the panel, are of one `house`."""
+    """Assessor `assessor` and `other`, an engine or a further member of the panel, are of one `vendor`."""
 
     assessor: str
     other: str
-    house: str
+    vendor: str
 
 
 def vendor_of(words: str) -> str | None:

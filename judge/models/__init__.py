@@ -5,11 +5,14 @@ An adapter translates the requests, replies and errors of its library and retrie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import SetupError
 from judge.records import Completion, Prompt, Sampling
+
+if TYPE_CHECKING:
+    from judge.models.endpoint import Endpoint
 
 #: What a user may write after -m.
 FORMS = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"
@@ -58,22 +61,40 @@ def open_model(
     """
     from judge.models.endpoint import Endpoint
 
-    kind, _, name = spec.partition(":")
     access = Endpoint(base_url, environ, timeout, concurrency)
     if spec == "lexical":
         from judge.models.lexical import Lexical
 
         return Lexical()
-    if kind == "openai" and name:
-        from judge.models.openai import OpenAI
-
-        return OpenAI(name, access, sampling)
-    if kind == "dashscope" and name:
-        from judge.models.dashscope import DashScope
-
-        return DashScope(name, access, sampling)
-    if kind == "langchain" and ":" in name:
-        from judge.models.langchain import open_chat_model
-
-        return open_chat_model(name, access, sampling)
+    provider, _, name = spec.partition(":")
+    if name and provider in PROVIDERS:
+        return PROVIDERS[provider](name, access, sampling)
     raise SetupError(f"there is no model {spec!r}; write {FORMS}")
+
+
+def _openai(name: str, access: Endpoint, sampling: Sampling) -> Model:
+    from judge.models.openai import OpenAI
+
+    return OpenAI(name, access, sampling)
+
+
+def _dashscope(name: str, access: Endpoint, sampling: Sampling) -> Model:
+    from judge.models.dashscope import DashScope
+
+    return DashScope(name, access, sampling)
+
+
+def _langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
+    from judge.models.langchain import open_chat_model
+
+    if ":" not in name:
+        raise SetupError(f"there is no model {'langchain:' + name!r}; write {FORMS}")
+    return open_chat_model(name, access, sampling)
+
+
+#: What opens a provider's model, given its name: by the word before the colon. A program may add its own.
+PROVIDERS: dict[str, Callable[[str, Endpoint, Sampling], Model]] = {
+    "openai": _openai,
+    "dashscope": _dashscope,
+    "langchain": _langchain,
+}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
-from judge.analysis.summary import RunSpec
+from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.config.nightly import NightlyConfig
 from judge.measure.compare import compare
 from judge.measure.measures import Measure
@@ -18,7 +18,6 @@ from judge.measure.score import score
 from judge.nightly.differences import different
 from judge.nightly.drift import QueryDrift, shared
 from judge.nightly.gate import Row, changes, could_hide, decide, too_few
-from judge.runs.load import LoadedRun
 from judge.runs.result import RunResult
 
 #: What may differ between two nights of one judge: the canaries answer for the server behind an address.
@@ -28,11 +27,9 @@ _BEFORE, _NOW = "baseline", "tonight"
 
 def held(outcome: RunResult) -> LoadedRun:
     """Tonight's run as it would be read back."""
-    found = outcome.summary
-    asked = RunSpec(
-        found["assessor"], outcome.scale, found["repeats"], outcome.scores.measures, found["cost"]
-    )
-    return LoadedRun(outcome.data, outcome.pool, outcome.judgments, asked)
+    summary = outcome.summary
+    spec = RunSpec(summary.assessor, outcome.scale, summary.repeats, outcome.scores.measures, summary.cost)
+    return LoadedRun(outcome.data, outcome.pool, outcome.judgments, spec)
 
 
 def asked_otherwise(tonight: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
@@ -60,7 +57,7 @@ def meet(tonight: LoadedRun, before: LoadedRun, measures: Sequence[Measure]) -> 
 def shifted(met: CombinedRuns, rules: NightlyConfig) -> Iterator[str]:
     """That the judge is another one by the grades of pairs that it judged for both runs."""
     if met.shift is not None and met.shift.p < rules.canary_alpha:
-        yield f"pairs that both runs judged were judged by {met.shift.said}, p = {met.shift.p:.2g}"
+        yield f"pairs that both runs judged were judged by {met.shift.description}, p = {met.shift.p:.2g}"
 
 
 def rows(met: CombinedRuns, broken: Collection[str], rules: NightlyConfig) -> tuple[Row, ...]:
@@ -68,13 +65,13 @@ def rows(met: CombinedRuns, broken: Collection[str], rules: NightlyConfig) -> tu
     sides = _sides(met)
     if not sides:
         return ()
-    on = met.held
+    on = met.run
     scores = score(
         on.data.rankings,
         on.pool.documents,
         on.judgments,
-        on.asked.measures,
-        on.asked.scale,
+        on.spec.measures,
+        on.spec.scale,
         depth=on.pool.depth,
     )
     compared = compare(scores, {frozenset(pair) for pair in sides.values()})
@@ -99,13 +96,13 @@ def _cut(run: LoadedRun, ids: frozenset[str], measures: Sequence[Measure]) -> Lo
     """The run on some of its queries, to be measured by `measures`: its grades give any."""
     queries = {id_: query for id_, query in run.data.queries.items() if id_ in ids}
     return replace(
-        run, data=replace(run.data, queries=queries), asked=replace(run.asked, measures=tuple(measures))
+        run, data=replace(run.data, queries=queries), spec=replace(run.spec, measures=tuple(measures))
     )
 
 
 def _sides(met: CombinedRuns) -> dict[str, tuple[str, str]]:
     """What each engine that both runs have is called: at the baseline and tonight."""
-    names, known = met.names, set(met.held.data.engines)
+    names, known = met.names, set(met.run.data.engines)
     both = sorted(engine for run, engine in names if run == _BEFORE and (_NOW, engine) in names)
     sides = {engine: (names[_BEFORE, engine], names[_NOW, engine]) for engine in both}
     return {engine: pair for engine, pair in sides.items() if known.issuperset(pair)}

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import Summary
 from judge.config.nightly import NightlyConfig
 from judge.errors import ASSESSOR_ERRORS, InputError, StoreError
 from judge.filesystem import file_name, make_folder, read_text
@@ -25,7 +27,6 @@ from judge.records import Judgment
 from judge.report.sentences import listed
 from judge.runs import load as saved_run
 from judge.runs.folder import RunFolder, dump_json
-from judge.runs.load import LoadedRun
 
 FOLDER = "baseline"
 CANARIES = "canaries"
@@ -78,7 +79,7 @@ class Baseline:
     id: str
     name: str
     held: LoadedRun
-    summary: Mapping[str, Any]
+    summary: Summary
     identity: Mapping[str, Any]
     canaries: Graded | None
     apart: str | None
@@ -90,10 +91,10 @@ class Baseline:
         return served(self.summary) | (self.canaries.served if self.canaries else frozenset())
 
 
-def served(summary: Mapping[str, Any]) -> frozenset[str]:
+def served(summary: Summary) -> frozenset[str]:
     """The names that a summary has of models that answered; empty where no server gave one."""
-    members = (summary.get("panel") or {}).get("members", ())
-    names = [*summary.get("served", ()), *(name for member in members for name in member["served"])]
+    members = summary.panel.members if summary.panel else ()
+    names = [*summary.served, *(name for member in members for name in member.served)]
     return frozenset(filter(None, names))
 
 
@@ -121,8 +122,8 @@ def ended(night: Path) -> list[Path]:
 
 def graded_run(folder: RunFolder) -> Graded:
     """The canaries in the folder of their run."""
-    held = saved_run.load(folder)
-    return graded(held.judgments, len(held.pool.pairs) * held.asked.repeats)
+    held = saved_run.load_run(folder)
+    return graded(held.judgments, len(held.pool.pairs) * held.spec.repeats)
 
 
 def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
@@ -132,7 +133,7 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
     StoreError when the disk takes no copy.
     """
     _check_judged(run)
-    held = saved_run.load(RunFolder(run))
+    held = saved_run.load_run(RunFolder(run))
     apart = _check(run)
     name = run.resolve().name
     texts = _texts(run)
@@ -143,7 +144,7 @@ def freeze(run: Path, nights: Path) -> Mapping[str, Any]:
     said = {
         "id": f"{file_name(name)}-{content}",
         "name": name,
-        "assessor": held.asked.assessor,
+        "assessor": held.spec.assessor,
         "queries": len(held.data.queries),
         "engines": list(held.data.engines),
         "canaries": bool(asked),
@@ -183,8 +184,8 @@ def _check(run: Path) -> str | None:
     """
     found = RunFolder(run)
     night = found.read_if_there(RECORD)
-    summary = found.read("summary.json")
-    coverage = summary["coverage"]
+    summary = saved_run.load_summary(found)
+    coverage = summary.coverage
     if coverage < LEAST:
         raise InputError(
             f"{run}: only {coverage:.2%} of its pairs were judged, and a yardstick needs {LEAST:.0%}; the"
@@ -192,7 +193,7 @@ def _check(run: Path) -> str | None:
         )
     if night and not night.get("whole", night["finished"]):
         raise InputError(f"{run}: is an incomplete night and no yardstick ({bare(night['because'])})")
-    if mute := [engine for engine, row in summary["engines"].items() if not row["answered"]]:
+    if mute := [engine for engine, row in summary.engines.items() if not row.answered]:
         raise InputError(
             f"{run}: is no yardstick: not one query got a result from {listed(mute)}; mend how it is asked,"
             " or leave it out"
@@ -280,8 +281,8 @@ def _load(place: Path, said: Mapping[str, Any]) -> Baseline:
     return Baseline(
         id=said["id"],
         name=said["name"],
-        held=saved_run.load(folder),
-        summary=folder.read("summary.json"),
+        held=saved_run.load_run(folder),
+        summary=saved_run.load_summary(folder),
         identity=folder.read("config.json")["identity"],
         canaries=graded_run(canaries) if said["canaries"] else None,
         apart=said.get("apart"),

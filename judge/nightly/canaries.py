@@ -7,12 +7,12 @@ paid for must not answer for tonight's judge, so the canaries are a run of their
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from judge import pipeline
+from judge.analysis.summary import Summary
 from judge.assess.watch import Watch
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
@@ -21,6 +21,7 @@ from judge.nightly import begun
 from judge.nightly.baseline import Baseline, Graded, graded, graded_run, rounds
 from judge.nightly.steadiness import Steadiness, drift, steadiness
 from judge.runs.folder import RunFolder
+from judge.runs.load import load_summary
 from judge.runs.result import RunResult
 
 #: The store of a round of canaries, in its folder.
@@ -75,7 +76,7 @@ class CanaryCheck:
     """
 
     run: RunResult
-    earlier: tuple[Mapping[str, Any], ...]
+    earlier: tuple[Summary, ...]
     graded: Graded
     flips: float | None
     steadiness: Steadiness | None
@@ -88,7 +89,7 @@ def check(outcome: RunResult, baseline: Baseline | None, rules: NightlyConfig) -
 
     A round that was asked otherwise, before judge.toml was mended, is of no judge that the night has.
     """
-    tonight = graded(outcome.judgments, outcome.summary["judgments"])
+    tonight = graded(outcome.judgments, outcome.summary.judgments)
     earlier = [RunFolder(each) for each in rounds(outcome.folder.parent) if each != outcome.folder]
     who = RunFolder(outcome.folder).read("config.json")["identity"]
     past = [graded_run(each) for each in earlier if each.read("config.json")["identity"] == who]
@@ -97,7 +98,7 @@ def check(outcome: RunResult, baseline: Baseline | None, rules: NightlyConfig) -
         before = past[0]
     found = steadiness(tonight.grades, before.grades, rules.max_flip_rate) if before else None
     reasons = [reason for each in (*past, tonight) if before for reason in another(each, before, rules)]
-    summaries = tuple(each.read("summary.json") for each in earlier)
+    summaries = tuple(map(load_summary, earlier))
     new = tonight.served - before.served if before and before.served and not reasons else frozenset()
     return CanaryCheck(
         outcome,

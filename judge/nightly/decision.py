@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from judge.analysis.summary import EngineResult
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.nightly.gate import Row
 from judge.nightly.history import EXITS, Status
@@ -144,7 +144,9 @@ def _drop(row: Row) -> str:
     )
 
 
-def broken(tonight: Mapping[str, Any], baseline: Mapping[str, Any], max_missing: float) -> dict[str, str]:
+def broken(
+    tonight: Mapping[str, EngineResult], baseline: Mapping[str, EngineResult], max_missing: float
+) -> dict[str, str]:
     """What broke, by engine: one that gave far fewer answers than at the baseline.
 
     Both are `engines` of a summary.json. An answer is missing when the engine failed or has no ranking;
@@ -158,24 +160,27 @@ def broken(tonight: Mapping[str, Any], baseline: Mapping[str, Any], max_missing:
         if was - share > max_missing:
             said[engine] = (
                 f"{engine}: answered {share:.0%} of the queries, {was:.0%} at the baseline"
-                f" ({now['errors']:,} errors, {now['empty']:,} empty, {now['absent']:,} without a ranking)"
+                f" ({now.errors:,} errors, {now.empty:,} empty, {now.absent:,} without a ranking)"
             )
-        elif (now.get("textless") or 0.0) - (before.get("textless") or 0.0) > _RENAMED:
+        elif (now.no_snippet_share or 0.0) - (before.no_snippet_share or 0.0) > _RENAMED:
             said[engine] = (
-                f"{engine}: {now['textless']:.0%} of its results have no text but their title: has its field"
-                " been renamed?"
+                f"{engine}: {now.no_snippet_share:.0%} of its results have no text but their title: has its"
+                " field been renamed?"
             )
     return said
 
 
-def without_text(shares: Mapping[str, float], baseline: Mapping[str, Any], max_empty: float) -> Iterator[str]:
+def without_text(
+    shares: Mapping[str, float], baseline: Mapping[str, EngineResult], max_empty: float
+) -> Iterator[str]:
     """The engines that a night can't be judged with, for most of their results have an empty snippet.
 
     `shares` is the share of each engine's results tonight, `baseline` holds `engines` of the baseline's
     summary.json. An engine that returned as few texts at the baseline is left as it is.
     """
     for engine, share in sorted(shares.items()):
-        before = (baseline.get(engine) or {}).get("textless") or 0.0
+        frozen = baseline.get(engine)
+        before = (frozen.no_snippet_share if frozen else None) or 0.0
         if share > max_empty and share - before > _RENAMED:
             yield (
                 f"{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
@@ -193,33 +198,33 @@ def dropped(tonight: Collection[str], baseline: Collection[str], to_set: str) ->
         )
 
 
-def silent(engines: Mapping[str, Any], max_missing: float) -> list[str]:
+def silent(engines: Mapping[str, EngineResult], max_missing: float) -> list[str]:
     """The engines that broke on a night that has no baseline, from `engines` of its summary.json."""
     return [
-        f"{engine}: gave no answer to {row['errors'] + row['absent']:,} of {row['queries']:,} queries"
-        f" ({row['errors']:,} errors, {row['absent']:,} without a ranking)"
+        f"{engine}: gave no answer to {row.errors + row.absent:,} of {row.queries:,} queries"
+        f" ({row.errors:,} errors, {row.absent:,} without a ranking)"
         for engine, row in sorted(engines.items())
-        if row["errors"] + row["absent"] > max_missing * row["queries"]
+        if row.errors + row.absent > max_missing * row.queries
     ]
 
 
-def unanswered(engines: Mapping[str, Any], errors: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+def unanswered(engines: Mapping[str, EngineResult], errors: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """What engines left unanswered, however little: scores don't show it, for they are over the others.
 
     `engines` are those of a summary.json, `errors` has how often each broke for which reason.
     """
     for engine, row in sorted(engines.items()):
-        missing = row["errors"] + row["absent"]
+        missing = row.errors + row.absent
         if missing:
             reason = max(sorted(errors.get(engine, {})), key=lambda each: errors[engine][each], default="")
             why = f", most often {reason}" if reason else ": there is no ranking for them"
-            yield f"{engine}: no answer to {missing:,} of {row['queries']:,} queries{why}"
-        elif not row["answered"]:
+            yield f"{engine}: no answer to {missing:,} of {row.queries:,} queries{why}"
+        elif not row.answered:
             yield (
-                f"{engine}: found nothing for any of {row['queries']:,} queries, so a night like this is no"
+                f"{engine}: found nothing for any of {row.queries:,} queries, so a night like this is no"
                 " baseline: is it asked as it should be?"
             )
 
 
-def _answered(row: Mapping[str, Any]) -> float:
-    return float(row["answered"] / row["queries"]) if row["queries"] else 0.0
+def _answered(row: EngineResult) -> float:
+    return row.answered / row.queries if row.queries else 0.0

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge.analysis.loaded_run import LoadedRun
 from judge.measure.formulas import Floats, Ints
 from judge.records import Query
-from judge.runs.load import LoadedRun
 
 _SPLITS = 200
 _SEED = 0
@@ -73,7 +73,7 @@ def shared(tonight: Mapping[str, Query], baseline: Mapping[str, Query]) -> froze
 
 def no_relevant(held: LoadedRun) -> float | None:
     """The share of queries where no engine returned a snippet known to be relevant; None without queries."""
-    least = held.asked.scale.relevant_from
+    least = held.spec.scale.relevant_from
     lucky = {each.query_id for each in held.judgments if each.grade is not None and each.grade >= least}
     asked = held.data.queries
     return sum(id_ not in lucky for id_ in asked) / len(asked) if asked else None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from judge import factory
+from judge.api import rewrite_report
 from judge.assess.watch import Watch
 from judge.config.environment import environment
 from judge.config.loader import NIGHTS_FOLDER, ConfigSource, is_day, read_section
@@ -29,7 +30,6 @@ from judge.nightly.notices.webhook import Webhook
 from judge.nightly.tonight import Tonight
 from judge.report.sentences import listed
 from judge.runs.folder import RunFolder, reading_run
-from judge.saved_runs import report
 
 #: The files of a dataset in TREC's form.
 _TREC = ("topics", "docs", "trec_runs")
@@ -71,7 +71,7 @@ def nightly(toml: Path, day: str, watch: Watch | None = None, canary_watch: Watc
             record = night(_begun(tonight, toml), watch, canary_watch)
         # Told again when it was finished before: a process may have died between judging and telling.
         if record["coverage"] is not None:
-            also += _drawn("report", lambda: report(folder.path))
+            also += _drawn("report", lambda: rewrite_report(folder.path))
         lines = notices.write(folder.path, record, environ, webhook=webhook or None)
         also += _drawn("trend", lambda: trend_page.write(tonight.nights))
     return Told(record, (*lines, *notices.quiet(also, environ)))

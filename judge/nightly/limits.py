@@ -34,9 +34,11 @@ def spared(config: Config, check: CanaryCheck | None) -> Config:
     made = check.run.calls_made if check else 0
     if check is None or not made:
         return config
-    cost = check.run.summary["cost"]
+    cost = check.run.summary.cost
+    if cost is None:
+        return config
     # The canaries' cost is what they took since they were first asked, which may have been earlier.
-    usd = (cost["usd"] or 0.0) * made / cost["calls"]
+    usd = (cost.usd or 0.0) * made / cost.calls
     return replace(
         config,
         max_calls=None if config.max_calls is None else max(0, config.max_calls - made),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from os.path import relpath
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,7 @@ def _without_text(tonight: Tonight) -> Iterator[str]:
         of_engine.setdefault(ranking.engine, []).append(ranking)
     shares = {engine: textless(rankings, tonight.config.depth) for engine, rankings in of_engine.items()}
     found = {engine: share for engine, share in shares.items() if share is not None}
-    before = tonight.baseline.summary["engines"] if tonight.baseline else {}
+    before = tonight.baseline.summary.engines if tonight.baseline else {}
     return without_text(found, before, tonight.rules.max_empty_snippets)
 
 
@@ -167,7 +167,7 @@ def _left_to_pay(tonight: Tonight) -> bool:
     own = Path(run["options"]["store"]) if run else stores.own(tonight.nights, tonight.day)
     known = own if own.exists() else keeping.shared(tonight)
     left = pipeline.estimate(replace(tonight.config, store=str(known)))
-    return any(each["calls"] for each in left["assessors"].values())
+    return any(expected.calls for expected in left.assessors.values())
 
 
 def _gate(
@@ -181,7 +181,7 @@ def _gate(
     frozen, rules = tonight.baseline, tonight.rules
     to_set = rules.sets(tonight.folder.path)
     if outcome is not None and frozen is None:
-        missing = [*missing, *silent(outcome.summary["engines"], rules.max_missing)]
+        missing = [*missing, *silent(outcome.summary.engines, rules.max_missing)]
     asked = collecting.otherwise(tonight.asked, frozen.asked if frozen else None)
     if frozen is None or outcome is None:
         if outcome is None and not missing:
@@ -190,7 +190,7 @@ def _gate(
     judge = [*judge, *_strangers(outcome, frozen, check, rules)]
     held = against.held(outcome)
     queries = drift.query_drift(held, frozen.held)
-    engines = outcome.summary["engines"], frozen.summary["engines"]
+    engines = outcome.summary.engines, frozen.summary.engines
     found = Found(
         True,
         to_set,
@@ -225,7 +225,7 @@ def _remarks(
         for ranking in outcome.data.rankings:
             if ranking.error:
                 reasons.setdefault(ranking.engine, Counter())[ranking.error] += 1
-        yield from unanswered(outcome.summary["engines"], reasons)
+        yield from unanswered(outcome.summary.engines, reasons)
     yield from gate.remarks
     if check is None and any(row.verdict == "regression" for row in gate.found.rows):
         yield _ALONE
@@ -272,7 +272,7 @@ def _record(
         "date": tonight.day,
         **record.decided(decision),
         "remarks": list(_remarks(tonight, check, outcome, gate, apart)),
-        "assessor": next((each["assessor"] for each in summaries), config.model),
+        "assessor": next((each.assessor for each in summaries), config.model),
         "prompts": dict(prompts),
         "served": sorted(frozenset().union(*map(baseline.served, summaries))),
         "scale": scale.name,
@@ -284,5 +284,5 @@ def _record(
         "gate": record.gate(gate.found, tonight.rules, tonight.measures) if gate.queries else None,
         "canaries": record.checked(check) if check else None,
         "query_drift": record.queries(gate.queries) if gate.queries else None,
-        "cost": record.cost([each["cost"] for each in summaries]),
+        "cost": record.cost([asdict(each.cost) for each in summaries if each.cost]),
     }

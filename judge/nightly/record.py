@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from judge.analysis.summary import EngineResult, Summary
 from judge.config.nightly import NightlyConfig
 from judge.dataset.identifiers import short_hash
 from judge.measure.measures import Measure, parse
@@ -42,8 +43,8 @@ def checked(check: CanaryCheck) -> dict[str, Any]:
     names = ("changed", "up", "down", "p_changed", "p_shift", "shift")
     return {
         "id": _fingerprint(check.run),
-        "pairs": summary["pairs"],
-        "repeats": summary["repeats"],
+        "pairs": summary.pairs,
+        "repeats": summary.repeats,
         "judged": graded.judged,
         "failed": graded.asked - graded.judged,
         "mean_grade": sum(means) / len(means) if means else None,
@@ -81,30 +82,35 @@ def frozen(baseline: Baseline) -> dict[str, Any]:
     return {
         "name": baseline.name,
         "id": baseline.id,
-        "assessor": baseline.held.asked.assessor,
+        "assessor": baseline.held.spec.assessor,
         "prompts": baseline.identity["prompts"],
         "served": sorted(baseline.served),
         "queries": len(baseline.held.data.queries),
     }
 
 
-def tonight(summary: Mapping[str, Any] | None) -> dict[str, Any]:
+def tonight(summary: Summary | None) -> dict[str, Any]:
     """What the night's own run came to; all of it unknown when it never began."""
     if summary is None:
         nothing = dict.fromkeys(("judgments", "judged", "coverage"))
         return {"queries": 0, **nothing, "failures": {}, "engines": {}}
     names = ("queries", "judgments", "judged", "coverage", "failures")
-    engines = {engine: _engine(row) for engine, row in summary["engines"].items()}
-    return {**{name: summary[name] for name in names}, "engines": engines}
+    engines = {engine: _engine(row) for engine, row in summary.engines.items()}
+    return {**{name: getattr(summary, name) for name in names}, "engines": engines}
 
 
-def _engine(row: Mapping[str, Any]) -> dict[str, Any]:
+def _engine(row: EngineResult) -> dict[str, Any]:
     names = ("queries", "answered", "empty", "errors", "absent", "judged")
     measures = {
-        name: {**{key: mean[key] for key in ("mean", "ci95", "n")}, "pool_free": parse(name).pool_free}
-        for name, mean in row["measures"].items()
+        name: {
+            "mean": mean.mean,
+            "ci95": mean.ci95 and list(mean.ci95),
+            "n": mean.n,
+            "pool_free": parse(name).pool_free,
+        }
+        for name, mean in row.measures.items()
     }
-    return {**{name: row[name] for name in names}, "measures": measures}
+    return {**{name: getattr(row, name) for name in names}, "measures": measures}
 
 
 def decided(decision: Decision) -> dict[str, Any]:

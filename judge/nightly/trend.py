@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.run_tables import whole
+from judge.cli.render.cells import print_table
 from judge.errors import InputError
 from judge.nightly import history
 from judge.nightly.history import EXITS, History, Kind, Night, Value
@@ -108,7 +108,7 @@ def show(found: Row, console: Console) -> None:
     nights = found["nights"]
     for line in _heading(found):
         console.print(Text(line))
-    whole(_table(found), console)
+    print_table(_table(found), console)
     for line in (*_notes(nights), *_news(nights[-NIGHTS:])):
         console.print(Text(line))
     for damaged in found["damaged"]:

@@ -27,7 +27,11 @@ _STYLE = (
     *(("judge.report", f"{each}.css") for each in ("look", "report", "charts")),
     ("judge.nightly", "trend.css"),
 )
-_SCRIPT = (("judge.report", "texts.js"), ("judge.nightly", "trend.js"))
+#: Package and name of each script, in the order of the page; `.ci/javascript/trend.json` lists them too.
+SCRIPTS = (
+    *(("judge.report", f"{each}.js") for each in ("dom", "messages", "display")),
+    ("judge.nightly", "trend.js"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,9 @@ def page(found: History, nights: str = ".") -> Iterator[str]:
     charts = [chart(shown, measure, kind) for measure, kind in history.measures(shown).items()]
     template = template_environment("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
-        policy=content_security_policy(read_own_files(*_SCRIPT), read_own_files(*_STYLE)),
+        policy=content_security_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
         style=read_own_files(*_STYLE),
-        script=read_own_files(*_SCRIPT),
+        script=read_own_files(*SCRIPTS),
         headline=headline(shown),
         reasons=reasons(shown[-1]) if shown else (),
         drawn=drawn(shown, NIGHTS),

@@ -12,10 +12,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.analysis import warnings
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import CHINESE, ENGLISH, Text, in_both
-from judge.report import sentences
+from judge.report import sentences, warning_sentences
 from judge.report.charts import draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import make_labels, one_line, use_display_names
@@ -32,8 +31,10 @@ from judge.report.page.shell import content_security_policy, read_own_files, tem
 from judge.report.page.statements import list_warnings
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
-_SCRIPT = tuple(
-    ("judge.report", f"{file_name}.js") for file_name in ("texts", "data", "query", "room", "report")
+#: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.
+SCRIPTS = tuple(
+    ("judge.report", f"{file_name}.js")
+    for file_name in ("dom", "messages", "display", "payload", "query", "browser", "report")
 )
 
 
@@ -74,17 +75,17 @@ def render_report(
     template = template_environment("judge.report").get_template("report.html.jinja")
     yield from template.generate(
         run=one_line(run),
-        policy=content_security_policy(read_own_files(*_SCRIPT), read_own_files(*_STYLE)),
+        policy=content_security_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
         style=read_own_files(*_STYLE),
-        script=read_own_files(*_SCRIPT),
+        script=read_own_files(*SCRIPTS),
         night=extras.night,
-        band=[Text(**said) for said in extras.night.get("band", ())],
+        banner=[Text(**said) for said in extras.night.get("band", ())],
         headline=_headline(named_summary),
         segments=_segments(named_summary),
-        alarm=warnings.alarm(named_summary),
+        alarm=warning_sentences.alarm(named_summary),
         differences=_differences(named_summary),
         engines=tables.engines_table(named_summary),
-        minds=list(list_warnings(named_summary)),
+        warnings=list(list_warnings(named_summary)),
         facts=list(statements.list_facts(summary, extras.agreement, extras.config)),
         charts=draw_charts(summary, entries(), extras.agreement),
         pairs=list(tables.pair_tables(named_summary)),
@@ -135,12 +136,12 @@ def _data(run: str, summary: Row, deciding: str, page_data: PageData) -> Iterato
         "measures": list(summary["measures"]),
         "deciding": list(summary["measures"]).index(deciding),
         "grades": GRADE_NAMES[summary["scale"]],
-        "from": summary["relevant_from"],
+        "relevant_from": summary["relevant_from"],
         "errors": kind_names.ERRORS,
         "flags": kind_names.FLAGS,
         "suspicious": sorted(INJECTION_FLAGS),
     }
-    yield Markup('{"head":' + dump_script_json(head) + ',\n"queries":[\n')  # noqa: S704
+    yield Markup('{"header":' + dump_script_json(head) + ',\n"queries":[\n')  # noqa: S704
     yield Markup(",\n".join(page_data.lines))  # noqa: S704
     yield Markup("\n]}")
 

@@ -7,17 +7,17 @@ the translator of a language.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, log10
 from statistics import median
 from typing import Any
 
-from judge.measure.compare import Comparison
-from judge.measure.simultaneous import LEAST_DIFFERING
+from judge.analysis.run_analysis import ComparisonOutcome, describe_outcome
+from judge.english import format_count, join_names, round_count
 from judge.messages import Translator
 
 Row = Mapping[str, Any]
+counted, listed, rounded = format_count, join_names, round_count
 
 #: Below so many queries the simultaneous intervals are only approximate.
 FEW_QUERIES = 10
@@ -98,51 +98,10 @@ def planning(t: Translator, summary: Row, measure: str | None = None) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What a sentence on a comparison needs of it; the fields are those of `Comparison`."""
-
-    a: str
-    b: str
-    outcome: str
-    n: int
-    wins: int
-    losses: int
-    sd: float | None
-    at_least: int | None
-
-
-def verdict(t: Translator, comparison: Comparison | Decision) -> str:
-    """Return the result of a comparison: `A > B`, or why no engine is named."""
-    if comparison.outcome == "better":
-        return f"{comparison.a} > {comparison.b}"
-    if comparison.outcome == "undetermined":
-        if not comparison.n:
-            return t("undetermined: there is no query where both have a value")
-        return t("undetermined: unjudged snippets could turn it")
-    differing = comparison.wins + comparison.losses
-    if differing < LEAST_DIFFERING:
-        return t(
-            "not separated (they differ on {queries}; it takes {least} or more)",
-            queries=count_queries(t, differing),
-            least=LEAST_DIFFERING,
-        )
-    if not comparison.sd:
-        return t(
-            "not separated (they differ by the same on every query, which gives no variance to test with)"
-        )
-    if comparison.at_least is None:
-        return t("not separated")
-    return t(
-        "not separated (that takes at least {count} queries with values for both)",
-        count=rounded(comparison.at_least),
-    )
-
-
 def verdict_of(t: Translator, row: Row) -> str:
     """Return the result of a comparison of summary.json, whose own `verdict` is English."""
     fields = ("a", "b", "outcome", "n", "wins", "losses", "sd", "at_least_queries")
-    return verdict(t, Decision(*(row[field] for field in fields)))
+    return describe_outcome(t, ComparisonOutcome(*(row[field] for field in fields)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -540,17 +499,6 @@ def count_queries(t: Translator, count: int) -> str:
     return t.plural("{count:,} query", "{count:,} queries", count)
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return names in an English sentence: `a, b and c`."""
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def counted(count: int, thing: str, things: str = "") -> str:
-    """Return a count with the word for one or for many: `1 query`, `2 queries`."""
-    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
-
-
 def dollars(cost: Mapping[str, Any]) -> str | None:
     """Return what calls cost, such as `$0.0123` or `at least $0.0123`; None where that is unknown.
 
@@ -570,12 +518,6 @@ def dollars(cost: Mapping[str, Any]) -> str | None:
 def chance(p: float | None) -> str:
     """Return a p value as text; the smallest as `<0.0001` rather than 0."""
     return "-" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def rounded(count: int) -> str:
-    """Return a count rounded to two significant digits."""
-    digits = max(0, floor(log10(count)) - 1) if count else 0
-    return f"{round(count, -digits):,}"
 
 
 def _percents(t: Translator, ends: Sequence[float] | None) -> str:

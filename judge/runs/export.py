@@ -1,12 +1,11 @@
-"""Owns which files a run's folder holds and that equal runs give equal bytes."""
+"""Write the data files of a run's folder; equal runs give equal bytes."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,57 +14,45 @@ from judge.dataset.spreadsheet import escape_cell
 from judge.measure.panel_agreement import Members
 from judge.measure.score import Scores
 from judge.records import Judgment
-from judge.report import html; from judge.runs import results, trec_export
-from judge.runs.result import RunResult
+from judge.runs import results, trec_export
 from judge.runs.folder import RunFolder, dump_json
+from judge.runs.record_json import to_json
+from judge.runs.result import RunResult
 
 
-def write(folder: RunFolder, outcome: RunResult) -> None:
-    """Writes every file of the run; results.json last, so that whoever waits for it finds all."""
-    rankings, documents = outcome.data.rankings, outcome.pool.documents
-    folder.write("judgments.jsonl", (dump_json(_plain(judgment)) + "\n" for judgment in outcome.judgments))
-    if outcome.members:
-        folder.write("members.jsonl", _members(outcome.members))
-    folder.write("scores.csv", _scores(outcome.scores))
-    folder.write("qrels.txt", trec_export.qrels(rankings, documents, outcome.judgments))
-    for engine, name in trec_export.file_names(outcome.data.engines).items():
+def write_data_files(folder: RunFolder, result: RunResult) -> None:
+    """Write every data file of the run but results.json."""
+    rankings, documents = result.data.rankings, result.pool.documents
+    folder.write("judgments.jsonl", (dump_json(_plain(judgment)) + "\n" for judgment in result.judgments))
+    if result.members:
+        folder.write("members.jsonl", _members(result.members))
+    folder.write("scores.csv", _scores(result.scores))
+    folder.write("qrels.txt", trec_export.qrels(rankings, documents, result.judgments))
+    for engine, name in trec_export.file_names(result.data.engines).items():
         folder.write(name, trec_export.run(engine, rankings, documents))
-    folder.write("summary.json", [dump_json(outcome.summary, indent=2), "\n"])
-    table = _table(outcome.scores)
-
-    def entries() -> Iterator[dict[str, Any]]:
-        said = results.said(outcome.judgments, outcome.members, outcome.scale)
-        return results.queries(outcome.data, outcome.pool, said, table)
-
-    write_report(folder, outcome.summary, entries)
-    folder.write("results.json", results.chunks(folder.path.name, outcome.summary, entries()))
+    folder.write("summary.json", [dump_json(to_json(result.summary), indent=2), "\n"])
 
 
-def write_report(
-    folder: RunFolder, summary: Mapping[str, Any], entries: Callable[[], Iterable[Mapping[str, Any]]]
-) -> Path:
-    """Writes report.html and gives its path; `entries` gives the queries of results.json each time.
+def write_results(folder: RunFolder, result: RunResult) -> None:
+    """Write results.json."""
+    folder.write("results.json", results.write_chunks(folder.path.name, result.summary, list_queries(result)))
 
-    Agreement with people is in it when the folder has an agreement.json about these very judgments, and
-    how the night went where the run is one of a night.
-    """
-    agreement = folder.read_if_there("agreement.json")
-    if agreement and agreement.get("grades") != summary["grades"]:
-        agreement = None
-    config, night = folder.read_if_there("config.json"), folder.read_if_there("night.json")
-    beside = html.ReportExtras(agreement, config or {}, night or {})
-    return folder.write("report.html", html.render_report(folder.path.name, summary, entries, beside))
+
+def list_queries(result: RunResult) -> Iterator[results.QueryEntry]:
+    """Return the queries of the run's results.json."""
+    judgments = results.judgment_entries(result.judgments, result.members, result.scale)
+    return results.query_entries(result.data, result.pool, judgments, _table(result.scores))
 
 
 def _members(members: Members) -> Iterator[str]:
-    """The judgments of each member of a panel."""
+    """Yield the judgments of each member of a panel."""
     for name, judgments in members.items():
         for judgment in judgments:
             yield dump_json({"member": name, **_plain(judgment)}) + "\n"
 
 
 def _plain(judgment: Judgment) -> dict[str, Any]:
-    """The judgment as JSON values (`dataclasses.asdict` would copy its parameters for each)."""
+    """Return the judgment as JSON values (`dataclasses.asdict` would copy its parameters for each)."""
     fields: dict[str, Any] = {name: getattr(judgment, name) for name in Judgment.__slots__}
     return {**fields, "usage": asdict(judgment.usage) if judgment.usage else None}
 
@@ -84,7 +71,7 @@ def _line(cells: Iterable[object]) -> str:
     return text.getvalue()
 
 
-def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, Any]]:
+def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, float | None]]:
     names = [str(measure) for measure in scores.measures]
     value, _, _ = scores.by_query()
     cells = np.where(np.isnan(value), None, value).tolist()  # type: ignore[call-overload]

@@ -1,23 +1,24 @@
-"""Owns reading a run's folder back, with all that scoring needs."""
+"""Read a run's folder back, with all that scoring needs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
+from judge.analysis.summary import Summary
 from judge.dataset.pool import pair
 from judge.errors import InputError
 from judge.measure.measures import parse_all
-from judge.measure.panel_agreement import Members
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
-from judge.runs.results import load as load_results
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
-from judge.analysis.summary import RunSpec, fingerprint_grades
+from judge.runs.record_json import agreement_from_json, check_version, from_json, summary_from_json
+from judge.runs.results import QueryEntry, read_dataset
 
-#: The types of a judgment's fields, as far as something is computed from them.
+#: The types of a judgment's fields that figures are computed from.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("query_id", "snippet_id", "reason", "assessor", "reply", "detail"), str),
     "repeat": int,
@@ -27,81 +28,94 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedRun:
-    """What a run's folder holds; `members` are the judgments of a panel's members, empty without one."""
-
-    data: Dataset
-    pool: Pool
-    judgments: tuple[Judgment, ...]
-    asked: RunSpec
-    members: Members = field(default_factory=dict)
+def load_summary(folder: RunFolder) -> Summary:
+    """Return the summary of the run in `folder`; raise InputError when it is missing or damaged."""
+    return summary_from_json(folder.read("summary.json"), str(folder.path / "summary.json"))
 
 
-def load(folder: RunFolder) -> LoadedRun:
-    """The run in `folder`; raises InputError when a file is missing or from another format."""
-    found = folder.read("results.json")
+def load_agreement(folder: RunFolder) -> LabelAgreement | None:
+    """Return the agreement with people in `folder`, None where there is none yet.
+
+    Raises InputError when the file is damaged.
+    """
+    value, place = folder.read_if_there("agreement.json"), str(folder.path / "agreement.json")
+    return None if value is None else agreement_from_json(value, place)
+
+
+def load_run(folder: RunFolder) -> LoadedRun:
+    """Return the run in `folder`; raise InputError when a file is missing or damaged."""
+    results = folder.read("results.json")
     with reading_run(folder.path):
-        return _held(folder, found)
+        return _load(folder, results)
 
 
-def load_all(paths: Sequence[Path]) -> dict[str, LoadedRun]:
-    """Several runs by the names of their folders, or by their paths where two share a name."""
+def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
+    """Return several runs by the names of their folders, or by their paths where two share a name."""
     names = [path.resolve().name for path in paths]
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
     if len(set(names)) < len(names):
         raise InputError(f"a run is named twice among {', '.join(names)}; compare different runs")
-    return {name: load(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
+    return {name: load_run(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
 
 
-def _held(folder: RunFolder, found: dict[str, Any]) -> LoadedRun:
-    totals = found["summary"]
-    data, documents = load_results(found)
-    pool = Pool(totals["depth"], totals["results"], _pairs(data, documents), documents)
-    scale = Scale(
-        totals["scale"], (BINARY if totals["scale"] == "binary" else GRADED).top, totals["relevant_from"]
-    )
-    measures = parse_all(totals["measures"])
-    tests = totals.get("selftest", {})
-    asked = RunSpec(totals["assessor"], scale, totals["repeats"], measures, totals["cost"], tests)
+def read_queries(results: Mapping[str, Any], place: str) -> list[QueryEntry]:
+    """Return the queries of a results.json that is read already; raise InputError when one is damaged."""
+    queries = results.get("queries")
+    if not isinstance(queries, list):
+        raise InputError(f"{place}: field 'queries' is {queries!r:.60}, not a list; {DAMAGED_FILE_ADVICE}")
+    return [
+        from_json(QueryEntry, entry, f"{place}: queries[{number}]") for number, entry in enumerate(queries)
+    ]
+
+
+def _load(folder: RunFolder, results: dict[str, Any]) -> LoadedRun:
+    place = str(folder.path / "results.json")
+    check_version(results, place)
+    value = results.get("summary")
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: field 'summary' is {value!r:.60}, not an object; {DAMAGED_FILE_ADVICE}")
+    summary = summary_from_json(value, f"{place}: summary")
+    data, documents = read_dataset(read_queries(results, place), summary)
+    scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
+    measures = parse_all(summary.measures)
+    spec = RunSpec(summary.assessor, scale, summary.repeats, measures, summary.cost, summary.selftest)
     judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
-    _check_grades(folder, judgments, totals, scale)
-    return LoadedRun(data, pool, judgments, asked, _members(folder, totals))
+    _check_grades(folder, judgments, summary, scale)
+    pool = Pool(summary.depth, summary.results, _pairs(data, documents), documents)
+    return LoadedRun(data, pool, judgments, spec, _members(folder, summary))
 
 
-def _check_grades(
-    folder: RunFolder, judgments: Sequence[Judgment], totals: dict[str, Any], scale: Scale
-) -> None:
+def _check_grades(folder: RunFolder, judgments: Sequence[Judgment], summary: Summary, scale: Scale) -> None:
     """Raise InputError when the judgments are not those that results.json was made from."""
-    expected, actual = totals.get("grades"), fingerprint_grades(judgments, scale)
-    if expected not in (None, actual):
+    fingerprint = fingerprint_grades(judgments, scale)
+    if summary.grades not in ("", fingerprint):
         raise InputError(
-            f"{folder.path / 'judgments.jsonl'}: holds {len(judgments):,} of {totals['judgments']:,}"
-            f" judgments, fingerprint {actual!r}; results.json says 'grades' {expected!r}. The file was cut"
-            f" off or changed; {DAMAGED_FILE_ADVICE}"
+            f"{folder.path / 'judgments.jsonl'}: holds {len(judgments):,} of {summary.judgments:,}"
+            f" judgments, fingerprint {fingerprint!r}; results.json says 'grades' {summary.grades!r}. The"
+            f" file was cut off or changed; {DAMAGED_FILE_ADVICE}"
         )
 
 
-def _members(folder: RunFolder, totals: dict[str, Any]) -> dict[str, tuple[Judgment, ...]]:
-    """The judgments of each member of a panel; snippets without text are the same for all of them."""
-    if not totals.get("panel"):
+def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, ...]]:
+    """Return the judgments of each member of a panel; snippets without text are the same for all of them."""
+    if summary.panel is None:
         return {}
-    members: dict[str, list[Judgment]] = {each["name"]: [] for each in totals["panel"]["members"]}
+    members: dict[str, list[Judgment]] = {member.name: [] for member in summary.panel.members}
     for line in folder.lines("members.jsonl"):
         members[line.pop("member")].append(_judgment(line))
     return {name: tuple(judgments) for name, judgments in members.items()}
 
 
-def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> tuple[Pair, ...]:
-    """The pool's pairs: every snippet that has a document, each once a query."""
+def _pairs(data: Dataset, documents: Mapping[tuple[str, str], tuple[str, ...]]) -> tuple[Pair, ...]:
+    """Return the pool's pairs: every snippet that has a document, each once a query."""
     pairs = {}
     for ranking in data.rankings:
         judged = len(documents[ranking.engine, ranking.query_id])
         for snippet in ranking.snippets[:judged]:
             pairs[ranking.query_id, snippet.id] = pair(data, ranking.query_id, snippet)
-    place = {query_id: number for number, query_id in enumerate(data.queries)}
-    return tuple(pairs[key] for key in sorted(pairs, key=lambda key: (place[key[0]], key[1])))
+    order = {query_id: number for number, query_id in enumerate(data.queries)}
+    return tuple(pairs[key] for key in sorted(pairs, key=lambda key: (order[key[0]], key[1])))
 
 
 def _judgment(line: dict[str, Any]) -> Judgment:

@@ -1,14 +1,15 @@
-"""The record of a finished run: what Python callers get and every file is written from."""
+"""The record of a finished run: what Python callers get, and what the files are written from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from judge.analysis.summary import EngineResult, Summary
 from judge.errors import InputError, RunIncomplete
+from judge.measure.latency_tokens import Latency, Tokens
 from judge.measure.measures import parse
 from judge.measure.panel_agreement import Members
 from judge.measure.score import Scores
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Everything a finished run knows.
+    """A finished run.
 
-    `summary` is what summary.json holds. `incomplete` says why and what to do when fewer pairs were
-    judged than asked for, else it is None. `calls_made` counts the calls of this execution alone.
-    `members` holds the judgments of each member of a panel, and is empty without one.
+    `summary` is what summary.json holds. `incomplete` says why pairs are unjudged and what to do, else it
+    is None. `calls_made` counts the calls of this execution alone. `members` holds the judgments of each
+    member of a panel, and is empty without a panel.
     """
 
     folder: Path
@@ -33,7 +34,7 @@ class RunResult:
     judgments: tuple[Judgment, ...]
     scores: Scores
     scale: Scale
-    summary: Mapping[str, Any]
+    summary: Summary
     warnings: tuple[str, ...] = ()
     calls_made: int = 0
     incomplete: RunIncomplete | None = None
@@ -41,15 +42,15 @@ class RunResult:
 
     @cached_property
     def engines(self) -> pd.DataFrame:
-        """One row an engine: the mean of every measure, and what there was to measure."""
+        """One row an engine: the mean of every measure, and counts of what it returned."""
         import pandas as pd
 
         rows = {
             engine: {
-                **{measure: cell["mean"] for measure, cell in row["measures"].items()},
-                **{name: _plain(value) for name, value in row.items() if name != "measures"},
+                **{measure: mean.mean for measure, mean in row.measures.items()},
+                **{name: _cell(getattr(row, name)) for name in EngineResult.__slots__ if name != "measures"},
             }
-            for engine, row in self.summary["engines"].items()
+            for engine, row in self.summary.engines.items()
         }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("engine")
 
@@ -65,17 +66,17 @@ class RunResult:
         """One row for each pair of engines by each measure: difference, interval, p, verdict."""
         import pandas as pd
 
-        return pd.DataFrame(self.summary["comparisons"])
+        return pd.DataFrame([asdict(pair) for pair in self.summary.comparisons])
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """One row a judgment: query_id, query, snippet_id, title, snippet, repeat, grade, reason, error."""
         import pandas as pd
 
-        shown = {(pair.query.id, pair.snippet.id): pair for pair in self.pool.pairs}
+        pairs = {(pair.query.id, pair.snippet.id): pair for pair in self.pool.pairs}
         rows = []
         for judgment in self.judgments:
-            pair = shown[judgment.query_id, judgment.snippet_id]
+            pair = pairs[judgment.query_id, judgment.snippet_id]
             rows.append(
                 {
                     "query_id": judgment.query_id,
@@ -93,17 +94,15 @@ class RunResult:
         return pd.DataFrame(rows).astype({"grade": "Int64"}) if rows else pd.DataFrame()
 
     def means(self, engine: str) -> dict[str, float]:
-        """Return the engine's mean by each measure that has one, under names that trackers take.
+        """Return the engine's mean by each measure that has one, under names that experiment trackers accept.
 
-        `mlflow.log_metrics(outcome.means("bing"))` logs `nDCG_10`, for MLflow refuses the `@` of
+        `mlflow.log_metrics(result.means("bing"))` logs `nDCG_10`, because MLflow refuses the `@` of
         `nDCG@10`. Raises InputError for an engine that is not in the run.
         """
-        if engine not in self.summary["engines"]:
+        if engine not in self.summary.engines:
             raise InputError(f"engine {engine!r} is not in the run; it has {', '.join(self.data.engines)}")
-        cells = self.summary["engines"][engine]["measures"]
-        return {
-            parse(name).export_name: cell["mean"] for name, cell in cells.items() if cell["mean"] is not None
-        }
+        means = self.summary.engines[engine].measures
+        return {parse(name).export_name: mean.mean for name, mean in means.items() if mean.mean is not None}
 
     def __repr__(self) -> str:
         return (
@@ -113,10 +112,12 @@ class RunResult:
         )
 
     def _repr_html_(self) -> str:
-        """The engines' table, as a notebook shows it."""
+        """Return the table of engines as a notebook shows it."""
         return str(self.engines.to_html())
 
 
-def _plain(value: object) -> object:
-    """A cell of a table: of latencies the median, of sizes the mean, anything else as it is."""
-    return value.get("median", value.get("mean")) if isinstance(value, Mapping) else value
+def _cell(value: object) -> object:
+    """Return a cell of a table: the median of latencies, the mean of token counts, others unchanged."""
+    if isinstance(value, Latency):
+        return value.median
+    return value.mean if isinstance(value, Tokens) else value

@@ -1,45 +1,138 @@
-"""Owns results.json, what people open: every query, engine, snippet, grade and reason.
+"""The records and the text of results.json: every query, engine, snippet, grade and reason.
 
-Written and read query by query; reading it back gives all that scoring needs, so a run's folder can
-be scored again wherever it is.
+The file is written and read one query at a time. It holds all that scoring needs, so a run can be scored
+again from its folder alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import dropwhile, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.dataset.textfile import lines_of
 from judge.errors import InputError
 from judge.filesystem import open_text
 from judge.measure.panel_agreement import Members
-from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale, Snippet
+from judge.records import Dataset, Judgment, Lang, Pool, Query, Ranking, Scale, Snippet
 from judge.runs.folder import DAMAGED_FILE_ADVICE, dump_json, parse_json
+from judge.runs.record_json import from_json, to_json
 
 _QUERIES, _END = '"queries": [\n', "]}\n"
-#: Values per (engine, query_id): measure -> mean over repeats, None where undefined.
+#: Values by (engine, query_id) and measure: the mean over the repeats, None where undefined.
 ScoreTable = Mapping[tuple[str, str], Mapping[str, float | None]]
 
-#: Entries of judgments by (query_id, snippet_id).
-Said = Mapping[tuple[str, str], list[dict[str, Any]]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberJudgment:
+    """What one member of a panel answered."""
+
+    assessor: str
+    repeat: int
+    verdict: Literal["yes", "no"] | None
+    grade: int | None
+    reason: str
+    error: str | None
+    flags: tuple[str, ...]
 
 
-def chunks(run: str, summary: Mapping[str, Any], queries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The text of results.json, in pieces: the summary, then a line a query."""
-    yield f'{{"run": {dump_json(run)},\n"summary": {dump_json(summary)},\n{_QUERIES}'
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgmentEntry:
+    """One judgment of a snippet; `verdict` says whether the grade is relevant, `members` are a panel's.
+
+    `detail` explains the error; it is in judgments.jsonl, not in results.json.
+    """
+
+    repeat: int
+    verdict: Literal["yes", "no"] | None
+    grade: int | None
+    reason: str
+    error: str | None
+    flags: tuple[str, ...]
+    members: tuple[MemberJudgment, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedText:
+    """A title and a snippet as the assessor reads them, where cleaning changed one of the two."""
+
+    title: str
+    snippet: str
+
+
+#: The judgments of each (query_id, snippet_id), one a repeat.
+JudgmentEntries = Mapping[tuple[str, str], Sequence[JudgmentEntry]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnippetEntry:
+    """One result of an engine; `document` is None below the depth of the pool."""
+
+    rank: int
+    snippet_id: str
+    document: str | None
+    title: str
+    url: str
+    snippet: str
+    date: str = ""
+    docno: str = ""
+    shown: CleanedText | None = None
+    flags: tuple[str, ...] = ()
+    judgments: tuple[JudgmentEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineEntry:
+    """What one engine returned for a query: its scores by measure, and its results, best first."""
+
+    scores: Mapping[str, float | None]
+    error: str | None = None
+    latency_ms: float | None = None
+    snippets: tuple[SnippetEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryEntry:
+    """One query with the results of each engine; `shown` is its text where cleaning changed it."""
+
+    query_id: str
+    query: str
+    lang: Lang
+    shown: str | None = None
+    reference: str | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+    engines: Mapping[str, EngineEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The whole of results.json; `run` is the name of the run's folder."""
+
+    schema: Literal[2]
+    run: str
+    summary: Summary
+    queries: tuple[QueryEntry, ...]
+
+
+def write_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> Iterator[str]:
+    """Yield the text of results.json in pieces: the summary, then one line a query."""
+    head = f'{{"schema": {SCHEMA_VERSION},\n"run": {dump_json(run)},\n'
+    yield f'{head}"summary": {dump_json(to_json(summary))},\n{_QUERIES}'
     separator = ""
     for query in queries:
-        yield separator + dump_json(query)
+        yield separator + dump_json(to_json(query))
         separator = ",\n"
     yield f"\n{_END}"
 
 
-def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The queries of the results.json at `path`, one after the other, as `chunks` wrote them.
+def read_entries(path: Path) -> Iterator[QueryEntry]:
+    """Yield the queries of the results.json at `path`, one line at a time, as `write_chunks` lays them out.
 
-    Raises InputError when the file is not laid out so.
+    Raises InputError when the file has another layout.
     """
     try:
         with open_text(path, newline="\n") as file:
@@ -48,147 +141,142 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
             if next(lines, None) is None:
                 raise ValueError("no line begins the queries")
             for line in takewhile(lambda line: line != _END, lines):
-                entry = parse_json(str(path), line.removesuffix("\n").removesuffix(","))
-                if not isinstance(entry, dict):
-                    raise ValueError(f"a query is {entry!r:.40}")
-                yield entry
+                value = parse_json(str(path), line.removesuffix("\n").removesuffix(","))
+                yield from_json(QueryEntry, value, str(path))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: is not as judge wrote it ({error}); {DAMAGED_FILE_ADVICE}") from error
 
 
-def said(judgments: Iterable[Judgment], members: Members, scale: Scale) -> Said:
-    """What was said of each (query_id, snippet_id): an entry a repeat, with each member's of a panel."""
-    entries: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    by_repeat: dict[tuple[str, str, int], dict[str, Any]] = {}
-    for judgment in judgments:
-        entry = _judgment(judgment, scale)
-        entries.setdefault((judgment.query_id, judgment.snippet_id), []).append(entry)
-        by_repeat[judgment.query_id, judgment.snippet_id, judgment.repeat] = entry
+def judgment_entries(judgments: Iterable[Judgment], members: Members, scale: Scale) -> JudgmentEntries:
+    """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
+    by_member: dict[tuple[str, str, int], list[MemberJudgment]] = {}
     for name, own in members.items():
         for judgment in own:
-            entry = by_repeat[judgment.query_id, judgment.snippet_id, judgment.repeat]
-            member = {"assessor": name, **_judgment(judgment, scale)}
-            entry.setdefault("members", []).append(member)
+            key = judgment.query_id, judgment.snippet_id, judgment.repeat
+            by_member.setdefault(key, []).append(
+                MemberJudgment(
+                    assessor=name,
+                    repeat=judgment.repeat,
+                    verdict=_verdict(judgment, scale),
+                    grade=judgment.grade,
+                    reason=judgment.reason,
+                    error=judgment.error,
+                    flags=judgment.flags,
+                )
+            )
+    entries: dict[tuple[str, str], list[JudgmentEntry]] = {}
+    for judgment in judgments:
+        pair = judgment.query_id, judgment.snippet_id
+        entries.setdefault(pair, []).append(
+            JudgmentEntry(
+                repeat=judgment.repeat,
+                verdict=_verdict(judgment, scale),
+                grade=judgment.grade,
+                reason=judgment.reason,
+                error=judgment.error,
+                flags=judgment.flags,
+                members=tuple(by_member.get((*pair, judgment.repeat), ())),
+            )
+        )
     return entries
 
 
-def queries(data: Dataset, pool: Pool, said: Said, scores: ScoreTable) -> Iterator[dict[str, Any]]:
-    """One entry a query, in reading order, with each engine's snippets best first."""
+def _verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | None:
+    if judgment.grade is None:
+        return None
+    return "yes" if judgment.grade >= scale.relevant_from else "no"
+
+
+def query_entries(
+    data: Dataset, pool: Pool, judgments: JudgmentEntries, scores: ScoreTable
+) -> Iterator[QueryEntry]:
+    """Yield one entry a query, in reading order, with each engine's snippets best first."""
     by_query: dict[str, list[Ranking]] = {}
     for ranking in data.rankings:
         by_query.setdefault(ranking.query_id, []).append(ranking)
     for query in data.queries.values():
-        engines = {
-            ranking.engine: _engine(ranking, pool, said, scores)
-            for ranking in sorted(by_query.get(query.id, []), key=lambda ranking: ranking.engine)
-        }
-        yield {**_query(query), "engines": engines}
+        rankings = sorted(by_query.get(query.id, []), key=lambda ranking: ranking.engine)
+        yield QueryEntry(
+            query_id=query.id,
+            query=query.raw_text,
+            lang=query.lang,
+            shown=query.text if query.text != query.raw_text else None,
+            reference=query.reference,
+            extra=dict(query.extra),
+            engines={ranking.engine: _engine(ranking, pool, judgments, scores) for ranking in rankings},
+        )
 
 
-def _query(query: Query) -> dict[str, Any]:
-    entry: dict[str, Any] = {"query_id": query.id, "query": query.raw_text, "lang": query.lang}
-    if query.text != query.raw_text:
-        entry["shown"] = query.text
-    if query.reference is not None:
-        entry["reference"] = query.reference
-    if query.extra:
-        entry["extra"] = dict(query.extra)
-    return entry
-
-
-def _engine(ranking: Ranking, pool: Pool, said: Said, scores: ScoreTable) -> dict[str, Any]:
+def _engine(ranking: Ranking, pool: Pool, judgments: JudgmentEntries, scores: ScoreTable) -> EngineEntry:
     key = (ranking.engine, ranking.query_id)
     documents = pool.documents.get(key, ())
-    entry: dict[str, Any] = {"scores": dict(scores.get(key, {}))}
-    if ranking.error is not None:
-        entry["error"] = ranking.error
-    if ranking.latency_ms is not None:
-        entry["latency_ms"] = ranking.latency_ms
-    entry["snippets"] = [
-        _snippet(rank, snippet, documents, said.get((ranking.query_id, snippet.id), []))
-        for rank, snippet in enumerate(ranking.snippets, start=1)
-    ]
-    return entry
-
-
-def _snippet(
-    rank: int, snippet: Snippet, documents: Sequence[str], judgments: list[dict[str, Any]]
-) -> dict[str, Any]:
-    judged = rank <= len(documents)
-    entry: dict[str, Any] = {
-        "rank": rank,
-        "snippet_id": snippet.id,
-        "document": documents[rank - 1] if judged else None,
-        "title": snippet.raw_title,
-        "url": snippet.url,
-        "snippet": snippet.raw_text,
-    }
-    if snippet.date:
-        entry["date"] = snippet.date
-    if snippet.docno:
-        entry["docno"] = snippet.docno
-    if (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text):
-        entry["shown"] = {"title": snippet.title, "snippet": snippet.text}
-    if snippet.flags:
-        entry["flags"] = list(snippet.flags)
-    entry["judgments"] = judgments if judged else []
-    return entry
-
-
-def _judgment(judgment: Judgment, scale: Scale) -> dict[str, Any]:
-    grade = judgment.grade
-    return {
-        "repeat": judgment.repeat,
-        "verdict": None if grade is None else "yes" if grade >= scale.relevant_from else "no",
-        "grade": grade,
-        "reason": judgment.reason,
-        "error": judgment.error,
-        "flags": list(judgment.flags),
-    }
-
-
-def load(results: Mapping[str, Any]) -> tuple[Dataset, dict[tuple[str, str], tuple[str, ...]]]:
-    """The dataset that a results.json was made from, and the documents of its pool."""
-    asked: dict[str, Query] = {}
-    rankings: list[Ranking] = []
-    documents: dict[tuple[str, str], tuple[str, ...]] = {}
-    for entry in results["queries"]:
-        query = _load_query(entry)
-        asked[query.id] = query
-        for engine, answer in entry["engines"].items():
-            snippets = tuple(map(_load_snippet, answer["snippets"]))
-            latency = answer.get("latency_ms")
-            rankings.append(Ranking(engine, query.id, snippets, answer.get("error"), latency))
-            shown = (snippet["document"] for snippet in answer["snippets"])
-            documents[engine, query.id] = tuple(document for document in shown if document is not None)
-    engines = tuple(sorted({ranking.engine for ranking in rankings}))
-    remarks = tuple(results["summary"].get("remarks", ()))
-    # A run from before the option showed every date that it had.
-    dates = results["summary"].get("dates", True)
-    return Dataset(asked, tuple(rankings), engines, remarks, dates), documents
-
-
-def _load_query(entry: Mapping[str, Any]) -> Query:
-    return Query(
-        id=entry["query_id"],
-        text=entry.get("shown", entry["query"]),
-        raw_text=entry["query"],
-        lang=entry["lang"],
-        reference=entry.get("reference"),
-        extra=entry.get("extra", {}),
+    return EngineEntry(
+        scores=scores.get(key, {}),
+        error=ranking.error,
+        latency_ms=ranking.latency_ms,
+        snippets=tuple(
+            _snippet(
+                rank,
+                snippet,
+                documents[rank - 1] if rank <= len(documents) else None,
+                judgments.get((ranking.query_id, snippet.id), ()) if rank <= len(documents) else (),
+            )
+            for rank, snippet in enumerate(ranking.snippets, start=1)
+        ),
     )
 
 
-def _load_snippet(entry: Mapping[str, Any]) -> Snippet:
-    shown = entry.get("shown", entry)
+def _snippet(
+    rank: int, snippet: Snippet, document: str | None, judgments: Sequence[JudgmentEntry]
+) -> SnippetEntry:
+    cleaned = (snippet.title, snippet.text) != (snippet.raw_title, snippet.raw_text)
+    return SnippetEntry(
+        rank=rank,
+        snippet_id=snippet.id,
+        document=document,
+        title=snippet.raw_title,
+        url=snippet.url,
+        snippet=snippet.raw_text,
+        date=snippet.date,
+        docno=snippet.docno,
+        shown=CleanedText(snippet.title, snippet.text) if cleaned else None,
+        flags=snippet.flags,
+        judgments=tuple(judgments),
+    )
+
+
+def read_dataset(
+    queries: Iterable[QueryEntry], summary: Summary
+) -> tuple[Dataset, dict[tuple[str, str], tuple[str, ...]]]:
+    """Return the dataset that a results.json was made from, and the documents of its pool."""
+    by_id: dict[str, Query] = {}
+    rankings: list[Ranking] = []
+    documents: dict[tuple[str, str], tuple[str, ...]] = {}
+    for entry in queries:
+        text = entry.query if entry.shown is None else entry.shown
+        by_id[entry.query_id] = Query(
+            entry.query_id, text, entry.query, entry.lang, reference=entry.reference, extra=entry.extra
+        )
+        for engine, answer in entry.engines.items():
+            snippets = tuple(map(_load_snippet, answer.snippets))
+            rankings.append(Ranking(engine, entry.query_id, snippets, answer.error, answer.latency_ms))
+            documents[engine, entry.query_id] = tuple(
+                snippet.document for snippet in answer.snippets if snippet.document is not None
+            )
+    engines = tuple(sorted({ranking.engine for ranking in rankings}))
+    return Dataset(by_id, tuple(rankings), engines, summary.remarks, summary.dates), documents
+
+
+def _load_snippet(entry: SnippetEntry) -> Snippet:
+    text = entry.shown or CleanedText(entry.title, entry.snippet)
     return Snippet(
-        id=entry["snippet_id"],
-        text=shown["snippet"],
-        title=shown["title"],
-        date=entry.get("date", ""),
-        url=entry["url"],
-        raw_text=entry["snippet"],
-        raw_title=entry["title"],
-        docno=entry.get("docno", ""),
-        flags=tuple(entry.get("flags", ())),
+        id=entry.snippet_id,
+        text=text.snippet,
+        title=text.title,
+        date=entry.date,
+        url=entry.url,
+        raw_text=entry.snippet,
+        raw_title=entry.title,
+        docno=entry.docno,
+        flags=entry.flags,
     )

@@ -1,4 +1,4 @@
-"""Owns the TREC files of a run: anyone can score it again with trec_eval.
+"""The TREC files of a run, for trec_eval.
 
 Exact as long as a document shows one text: where engines show different snippets of one page,
 qrels can only say the page's best grade. A repeated document gets a name of its own that is in no
@@ -21,19 +21,19 @@ def qrels(
     documents: Mapping[tuple[str, str], Sequence[str]],
     judgments: Iterable[Judgment],
 ) -> Iterator[str]:
-    """Lines `query_id 0 docno grade`: each judged document's best grade, sorted."""
+    """Yield lines `query_id 0 docno grade`: each judged document's best grade, sorted."""
     grades: dict[tuple[str, str], list[int]] = {}
     for judgment in judgments:
         if judgment.grade is not None:
             grades.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
     best: dict[tuple[str, str], int] = {}
     for ranking in rankings:
-        shown = documents.get((ranking.engine, ranking.query_id), ())
-        for snippet, document in zip(ranking.snippets, shown, strict=False):
-            given = grades.get((ranking.query_id, snippet.id))
-            if given:
+        documents_of = documents.get((ranking.engine, ranking.query_id), ())
+        for snippet, document in zip(ranking.snippets, documents_of, strict=False):
+            repeats = grades.get((ranking.query_id, snippet.id))
+            if repeats:
                 key = (ranking.query_id, document)
-                best[key] = max(best.get(key, 0), typical(given))
+                best[key] = max(best.get(key, 0), typical(repeats))
     for (query_id, document), grade in sorted(best.items()):
         yield f"{column(query_id)} 0 {column(document)} {grade}\n"
 
@@ -41,21 +41,21 @@ def qrels(
 def run(
     engine: str, rankings: Iterable[Ranking], documents: Mapping[tuple[str, str], Sequence[str]]
 ) -> Iterator[str]:
-    """Lines `query_id Q0 docno rank score tag` of one engine, scores falling with rank."""
+    """Yield lines `query_id Q0 docno rank score tag` of one engine, scores falling with rank."""
     for ranking in rankings:
         if ranking.engine != engine:
             continue
         seen: dict[str, int] = {}
-        shown = documents.get((engine, ranking.query_id), ())
-        for rank, document in enumerate(shown, start=1):
+        documents_of = documents.get((engine, ranking.query_id), ())
+        for rank, document in enumerate(documents_of, start=1):
             seen[document] = seen.get(document, 0) + 1
             docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
-            score = len(shown) - rank + 1
+            score = len(documents_of) - rank + 1
             yield f"{column(ranking.query_id)} Q0 {column(docno)} {rank} {score} {column(engine)}\n"
 
 
 def file_names(engines: Iterable[str]) -> dict[str, str]:
-    """`run.<engine>.trec` for each engine, no two the same even where a file system folds case."""
+    """Return `run.<engine>.trec` by engine; the names differ in more than case."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for engine in sorted(engines):

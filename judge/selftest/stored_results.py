@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from judge.analysis.summary import SelfTestEntry, SelfTestFigures
 from judge.assess.assessor import Assessor
 from judge.config.run import Config
 from judge.dataset.identifiers import short_hash
 from judge.errors import InputError
 from judge.runs.folder import RunFolder, dump_json
+from judge.runs.record_json import from_json
 
 #: The folder of results, beside the verdict store that the self-tests were paid into.
 FOLDER = "selftests"
@@ -46,30 +48,30 @@ def file_name(assessor: str, identity: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
 
 
-def look_up(store: Path, identities: Mapping[str, str]) -> dict[str, Any]:
+def look_up(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
     """For each assessor's name its `id` and the `figures` to show beside its grades, None without a test.
 
     Raises InputError when a result is there and can't be read.
     """
     held = folder(store)
     return {
-        name: {"id": each, "figures": _headline(held.read_if_there(file_name(name, each)))}
+        name: SelfTestEntry(each, _headline(held.read_if_there(file_name(name, each))))
         for name, each in identities.items()
     }
 
 
-def look_up_again(run: RunFolder, known: Mapping[str, Any]) -> dict[str, Any]:
+def look_up_again(run: RunFolder, known: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
     """What a finished run knows of its assessors' self-tests, with the results that came since.
 
     A run that was moved away from its store keeps what it knew.
     """
     asked = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
     store = Path(asked) if asked else run.path.parent / "verdicts.sqlite"
-    now = look_up(store, {name: row["id"] for name, row in known.items()})
-    return {name: row if row["figures"] else known[name] for name, row in now.items()}
+    now = look_up(store, {name: row.id for name, row in known.items()})
+    return {name: row if row.figures else known[name] for name, row in now.items()}
 
 
-def _headline(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _headline(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
     if result is None:
         return None
     try:
@@ -81,9 +83,9 @@ def _headline(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
         ) from error
 
 
-def _figures(result: Mapping[str, Any]) -> dict[str, Any]:
+def _figures(result: Mapping[str, Any]) -> SelfTestFigures:
     shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
-    return {
+    figures = {
         "probes": result["probes"]["count"],
         "repeat": result["repeat"],
         "too_high": shipped["hostile"],
@@ -92,3 +94,4 @@ def _figures(result: Mapping[str, Any]) -> dict[str, Any]:
         "language": shipped["language"],
         "obedient": shipped["obedient"],
     }
+    return from_json(SelfTestFigures, figures, f"a result in {FOLDER}")

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-import uvicorn
 
 from judge.annotate.connections import TimedConnection
 
@@ -31,6 +30,8 @@ async def application(
 
 async def served(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]) -> bytes:
     """What `talk` gives, which is told how to reach a server."""
+    import uvicorn
+
     loop = asyncio.get_running_loop()
     config = uvicorn.Config(
         application, http=Impatient, lifespan="off", log_config=None, timeout_keep_alive=60

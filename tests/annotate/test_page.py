@@ -20,8 +20,9 @@ def source(name: str) -> str:
 
 
 def sentences(name: str, lang: str, scale: str) -> list[str]:
-    """The texts that words.js has for a language and a scale in its constant `name`."""
-    constant = re.search(rf"^const {name} = {{$(.*?)^}};$", source("words.js"), re.DOTALL | re.MULTILINE)
+    """Return the texts of a language and a scale in the constant `name` of annotate_messages.js."""
+    script = source("annotate_messages.js")
+    constant = re.search(rf"^const {name} = {{$(.*?)^}};$", script, re.DOTALL | re.MULTILINE)
     assert constant
     language = re.search(rf"^  {lang}: {{$(.*?)^  }},$", constant[1], re.DOTALL | re.MULTILINE)
     assert language
@@ -43,13 +44,14 @@ def test_people_go_by_the_words_that_the_model_goes_by(lang: str, scale: str) ->
 
 
 def test_both_languages_say_everything() -> None:
-    constant = source("words.js").partition("const WORDS = {")[2]
-    zh, en = (
-        re.findall(r"^    (\w+):", block, re.MULTILINE)
-        for block in re.findall(r"^  \w\w: {$(.*?)^  },$", constant, re.DOTALL | re.MULTILINE)
-    )
-    assert zh == en
-    assert len(en) > 40
+    for constant, least in (("TEXTS", 40), ("SENTENCES", 12)):
+        block = source("annotate_messages.js").partition(f"const {constant} = {{")[2].partition("\n};")[0]
+        zh, en = (
+            re.findall(r"^    (\w+):", texts, re.MULTILINE)
+            for texts in re.findall(r"^  \w\w: {$(.*?)^  },$", block, re.DOTALL | re.MULTILINE)
+        )
+        assert zh == en
+        assert len(en) >= least
 
 
 def test_the_browser_runs_our_script_and_style_and_nothing_else() -> None:
@@ -65,7 +67,7 @@ def test_the_browser_runs_our_script_and_style_and_nothing_else() -> None:
 
 
 def test_no_text_can_become_markup_or_code() -> None:
-    for name in ("show.js", "page.js", "words.js"):
+    for name in ("annotate_view.js", "annotate.js", "annotate_messages.js"):
         for sink in (
             "innerHTML",
             "outerHTML",

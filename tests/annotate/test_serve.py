@@ -219,7 +219,7 @@ def test_without_the_web_extra_it_says_what_to_install(run: Path, missing: str) 
     script = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         f"sys.argv = ['judge', 'annotate', {str(run)!r}]\n"
-        "from judge.cli.main import main; main()"
+        "from judge.cli.main import main; sys.exit(main())"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 2

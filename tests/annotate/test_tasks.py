@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.analysis import labelling_plan
 from judge.annotate import tasks
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
 from judge.measure.calibration import plan as draw
 from judge.records import Dataset, Pair, Pool, Query, Snippet
+from judge.runs import labelling_plan
 
 IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from itertools import product
 
 import pytest
 
 from judge.assess.pace import Pace, Turn
+from tests.support.scaling import MOST, growth
 
 
 def seen(*calls: tuple[int, bool]) -> Pace:
@@ -38,8 +38,11 @@ def test_more_at_once_are_too_many_where_most_of_them_are_refused_and_few_of_few
 
 
 def test_a_fast_server_is_weighed_in_linear_time() -> None:
-    pace = seen(*((1 + number % 256, number % 10 == 0) for number in range(4000)))
-    started = time.process_time()
-    for _ in range(50):
-        pace.crowded()
-    assert time.process_time() - started < 2
+    def crowded(pace: Pace) -> None:
+        for _ in range(50):
+            pace.crowded()
+
+    def make(requests: int) -> Pace:
+        return seen(*((1 + number % 256, number % 10 == 0) for number in range(requests)))
+
+    assert growth(crowded, make, 4000) <= MOST

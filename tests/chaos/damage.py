@@ -23,7 +23,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from judge import pipeline, saved_runs
+from judge import api, pipeline
 from judge.annotate import label_log, tasks
 from judge.annotate.session import AnnotationSession
 from judge.cli.main import app
@@ -60,7 +60,7 @@ def make(folder: Path) -> Path:
     data, out = write_rows(folder / "d.jsonl", numbered(4, 2, 3)), folder / "run"
     pipeline.run(Config(data=str(data), model="lexical", out=str(out), repeats=2, store=str(folder / "s")))
     shutil.copy(out / "qrels.txt", folder / "labels.txt")
-    saved_runs.agree(out, folder / "labels.txt")
+    api.agree(out, folder / "labels.txt")
     for day in (_DAY, "2026-05-02"):
         night = folder / "nights" / day
         night.mkdir(parents=True)
@@ -187,7 +187,7 @@ def start_annotating(run: Path) -> Result:
     """Do what `judge annotate` does before it listens, and show the first pair."""
 
     def start() -> None:
-        held = load.load(RunFolder(run))
+        held = load.load_run(RunFolder(run))
         keys = tasks.drawn(held.pool)
         with reading_run(run):
             today = RunFolder(run).read("config.json").get("options", {}).get("as_of")

@@ -220,9 +220,7 @@ def command(here: World, *words: str, prepare: Callable[[], None] | None = None)
     """The command line `judge` in a child, `judge run` over `here` by default."""
 
     def task(_: int) -> int:
-        sys.argv = ["judge", *(words or here.words)]
-        main.main()
-        return 0
+        return main.main(words or here.words)
 
     return Child(task, prepare)
 

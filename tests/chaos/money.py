@@ -12,12 +12,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from judge import Config, pipeline
 from judge.assess.watch import Unwatched
 from judge.records import Usage
+from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
 from tests.chaos.table import Figure, parser, report
 from tests.loopback.server import Asked, LoopbackServer, Reply
@@ -64,10 +66,10 @@ def estimates(folder: Path, pairs: int) -> Iterator[Figure]:
         for data, basis in zip(datasets, ("rule of thumb", "earlier calls"), strict=True):
             out = folder / "runs" / data.stem
             asked = _config(out, data, server.openai_url, depth=pairs, concurrency=8)
-            [guess] = pipeline.estimate(asked)["assessors"].values()
+            [guess] = pipeline.estimate(asked).assessors.values()
             watch = _Stopwatch()
-            spent = pipeline.run(asked, watch=watch).summary["cost"]
-            yield from _errors(guess, {**spent, "seconds": watch.seconds}, basis)
+            spent = to_json(pipeline.run(asked, watch=watch).summary)["cost"]
+            yield from _errors(asdict(guess), {**spent, "seconds": watch.seconds}, basis)
 
 
 def _errors(guess: Mapping[str, Any], spent: Mapping[str, Any], basis: str) -> Iterator[Figure]:
@@ -112,7 +114,7 @@ def ceilings(folder: Path, pairs: int) -> Iterator[Figure]:
             money = _run(folder / f"usd{concurrency}" / "x", data, server.openai_url, concurrency=concurrency,
                          budget=_BUDGET)  # fmt: skip
             most = _PRICE[0] * 2500 + _PRICE[1] * 500
-            spent = money.summary["cost"]["usd"]
+            spent = to_json(money.summary)["cost"]["usd"]
             beyond = (spent - _BUDGET) / (most / 1e6)
             yield Figure(f"calls' worth beyond --budget, {concurrency} at once", f"{beyond:.2f}",
                          f"at most {concurrency}", beyond <= concurrency)  # fmt: skip
@@ -126,7 +128,9 @@ def ledger(folder: Path, pairs: int) -> Iterator[Figure]:
         till = Till(stormy)
         with LoopbackServer(till, record=False) as server:
             url = server.openai_url if wire == "openai" else server.dashscope_url
-            found = _run(folder / wire / "x", data, url, model=f"{wire}:m", attempts=20).summary["cost"]
+            found = to_json(_run(folder / wire / "x", data, url, model=f"{wire}:m", attempts=20).summary)[
+                "cost"
+            ]
         booked = {
             "calls": till.calls,
             "prompt_tokens": till.usage.prompt_tokens,

@@ -7,8 +7,6 @@ Prints a table: figure, what was measured, target. All of it takes about six min
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,7 +29,7 @@ from tests.chaos.servers import (
 )
 from tests.chaos.table import Figure, parser, report
 from tests.loopback.server import LoopbackServer, Reply
-from tests.worlds import numbered, results, says_its_grade, write_rows
+from tests.worlds import command, numbered, process, results, says_its_grade, write_rows
 
 #: When the outage begins and ends, in seconds after the first request.
 OUTAGE = (15.0, 75.0)
@@ -96,15 +94,6 @@ class Seen:
         self.seconds = self.server.log[-1].at
 
 
-def judge(*words: object) -> subprocess.CompletedProcess[str]:
-    """Runs `judge`, which may take minutes."""
-    keys = {"OPENAI_API_KEY": "sk-canary-5b1d9f", "DASHSCOPE_API_KEY": "sk-canary-5b1d9f"}
-    line = [sys.executable, "-m", "judge", *map(str, words)]
-    return subprocess.run(
-        line, capture_output=True, text=True, timeout=400, check=False, env={**os.environ, **keys}
-    )
-
-
 def play(scene: Scene, folder: Path) -> Seen:
     """A `judge run` against the server of `scene`."""
     server = Limited(
@@ -115,7 +104,7 @@ def play(scene: Scene, folder: Path) -> Seen:
     with LoopbackServer(server, record=False) as loopback:
         url = loopback.dashscope_url if scene.wire == "dashscope" else loopback.openai_url
         words = ("run", data, "-m", f"{scene.wire}:fake", "--base-url", url, "--out", folder / "r" / "x")
-        done = judge(*words)
+        done = process(*words, timeout=400, DASHSCOPE_API_KEY="sk-canary-5b1d9f")
     summary = results(folder / "r" / "x")["summary"]
     return Seen(server, done.returncode, summary["coverage"], summary["cost"]["calls"])
 
@@ -148,7 +137,7 @@ def refused(name: str, wire: str, folder: Path) -> list[Figure]:
         url = server.dashscope_url if wire == "dashscope" else server.openai_url
         began = time.monotonic()
         words = ("run", data, "-m", f"{wire}:fake", "--base-url", url, "--out", folder / "r" / "x")
-        done = judge(*words)
+        done = command(*words, DASHSCOPE_API_KEY="sk-canary-5b1d9f")
         seconds, requests = time.monotonic() - began, len(server.asked)
     advised = done.returncode == 3 and "check" in done.stderr
     return [

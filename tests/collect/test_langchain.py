@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,13 +14,15 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-pytest.importorskip("langchain_community")
-
 from judge.collect.assemble import CollectResult
 from judge.errors import InputError, SetupError
 from tests.collect.asking import CANARY, answered, answers, collected, results, three, write_queries
 from tests.loopback.engines import DATE, EngineServer, Page
 from tests.worlds import command
+
+pytestmark = pytest.mark.skipif(
+    find_spec("langchain_community") is None, reason="the extra langchain is missing"
+)
 
 WRAPPERS = "langchain:tests.collect.wrappers"
 

@@ -17,8 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import openpyxl
-import pandas as pd
 import pytest
 
 from judge import example, pipeline
@@ -58,6 +56,8 @@ def delimited(delimiter: str, names: Mapping[str, str] | None = None) -> str:
 
 
 def workbook(rows: list[list[Any]]) -> bytes:
+    import openpyxl
+
     book = openpyxl.Workbook()
     sheet = book.active
     for number, row in enumerate(rows, start=1):
@@ -71,6 +71,8 @@ def workbook(rows: list[list[Any]]) -> bytes:
 
 
 def parquet() -> bytes:
+    import pandas as pd
+
     content = io.BytesIO()
     pd.DataFrame(ROWS).to_parquet(content)
     return content.getvalue()
@@ -209,6 +211,8 @@ def test_errors_name_the_file_s_own_columns(tmp_path: Path, content: str, words:
 
 
 def test_a_formula_counts_as_what_was_saved_with_it_or_as_its_text(tmp_path: Path) -> None:
+    import openpyxl
+
     book = openpyxl.Workbook()
     book.active.append(["query", "snippet"])
     book.active.append(["tea", "=1+1"])
@@ -259,7 +263,7 @@ def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> N
         os.truncate(file.fileno(), 2 << 30)  # a hole of 2 GiB
     script = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30));"
-        "from judge.cli.main import main; sys.argv[1:] = ['run', sys.argv[1], '-m', 'lexical']; main()"
+        "from judge.cli.main import main; sys.exit(main(['run', sys.argv[1], '-m', 'lexical']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path

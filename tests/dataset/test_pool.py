@@ -76,6 +76,8 @@ def test_a_dataset_that_names_its_documents_has_said_which_are_the_same() -> Non
         ("http://example.com", "example.com"),
         ("example.com/a%7Eb", "example.com/a~b"),
         ("https://example.com:8080/", "example.com:8080"),
+        ("https://example.com:80/a", "example.com/a"),
+        ("http://example.com:443/a", "example.com/a"),
         ("https://例子.example/搜索?q=狗", "例子.example/%E6%90%9C%E7%B4%A2?q=%E7%8B%97"),
         ("https://example.com/?id=1", "example.com?id=1"),
         ("not a url", ""),
@@ -94,9 +96,17 @@ def test_canonical_urls(url: str, canonical: str) -> None:
 
 
 @given(
-    st.from_regex(
-        r"(https?://)?(www\.)?[a-z]{1,5}\.[a-z]{2,3}(:[0-9]{1,4})?(/[a-zA-Z%0-9~.+]{0,6}){0,3}(\?[a-z&=%+0-9]{0,12})?",
-        fullmatch=True,
+    st.builds(
+        "".join,
+        st.tuples(
+            st.sampled_from(["", "http://", "https://"]),
+            st.sampled_from(["", "www."]),
+            st.text("abcxyz", min_size=1, max_size=5),
+            st.sampled_from([".com", ".cn", ".de"]),
+            st.sampled_from(["", ":80", ":443", ":8080", ":0", ":0080"]),
+            st.lists(st.text("abAB%059~.+/", max_size=6).map("/".__add__), max_size=3).map("".join),
+            st.one_of(st.just(""), st.text("abz&=%+059", max_size=12).map("?".__add__)),
+        ),
     )
 )
 def test_a_canonical_url_is_canonical(url: str) -> None:

@@ -10,22 +10,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-
-from tests.loopback.server import Asked, LoopbackServer, Reply
-from tests.worlds import PUPPY_QUERY, PUPPY_SNIPPETS, puppy_model
-
-pytest.importorskip("deepeval")
-from deepeval.evaluate import assert_test, evaluate
-from deepeval.evaluate.configs import AsyncConfig, DisplayConfig, ErrorConfig
-from deepeval.metrics import BaseMetric, ContextualRelevancyMetric, FaithfulnessMetric
-from deepeval.test_case import LLMTestCase
 from pydantic import BaseModel
 
 from judge.errors import AccountError, InputError, ReplyParseError, RunIncomplete
-from judge.integrations import deepeval as ours
+from tests.loopback.server import Asked, LoopbackServer, Reply
+from tests.worlds import PUPPY_QUERY, PUPPY_SNIPPETS, puppy_model
+
+if TYPE_CHECKING:
+    from deepeval.metrics import BaseMetric
+    from deepeval.test_case import LLMTestCase
+
+    from judge.integrations import deepeval as ours
+
+pytestmark = pytest.mark.skipif(find_spec("deepeval") is None, reason="the extra deepeval is missing")
 
 
 @pytest.fixture
@@ -38,6 +40,8 @@ def server() -> Iterator[LoopbackServer]:
 @pytest.fixture
 def model(tmp_path: Path, server: LoopbackServer) -> Iterator[ours.JudgeModel]:
     """A model behind that server."""
+    from judge.integrations import deepeval as ours
+
     found = ours.JudgeModel(
         "openai:qwen", base_url=server.openai_url, scale="binary", store=str(tmp_path / "v.sqlite")
     )
@@ -60,6 +64,8 @@ def answer(asked: Asked) -> Reply:
 
 def case(expected: str | None = None) -> LLMTestCase:
     """The puppy with anaemia as a DeepEval test case."""
+    from deepeval.test_case import LLMTestCase
+
     return LLMTestCase(
         input=PUPPY_QUERY,
         actual_output="an answer",
@@ -69,6 +75,8 @@ def case(expected: str | None = None) -> LLMTestCase:
 
 
 def test_the_measures_of_a_list_with_every_verdict(model: ours.JudgeModel, server: LoopbackServer) -> None:
+    from judge.integrations import deepeval as ours
+
     metric = ours.ContextualRelevancyAP(model, threshold=0.75)
     assert metric.measure(case()) == pytest.approx(0.7708333333)
     assert [row["verdict"] for row in metric.verdicts] == ["yes", "no", "yes", "yes", "no", "yes"]
@@ -82,6 +90,11 @@ def test_the_measures_of_a_list_with_every_verdict(model: ours.JudgeModel, serve
 
 
 def test_through_evaluate_and_assert_test(model: ours.JudgeModel, tmp_path: Path) -> None:
+    from deepeval.evaluate import assert_test, evaluate
+    from deepeval.evaluate.configs import AsyncConfig, DisplayConfig
+
+    from judge.integrations import deepeval as ours
+
     metrics: list[BaseMetric] = [ours.ContextualRelevancyAP(model), ours.ContextualRelevancyNDCG(model, k=3)]
     quiet = DisplayConfig(show_indicator=False, print_results=False)
     for parallel in (True, False):
@@ -99,6 +112,12 @@ def test_through_evaluate_and_assert_test(model: ours.JudgeModel, tmp_path: Path
 
 
 def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -> None:
+    from deepeval.evaluate import evaluate
+    from deepeval.evaluate.configs import DisplayConfig, ErrorConfig
+    from deepeval.metrics import BaseMetric
+
+    from judge.integrations import deepeval as ours
+
     def deaf(asked: Asked) -> Reply:
         refused = Reply(status=400, body='{"error": {"code": "content_filter", "message": "x"}}')
         return refused if "舌头" in asked.prompt else answer(asked)
@@ -122,12 +141,18 @@ def test_a_snippet_that_stays_unjudged_is_an_error_and_no_zero(tmp_path: Path) -
 
 
 def test_nothing_retrieved_scores_0_without_a_call(model: ours.JudgeModel, server: LoopbackServer) -> None:
+    from deepeval.test_case import LLMTestCase
+
+    from judge.integrations import deepeval as ours
+
     metric = ours.ContextualRelevancyAP(model)
     assert metric.measure(LLMTestCase(input="q", retrieval_context=[])) == 0
     assert server.asked == []
 
 
 def test_deepeval_s_own_metrics_run_on_our_models(model: ours.JudgeModel, server: LoopbackServer) -> None:
+    from deepeval.metrics import ContextualRelevancyMetric, FaithfulnessMetric
+
     own = ContextualRelevancyMetric(model=model, async_mode=False)
     assert own.measure(case(), _show_indicator=False) == 1.0
     assert asyncio.run(FaithfulnessMetric(model=model).a_measure(case(), _show_indicator=False)) == 1.0
@@ -147,6 +172,8 @@ class Shape(BaseModel):
 
 
 def test_a_reply_that_does_not_fit_is_asked_for_again_then_refused(tmp_path: Path) -> None:
+    from judge.integrations import deepeval as ours
+
     replies = iter(["no JSON", '<think>{"name": "wrong"}</think>```json\n{"name": "right"}\n```', "[]", "{}"])
     with LoopbackServer(lambda asked: Reply(text=next(replies))) as server:
         model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
@@ -160,6 +187,8 @@ def test_a_reply_that_does_not_fit_is_asked_for_again_then_refused(tmp_path: Pat
 
 
 def test_faults_are_retried_and_counted_once(tmp_path: Path) -> None:
+    from judge.integrations import deepeval as ours
+
     def moody(asked: Asked) -> Reply:
         return Reply(status=503, body="{}") if asked.attempt == 1 else Reply(text="fine")
 
@@ -177,6 +206,8 @@ def test_faults_are_retried_and_counted_once(tmp_path: Path) -> None:
 
 def test_what_stopped_one_call_does_not_stop_the_next(tmp_path: Path) -> None:
     """A key that was refused may be well again a minute later."""
+    from judge.integrations import deepeval as ours
+
     refused = Reply(status=401, body='{"error": {"code": "invalid_api_key", "message": "no"}}')
     with LoopbackServer(lambda asked: refused if asked.number == 1 else Reply(text="well")) as server:
         model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
@@ -187,6 +218,8 @@ def test_what_stopped_one_call_does_not_stop_the_next(tmp_path: Path) -> None:
 
 
 def test_an_office_that_nobody_holds_closes_by_itself(tmp_path: Path, server: LoopbackServer) -> None:
+    from judge.integrations import deepeval as ours
+
     model = ours.JudgeModel("openai:m", base_url=server.openai_url, store=str(tmp_path / "v.sqlite"))
     model.generate("one")
     before = [thread.name for thread in threading.enumerate()]
@@ -196,6 +229,8 @@ def test_an_office_that_nobody_holds_closes_by_itself(tmp_path: Path, server: Lo
 
 
 def test_a_panel_is_refused(tmp_path: Path) -> None:
+    from judge.integrations import deepeval as ours
+
     model = ours.JudgeModel("openai:a", panel=("openai:b",), base_url="http://127.0.0.1:9/v1")
     with pytest.raises(InputError, match="one model is asked"):
         model.generate("one")

@@ -69,6 +69,9 @@ class LoopbackServer(ServerAside):
     `record=False` keeps no `asked` list, for throughput tests.
     """
 
+    #: The provider, as a user names it, whose wire tests speak with it unless they say otherwise.
+    provider = "openai"
+
     def __init__(self, answer: Callable[[Asked], Reply], *, record: bool = True) -> None:
         super().__init__()
         self.asked: list[Asked] = []

@@ -6,8 +6,6 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
-from truescore.agreement import krippendorff_alpha
 
 from judge.measure.agreement import REFERENCES, Agreement, Paired, agreement
 from judge.measure.intervals import IntervalEstimate
@@ -58,6 +56,9 @@ def test_shares_and_biases_by_hand(two: Agreement) -> None:
 
 
 def test_equals_scikit_learn_and_truescore() -> None:
+    from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
+    from truescore.agreement import krippendorff_alpha
+
     pairs = labelled()
     human, assessor = pairs.human, pairs.assessor
     found = agreement(pairs, GRADED, replace(GRADED, relevant_from=3))
@@ -101,6 +102,8 @@ def width(one: IntervalEstimate) -> float:
 
 def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
     """People's grades 0-3, yes or no of the assessor: yes is relevant whatever people's threshold."""
+    from sklearn.metrics import cohen_kappa_score
+
     pairs = labelled()
     human, assessor = pairs.human, (pairs.assessor >= 1).astype(np.int64)
     found = agreement(replace(pairs, assessor=assessor), GRADED, BINARY)

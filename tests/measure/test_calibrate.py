@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from judge.errors import InputError
 from judge.measure.calibration import ENOUGH_LABELLED, LEAST_LABELLED, LEAST_VALUES, calibrate, plan, reserve
@@ -69,6 +68,8 @@ def test_engines_and_pairs_are_corrected_means() -> None:
 
 
 def test_p_is_adjusted_over_all_pairs() -> None:
+    from statsmodels.stats.multitest import multipletests
+
     pairs = calibrate(*engines_world()).pairs
     raw = [pair.corrected.p for pair in pairs]
     assert [pair.p_adjusted for pair in pairs] == pytest.approx(multipletests(raw, method="bonferroni")[1])

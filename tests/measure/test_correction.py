@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from truescore.compare import ppi_compare
-from truescore.correct import ppi_estimate
 
 from judge.measure.formulas import Floats
 from tests.measure.corrected import corrected_mean, floats, graded, numbers
@@ -34,6 +32,8 @@ def test_four_labelled_and_four_others_by_hand() -> None:
 @pytest.mark.parametrize("n", [20, 50, 200])
 def test_truescore_agrees(n: int) -> None:
     """Its covariance divides by n, ours by n - 1: lambdas differ by that ratio, and nothing else does."""
+    from truescore.correct import ppi_estimate
+
     human, assessor, rest = graded(n, 400)
     everything, labelled = np.concatenate([assessor, rest]), np.arange(n)
     found = corrected_mean(human, assessor, rest)
@@ -51,6 +51,8 @@ def test_truescore_agrees(n: int) -> None:
 
 
 def test_truescore_agrees_about_a_difference() -> None:
+    from truescore.compare import ppi_compare
+
     (ya, fa, ra), (yb, fb, rb) = graded(100, 400, 1), graded(100, 400, 2)
     found = corrected_mean(ya - yb, fa - fb, ra - rb)
     theirs = ppi_compare(np.concatenate([fa, ra]), np.concatenate([fb, rb]), ya, yb, np.arange(100))

@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
-from truescore.agreement import krippendorff_alpha as truescore_alpha
 
 from judge.measure.formulas import Floats, Ints
 from judge.measure.kappa import (
@@ -90,6 +87,8 @@ def test_cohen_by_hand() -> None:
 
 @given(TWO_SIDES)
 def test_cohen_equals_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     assume(len({grade for pair in pairs for grade in pair}) > 1)
     human, assessor = sides(pairs)
     table, labels = confusion(human, assessor, 4), range(4)
@@ -118,6 +117,8 @@ def test_krippendorffs_own_example(ordinal: bool, published: float) -> None:
     st.lists(st.lists(st.sampled_from([0, 1, 2, 3, np.nan]), min_size=3, max_size=3), min_size=2, max_size=20)
 )
 def test_alpha_equals_truescore(units: list[list[float]]) -> None:
+    from truescore.agreement import krippendorff_alpha as truescore_alpha
+
     ratings = np.array(units, dtype=np.float64)
     pairable = ratings[(~np.isnan(ratings)).sum(1) > 1]
     assume(len(pairable) > 1 and len(np.unique(pairable[~np.isnan(pairable)])) > 1)
@@ -134,6 +135,8 @@ def test_a_lone_rating_adds_no_coincidence() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1, max_size=20))
 def test_fleiss_equals_statsmodels(units: list[list[int]]) -> None:
+    from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
+
     assume(len({grade for unit in units for grade in unit}) > 1)
     counts = counted(np.array(units, dtype=np.float64).T, 3)
     assert fleiss_kappa(counts) == pytest.approx(statsmodels_fleiss(counts), abs=1e-12)

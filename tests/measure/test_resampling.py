@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import truescore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.multitest import multipletests
 
 from judge.measure.formulas import Floats
 from judge.measure.resampling import clustered_intervals, holm, randomised_p
@@ -204,6 +201,8 @@ def test_clustered_intervals_are_scipys_on_the_same_resamples(
 
 
 def test_a_clustered_interval_surrounds_the_statistic_of_all_snippets() -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     cells = confusions(60, seed=1)
     pairs = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], cells.sum(0).astype(int), axis=0)
     interval = clustered_interval(cells, kappa)
@@ -249,11 +248,15 @@ def test_no_interval_without_enough_to_draw_from() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.01, 0.05])), min_size=1, max_size=30))
 def test_holm_agrees_with_truescore(p: list[float]) -> None:
+    import truescore
+
     assert holm(np.array(p)) == pytest.approx(truescore.holm(p), abs=1e-15)
 
 
 @pytest.mark.parametrize("tests", [1, 2, 10, 45])
 def test_holm_agrees_with_statsmodels(tests: int) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     p = np.random.default_rng(tests).beta(0.3, 1, tests)
     assert holm(p) == pytest.approx(multipletests(p, method="holm")[1], abs=1e-15)
 

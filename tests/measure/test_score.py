@@ -23,8 +23,6 @@ from judge.measure.score import bounded_mean, score
 from judge.records import BINARY, GRADED, Scale
 from tests.measure.world import World, judgment, one_list, side_by_side, value, values
 
-pytrec_eval = pytest.importorskip("pytrec_eval")
-
 LOG3 = 1.584962500721156  # log2(3)
 
 
@@ -60,6 +58,7 @@ def trec_eval(
         query: {name: -float(rank) for rank, name in enumerate(names or ())}
         for query, names in world.returned[engine].items()
     }
+    pytrec_eval = pytest.importorskip("pytrec_eval")
     found: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(
         qrels, names, relevance_level=rel
     ).evaluate(run)

@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import truescore
 from scipy import stats
-from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
-from statsmodels.stats.weightstats import ttost_paired
 
 from judge.measure.stability import MARGIN, Stability, stability
 from judge.records import BINARY, GRADED, Judgment, Scale
@@ -104,6 +101,8 @@ def noisy(seed: int, queries: int, scale: Scale, flip: float, missing: float = 0
 @pytest.mark.parametrize("scale", [GRADED, BINARY], ids=["graded", "binary"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_alpha_is_truescores(scale: Scale, missing: float) -> None:
+    import truescore
+
     table = noisy(1, 8, scale, 0.3, missing)
     rows = [[np.nan if grade is None else grade for grade in grades] for grades in table.values()]
     found = stable(table, scale)
@@ -117,6 +116,8 @@ def test_alpha_is_truescores(scale: Scale, missing: float) -> None:
 
 
 def test_fleiss_is_statsmodels_over_the_pairs_that_every_repeat_judged() -> None:
+    from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
     table = noisy(2, 8, BINARY, 0.3, missing=0.1)
     whole = [grades for grades in table.values() if None not in grades]
     assert len(whole) < len(table)
@@ -213,6 +214,8 @@ def test_means_and_their_differences_by_hand() -> None:
 
 
 def test_equivalence_is_statsmodels_tost_the_worst_of_all_pairs_of_repeats() -> None:
+    from statsmodels.stats.weightstats import ttost_paired
+
     values = scored(1, 200, 0.05)
     found = of_scores(values)
     for row, engine in enumerate(found.engines):
@@ -256,6 +259,8 @@ def test_the_smallest_tau_is_of_the_two_repeats_that_differ_most() -> None:
 
 
 def test_an_engine_that_broke_in_part_keeps_what_it_has() -> None:
+    from statsmodels.stats.weightstats import ttost_paired
+
     values = scored(3, 20, 0.05, engines=3)
     values[0] = NAN
     values[1, :5, 2] = NAN

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from statsmodels.stats.weightstats import ttost_paired
 
 from judge.measure.formulas import Floats
 from judge.measure.variance import VarianceComponents, components, equivalence_p, icc
@@ -93,6 +92,8 @@ def test_components_find_the_variances_of_a_made_world() -> None:
     st.floats(0.01, 0.5),
 )
 def test_equivalence_equals_statsmodels(differences: list[float], margin: float) -> None:
+    from statsmodels.stats.weightstats import ttost_paired
+
     array = floats(*differences)
     assume(array.std() > 1e-6)
     expected = ttost_paired(array, np.zeros(len(array)), -margin, margin)[0]

@@ -8,22 +8,19 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from langchain.chat_models import init_chat_model
-from langchain_core.caches import InMemoryCache
-from langchain_core.globals import set_llm_cache
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
 
 from judge.errors import CallError, RequestRejected, RetryableError, SetupError
 from judge.models import open_model
 from judge.models.endpoint import Endpoint
-from judge.models.langchain import LangChainModel, LangChainSetup, open_chat_model
 from judge.records import Completion, Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.models.asking import CANARY, KEYS, PROMPT, SAMPLING, agree, always, ask, open_at
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
 
 GRADE = '{"grade": 2}'
 BOTH = ("langchain:openai", "langchain:tongyi")
@@ -72,6 +69,10 @@ def test_a_parameter_that_a_server_refuses_is_taken_back() -> None:
 
 
 def test_dashscopes_word_for_too_many_tokens_is_no_empty_account() -> None:
+    from langchain.chat_models import init_chat_model
+
+    from judge.models.langchain import LangChainModel, LangChainSetup
+
     refusal = '{"error": {"code": "insufficient_quota", "message": "You exceeded your current quota."}}'
     with always(Reply(status=429, body=refusal)) as server:
         chat = init_chat_model(
@@ -154,6 +155,9 @@ def test_two_tongyi_models_keep_their_own_addresses() -> None:
 
 
 def test_tracing_and_caches_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from langchain_core.caches import InMemoryCache
+    from langchain_core.globals import set_llm_cache
+
     with always(Reply(text=GRADE)) as server, always(Reply(body="{}")) as smith:
         monkeypatch.setenv("LANGSMITH_TRACING", "true")
         monkeypatch.setenv("LANGSMITH_API_KEY", "key")
@@ -169,11 +173,17 @@ def test_tracing_and_caches_hear_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def said(message: AIMessage) -> Completion:
     """The completion that a ready chat model's `message` becomes."""
+    from langchain_core.language_models import GenericFakeChatModel
+
+    from judge.models.langchain import LangChainModel
+
     [answer] = ask(LangChainModel(GenericFakeChatModel(messages=iter([message])), "fake"))
     return answer
 
 
 def test_a_ready_object_is_asked() -> None:
+    from langchain_core.messages import AIMessage
+
     answer = said(AIMessage([{"type": "reasoning", "text": "3?"}, {"type": "text", "text": GRADE}]))
     assert (answer.text, answer.usage, answer.params) == (GRADE, None, {})
 
@@ -191,16 +201,24 @@ def test_a_ready_object_is_asked() -> None:
 def test_a_cut_answer_is_known_by_every_providers_word(
     metadata: dict[str, str], finish_reason: str | None
 ) -> None:
+    from langchain_core.messages import AIMessage
+
     assert said(AIMessage(GRADE, response_metadata=metadata)).finish_reason == finish_reason
 
 
 @pytest.mark.parametrize("metadata", [{"finish_reason": "SAFETY"}, {"stop_reason": "refusal"}])
 def test_an_answer_that_a_filter_cut_is_none(metadata: dict[str, str]) -> None:
+    from langchain_core.messages import AIMessage
+
     with pytest.raises(RequestRejected, match="content_filter"):
         said(AIMessage(GRADE, response_metadata=metadata))
 
 
 def test_a_ready_object_that_breaks_is_a_failed_call() -> None:
+    from langchain_core.language_models import GenericFakeChatModel
+
+    from judge.models.langchain import LangChainModel
+
     model = LangChainModel(GenericFakeChatModel(messages=iter([])), "fake")
     with pytest.raises(RetryableError, match="transport: "):
         ask(model)
@@ -222,6 +240,8 @@ def test_threads_end_with_the_model() -> None:
 
 
 def test_setup_says_what_is_missing() -> None:
+    from judge.models.langchain import open_chat_model
+
     access = Endpoint(None, {}, 5.0, 8)
     with pytest.raises(SetupError, match="set OPENAI_API_KEY"):
         open_chat_model("openai:gpt", access, SAMPLING)

@@ -8,7 +8,10 @@ import sys
 import pytest
 
 from judge.errors import SetupError
-from judge.models import open_model
+from judge.models import PROVIDERS, open_model
+from judge.models.endpoint import Endpoint
+from judge.models.lexical import Lexical
+from judge.records import Sampling
 from tests.models.asking import KEYS, SAMPLING
 
 
@@ -18,6 +21,25 @@ from tests.models.asking import KEYS, SAMPLING
 def test_an_unknown_form_lists_the_forms(spec: str) -> None:
     with pytest.raises(SetupError, match="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"):
         open_model(spec, base_url=None, environ=KEYS, sampling=SAMPLING, timeout=1, concurrency=1)
+
+
+def test_a_program_adds_a_provider_of_its_own() -> None:
+    class Echo(Lexical):
+        name = "echo:x"
+
+    opened = []
+
+    def opens(name: str, access: Endpoint, sampling: Sampling) -> Echo:
+        opened.append((name, access.timeout, sampling))
+        return Echo()
+
+    PROVIDERS["echo"] = opens
+    try:
+        model = open_model("echo:x", base_url=None, environ={}, sampling=SAMPLING, timeout=1, concurrency=1)
+    finally:
+        del PROVIDERS["echo"]
+    assert isinstance(model, Echo)
+    assert opened == [("x", 1, SAMPLING)]
 
 
 def test_the_seam_imports_no_provider() -> None:

@@ -23,3 +23,11 @@ def small(tmp_path: Path) -> Iterator[World]:
     """A world of few queries, where canaries say nothing."""
     with world(tmp_path, {"canary_repeats": 0}, queries=4) as made:
         yield made
+
+
+@pytest.fixture
+def wired(tmp_path: Path) -> Iterator[World]:
+    """A world as `here`, with a judge that other processes reach."""
+    with world(tmp_path, RULES, queries=6, wire=True) as made:
+        made.judge.flips = 0.0
+        yield made

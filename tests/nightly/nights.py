@@ -1,24 +1,31 @@
-"""Owns small worlds in which nights happen: engines whose results come and go, and a judge with moods.
+"""Small worlds in which nights happen: engines whose results come and go, and a judge that changes.
 
-Datasets come from `tests.nightly.simulated`; each snippet says its true grade, and the judge on loopback
-reads it there, flips now and then, and can be swapped or switched off. Canaries get their expected grade.
+Datasets come from `tests.nightly.simulated`; each snippet says its true grade, and the judge reads it there,
+flips now and then, and can be swapped or switched off. Canaries get their expected grade. The judge is a
+model in this process, or a server on loopback where a night runs in a process of its own.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from judge.errors import ConnectionFailed, RetryableError
+from judge.models import PROVIDERS
+from judge.models.endpoint import Endpoint
 from judge.nightly import canaries, flow
-from judge.records import Usage
+from judge.records import Completion, Prompt, Sampling, Usage
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.nightly import simulated
 from tests.worlds import fenced, write_rows
@@ -79,7 +86,7 @@ class World:
 
     folder: Path
     judge: Judge
-    server: LoopbackServer
+    server: LoopbackServer | FakeServer
     queries: int
     rng: np.random.Generator
     tonight: simulated.Night
@@ -105,7 +112,7 @@ class World:
         table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
         lines = (
             f'data = "{self.folder}/{{date}}.jsonl"',
-            'model = "openai:fake"',
+            f'model = "{self.server.provider}:fake"',
             f'base_url = "{self.server.openai_url}"',
             "timeout = 20.0\nattempts = 2\npatience = 1.0",
             top,
@@ -153,11 +160,70 @@ class World:
         return (self.nights / day / name).read_bytes()
 
 
+class FakeServer:
+    """A provider called `fake` in this process: its models are answered for by `answer`."""
+
+    provider = "fake"
+    _numbers = count()
+
+    def __init__(self, answer: Callable[[Asked], Reply]) -> None:
+        self.asked: list[Asked] = []
+        self.openai_url = f"http://fake-{next(self._numbers)}.local/v1"
+        self._answer = answer
+        self._attempts: Counter[str] = Counter()
+
+    def reply(self, prompt: Prompt) -> Reply:
+        """Return what the server answers to `prompt`."""
+        self._attempts[prompt.user] += 1
+        asked = Asked("", {}, None, prompt.user, len(self.asked) + 1, self._attempts[prompt.user])
+        self.asked.append(asked)
+        return self._answer(asked)
+
+    def __enter__(self) -> Self:
+        _SERVERS[self.openai_url] = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del _SERVERS[self.openai_url]
+
+
+#: The fake servers that are up, by their address.
+_SERVERS: dict[str, FakeServer] = {}
+
+
+class _FakeModel:
+    """A model of a `FakeServer`; an address where none is up refuses connections."""
+
+    def __init__(self, name: str, access: Endpoint, _: Sampling) -> None:
+        self.name = f"fake:{name}"
+        self.endpoint = access.url(default="")
+        self.params: Mapping[str, Any] = {}
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the answer of the server that is at the address now."""
+        server = _SERVERS.get(self.endpoint)
+        if server is None:
+            raise ConnectionFailed("transport", f"{self.endpoint}: connection refused", lasting=False)
+        reply = server.reply(prompt)
+        await asyncio.sleep(reply.delay)
+        if reply.status != 200:
+            raise RetryableError("server_error", f"HTTP {reply.status}")
+        return Completion(reply.text or "", reply.model or self.name, "stop", {}, reply.usage)
+
+    async def aclose(self) -> None:
+        """Close nothing."""
+
+
+PROVIDERS["fake"] = _FakeModel
+
+
 @contextmanager
-def world(folder: Path, rules: Mapping[str, object], queries: int = 12, seed: int = 1) -> Iterator[World]:
-    """A world before its first night."""
+def world(
+    folder: Path, rules: Mapping[str, object], queries: int = 12, seed: int = 1, *, wire: bool = False
+) -> Iterator[World]:
+    """Yield a world before its first night; with `wire`, its judge is a server on loopback."""
     judge, rng = Judge(), np.random.default_rng(seed)
-    with LoopbackServer(lambda asked: judge.answer(asked)) as server:
+    with (LoopbackServer if wire else FakeServer)(lambda asked: judge.answer(asked)) as server:
         here = World(folder, judge, server, queries, rng, simulated.first(rng, queries))
         here.configure(rules)
         yield here

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from judge import pipeline, saved_runs
+from judge import api, pipeline
 from judge.nightly import flow
 from judge.nightly.band import band
 from tests.nightly import records
@@ -36,7 +36,7 @@ def test_the_band_stays_however_the_report_is_written_again(here: World) -> None
     for again in (
         lambda: flow.nightly(here.toml, worse),
         lambda: pipeline.rescore(folder, save=True),
-        lambda: saved_runs.report(folder),
+        lambda: api.rewrite_report(folder),
     ):
         again()
         assert here.file(worse, "report.html") == before

@@ -102,7 +102,7 @@ def test_members_of_a_panel_have_prices_of_their_own(here: World, tmp_path: Path
         for name, usd in (("fake", 10.0), ("other", 20.0))
     )
     prices.write_text("\n".join(rows), encoding="utf-8")
-    here.configure(RULES, f'panel = ["openai:other"]\nprices = "{prices}"')
+    here.configure(RULES, f'panel = ["fake:other"]\nprices = "{prices}"')
     record = here.night(here.dawn())
     assert record["paid"]["calls"] == here.calls
     assert record["paid"]["usd"] == pytest.approx(0.0011 * here.calls * 1.5)

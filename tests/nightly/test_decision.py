@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
+from judge.analysis.summary import EngineResult
 from judge.nightly.decision import (
     Found,
     broken,
@@ -71,9 +71,12 @@ def test_a_night_that_is_no_baseline_does_not_tell_to_make_it_one() -> None:
     assert decide(Found(False, judge=("swapped",))).because == ("swapped",)
 
 
-def engine(answered: int, errors: int = 0, empty: int = 0, absent: int = 0) -> dict[str, Any]:
+def engine(
+    answered: int, errors: int = 0, empty: int = 0, absent: int = 0, no_snippet_share: float | None = None
+) -> EngineResult:
     queries = answered + errors + empty + absent
-    return {"queries": queries, "answered": answered, "errors": errors, "empty": empty, "absent": absent}
+    counts = (queries, answered, empty, errors, absent)
+    return EngineResult(*counts, None, None, None, {}, None, None, no_snippet_share)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +91,7 @@ def engine(answered: int, errors: int = 0, empty: int = 0, absent: int = 0) -> d
     ],
 )
 def test_an_engine_is_broken_when_far_fewer_answers_came(
-    tonight: dict[str, Any] | None, is_broken: bool
+    tonight: EngineResult | None, is_broken: bool
 ) -> None:
     said = broken({"bing": tonight} if tonight else {}, {"bing": engine(100)}, 0.1)
     assert ("bing" in said) == is_broken
@@ -106,7 +109,7 @@ def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() ->
 
 
 def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
-    blank, full = {**engine(100), "textless": 1.0}, {**engine(100), "textless": 0.1}
+    blank, full = engine(100, no_snippet_share=1.0), engine(100, no_snippet_share=0.1)
     assert "has its field been renamed?" in broken({"bing": blank}, {"bing": full}, 0.1)["bing"]
     assert broken({"bing": blank}, {"bing": blank}, 0.1) == {}
 
@@ -114,8 +117,8 @@ def test_results_that_lost_their_text_are_no_bad_ranking() -> None:
 def test_an_engine_without_snippets_is_named_before_anything_is_judged() -> None:
     (said,) = without_text({"bing": 0.9, "brave": 0.5}, {}, 0.5)
     assert said.startswith("bing: 90% of its results have an empty snippet, more than max_empty_snippets 50%")
-    assert list(without_text({"bing": 0.9}, {"bing": {"textless": 0.7}}, 0.5)) == []
-    assert len(list(without_text({"bing": 0.9}, {"bing": {"textless": 0.5}}, 0.5))) == 1
+    assert list(without_text({"bing": 0.9}, {"bing": engine(100, no_snippet_share=0.7)}, 0.5)) == []
+    assert len(list(without_text({"bing": 0.9}, {"bing": engine(100, no_snippet_share=0.5)}, 0.5))) == 1
     assert list(without_text({"bing": 1.0}, {}, 1.0)) == []
 
 

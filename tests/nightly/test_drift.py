@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
-from sklearn.feature_extraction.text import CountVectorizer
 
 from judge.nightly.drift import QueryDrift, distance, shared, worth_saying
 from judge.records import Query
@@ -68,6 +67,8 @@ def test_two_draws_of_one_kind_are_as_far_apart_as_chance_puts_them() -> None:
     ("one", "two"), [(COOKING, TRAINS), (COOKING[:3], COOKING[3:]), (["小狗 贫血"], ["小猫贫血"])]
 )
 def test_the_distance_is_that_of_independent_libraries(one: Sequence[str], two: Sequence[str]) -> None:
+    from sklearn.feature_extraction.text import CountVectorizer
+
     count = CountVectorizer(analyzer="char", ngram_range=(2, 3), lowercase=True)
     table = count.fit_transform([f" {text} " for text in (*one, *two)]).toarray()
     told = jensenshannon(table[: len(one)].sum(0), table[len(one) :].sum(0), base=2) ** 2

@@ -16,6 +16,7 @@ from tests.measure.world import judgment, snippet
 from tests.nightly import simulated
 
 
+@pytest.mark.slow
 def test_a_quiet_month_is_quiet() -> None:
     tally = month.Tally()
     month.quiet_month(np.random.default_rng(1), 150, tally)

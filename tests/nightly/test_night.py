@@ -238,7 +238,7 @@ def test_all_canaries_are_asked_at_any_depth(here: World) -> None:
 
 @pytest.mark.slow
 def test_a_panel_may_be_the_baseline(here: World) -> None:
-    here.configure(RULES, 'panel = ["openai:fake2"]')
+    here.configure(RULES, 'panel = ["fake:fake2"]')
     freeze(here)
     assert here.night(here.dawn())["status"] == "fine"
 

@@ -52,15 +52,15 @@ def test_a_night_that_goes_on_takes_what_another_has_bought_since(here: World) -
 
 
 @pytest.mark.slow
-def test_a_night_that_was_killed_takes_what_another_has_bought_since(here: World) -> None:
-    freeze(here)
-    first = here.dawn(edit=reworded)
-    kill(here, first, 140)
-    assert here.night(same_again(here, first))["status"] == "fine"
-    before = here.calls
-    done = here.night(first)
+def test_a_night_that_was_killed_takes_what_another_has_bought_since(wired: World) -> None:
+    freeze(wired)
+    first = wired.dawn(edit=reworded)
+    kill(wired, first, 140)
+    assert wired.night(same_again(wired, first))["status"] == "fine"
+    before = wired.calls
+    done = wired.night(first)
     assert (done["status"], done["coverage"]) == ("fine", 1.0)
-    assert here.calls - before <= 128  # the canaries, for it has the verdicts of the judge that began it
+    assert wired.calls - before <= 128  # the canaries, for it has the verdicts of the judge that began it
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def kill(here: World, day: str, calls: int) -> None:
     before, delay = here.calls, here.judge.delay
     here.judge.delay = 0.3
     with subprocess.Popen(**nightly(here, day)) as child:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while here.calls < before + calls:
             assert child.poll() is None
             assert time.monotonic() < deadline
@@ -91,15 +91,15 @@ def kill(here: World, day: str, calls: int) -> None:
     here.judge.delay = delay
 
 
-def test_canaries_that_another_judge_began_are_asked_anew(here: World) -> None:
-    freeze(here)
-    day = here.dawn()
-    kill(here, day, 120)
-    here.judge.swapped = 0.4
-    before = here.calls
-    record = here.night(day)
+def test_canaries_that_another_judge_began_are_asked_anew(wired: World) -> None:
+    freeze(wired)
+    day = wired.dawn()
+    kill(wired, day, 120)
+    wired.judge.swapped = 0.4
+    before = wired.calls
+    record = wired.night(day)
     assert record["status"] == "judge drift"
-    assert here.calls - before == 128 + record["judgments"]
+    assert wired.calls - before == 128 + record["judgments"]
     # What was asked in vain was paid for, too: all that was answered before the kill.
     assert record["paid"]["calls"] >= 40 + 128 + record["judgments"]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 import pytest
 
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import GRADED, Scale
+from tests.support.scaling import MOST, growth
 
 
 def refusal(text: str, scale: Scale, finish_reason: str | None = "stop") -> str:
@@ -71,36 +72,36 @@ def test_nothing_is_empty(text: str) -> None:
     assert refusal(text, GRADED) == "empty"
 
 
-HUGE = [
-    ('{"a":' * 100_000, "nested objects"),
-    ("[" * 100_000 + "]" * 100_000, "nested lists"),
-    ('{"grade": ' + "[" * 100_000, "a nested value"),
-    ('{"grade": ' + "3" * 5_000 + "}", "a long number"),
-    ("{" * 1_000_000, "braces"),
-    ('{"' * 90_000, "opened strings"),
-    ("\\" * 199_000, "backslashes"),
-    ('"' * 199_000, "quotes"),
-    ("“" * 199_000, "curly quotes"),
-    ("a" * 1_000_000, "letters"),
-    ("是" * 199_000, "characters"),
-    ("{1}" * 60_000, "braces in prose"),
-    ('{"a":1,' * 25_000, "members"),
-    ('{"reason": "x", ' + '"grade": ' * 20_000, "keys"),
-    ('{"verdict":"no"}' * 12_000, "objects"),
-    ("<think>" * 100_000, "opened thoughts"),
-    ("</think>" * 20_000 + "x", "closed thoughts"),
-    ("x" + "<|end|>" * 25_000, "control tokens"),
-    ("```\n" + " \n" * 90_000 + "x", "blank lines"),
-    ("grade: 2\n" * 20_000, "labels"),
-    ("\ud800" * 100_000, "surrogates"),
+#: Each makes a text from a number of pieces.
+HUGE: list[tuple[Callable[[int], str], int, str]] = [
+    (lambda n: '{"a":' * n, 100_000, "nested objects"),
+    (lambda n: "[" * n + "]" * n, 100_000, "nested lists"),
+    (lambda n: '{"grade": ' + "[" * n, 100_000, "a nested value"),
+    (lambda n: '{"grade": ' + "3" * n + "}", 5_000, "a long number"),
+    (lambda n: "{" * n, 1_000_000, "braces"),
+    (lambda n: '{"' * n, 90_000, "opened strings"),
+    (lambda n: "\\" * n, 199_000, "backslashes"),
+    (lambda n: '"' * n, 199_000, "quotes"),
+    (lambda n: "“" * n, 199_000, "curly quotes"),
+    (lambda n: "a" * n, 1_000_000, "letters"),
+    (lambda n: "是" * n, 199_000, "characters"),
+    (lambda n: "{1}" * n, 60_000, "braces in prose"),
+    (lambda n: '{"a":1,' * n, 25_000, "members"),
+    (lambda n: '{"reason": "x", ' + '"grade": ' * n, 20_000, "keys"),
+    (lambda n: '{"verdict":"no"}' * n, 12_000, "objects"),
+    (lambda n: "<think>" * n, 100_000, "opened thoughts"),
+    (lambda n: "</think>" * n + "x", 20_000, "closed thoughts"),
+    (lambda n: "x" + "<|end|>" * n, 25_000, "control tokens"),
+    (lambda n: "```\n" + " \n" * n + "x", 90_000, "blank lines"),
+    (lambda n: "grade: 2\n" * n, 20_000, "labels"),
+    (lambda n: "\ud800" * n, 100_000, "surrogates"),
 ]
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for text, name in HUGE])
-def test_garbage_is_refused_at_once(text: str) -> None:
-    started = time.process_time()
-    refusal(text, GRADED)
-    assert time.process_time() - started < 0.5  # 0.1 s on a quiet machine
+@pytest.mark.parametrize(("make", "pieces"), [pytest.param(make, n, id=name) for make, n, name in HUGE])
+def test_garbage_is_refused_at_once(make: Callable[[int], str], pieces: int) -> None:
+    """It is refused whatever its size, in time that grows with its length alone."""
+    assert growth(lambda text: refusal(text, GRADED), make, pieces) <= MOST
 
 
 def test_a_damaged_key_before_a_closing_mark_is_an_answer_and_no_thinking() -> None:

@@ -7,19 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from judge.analysis.findings import Findings
-from judge.analysis.summary import summary
-from judge.measure.compare import compare
-from judge.measure.engine_summary import summarise
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.run_analysis import analyse
 from judge.measure.score import Scores, score
-from judge.measure.stability import stability
 from judge.runs import results
-from judge.runs.load import LoadedRun
+from judge.runs.record_json import to_json, to_version_1
 
 
 def scored(run: LoadedRun) -> Scores:
     """The run's scores."""
-    asked = run.asked
+    asked = run.spec
     return score(
         run.data.rankings,
         run.pool.documents,
@@ -31,10 +28,8 @@ def scored(run: LoadedRun) -> Scores:
 
 
 def summary_of(run: LoadedRun) -> dict[str, Any]:
-    """What summary.json holds of the run, but for slices and own lists."""
-    scores = scored(run)
-    found = Findings(compare(scores), (), None, stability(scores, run.judgments, run.asked.scale))
-    return summary(run.data, run.pool, run.judgments, summarise(scores), found, run.asked)
+    """Return the summary of the run as the report takes it."""
+    return to_version_1(analyse(run)[1])
 
 
 def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:
@@ -49,5 +44,5 @@ def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:
         for e, engine in enumerate(scores.engines)
         for q, query in enumerate(scores.queries)
     }
-    said = results.said(run.judgments, run.members, run.asked.scale)
-    return results.queries(run.data, run.pool, said, table)
+    judgments = results.judgment_entries(run.judgments, run.members, run.spec.scale)
+    return map(to_json, results.query_entries(run.data, run.pool, judgments, table))

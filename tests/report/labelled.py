@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from judge.analysis.label_agreement import HumanLabels
-from judge.analysis.summary import RunSpec
+from judge.analysis.label_agreement import HumanLabels, compare_with_labels
+from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.measure.measures import parse_all
 from judge.records import GRADED, Judgment, Pair, Scale
-from judge.runs.load import LoadedRun
+from judge.runs.record_json import to_json
 
 #: The texts each engine shows for each query, best first.
 Shown = Mapping[str, Mapping[str, Sequence[str]]]
@@ -36,7 +37,7 @@ def held(
         for number, said in enumerate(repeats, start=1)
         for pair in pooled.pairs
     ]
-    asked = RunSpec("someone/graded", scale, len(repeats), parse_all(measures), {})
+    asked = RunSpec("someone/graded", scale, len(repeats), parse_all(measures))
     return LoadedRun(data, pooled, tuple(judgments), asked)
 
 
@@ -45,6 +46,11 @@ def people(run: LoadedRun, said: Said, scale: Scale = GRADED, unmatched: int = 0
     ids = {(pair.query.id, pair.snippet.text): (pair.query.id, pair.snippet.id) for pair in run.pool.pairs}
     grades = {ids[key]: grade for key, grade in said.items() if grade is not None}
     return HumanLabels(grades, scale, unmatched, "labels.csv")
+
+
+def agreement_of(run: LoadedRun, labels: HumanLabels, *, bare: bool = False) -> dict[str, Any]:
+    """Return what agreement.json holds of a run and labels."""
+    return to_json(compare_with_labels(run, labels, bare=bare))
 
 
 def favouring(

@@ -11,6 +11,7 @@ from typing import Any
 import judge
 from judge.report.html import ReportExtras, render_report
 from judge.report.page.payload import PageBudget
+from judge.runs.record_json import summary_from_json, to_version_1
 
 Row = dict[str, Any]
 
@@ -24,15 +25,16 @@ def held(folder: Path, name: str) -> Row:
 def page_of(folder: Path, budget: PageBudget | None = None) -> str:
     """The report of a finished run."""
     results = held(folder, "results.json")
+    summary = to_version_1(summary_from_json(results["summary"], folder.name))
     labelled = (folder / "agreement.json").exists()
     agreement = held(folder, "agreement.json") if labelled else None
     beside = ReportExtras(agreement, held(folder, "config.json"))
-    return "".join(render_report(folder.name, results["summary"], lambda: results["queries"], beside, budget))
+    return "".join(render_report(folder.name, summary, lambda: results["queries"], beside, budget))
 
 
 def data_of(text: str) -> Row:
-    """What the reading room of a page is given."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    """What the query browser of a page is given."""
+    found = re.search(r'<script type="application/json" id="payload">(.*?)</script>', text, re.DOTALL)
     assert found
     data: Row = json.loads(found[1])
     return data

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
-from judge.analysis.label_agreement import agreement_json, queries_without_value
+from judge.analysis.label_agreement import queries_without_value
+from judge.analysis.loaded_run import LoadedRun
 from judge.records import BINARY, GRADED, Query, Ranking, Scale
 from judge.runs.folder import dump_json
-from judge.runs.load import LoadedRun
-from tests.report.labelled import Said, Shown, favouring, first, held, people
+from tests.report.labelled import Said, Shown, agreement_of, favouring, first, held, people
 
 #: Both engines show "u"; the third query was labelled in part, the fourth not at all.
 SHOWN: Shown = {
@@ -36,7 +35,7 @@ STATISTICS = (
 
 def found(people_say: Said = PEOPLE, scale: Scale = GRADED) -> dict[str, Any]:
     run = held(SHOWN, ASSESSOR)
-    said = agreement_json(run, people(run, people_say, scale, unmatched=4))
+    said = agreement_of(run, people(run, people_say, scale, unmatched=4))
     read_back: dict[str, Any] = json.loads(dump_json(said))
     assert read_back == said
     return said
@@ -55,6 +54,8 @@ def test_what_was_labelled_is_counted() -> None:
 
 
 def test_a_table_of_grades_by_hand() -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     said = found()
     # Rows people, columns assessor; the pair whose judging failed is in no cell.
     assert said["confusion"] == [[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
@@ -105,7 +106,7 @@ def test_too_few_labels_correct_nothing_and_say_how_many_are_needed() -> None:
 def test_people_who_say_what_the_assessor_says(repeats: int) -> None:
     shown, truth, _ = favouring(25)
     run = held(shown, *[truth] * repeats)
-    said = agreement_json(run, people(run, truth))
+    said = agreement_of(run, people(run, truth))
     for name in ("same_grade", "kappa", "kappa_quadratic", "alpha", "same_verdict", "kappa_relevant"):
         assert said[name]["value"] == 1, name
         low, high = said[name]["ci95"]
@@ -126,7 +127,7 @@ def test_repeats_meet_people_by_their_median() -> None:
     shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
     grades: list[Said] = [{("p", "u"): g, ("q", "x"): h} for g, h in ((0, 1), (3, 2), (3, None))]
     run = held(shown, *grades, measures="P@1")
-    said = agreement_json(run, people(run, {("p", "u"): 3, ("q", "x"): 2}))
+    said = agreement_of(run, people(run, {("p", "u"): 3, ("q", "x"): 2}))
     assert said["confusion"] == [[0] * 4, [0] * 4, [0, 0, 1, 0], [0, 0, 0, 1]]
 
 
@@ -149,7 +150,7 @@ def test_people_s_yes_or_no_meets_grades_at_relevant_or_not() -> None:
 def test_people_s_grades_meet_a_yes_or_no_assessor() -> None:
     shown, truth, _ = favouring(25)
     run = held(shown, {key: int(grade >= 2) for key, grade in truth.items()}, scale=BINARY)
-    said = agreement_json(run, people(run, truth))
+    said = agreement_of(run, people(run, truth))
     assert (said["kappa_relevant"]["value"], said["same_verdict"]["value"]) == (1, 1)
     assert "different scales" in said["bias"]["why"]
     assert [len(row) for row in said["confusion"]] == [2] * 4
@@ -159,9 +160,9 @@ def test_people_s_grades_meet_a_yes_or_no_assessor() -> None:
 def test_a_measure_of_grades_that_people_did_not_use_is_left_out() -> None:
     run = held(SHOWN, ASSESSOR, measures="P(rel=3)@1 nDCG@3 AP(own)@3")
     yes = people(run, {("p", "u"): 1, ("p", "v"): 0}, BINARY)
-    assert set(agreement_json(run, yes)["orders"]) == {"nDCG@3"}
+    assert set(agreement_of(run, yes)["orders"]) == {"nDCG@3"}
     graded = people(run, {("p", "u"): 3, ("p", "v"): 0})
-    said = agreement_json(run, graded)
+    said = agreement_of(run, graded)
     assert set(said["orders"]) == set(said["calibration"]) == {"P(rel=3)@1", "nDCG@3"}
 
 
@@ -170,7 +171,7 @@ def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
     shown, truth, _ = favouring(25)
     all_the_same = dict.fromkeys(truth, grade)
     run = held(shown, all_the_same)
-    said = agreement_json(run, people(run, all_the_same))
+    said = agreement_of(run, people(run, all_the_same))
     for name in ("kappa", "kappa_quadratic", "alpha", "kappa_relevant"):
         assert said[name]["value"] is None
         assert "chance agreement is complete" in said[name]["why"]
@@ -182,7 +183,7 @@ def test_one_and_the_same_grade_on_both_sides_is_explained(grade: int) -> None:
 def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
     shown: Shown = {"A": {"p": ["u"], "q": ["x"]}}
     run = held(shown, {("p", "u"): None, ("q", "x"): 2})
-    said = agreement_json(run, people(run, {("p", "u"): 3}))
+    said = agreement_of(run, people(run, {("p", "u"): 3}))
     assert (said["pairs"], said["queries"], said["labelled_pairs"]) == (0, 0, 1)
     for name in STATISTICS:
         assert said[name]["value"] is None
@@ -195,7 +196,7 @@ def test_labels_on_what_could_not_be_judged_meet_nothing() -> None:
 def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
     shown, truth, assessor = favouring(120)
     run = held(shown, assessor, measures="nDCG@3")
-    said = agreement_json(run, people(run, first(60, truth)))
+    said = agreement_of(run, people(run, first(60, truth)))
     assert said["engines"]["A"]["bias"] == {"value": 0, "ci95": [0, 0]}
     assert said["engines"]["B"]["bias"] == {"value": 1, "ci95": [1, 1]}
     assert (said["widest_gap"]["favoured"], said["widest_gap"]["other"]) == ("B", "A")
@@ -217,7 +218,7 @@ def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
         assert each["filled"] >= 0
         assert 0 <= each["weight"] <= 1
     # All people's labels: what is to be estimated.
-    everything = agreement_json(run, people(run, truth))["calibration"]["nDCG@3"]["comparisons"][0]
+    everything = agreement_of(run, people(run, truth))["calibration"]["nDCG@3"]["comparisons"][0]
     assert pair["ci95"][0] < everything["corrected"] < pair["ci95"][1]
 
 
@@ -225,7 +226,7 @@ def test_an_assessor_that_favours_an_engine_is_corrected() -> None:
 def test_how_many_labels_a_correction_takes(queries: int, says: str) -> None:
     shown, truth, assessor = favouring(120)
     run = held(shown, assessor, measures="P@3")
-    calibration = agreement_json(run, people(run, first(queries, truth)))["calibration"]["P@3"]
+    calibration = agreement_of(run, people(run, first(queries, truth)))["calibration"]["P@3"]
     text = calibration.get("why") or " ".join(calibration["warnings"])
     assert says in text
     assert bool(text) == bool(says)
@@ -237,7 +238,7 @@ def test_queries_that_are_labelled_in_part_correct_nothing() -> None:
     whole = first(60, truth)
     partly = {key: grade for key, grade in first(80, truth).items() if key in whole or key[1].endswith("0")}
     assert len(partly) > len(whole)
-    alone, more = (agreement_json(run, people(run, labels)) for labels in (whole, partly))
+    alone, more = (agreement_of(run, people(run, labels)) for labels in (whole, partly))
     assert (more["labelled_queries"], more["wholly_labelled_queries"]) == (80, 60)
     assert more["calibration"] == alone["calibration"]
 
@@ -261,7 +262,7 @@ def half_seen(queries: int = 40) -> tuple[LoadedRun, Said, Said]:
 def test_queries_that_are_partly_labelled_give_both_sides_the_same_to_go_by() -> None:
     """Otherwise a perfect assessor stands against people who seem to have the order reversed."""
     run, _, some = half_seen()
-    said = agreement_json(run, people(run, some))
+    said = agreement_of(run, people(run, some))
     assert (said["labelled_queries"], said["wholly_labelled_queries"]) == (40, 0)
     for order in said["orders"].values():
         assert order["partly_labelled"]
@@ -274,19 +275,19 @@ def test_queries_that_are_partly_labelled_give_both_sides_the_same_to_go_by() ->
 def test_repeats_of_partly_labelled_queries_are_all_kept() -> None:
     run, _, some = half_seen(10)
     again = replace(run, judgments=(*run.judgments, *(replace(each, repeat=2) for each in run.judgments)))
-    once, twice = (agreement_json(each, people(each, some))["orders"] for each in (run, again))
+    once, twice = (agreement_of(each, people(each, some))["orders"] for each in (run, again))
     assert once == twice
 
 
 def test_wholly_labelled_queries_alone_order_the_engines_where_there_are_any() -> None:
     run, truth, some = half_seen()
     whole = {key: grade for key, grade in truth.items() if int(key[0][1:]) < 25}
-    said = agreement_json(run, people(run, {**some, **whole}))
+    said = agreement_of(run, people(run, {**some, **whole}))
     assert (said["labelled_queries"], said["wholly_labelled_queries"]) == (40, 25)
     for order in said["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (25, False)
     # Two files of grades are compared on all the queries that they share.
-    bare = agreement_json(run, people(run, {**some, **whole}), bare=True)
+    bare = agreement_of(run, people(run, {**some, **whole}), bare=True)
     for order in bare["orders"].values():
         assert (order["queries"], order["partly_labelled"]) == (40, True)
     assert bare["calibration"] == {}
@@ -300,7 +301,7 @@ def test_snippets_without_text_are_nobody_s_judgment() -> None:
     run = held({**shown, "A": blank}, said, measures="P@3")
     kept = {text for texts in (*blank.values(), *shown["B"].values()) for text in texts if text}
     labels: Said = {key: grade for key, grade in said.items() if key[1] in kept}
-    found = agreement_json(run, people(run, labels))
+    found = agreement_of(run, people(run, labels))
     assert (found["empty_pairs"], found["pairs"], found["unlabelled_pairs"]) == (30, 150, 0)
     assert (found["wholly_labelled_queries"], found["engines"]["A"]["results"]) == (30, 60)
     order = found["orders"]["P@3"]
@@ -308,7 +309,7 @@ def test_snippets_without_text_are_nobody_s_judgment() -> None:
     assert order["people"] == order["assessor"]
     good = sum(truth[f"q{q}", text] >= 2 for q in range(30) for text in blank[f"q{q}"][:2])
     assert order["people"]["A"] == pytest.approx(good / 90)
-    assert agreement_json(run, people(run, {**labels, ("q0", ""): 3})) == found
+    assert agreement_of(run, people(run, {**labels, ("q0", ""): 3})) == found
 
 
 def test_queries_that_nobody_answered_are_in_no_correction() -> None:
@@ -328,7 +329,7 @@ def test_queries_that_nobody_answered_are_in_no_correction() -> None:
         ),
     )
     labels = first(30, truth)
-    alone, beside = (agreement_json(each, people(each, labels)) for each in (run, more))
+    alone, beside = (agreement_of(each, people(each, labels)) for each in (run, more))
     assert (beside["queries_to_label"], beside["queries_without_text"]) == (60, 60)
     assert beside["calibration"] == alone["calibration"]
     engine = beside["calibration"]["P@3"]["engines"]["A"]
@@ -340,14 +341,14 @@ def test_an_engine_on_few_queries_is_left_out_of_the_orders() -> None:
     few = {"q0": ["c 0"], "q1": ["c 1"]}
     said = {**assessor, ("q0", "c 0"): 3, ("q1", "c 1"): 3}
     run = held({**shown, "C": few}, said, measures="P@3")
-    order = agreement_json(run, people(run, {**truth, ("q0", "c 0"): 3, ("q1", "c 1"): 3}))["orders"]["P@3"]
+    order = agreement_of(run, people(run, {**truth, ("q0", "c 0"): 3, ("q1", "c 1"): 3}))["orders"]["P@3"]
     assert (order["queries"], order["left_out"], set(order["people"])) == (20, ["C"], {"A", "B"})
 
 
 def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
     shown, truth, _ = favouring(120)
     run = held(shown, dict.fromkeys(truth, 2), measures="P@3")
-    (pair,) = agreement_json(run, people(run, first(60, truth)))["calibration"]["P@3"]["comparisons"]
+    (pair,) = agreement_of(run, people(run, first(60, truth)))["calibration"]["P@3"]["comparisons"]
     assert (pair["a"], pair["b"], pair["outcome"]) == ("A", "B", "decided")
     assert pair["verdict"] == "judge-only tie decided"
 
@@ -355,7 +356,7 @@ def test_a_tie_of_the_assessor_is_decided_by_people() -> None:
 def test_engines_without_names_to_compare_are_not_corrected() -> None:
     run = held(SHOWN, ASSESSOR)
     empty = replace(run, data=replace(run.data, engines=()))
-    said = agreement_json(empty, people(run, PEOPLE))
+    said = agreement_of(empty, people(run, PEOPLE))
     assert (said["engines"], said["widest_gap"], said["orders"], said["calibration"]) == ({}, None, {}, {})
     assert said["pairs"] == 5
 
@@ -369,10 +370,10 @@ def test_the_order_of_anything_never_changes_a_digit(seed: int) -> None:
         return dict(chance.sample(list(given.items()), len(given)))
 
     run = held(shown, assessor)
-    before = agreement_json(run, people(run, first(25, truth)))
+    before = agreement_of(run, people(run, first(25, truth)))
     turned = held({engine: mixed(queries) for engine, queries in mixed(shown).items()}, assessor)
     turned = replace(turned, judgments=tuple(chance.sample(turned.judgments, len(turned.judgments))))
-    assert agreement_json(turned, people(turned, mixed(first(25, truth)))) == before
+    assert agreement_of(turned, people(turned, mixed(first(25, truth)))) == before
 
 
 def test_queries_without_a_value_are_counted_where_two_engines_have_the_fewest() -> None:

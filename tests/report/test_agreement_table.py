@@ -10,17 +10,22 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judge.analysis.label_agreement import agreement_json
-from judge.cli.render.agreement_tables import agreement
+from judge.analysis.label_agreement import LabelAgreement
+from judge.cli.render.agreement_tables import print_agreement
 from judge.errors import InputError
 from judge.measure.agreement import REFERENCES
 from judge.records import BINARY
-from tests.report.labelled import Said, Shown, favouring, first, held, people
+from judge.runs.record_json import from_json
+from tests.report.labelled import Said, Shown, agreement_of, favouring, first, held, people
 
 
 def printed(found: Mapping[str, Any], measure: str | None = None, width: int = 200) -> str:
     file = io.StringIO()
-    agreement(found, Console(file=file, width=width, highlight=False), measure)
+    print_agreement(
+        from_json(LabelAgreement, found, "agreement.json"),
+        Console(file=file, width=width, highlight=False),
+        measure,
+    )
     return file.getvalue()
 
 
@@ -35,7 +40,7 @@ def unfair() -> dict[str, Any]:
     """An assessor that favours B, 60 of 120 queries labelled."""
     shown, truth, assessor = favouring(120)
     run = held(shown, assessor, measures="nDCG@3 P@1")
-    return agreement_json(run, people(run, first(60, truth), unmatched=3))
+    return agreement_of(run, people(run, first(60, truth), unmatched=3))
 
 
 def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
@@ -47,7 +52,7 @@ def test_the_answer_comes_in_sentences(unfair: dict[str, Any]) -> None:
     for sentence in (
         "360 pairs of 60 queries have a grade from people (0 to 3) and one from someone/graded;"
         " of 60 queries people graded every pair",
-        "left out, being about nothing that is judged here: 3 labels",
+        "ignored: 3 labels match no pair of this run",
         f"On relevant or not they agree well: the same on {same:.1%} of the pairs, kappa"
         f" {kappa['value']:.3f} (95 %: {low:.4f} to {high:.4f}), where 0 is chance and 1 is always.",
         "The assessor is more generous than people:"
@@ -119,10 +124,10 @@ def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:
     run = held(shown, {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3})
     people_say: Said = {("p", "u"): 3, ("p", "v"): 3, ("q", "x"): 0, ("q", "y"): 0}
     assert "they agree no more than by chance: the same on 50.0%" in printed(
-        agreement_json(run, people(run, people_say))
+        agreement_of(run, people(run, people_say))
     )
     people_say = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 0, ("q", "y"): 3}
-    text = printed(agreement_json(run, people(run, people_say)))
+    text = printed(agreement_of(run, people(run, people_say)))
     assert "they agree very well: the same on 100.0%" in text
     assert "generous" not in text
     assert "strict" not in text
@@ -131,7 +136,7 @@ def test_agreement_that_is_no_more_than_chance_is_called_so() -> None:
 def test_a_strict_assessor_is_called_so() -> None:
     shown, truth, assessor = favouring(30)
     run = held(shown, truth)
-    text = printed(agreement_json(run, people(run, assessor)))
+    text = printed(agreement_of(run, people(run, assessor)))
     assert "The assessor is more strict than people" in text
     assert "favours A over B by 1.000" in text
 
@@ -139,7 +144,7 @@ def test_a_strict_assessor_is_called_so() -> None:
 def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
     shown, truth, _ = favouring(25)
     run = held(shown, dict.fromkeys(truth, 3))
-    text = printed(agreement_json(run, people(run, dict.fromkeys(truth, 3))))
+    text = printed(agreement_of(run, people(run, dict.fromkeys(truth, 3))))
     assert "Agreement on relevant or not: both sides gave one and the same answer to every pair" in text
     assert "they agree on 100 %" in text
     assert "nDCG@3: the orders of the engines can't be compared" in text
@@ -150,11 +155,11 @@ def test_one_and_the_same_answer_is_explained_instead_of_counted() -> None:
 def test_few_labels_say_what_is_missing() -> None:
     shown, truth, assessor = favouring(40)
     run = held(shown, assessor)
-    ten = printed(agreement_json(run, people(run, first(10, truth))))
+    ten = printed(agreement_of(run, people(run, first(10, truth))))
     assert "No correction of nDCG@3: " in ten
     assert "needs 20" in ten
     assert "With fewer than 20 queries, the 95 % intervals are too narrow." in ten
-    thirty = printed(agreement_json(run, people(run, first(30, truth))))
+    thirty = printed(agreement_of(run, people(run, first(30, truth))))
     assert "with fewer than 50 intervals can be a little too narrow" in thirty
     assert "fewer than 20 queries" not in thirty
 
@@ -163,7 +168,7 @@ def test_why_a_number_is_missing_is_said_once() -> None:
     shown, truth, _ = favouring(25)
     run = held(shown, truth)
     yes: Said = {key: int(grade >= 2) for key, grade in truth.items()}
-    text = printed(agreement_json(run, people(run, yes, BINARY)))
+    text = printed(agreement_of(run, people(run, yes, BINARY)))
     assert text.count("different scales") == 1
     assert "- (same grade; 3 more): people and the assessor used different scales" in text
     assert cells(text, "same grade") == ["- -"]
@@ -181,7 +186,7 @@ def test_what_is_confirmed_and_what_stays_open() -> None:
     said = {(f"q{q}", f"{engine}{q}"): top - q % 2 for engine, top in engines.items() for q in range(60)}
     truth = {key: min(grade + (int(key[0][1:]) % 7 == int(key[1][1:]) % 3), 3) for key, grade in said.items()}
     run = held(shown, said, measures="nDCG@1", depth=1)
-    text = printed(agreement_json(run, people(run, first(55, truth))))
+    text = printed(agreement_of(run, people(run, first(55, truth))))
     assert "People's labels confirm the assessor's order: C > A; C > B" in text
     assert "Open, for the labels are too few or the engines too close to say: A and B" in text
     assert "reverse" not in text.replace("-1 the reverse", "")
@@ -190,7 +195,7 @@ def test_what_is_confirmed_and_what_stays_open() -> None:
 def test_where_the_assessor_sees_a_tie_people_s_labels_decide() -> None:
     shown, truth, _ = favouring(120)
     run = held(shown, dict.fromkeys(truth, 2), measures="P@3")
-    text = printed(agreement_json(run, people(run, first(60, truth))))
+    text = printed(agreement_of(run, people(run, first(60, truth))))
     assert "The assessor saw a tie where people's labels decide: A > B" in text
     assert "confirm" not in text
 
@@ -200,8 +205,8 @@ def test_grades_up_to_1_may_be_yes_and_no() -> None:
     run = held(shown, truth)
     hint = "no label is above 1; if people said yes or no, add --labels-scale binary"
     low = {key: min(grade, 1) for key, grade in truth.items()}
-    assert hint in printed(agreement_json(run, people(run, low)))
-    assert hint not in printed(agreement_json(run, people(run, truth)))
+    assert hint in printed(agreement_of(run, people(run, low)))
+    assert hint not in printed(agreement_of(run, people(run, truth)))
 
 
 def test_what_the_orders_are_over_is_said(unfair: dict[str, Any]) -> None:
@@ -221,7 +226,7 @@ def test_what_the_orders_are_over_is_said(unfair: dict[str, Any]) -> None:
 
 def test_what_has_nothing_to_label_is_said(unfair: dict[str, Any]) -> None:
     text = printed({**unfair, "empty_pairs": 7, "queries_without_text": 1200})
-    assert "left out, for the snippet has no text and grade 0 by rule: 7 pairs" in text
+    assert "ignored: 7 pairs without text, which have grade 0 by rule" in text
     assert "on all 120 queries that have something to label (1,200 have nothing), estimated from" in text
     assert "no text" not in printed(unfair)
 
@@ -232,7 +237,7 @@ def test_rbo_is_for_long_orders(engines: int, is_long: bool) -> None:
     shown = {engine: {f"q{q}": [f"{engine} {q}"] for q in range(2)} for engine in names}
     truth = {(f"q{q}", f"{name} {q}"): 2 * (at % 2) for at, name in enumerate(names) for q in range(2)}
     run = held(shown, truth, measures="P@1")
-    text = printed(agreement_json(run, people(run, truth)))
+    text = printed(agreement_of(run, people(run, truth)))
     assert "tau 1.0000, where 1 is the same" in text
     assert ("RBO 1.0000" in text) == is_long
 
@@ -246,7 +251,7 @@ def test_an_engine_is_favoured_when_the_range_leaves_out_0(
     size = (
         f"1.000 (95 %: {ends[0]:.4f} to {ends[1]:.4f}) grades a result" if ends else "1.000 grades a result"
     )
-    assert (f"The assessor favours B over A by {size}, more than chance" in text) == favours
+    assert (f"The assessor favours B over A by {size}, which is statistically significant" in text) == favours
     none = f"No engine is clearly favoured; of all pairs the widest gap is B over A, {size}"
     assert (f"{none}." in text) == (ends is not None and not favours)
     assert (f"{none} (few queries)." in text) == (ends is None)
@@ -269,7 +274,7 @@ def test_many_engines_are_not_all_named() -> None:
     chosen = {engine: int(number > 4) for number, engine in enumerate(engines)}
     truth = {(f"q{q}", f"{engine} {q}"): 3 * good for engine, good in chosen.items() for q in range(2)}
     run = held(shown, {key: 3 - grade for key, grade in truth.items()}, measures="P@1")
-    text = printed(agreement_json(run, people(run, truth)))
+    text = printed(agreement_of(run, people(run, truth)))
     assert "give engine5 = engine6 = engine7 = engine8 > engine0 = engine1 > 3 more, the assessor's" in text
     assert "by the assessor: engine5 > engine0; engine5 > engine1; engine5 > engine2" in text
     assert "; 14 more" in text
@@ -279,7 +284,7 @@ def test_one_engine_and_none_are_no_trouble() -> None:
     shown: Shown = {"A": {"p": ["u", "v"], "q": ["x"]}}
     said: Said = {("p", "u"): 3, ("p", "v"): 0, ("q", "x"): 1}
     run = held(shown, said, measures="AP(own)@3")
-    found = agreement_json(run, people(run, said))
+    found = agreement_of(run, people(run, said))
     assert found["orders"] == {}
     assert "favour" not in printed(found)
     assert "favour" not in printed({**found, "engines": {}})
@@ -293,7 +298,7 @@ def test_hostile_names_are_shown_and_never_obeyed() -> None:
     shown = {f"e{at}": {"p": [f"u{at}"], "q": [f"v{at}"]} for at in range(len(HOSTILE))}
     said = {(q, f"{t}{at}"): at % 4 for q, t in (("p", "u"), ("q", "v")) for at in range(len(HOSTILE))}
     run = held(shown, said, measures="P@1")
-    found = agreement_json(run, people(run, {key: 3 - grade for key, grade in said.items()}))
+    found = agreement_of(run, people(run, {key: 3 - grade for key, grade in said.items()}))
     renamed = json.dumps({**found, "assessor": "openai:\x1b]0;title\x07[b]"})
     for at, name in enumerate(HOSTILE):
         renamed = renamed.replace(f'"e{at}"', json.dumps(name))

@@ -10,15 +10,15 @@ from statistics import mean
 from typing import Any
 
 import pytest
-import pytrec_eval
 
-from judge.analysis.label_files import GradeSource, grades, held_of
+from judge.analysis.label_files import GradeSource, grades_by_pair, run_from_labels
+from judge.api import agree_label_files
 from judge.dataset.labels import Label
 from judge.dataset.trec import rankings
 from judge.errors import InputError
 from judge.measure.measures import parse_all
 from judge.records import GRADED
-from judge.saved_runs import agree_without_run
+from judge.runs.record_json import to_json
 
 Qrels = Mapping[str, Mapping[str, int]]
 #: trec_eval's name of a measure, and the lowest relevant grade.
@@ -87,6 +87,8 @@ def random_files(folder: Path, seed: int) -> tuple[list[Qrels], list[Path]]:
 
 def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
     """The values of a run on the topics where ours has one: where something is relevant, if it must be."""
+    import pytrec_eval
+
     name, least = THEIRS[measure]
     listed: dict[str, dict[str, float]] = defaultdict(dict)
     for line in path.read_text().splitlines():
@@ -105,7 +107,7 @@ def by_trec_eval(measure: str, qrels: Qrels, path: Path) -> dict[str, float]:
 def test_means_are_trec_eval_s(tmp_path: Path, seed: int) -> None:
     sides, paths = random_files(tmp_path, seed)
     files = [qrels_file(tmp_path, name, side) for name, side in zip(("gpt", "human"), sides, strict=True)]
-    found = agree_without_run(files[0], files[1], paths, 20, list(THEIRS))
+    found = to_json(agree_label_files(files[0], files[1], paths, 20, list(THEIRS)))
     assert found["assessor"] == "gpt"
     for measure in THEIRS:
         orders = found["orders"][measure]
@@ -119,7 +121,7 @@ def test_means_are_trec_eval_s(tmp_path: Path, seed: int) -> None:
 
 def two(folder: Path, assessor: Qrels, people: Qrels, *runs: Path, depth: int = 10) -> dict[str, Any]:
     files = [qrels_file(folder, "gpt", assessor), qrels_file(folder, "human", people)]
-    return dict(agree_without_run(files[0], files[1], runs, depth, ["P@1", "nDCG"]))
+    return to_json(agree_label_files(files[0], files[1], runs, depth, ["P@1", "nDCG"]))
 
 
 def test_without_runs_there_is_agreement_and_no_engine(tmp_path: Path) -> None:
@@ -169,24 +171,24 @@ def test_people_s_scale_can_be_said(tmp_path: Path) -> None:
         qrels_file(tmp_path, "gpt", {"q": {"a": 3, "b": 0}}),
         qrels_file(tmp_path, "human", {"q": {"a": 1, "b": 0}}),
     ]
-    assert agree_without_run(files[0], files[1], [], 10)["people_scale"] == "binary"
-    graded = agree_without_run(files[0], files[1], [], 10, labels_scale="graded")
-    assert graded["people_scale"] == "graded"
-    assert graded["bias"]["value"] == 1
+    assert agree_label_files(files[0], files[1], [], 10).people_scale == "binary"
+    graded = agree_label_files(files[0], files[1], [], 10, labels_scale="graded")
+    assert graded.people_scale == "graded"
+    assert graded.bias.value == 1
     with pytest.raises(InputError, match="grade 3; the binary scale ends at 1"):
-        agree_without_run(files[1], files[0], [], 10, labels_scale="binary")
+        agree_label_files(files[1], files[0], [], 10, labels_scale="binary")
 
 
 def test_files_about_different_queries_are_refused() -> None:
     side = GradeSource("gpt", {("q", "a"): 1}, GRADED)
     other = GradeSource("human", {("r", "a"): 1}, GRADED)
     with pytest.raises(InputError, match="gpt and human have no query in common"):
-        held_of(side, other, (), 10, parse_all("P@1"))
+        run_from_labels(side, other, (), 10, parse_all("P@1"))
 
 
 def test_grades_go_by_query_and_item() -> None:
     labels = [Label("q", "a", 2, "f:1"), Label("q", "b", 0, "f:2"), Label("r", "a", 1, "f:3")]
-    assert grades(labels) == {("q", "a"): 2, ("q", "b"): 0, ("r", "a"): 1}
+    assert grades_by_pair(labels) == {("q", "a"): 2, ("q", "b"): 0, ("r", "a"): 1}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -198,4 +200,5 @@ def test_the_order_of_lines_and_files_never_changes_a_digit(tmp_path: Path, seed
         lines = path.read_text().splitlines(keepends=True)
         path.write_text("".join(chance.sample(lines, len(lines))))
     files = tmp_path / "gpt", tmp_path / "human"
-    assert agree_without_run(*files, chance.sample(paths, 3), 10, ["P@1", "nDCG"]) == before
+    after = agree_label_files(*files, chance.sample(paths, 3), 10, ["P@1", "nDCG"])
+    assert to_json(after) == before

@@ -22,7 +22,7 @@ THEMES = [
     for block in re.findall(r":where\(:root[^{]*\{([^}]*)\}", CSS)
 ]
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>charts</title>
-<style>{css} body {{ margin: 16px; background: var(--paper); font-family: sans-serif }}
+<style>{css} body {{ margin: 16px; background: var(--background); font-family: sans-serif }}
 :root:not(:lang(zh)) .zh, :root:lang(zh) .en {{ display: none }}</style><main>{charts}</main></html>"""
 
 
@@ -48,8 +48,8 @@ def test_dark_is_the_same_whoever_asks_for_it() -> None:
 
 @pytest.mark.parametrize("theme", THEMES[:2], ids=["light", "dark"])
 def test_text_is_readable_and_grades_can_be_told_apart_in_grey(theme: dict[str, str]) -> None:
-    for text in ("--ink", "--muted", "--accent", "--unjudged"):
-        assert contrast(theme[text], theme["--paper"]) >= 4.5, text
+    for text in ("--text", "--muted", "--accent", "--unjudged"):
+        assert contrast(theme[text], theme["--background"]) >= 4.5, text
     grades = [theme[f"--grade-{grade}"] for grade in range(4)]
     for grade, colour in enumerate(grades):
         assert contrast(theme[f"--on-grade-{grade}"], colour) >= 4.5, grade

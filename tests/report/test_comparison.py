@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ import pytest
 from rich.console import Console
 
 import judge
-from judge.cli.render.comparison_tables import comparison
+from judge.cli.render.comparison_tables import print_comparison
 from judge.dataset.clean import visible
 from judge.errors import InputError
 from judge.messages import ENGLISH
 from judge.report import sentences
 from judge.runs.folder import dump_json
+from judge.runs.record_json import summary_from_json, to_version_1
 
 Row = dict[str, Any]
 
@@ -46,7 +48,7 @@ def rows(engines: tuple[str, ...] = ("bing", "sogou", "baidu"), queries: int = 8
 
 def summary(folder: Path, data: list[Row], **options: Any) -> Mapping[str, Any]:
     """The summary of a run of the lexical floor."""
-    return judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary
+    return to_version_1(judge.run(data, model="lexical", out=str(folder), depth=5, **options).summary)
 
 
 def printed(
@@ -65,7 +67,7 @@ def printed(
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    comparison(found, console, measures, pairs)
+    print_comparison(summary_from_json(deepcopy(dict(found)), "summary.json"), console, measures, pairs)
     return said.getvalue()
 
 

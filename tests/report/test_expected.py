@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from judge.cli.render.estimate_table import show
+from judge.assess.estimate import RunEstimate
+from judge.cli.render.estimate_table import print_forecast
+from judge.pipeline import RunForecast
+from judge.pricing.prices import Price
 
-PRICE = {
-    "input": 0.4,
-    "output": 1.2,
-    "cached": 0.1,
-    "as_of": "2026-07-02",
-    "source": "https://prices.example",
-}
+PRICE = Price(0.4, 1.2, 0.1, "2026-07-02", "https://prices.example")
 FOUND: dict[str, Any] = {
     "judgments": 2000,
     "known": 500,
@@ -38,11 +36,8 @@ RULE = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells bette
 def told(*found: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     text = io.StringIO()
-    assessors = {f"openai:m{number}/graded": each for number, each in enumerate(found)}
-    show(
-        {"results": 3000, "pairs": 2000, "repeats": 1, "remarks": [], "assessors": assessors},
-        Console(file=text, width=1000),
-    )
+    assessors = {f"openai:m{number}/graded": RunEstimate(**each) for number, each in enumerate(found)}
+    print_forecast(RunForecast(3000, 2000, 1, (), assessors), Console(file=text, width=1000))
     return text.getvalue().splitlines()
 
 
@@ -65,7 +60,7 @@ def test_an_estimate_says_what_it_goes_by() -> None:
         ({"by_rule": 70}, 2, f"(from 1,234 earlier calls, 70 prompts {RULE})"),
         ({"learned_from": 1}, 2, "(from 1 earlier call)"),
         ({"price": None, "usd": None}, 3, "price unknown: add --price INPUT,OUTPUT"),
-        ({"price": {**PRICE, "as_of": None, "source": "--price"}}, 3, "$1.2 out (--price)"),
+        ({"price": replace(PRICE, as_of=None, source="--price")}, 3, "$1.2 out (--price)"),
         ({"usd": 0.0034}, 3, "about $0.0034, a million"),
         ({"usd": 1234.5}, 3, "about $1234.50, a million"),
         ({"usd": 0.0}, 3, "about $0.00, a million"),

@@ -8,43 +8,52 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judge.analysis.findings import Findings, as_json
-from judge.measure.compare import compare, largest_contributions
+from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.analysis.run_analysis import (
+    analyse,
+    describe_comparisons,
+    describe_reversal,
+    describe_segments,
+    describe_stability,
+    list_deciding_queries,
+)
+from judge.dataset.pool import pool
+from judge.measure.compare import compare
+from judge.measure.measures import parse_all
 from judge.measure.own_list_check import OwnListCheck
 from judge.measure.segments import compare_segments
 from judge.measure.stability import stability
-from judge.records import GRADED, Query
+from judge.records import GRADED, Dataset, Query
 from judge.runs.folder import dump_json
+from judge.runs.record_json import to_json
 from tests.measure.tables import NAN, tabled
 from tests.measure.world import judgment
 
-NOTHING = Findings((), (), None, None)
 QUERIES = {f"q{number:02}": Query(f"q{number:02}", f"text {number}", "text", "en") for number in range(6)}
 
 
-def written(found: Findings) -> Any:
-    """The findings as a reader of summary.json gets them."""
-    return json.loads(dump_json(as_json(found, QUERIES)))
+def written(record: object) -> Any:
+    """Return the record as a reader of summary.json gets it."""
+    return json.loads(dump_json(to_json(record)))
 
 
-def test_nothing_found_is_empty_and_never_absent() -> None:
-    assert written(NOTHING) == {
-        "comparisons": [],
-        "within_lists": None,
-        "slices": {},
-        "stability": {},
-        "panel": None,
-        "kin": [],
-        "without_flagged": None,
-        "deciding_queries": None,
-    }
+def test_a_run_without_queries_has_every_key() -> None:
+    data = Dataset({}, (), ())
+    run = LoadedRun(data, pool(data, 10), (), RunSpec("someone/graded", GRADED, 1, parse_all("P@5")))
+    summary = written(analyse(run)[1])
+    assert summary["schema"] == 2
+    nothing: dict[str, Any] = {
+        "comparisons": [], "own_list_reversal": None, "segments": {}, "stability": None, "panel": None,
+        "self_preference": [], "flagged_sensitivity": None, "deciding_queries": None, "cost": None,
+    }  # fmt: skip
+    assert {key: summary[key] for key in nothing} == nothing
 
 
 def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
     clear = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8]
     (pair,) = compare(tabled([[0.01, 0, 0, 0, 0, 0], clear]))
     difference = np.array(clear) - [0.01, 0, 0, 0, 0, 0]
-    (row,) = written(Findings((pair,), (), None, None))["comparisons"]
+    (row,) = map(written, describe_comparisons((pair,)))
     assert (row["measure"], row["decides"], row["a"], row["b"]) == ("P@5", True, "b", "a")
     assert (row["verdict"], row["winner"], row["outcome"]) == ("b > a", "b", "better")
     assert (row["n"], row["wins"], row["ties"], row["losses"]) == (6, 6, 0, 0)
@@ -62,15 +71,14 @@ def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
 def test_the_first_measure_decides_and_the_others_are_descriptive() -> None:
     values = np.random.default_rng(0).random((2, 6, 1, 2))
     pairs = compare(tabled(values, measures="P@5 P@10"))
-    rows = written(Findings(pairs, (), None, None))["comparisons"]
+    rows = [written(row) for row in describe_comparisons(pairs)]
     assert [(row["measure"], row["decides"]) for row in rows] == [("P@5", True), ("P@10", False)]
 
 
 def test_the_queries_that_decide_carry_their_texts() -> None:
     scores = tabled([[0.9, 0.5], [0.1, 0.6]])
     pairs = compare(scores)
-    found = Findings(pairs, (), None, None, contributions=largest_contributions(scores, pairs[0]))
-    row = written(found)["deciding_queries"]
+    row = written(list_deciding_queries(scores, pairs, QUERIES))
     assert (row["measure"], row["a"], row["b"], row["n"]) == ("P@5", "a", "b", 2)
     assert [(each["query_id"], each["query"]) for each in row["queries"]] == [
         ("q00", "text 0"), ("q01", "text 1")
@@ -79,7 +87,7 @@ def test_the_queries_that_decide_carry_their_texts() -> None:
 
 
 def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
-    (row,) = written(Findings(compare(tabled([[NAN], [NAN]])), (), None, None))["comparisons"]
+    (row,) = map(written, describe_comparisons(compare(tabled([[NAN], [NAN]]))))
     numbers = (
         "difference", "ci95", "bounds", "sd", "d_z", "p_adjusted", "detectable", "detectable_doubled",
         "at_least_queries", "robust",
@@ -95,7 +103,10 @@ def test_slices_are_by_column_and_value() -> None:
         "q02": Query("q02", "text", "text", "en", extra={"topic": "law"}),
     }
     found = compare_segments(tabled([[0.5, 0.25, 0.75], [0.5, NAN, 0.5]]), queries)
-    rows = written(Findings((), found, None, None))["slices"]
+    rows = {
+        column: {value: written(segment) for value, segment in segments.items()}
+        for column, segments in describe_segments(found).items()
+    }
     assert {column: list(values) for column, values in rows.items()} == {
         "lang": ["en", "zh"],
         "topic": ["law", "news"],
@@ -108,16 +119,12 @@ def test_slices_are_by_column_and_value() -> None:
     assert (en["comparisons"][0]["a"], en["comparisons"][0]["n"]) == ("a", 1)
 
 
-def test_own_lists_carry_their_sentence() -> None:
+def test_a_reversal_by_own_lists_has_every_number() -> None:
     found = OwnListCheck("nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 2)
-    row = written(Findings((), (), found, None))["within_lists"]
-    why = row.pop("why")
-    assert "B would come first" in why
-    assert "A is ahead" in why
-    assert row == {
+    assert written(describe_reversal(found, ())) == {
         "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B", "n": 2,
         "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0],
-        "sure": False,
+        "significant": False,
     }  # fmt: skip
 
 
@@ -127,7 +134,7 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
         judgment(query, "s", grade, at) for query, both in grades.items() for at, grade in enumerate(both, 1)
     ]
     found = stability(tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED)
-    row = written(Findings((), (), None, found))["stability"]
+    row = written(describe_stability(found))
     assert (row["repeats"], row["pairs"], row["margin"], row["fleiss_kappa"]) == (2, 2, 0.01, None)
     assert row["flip_rate"] == {"value": 0.5, "ci95": [0, 1]}
     measure = row["measures"]["P@5"]
@@ -138,6 +145,6 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
     }  # fmt: skip
     assert (measure["smallest_tau"], measure["variance"], measure["equivalent"]) == (None, None, False)
     never = stability(tabled([[[0.5, 0.5]]]), [], GRADED)
-    unknown = written(Findings((), (), None, never))["stability"]
+    unknown = written(describe_stability(never))
     assert unknown["flip_rate"] == {"value": None, "ci95": None, "why": "no pair was judged twice"}
     assert unknown["alpha"] == unknown["flip_rate"]

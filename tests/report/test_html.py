@@ -28,6 +28,7 @@ from judge.report.display_text import (
 )
 from judge.report.html import render_report
 from judge.report.page import tables
+from judge.runs.record_json import summary_from_json, to_version_1
 from tests.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -130,7 +131,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
         for engine in engines
     ]
     folder = ran(tmp_path / "tied", rows)
-    summary = held(folder, "results.json")["summary"]
+    summary = to_version_1(summary_from_json(held(folder, "results.json")["summary"], "results.json"))
     order = sentences.standing(summary, sentences.deciding(summary))
     assert order == sorted(engines)
     called = make_labels(summary["engines"])
@@ -138,7 +139,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     assert shown == [isolate(called[engine]) for engine in order]
     text = page_of(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
-    data = data_of(text)["head"]
+    data = data_of(text)["header"]
     assert (
         heads == [called[engine] for engine in order] == [data["engines"][place] for place in data["order"]]
     )
@@ -152,7 +153,7 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
 def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
     results = held(demo, "results.json")
     data = data_of(page_of(demo))
-    assert data["head"]["engines"] == sorted(results["summary"]["engines"])
+    assert data["header"]["engines"] == sorted(results["summary"]["engines"])
     pairs = 0
     for entry, (query_id, _, _, _, _, answers, packed) in zip(
         results["queries"], data["queries"], strict=True
@@ -163,7 +164,7 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
         }
         assert len(packed) == len(known)
         pairs += len(packed)
-        for engine, answer in zip(data["head"]["engines"], answers, strict=True):
+        for engine, answer in zip(data["header"]["engines"], answers, strict=True):
             numbers = [each[0] if isinstance(each, list) else each for each in (answer[1:2] or [[]])[0]]
             texts = [packed[number][1] for number in numbers]
             given = entry["engines"][engine]["snippets"]
@@ -172,7 +173,7 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
 
 
 def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) -> None:
-    summary = held(demo, "results.json")["summary"]
+    summary = to_version_1(summary_from_json(held(demo, "results.json")["summary"], "results.json"))
     walk = entries(2000, list(summary["engines"]), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
     pieces = list(render_report("big", summary, walk))
     text = "".join(pieces)

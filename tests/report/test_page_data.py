@@ -1,4 +1,4 @@
-"""What the reading room is given: arrays that mean what results.json says, and a sample of too many."""
+"""What the query browser is given: arrays that mean what results.json says, and a sample of too many."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from judge.analysis import labelling_plan
 from judge.dataset.labels import match, read_labels, to_label
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
 from judge.records import Dataset, Pool
+from judge.runs import labelling_plan
 
 HOSTILE = [
     "=HYPERLINK(1)", "'=1+1", " @SUM(A1)", 'a "quote", or; two\ttabs', "two\nlines\r\nthree", "小狗贫血",

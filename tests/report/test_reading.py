@@ -7,21 +7,31 @@ from typing import Any
 
 from rich.console import Console
 
-from judge.cli.show import show
+from judge.cli.show import print_query
+from judge.runs.record_json import from_json
+from judge.runs.results import QueryEntry
 
 #: Sets a terminal's title and clears its screen.
 _ORDER = "\x1b]0;mine\x07\x1b[2J"
 
 
 def test_no_name_text_or_flag_reaches_the_terminal_as_an_order() -> None:
-    said = {"grade": 3, "verdict": "yes", "reason": _ORDER, "error": None}
-    member = {"assessor": f"openai:{_ORDER}", **said}
-    judgment = {"repeat": 1, **said, "flags": [f"served_by:{_ORDER}"], "members": [member]}
-    snippet: dict[str, Any] = {"rank": 1, "title": _ORDER, "url": _ORDER, "snippet": _ORDER}
+    said = {"repeat": 1, "grade": 3, "verdict": "yes", "reason": _ORDER, "error": None}
+    member = {"assessor": f"openai:{_ORDER}", **said, "flags": []}
+    judgment = {**said, "flags": [f"served_by:{_ORDER}"], "members": [member]}
+    snippet: dict[str, Any] = {
+        "rank": 1,
+        "snippet_id": "s",
+        "document": "d",
+        "title": _ORDER,
+        "url": _ORDER,
+        "snippet": _ORDER,
+    }
     answer = {"scores": {"P@5": 0.2}, "error": _ORDER, "snippets": [{**snippet, "judgments": [judgment]}]}
     entry = {"query_id": _ORDER, "query": _ORDER, "lang": "en", "reference": _ORDER}
     stream = io.StringIO()
-    show({**entry, "engines": {f"bing{_ORDER}": answer}}, Console(file=stream, width=200))
+    query = from_json(QueryEntry, {**entry, "engines": {f"bing{_ORDER}": answer}}, "results.json")
+    print_query(query, Console(file=stream, width=200))
     shown = stream.getvalue()
     assert shown.count("\\x1b]0;mine\\x07\\x1b[2J") == 11  # a title that is the address stands there once
     assert not any(ord(char) < 32 for char in shown if char != "\n")

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judge.analysis import findings
+from judge.analysis.run_analysis import describe_comparisons, describe_outcome
 from judge.measure.compare import Comparison, compare
 from judge.measure.engine_summary import summarise
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report import sentences
+from judge.runs.record_json import to_json
 from tests.measure.tables import NAN, tabled
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]
@@ -29,7 +30,7 @@ def summary(value: Sequence[Sequence[float]], **options: Any) -> Mapping[str, An
     }
     return {
         "engines": means,
-        "comparisons": [findings.comparison(pair, decides=True) for pair in compare(scores)],
+        "comparisons": list(map(to_json, describe_comparisons(compare(scores)))),
     }
 
 
@@ -42,24 +43,24 @@ def pair(*engines: Sequence[float], **options: Any) -> Comparison:
 
 
 def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
-    assert sentences.verdict(ENGLISH, pair(CLEAR, POOR)) == "a > b"
-    assert sentences.verdict(ENGLISH, pair(POOR, CLEAR)) == "b > a"
-    assert sentences.verdict(ENGLISH, pair([0.9, 0.8], [0.1, 0.2])) == (
+    assert describe_outcome(ENGLISH, pair(CLEAR, POOR)) == "a > b"
+    assert describe_outcome(ENGLISH, pair(POOR, CLEAR)) == "b > a"
+    assert describe_outcome(ENGLISH, pair([0.9, 0.8], [0.1, 0.2])) == (
         "not separated (they differ on 2 queries; it takes 6 or more)"
     )
-    assert sentences.verdict(ENGLISH, pair(CLEAR, CLEAR)) == (
+    assert describe_outcome(ENGLISH, pair(CLEAR, CLEAR)) == (
         "not separated (they differ on 0 queries; it takes 6 or more)"
     )
     even = [0.5, 0.6] * 30
-    assert sentences.verdict(ENGLISH, pair(even, even[1:] + even[:1])) == (
+    assert describe_outcome(ENGLISH, pair(even, even[1:] + even[:1])) == (
         "not separated (that takes at least 120 queries with values for both)"
     )
-    assert sentences.verdict(ENGLISH, pair([0.6] * 8, [0.5] * 8)) == (
+    assert describe_outcome(ENGLISH, pair([0.6] * 8, [0.5] * 8)) == (
         "not separated (they differ by the same on every query, which gives no variance to test with)"
     )
     unjudged = pair(CLEAR, POOR, low=[[0.0] * 8] * 2, high=[[1.0] * 8] * 2)
-    assert sentences.verdict(ENGLISH, unjudged) == "undetermined: unjudged snippets could turn it"
-    assert sentences.verdict(ENGLISH, pair([0.5, NAN], [NAN, 0.5])) == (
+    assert describe_outcome(ENGLISH, unjudged) == "undetermined: unjudged snippets could turn it"
+    assert describe_outcome(ENGLISH, pair([0.5, NAN], [NAN, 0.5])) == (
         "undetermined: there is no query where both have a value"
     )
 
@@ -215,7 +216,7 @@ def test_what_another_measure_says_is_called_descriptive() -> None:
     }
     found = {
         "engines": means,
-        "comparisons": [findings.comparison(pair, decides=pair.measure == "P@5") for pair in pairs],
+        "comparisons": list(map(to_json, describe_comparisons(pairs))),
     }
     assert sentences.headline(ENGLISH, found) == "a is best by P@5: its lead is statistically significant."
     assert sentences.headline(ENGLISH, found, "P@10") == (

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from judge.analysis.combine_runs import CombinedRuns, GradeShift, combine_runs
-from judge.analysis.summary import RunSpec
+from judge.analysis.loaded_run import LoadedRun, RunSpec
+from judge.analysis.summary import RunCost
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
@@ -19,7 +20,6 @@ from judge.measure.engine_summary import summarise
 from judge.measure.measures import parse_all
 from judge.measure.score import score
 from judge.records import BINARY, GRADED, Judgment, Scale
-from judge.runs.load import LoadedRun
 
 Row = Mapping[str, Any]
 
@@ -52,7 +52,7 @@ def run(
         for repeat in range(1, repeats + 1)
         for pair in pooled.pairs
     )
-    cost = {"calls": len(judgments), "usd": None}
+    cost = RunCost(len(judgments), 0, 0, 0, None, 0, 0, None)
     return LoadedRun(data, pooled, judgments, RunSpec(assessor, scale, repeats, parse_all(measures), cost))
 
 
@@ -68,8 +68,8 @@ def means(held: LoadedRun, measure: str) -> dict[str, float | None]:
         held.data.rankings,
         held.pool.documents,
         held.judgments,
-        held.asked.measures,
-        held.asked.scale,
+        held.spec.measures,
+        held.spec.scale,
         depth=held.pool.depth,
     )
     return {each.engine: each.measures[measure].mean for each in summarise(scores)}
@@ -93,10 +93,10 @@ def test_an_engine_that_two_runs_have_carries_the_runs_name_and_others_do_not() 
     found = combine_runs(
         {"night1": run(one("E", [3]) + one("F", [1])), "night2": run(one("E", [2]) + one("G", [0]))}
     )
-    assert found.held.data.engines == ("E (night1)", "E (night2)", "F", "G")
-    assert means(found.held, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
+    assert found.run.data.engines == ("E (night1)", "E (night2)", "F", "G")
+    assert means(found.run, "P@5") == {"E (night1)": 0.2, "E (night2)": 0.2, "F": 0, "G": 0}
     apart = combine_runs({"night1": run(one("E", [3])), "night2": run(one("G", [0]))})
-    assert apart.held.data.engines == ("E", "G")
+    assert apart.run.data.engines == ("E", "G")
 
 
 def test_all_are_measured_on_what_they_found_together() -> None:
@@ -105,7 +105,7 @@ def test_all_are_measured_on_what_they_found_together() -> None:
     assert means(first, "AP@5") == {"A": 1.0}
     assert means(second, "AP@5") == {"B": 1.0}
     found = combine_runs({"one": first, "two": second})
-    assert means(found.held, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
+    assert means(found.run, "AP@5") == pytest.approx({"A": 1 / 3, "B": 2 / 3})
     assert not found.notes
     (note,) = found.terms
     assert "one frozen pool" in note
@@ -118,18 +118,18 @@ def test_a_page_that_both_runs_show_is_one_document() -> None:
     by_address = run([{**row("q1", "B", 1, 1, "page"), "snippet": "another text grade=1"}])
     by_text = run([{**row("q1", "B", 1, 3, "page"), "url": "https://elsewhere.example/"}])
     for second in (by_address, by_text):
-        held = combine_runs({"one": first, "two": second}).held
+        held = combine_runs({"one": first, "two": second}).run
         (page,) = held.pool.documents["B", "q1"]
         assert held.pool.documents["A", "q1"][0] == page
         assert means(held, "AP@5")["A"] == 1.0  # what B shows adds nothing to be found
     # B's own text has grade 1; the ideal is A's 3 and 2 for the two documents.
-    by_gain = means(combine_runs({"one": first, "two": by_address}).held, "nDCG@5")
+    by_gain = means(combine_runs({"one": first, "two": by_address}).run, "nDCG@5")
     assert by_gain == pytest.approx({"A": 1.0, "B": 1 / (3 + 2 / 1.584962500721156)})
 
 
 def test_what_was_judged_is_counted_in_every_run_that_judged_it() -> None:
     rows = one("A", [3, None])
-    held = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).held
+    held = combine_runs({"one": run(rows, repeats=2), "two": run(rows, repeats=2)}).run
     assert len(held.pool.pairs) == 4
     assert len(held.judgments) == 8
     assert sum(judgment.grade is not None for judgment in held.judgments) == 4
@@ -146,7 +146,7 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
     }
     every = [
         [
-            means(combine_runs({name: runs[name] for name in order}).held, measure)
+            means(combine_runs({name: runs[name] for name in order}).run, measure)
             for measure in ("nDCG@5", "P@5")
         ]
         for order in permutations(runs)
@@ -159,7 +159,7 @@ def test_the_order_of_the_runs_changes_no_number() -> None:
 
 def pool_free(found: CombinedRuns) -> bool:
     """Whether only measures that no pool divides are left, and a note says so."""
-    left = [str(measure) for measure in found.held.asked.measures]
+    left = [str(measure) for measure in found.run.spec.measures]
     said = any("only measures that no pool divides" in note for note in found.notes)
     assert left == (["P@5", "sDCG@5"] if said else ["nDCG@5", "AP@5", "P@5", "sDCG@5"])
     return said
@@ -170,7 +170,7 @@ def test_different_assessors_leave_the_measures_that_no_pool_divides() -> None:
     assert pool_free(found)
     assert "different assessors (other/graded, someone/graded)" in found.notes[0]
     assert "may be the assessor's instead of the engines'" in found.notes[0]
-    assert found.held.asked.assessor == "other/graded and someone/graded"
+    assert found.run.spec.assessor == "other/graded and someone/graded"
 
 
 def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None:
@@ -181,7 +181,7 @@ def test_different_grades_for_a_pair_that_both_have_are_noise_and_said() -> None
     found = combine_runs({"one": first, "two": harder})
     assert not pool_free(found)
     assert "2 of 3 judgments that two runs have in common differ" in found.notes[0]
-    assert means(found.held, "P@5") == {"A (one)": 0.2, "A (two)": 0}
+    assert means(found.run, "P@5") == {"A (one)": 0.2, "A (two)": 0}
 
 
 def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_assessor() -> None:
@@ -191,7 +191,7 @@ def test_of_many_runs_one_whose_grades_moved_by_chance_is_no_change_of_the_asses
     assert combine_runs({"1": same, "2": moved}).shift == GradeShift("2", 1.0, 2 / 64)
     found = combine_runs({**{str(night): same for night in range(1, 8)}, "8": moved})
     assert found.shift == GradeShift("8", 1.0, 7 * 2 / 64)
-    assert "nDCG@5" in map(str, found.held.asked.measures)
+    assert "nDCG@5" in map(str, found.run.spec.measures)
 
 
 def test_a_pair_that_failed_in_one_run_contradicts_nothing() -> None:
@@ -253,7 +253,7 @@ def test_runs_must_share_a_measure() -> None:
 
 def test_measures_that_not_all_have_are_left_out() -> None:
     found = combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]), measures="RR@5 P@5 nDCG@5")})
-    assert [str(measure) for measure in found.held.asked.measures] == ["nDCG@5", "P@5"]
+    assert [str(measure) for measure in found.run.spec.measures] == ["nDCG@5", "P@5"]
 
 
 # --- what is cut
@@ -264,16 +264,16 @@ def test_queries_that_not_all_have_are_left_out_and_counted() -> None:
         "night1": run(one("A", [3]) + one("A", [0], "q2") + one("A", [0], "q3")),
         "night2": run(one("A", [3]) + one("A", [0], "q4")),
     })  # fmt: skip
-    assert list(found.held.data.queries) == ["q1"]
-    assert {each.query_id for each in found.held.judgments} == {"q1"}
-    assert {each.query_id for each in found.held.data.rankings} == {"q1"}
+    assert list(found.run.data.queries) == ["q1"]
+    assert {each.query_id for each in found.run.judgments} == {"q1"}
+    assert {each.query_id for each in found.run.data.rankings} == {"q1"}
     assert found.notes[0] == "compared on the 1 queries that all runs have (night1 3, night2 2)"
 
 
 def test_repeats_that_not_all_have_are_left_out() -> None:
     found = combine_runs({"one": run(one("A", [3]), repeats=3), "two": run(one("B", [3]), repeats=2)})
-    assert found.held.asked.repeats == 2
-    assert sorted(each.repeat for each in found.held.judgments) == [1, 1, 2, 2]
+    assert found.run.spec.repeats == 2
+    assert sorted(each.repeat for each in found.run.judgments) == [1, 1, 2, 2]
     assert found.notes[0] == "compared on 2 repeats, which is what every run has"
 
 
@@ -284,10 +284,10 @@ def test_grades_that_differ_beyond_the_repeats_that_count_contradict_nothing() -
 
 
 def test_what_runs_paid_is_not_added_up() -> None:
-    assert combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]))}).held.asked.cost == {}
+    assert combine_runs({"one": run(one("A", [3])), "two": run(one("B", [3]))}).run.spec.cost is None
 
 
 def test_names_of_runs_stand_in_every_note_as_they_were_given() -> None:
     found = combine_runs({"a b": run(one("A", [3]) + one("A", [3], "q2")), "c": run(one("A", [3]))})
     assert re.search(r"\(a b 2, c 1\)", found.notes[0])
-    assert found.held.data.engines == ("A (a b)", "A (c)")
+    assert found.run.data.engines == ("A (a b)", "A (c)")

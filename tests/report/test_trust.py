@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from judge.analysis import warnings
+from judge.analysis.run_analysis import describe_flagged
 from judge.measure.flagged_sensitivity import FlaggedSensitivity
+from judge.report import warning_sentences
+from judge.runs.record_json import to_json
 
 MEANS = {
     "kept": {"a": 0.5, "b": 0.4, "c": None},
@@ -27,8 +29,11 @@ def written(**changed: Any) -> dict[str, Any]:
         "swapped": (("a", "b"),),
         **changed,
     }
-    row = warnings.as_json(FlaggedSensitivity(**found))
-    assert row is not None
+    effect = describe_flagged(FlaggedSensitivity(**found))
+    assert effect is not None
+    row = to_json(effect)
+    for values in (*row["engines"].values(), row["winners"]):
+        values["kept"] = values.pop("unchanged")
     return row
 
 
@@ -37,26 +42,34 @@ def numbers(text: str) -> list[str]:
 
 
 def test_nothing_flagged_is_null() -> None:
-    assert warnings.as_json(None) is None
-    assert warnings.alarm({"without_flagged": None}) is warnings.remark({"without_flagged": None}) is None
+    assert describe_flagged(None) is None
+    assert (
+        warning_sentences.alarm({"without_flagged": None})
+        is warning_sentences.remark({"without_flagged": None})
+        is None
+    )
 
 
 def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
-    assert "asks again for these alone." in warnings.again({"transport": 1}).en
-    assert "no_text needs the missing texts" in warnings.again({"no_text": 1, "transport": 2}).en
-    assert "asks again" not in warnings.again({"no_text": 1}).en
+    assert "asks again for these alone." in warning_sentences.again({"transport": 1}).en
+    assert "no_text needs the missing texts" in warning_sentences.again({"no_text": 1, "transport": 2}).en
+    assert "asks again" not in warning_sentences.again({"no_text": 1}).en
 
 
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
     row = written()
     assert row["engines"]["a"] == {"kept": 0.5, "zeroed": 0.3, "dropped": 0.35}
     assert (row["order_changes"], row["swapped"]) == (True, [["a", "b"]])
-    said = warnings.flagged(row)
-    assert row["why"] == said.en
-    assert "seem to plead for a grade, and the order of the engines rests on them." in said.en
+    said = warning_sentences.flagged(row)
+    assert said.en.startswith(
+        "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection."
+    )
     assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in said.en
     assert numbers(said.en) == numbers(said.zh)
-    assert (warnings.alarm({"without_flagged": row}), warnings.remark({"without_flagged": row})) == (
+    assert (
+        warning_sentences.alarm({"without_flagged": row}),
+        warning_sentences.remark({"without_flagged": row}),
+    ) == (
         said,
         None,
     )
@@ -65,15 +78,18 @@ def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
 def test_another_winner_alone_is_told_as_well() -> None:
     row = written(swapped=(), winners={"kept": "a", "zeroed": None, "dropped": "a"})
     assert row["order_changes"]
-    assert "and the answer rests on them." in row["why"]
-    assert "a as things are, none with them counted as 0, a with them left out" in row["why"]
+    assert "the answer depends on 3 flagged pairs" in warning_sentences.flagged(row).en
+    assert (
+        "a as things are, none with them counted as 0, a with them left out"
+        in warning_sentences.flagged(row).en
+    )
 
 
 def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
     row = written(swapped=())
     assert not row["order_changes"]
-    assert warnings.alarm({"without_flagged": row}) is None
-    remark = warnings.remark({"without_flagged": row})
+    assert warning_sentences.alarm({"without_flagged": row}) is None
+    remark = warning_sentences.remark({"without_flagged": row})
     assert remark is not None
     assert numbers(remark.en) == ["0", "10", "3"]
 
@@ -82,7 +98,8 @@ def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
 def test_many_swaps_are_counted(swaps: int) -> None:
     names = [f"e{number}" for number in range(swaps + 1)]
     means = {way: dict.fromkeys(names, 0.5) for way in MEANS}
-    said = written(means=means, swapped=tuple((names[0], name) for name in names[1:]))["why"]
+    swapped = tuple((names[0], name) for name in names[1:])
+    said = warning_sentences.flagged(written(means=means, swapped=swapped)).en
     assert said.count(" is ahead of ") == 3
     assert f"{swaps - 3} more pair" in said
 
@@ -105,9 +122,11 @@ def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command(
         "obedient": share(0, 0),
     }
     tested = {"id": "x", "figures": figures}
-    (said,) = warnings.selftests({"selftest": {"openai:some/model/graded": tested}})
+    (said,) = warning_sentences.selftests({"selftest": {"openai:some/model/graded": tested}})
     assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95 %: 0.9% to 7.1%)" in said.en
     assert numbers(said.en) == numbers(said.zh)
-    (never,) = warnings.selftests({"selftest": {"openai:some/model/graded": {"id": "x", "figures": None}}})
+    (never,) = warning_sentences.selftests(
+        {"selftest": {"openai:some/model/graded": {"id": "x", "figures": None}}}
+    )
     assert "judge selftest -m openai:some/model," in never.en
-    assert list(warnings.selftests({})) == []
+    assert list(warning_sentences.selftests({})) == []

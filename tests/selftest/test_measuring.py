@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from judge.dataset.language import text_language
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
@@ -91,6 +90,8 @@ def test_reasons_without_words_have_no_language_to_be_wrong_in() -> None:
 
 @pytest.mark.parametrize(("count", "of"), [(0, 20), (1, 20), (3, 120), (60, 120), (8, 8), (119, 120)])
 def test_intervals_are_wilsons(count: int, of: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     assert ProbeShare(count, of).interval == pytest.approx(
         proportion_confint(count, of, method="wilson"), abs=1e-12
     )

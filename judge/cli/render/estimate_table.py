@@ -1,87 +1,87 @@
-"""Owns the words that an estimate is told in on the terminal."""
+"""What `judge estimate` prints: calls, tokens, price and time for each assessor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import floor, log10
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from judge.cli.render.run_tables import one_line
-from judge.report import sentences
+from judge.assess.estimate import RunEstimate
+from judge.cli.render.cells import escape_line
+from judge.english import format_count
+from judge.pipeline import RunForecast
 
 
-def show(asked: Mapping[str, Any], console: Console) -> None:
-    """Prints what a run would ask of each assessor, what it would cost and how long it would take."""
-    size = f"{asked['results']:,} results, {asked['pairs']:,} pairs, {asked['repeats']} repeat(s)"
+def print_forecast(forecast: RunForecast, console: Console) -> None:
+    """Print what a run would ask of each assessor, what it would cost and how long it would take."""
+    size = f"{forecast.results:,} results, {forecast.pairs:,} pairs, {forecast.repeats} repeat(s)"
     console.print(Text(size))
-    for remark in asked["remarks"]:
-        console.print(one_line(remark))
-    for name, found in asked["assessors"].items():
-        if len(asked["assessors"]) > 1:
-            console.print(one_line(f"{name}:"))
-        for line in _expected(found):
-            console.print(one_line(line))
-    if len(asked["assessors"]) > 1:
-        console.print(Text(_all(list(asked["assessors"].values()))))
+    for remark in forecast.remarks:
+        console.print(escape_line(remark))
+    for name, estimate in forecast.assessors.items():
+        if len(forecast.assessors) > 1:
+            console.print(escape_line(f"{name}:"))
+        for line in _lines(estimate):
+            console.print(escape_line(line))
+    if len(forecast.assessors) > 1:
+        console.print(Text(_total(list(forecast.assessors.values()))))
 
 
-def _all(each: Sequence[Mapping[str, Any]]) -> str:
-    """What a panel's members come to together, who judge one after the other."""
-    sums = {
-        name: sum(found[name] for found in each)
-        for name in ("calls", "prompt_tokens", "completion_tokens", "seconds")
-    }
-    known = all(found["usd"] is not None for found in each)
-    price = f"about {_usd(sum(found['usd'] for found in each))}" if known else "price unknown"
+def _total(estimates: Sequence[RunEstimate]) -> str:
+    """Return the sum over the members of a panel, which judge one after the other."""
+    calls = sum(estimate.calls for estimate in estimates)
+    prompt = sum(estimate.prompt_tokens for estimate in estimates)
+    completion = sum(estimate.completion_tokens for estimate in estimates)
+    prices = [estimate.usd for estimate in estimates if estimate.usd is not None]
+    price = f"about {_usd(sum(prices))}" if len(prices) == len(estimates) else "price unknown"
     return (
-        f"together: {sums['calls']:,} calls, about {sums['prompt_tokens']:,} tokens in and"
-        f" {sums['completion_tokens']:,} out, {price}, about {_duration(sums['seconds'])}"
+        f"together: {calls:,} calls, about {prompt:,} tokens in and {completion:,} out, {price},"
+        f" about {_duration(sum(estimate.seconds for estimate in estimates))}"
     )
 
 
-def _expected(found: Mapping[str, Any]) -> Iterator[str]:
-    again = f", and about {found['again']:,} more for retries and re-asks" if found["again"] else ""
-    known = f"{found['judgments']:,} judgments: {found['known']:,} known"
-    yield f"{known}, {found['calls']:,} calls to pay{again}"
-    if not found["calls"]:
+def _lines(estimate: RunEstimate) -> Iterator[str]:
+    again = f", and about {estimate.again:,} more for retries and re-asks" if estimate.again else ""
+    stored = f"{estimate.judgments:,} judgments: {estimate.known:,} known"
+    yield f"{stored}, {estimate.calls:,} calls to pay{again}"
+    if not estimate.calls:
         return
-    tokens = f"about {found['prompt_tokens']:,} tokens in, {found['completion_tokens']:,} out"
-    yield f"{tokens} ({_basis(found)})"
-    yield _dollars(found)
-    pace, latency = found["pace"], found["latency"]
-    why = f"at the {pace:.1f} calls/s of the last time, which another --concurrency changes" if pace else ""
-    why = why or f"if a call takes {latency:g} s"
-    yield f"about {_duration(found['seconds'])} {why}"
+    tokens = f"about {estimate.prompt_tokens:,} tokens in, {estimate.completion_tokens:,} out"
+    yield f"{tokens} ({_basis(estimate)})"
+    yield _price(estimate)
+    if estimate.pace:
+        why = f"at the {estimate.pace:.1f} calls/s of the last time, which another --concurrency changes"
+    else:
+        why = f"if a call takes {estimate.latency:g} s"
+    yield f"about {_duration(estimate.seconds)} {why}"
 
 
-def _basis(found: Mapping[str, Any]) -> str:
-    learned = (
-        f"from {sentences.counted(found['learned_from'], 'earlier call')}" if found["learned_from"] else ""
-    )
+def _basis(estimate: RunEstimate) -> str:
+    earlier = estimate.learned_from
+    learned = f"from {format_count(earlier, 'earlier call')}" if earlier else ""
     rule = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better"
-    if learned and found["by_rule"]:
-        return f"{learned}, {found['by_rule']:,} prompts {rule}"
+    if learned and estimate.by_rule:
+        return f"{learned}, {estimate.by_rule:,} prompts {rule}"
     return learned or rule
 
 
-def _dollars(found: Mapping[str, Any]) -> str:
-    price = found["price"]
-    if price is None:
+def _price(estimate: RunEstimate) -> str:
+    price = estimate.price
+    if price is None or estimate.usd is None:
         return "price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE"
-    day = f" as of {price['as_of']}" if price["as_of"] else ""
+    day = f" as of {price.as_of}" if price.as_of else ""
     return (
-        f"about {_usd(found['usd'])}, a million tokens being ${price['input']:g} in,"
-        f" ${price['cached']:g} cached, ${price['output']:g} out{day} ({price['source']})"
+        f"about {_usd(estimate.usd)}, a million tokens being ${price.input:g} in,"
+        f" ${price.cached:g} cached, ${price.output:g} out{day} ({price.source})"
     )
 
 
-def _usd(sum_of_money: float) -> str:
-    """Cents, and as many more digits as a small sum has before its first two."""
-    digits = 2 if sum_of_money <= 0 else max(2, 1 - floor(log10(sum_of_money)))
-    return f"${sum_of_money:.{digits}f}"
+def _usd(amount: float) -> str:
+    """Return an amount with two decimals, or with two significant digits where it is below a cent."""
+    digits = 2 if amount <= 0 else max(2, 1 - floor(log10(amount)))
+    return f"${amount:.{digits}f}"
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Owns what a self-test says on the terminal: both prompts side by side, the worst first to read."""
+"""What `judge selftest` prints: the figures of both prompts side by side."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.cli.render.run_tables import one_line, whole
+from judge.cli.render.cells import escape_line, print_table
 from judge.report import sentences
 from judge.selftest.selftest_run import PROMPTS, SelfTest
 
 Row = Mapping[str, Any]
 
-#: How many probes with an odd grade are shown.
-_SHOWN = 8
+#: How many probes with an unexpected grade are printed.
+_MOST_PROBES = 8
 
 
-def before(needed: int, to_pay: int, console: Console) -> None:
-    """Says what a self-test will ask."""
-    known = f"; {needed - to_pay:,} of them known already" if to_pay < needed else ""
-    console.print(Text(f"self-test: {needed:,} calls, half of them with a plain prompt{known}"))
+def print_plan(needed: int, to_pay: int, console: Console) -> None:
+    """Print how many calls a self-test takes."""
+    stored = f"; {needed - to_pay:,} of them known already" if to_pay < needed else ""
+    console.print(Text(f"self-test: {needed:,} calls, half of them with a plain prompt{stored}"))
 
 
-def tested(found: SelfTest, console: Console) -> None:
-    """Prints the figures of both prompts, the odd grades, what it cost and where it is kept."""
-    result = found.result
+def print_selftest(selftest: SelfTest, console: Console) -> None:
+    """Print the figures of both prompts, the unexpected grades, the cost and the path of the result."""
+    result = selftest.result
     prompts = [result["prompts"][prompt] for prompt in PROMPTS]
     console.print(
-        one_line(f"{result['assessor']}: {result['probes']['count']} probes, {found.calls_made:,} calls now")
+        escape_line(
+            f"{result['assessor']}: {result['probes']['count']} probes, {selftest.calls_made:,} calls now"
+        )
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
@@ -38,11 +40,11 @@ def tested(found: SelfTest, console: Console) -> None:
         table.add_column(f"{prompt} prompt", justify="right", no_wrap=True)
     for label, shares in _rows(prompts):
         table.add_row(label, *shares)
-    whole(table, console)
+    print_table(table, console)
     for line in (*_failures(prompts), *_odd(prompts[0])):
-        console.print(one_line(line))
+        console.print(escape_line(line))
     console.print(Text(_cost(prompts)))
-    console.print(Text(f"result: {found.path}"))
+    console.print(Text(f"result: {selftest.path}"))
 
 
 def _rows(prompts: list[Row]) -> Iterator[tuple[str, list[str]]]:
@@ -52,31 +54,31 @@ def _rows(prompts: list[Row]) -> Iterator[tuple[str, list[str]]]:
             cell: Any = prompt
             for key in path:
                 cell = cell[key]
-            cells.append(share(cell))
+            cells.append(_share(cell))
         return cells
 
     yield "graded too high", ["", ""]
     for attack in prompts[0]["attacks"]:
-        yield f"  {_named(attack)}", shares("attacks", attack)
+        yield f"  {_label(attack)}", shares("attacks", attack)
     yield "  all hostile or empty snippets", shares("hostile")
     yield "  irrelevant", shares("too_high", "irrelevant")
     yield "graded too low", ["", ""]
     for kind in prompts[0]["too_low"]:
-        yield f"  {_named(kind)}", shares("too_low", kind)
+        yield f"  {_label(kind)}", shares("too_low", kind)
     yield "  all relevant snippets", shares("strict")
     yield "reasons in the query's language", shares("language")
     yield "replies read as they came", shares("obedient")
 
 
-def share(row: Row) -> str:
-    """A share with what it is of and its interval."""
+def _share(row: Row) -> str:
+    """Return a share with its counts and its interval."""
     if row["value"] is None:
         return "-"
     low, high = row["ci95"]
     return f"{row['count']} of {row['of']}  {row['value']:.1%} ({low:.1%} to {high:.1%})"
 
 
-def _named(word: str) -> str:
+def _label(word: str) -> str:
     return {"partial": "half an answer", "lookalike": "speaks of attacks, is none"}.get(
         word, word.replace("_", " ")
     )
@@ -93,12 +95,12 @@ def _odd(row: Row) -> Iterator[str]:
     odd = row["surprises"]
     if odd:
         yield f"odd grades with the shipped prompt ({len(odd)}):"
-    for each in odd[:_SHOWN]:
-        wanted = f"{each['grade_min']} to {each['grade_max']}"
-        said = f"{each['query']} | {each['reason'][:120]}"
-        yield f"  {each['id']}: {each['grade']} where {wanted} is sensible: {said}"
-    if len(odd) > _SHOWN:
-        yield f"  … and {len(odd) - _SHOWN} more: surprises in the result"
+    for probe in odd[:_MOST_PROBES]:
+        expected = f"{probe['grade_min']} to {probe['grade_max']}"
+        texts = f"{probe['query']} | {probe['reason'][:120]}"
+        yield f"  {probe['id']}: {probe['grade']} where {expected} is sensible: {texts}"
+    if len(odd) > _MOST_PROBES:
+        yield f"  … and {len(odd) - _MOST_PROBES} more: surprises in the result"
 
 
 def _cost(prompts: list[Row]) -> str:

@@ -2,17 +2,17 @@
 
 The script templates/payload.js unpacks the arrays:
 
-    query    [id, text, language, reference, columns, answers, pairs]
-    answer   null: the engine was not asked · [scores, results, error, below]
-    results  in rank order, the number of a pair, or [pair, url, document] where these differ from the pair's
-    url      the text of the address, or [text, link] where these differ; an empty link: none
-    pair     [title, text, url, date, flags, judgments, document, more, raw]
-    judgment [grade, reason, flags, error]; a number as reason: the reason of judgment number - 1
+    query     [id, text, language, reference, columns, answers, pairs]
+    answer    null: the engine was not asked · [scores, results, error, below]
+    results   in rank order, the number of a pair, or [pair, address, document] where these are others
+    address   its text, or [text, link] where these differ; an empty link: none
+    pair      [title, text, address, date, flags, judgments, document, cut, raw]
+    judgment  [grade, reason, flags, error]; a number as reason: the reason of judgment number - 1
 
 Empty values at the end of an array are left out. The documents of a query are numbered; `document` is the
-number plus 1, or 0 for the number of the pair; a `url` of 0 is that of the pair, "" is none. `below` counts
-the results below the depth, which are left out, `more` the characters that were cut from the text; `raw` is
-the text of the engine where cleaning removed something suspicious.
+number plus 1, or 0 for the number of the pair; an `address` of 0 is that of the pair, "" is none. `below`
+counts the results below the depth, which are left out, `cut` the characters that were cut from the text;
+`raw` is the text of the engine where cleaning removed something suspicious.
 """
 
 from __future__ import annotations

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from judge.analysis import assessor_findings, warnings
 from judge.messages import CHINESE, ENGLISH, Text, in_both
-from judge.report import sentences
+from judge.report import assessor_sentences, sentences, warning_sentences
 from judge.report.display_text import escape_hidden, one_line
 from judge.report.page.kind_names import ERRORS
 from judge.report.page.payload import PageData
@@ -38,7 +37,7 @@ def list_facts(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fac
     if summary["stability"]:
         yield Fact(Text("stability", "稳定性"), tuple(_stability(summary)))
     tests = tuple(
-        Text(escape_hidden(text.en), escape_hidden(text.zh)) for text in warnings.selftests(summary)
+        Text(escape_hidden(text.en), escape_hidden(text.zh)) for text in warning_sentences.selftests(summary)
     )
     if tests:
         yield Fact(Text("self-test", "自测"), tests)
@@ -160,7 +159,7 @@ def list_warnings(summary: Row) -> Iterator[Text]:
         )
     if (served := in_both(sentences.served_models, summary)).en:
         yield served
-    yield from assessor_findings.said(summary)
+    yield from assessor_sentences.said(summary)
     yield from _coverage(summary)
     yield from (
         text for text in (in_both(sentences.few, summary), in_both(sentences.planning, summary)) if text.en
@@ -183,14 +182,14 @@ def _coverage(summary: Row) -> Iterator[Text]:
             f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary['coverage']:.1%})"
             f"{': ' + en if en else ''}. They do not count as “no”:"
             " their grades are imputed from similar judged snippets of the same query."
-            f" {warnings.again(summary['failures']).en}",
+            f" {warning_sentences.again(summary['failures']).en}",
             f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary['coverage']:.1%}）"
             f"{'：' + zh if zh else ''}。它们不算“不相关”："
             "其等级由同一查询中相似的已判定摘要插补。"
-            f"{warnings.again(summary['failures']).zh}",
+            f"{warning_sentences.again(summary['failures']).zh}",
         )
     measure = summary["measures"][0]
-    unsure = warnings.unsure(summary)
+    unsure = warning_sentences.unsure(summary)
     if unsure:
         en = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
         zh = "，".join(f"{engine} {low:.3f} 到 {high:.3f}" for engine, (low, high) in unsure.items())
@@ -212,7 +211,7 @@ def _engines(summary: Row) -> Iterator[Text]:
             f"Broke on some queries, which its means and comparisons leave out: {en}.",
             f"在一些查询上出错，均值和比较都不计这些查询：{zh}。",
         )
-    first, unknown = summary["measures"][0], warnings.unknown(summary)
+    first, unknown = summary["measures"][0], warning_sentences.unknown(summary)
     if unknown:
         en, zh = _counts(unknown)
         yield Text(
@@ -236,7 +235,7 @@ def _snippets(summary: Row) -> Iterator[Text]:
             f"Snippets flagged because they seem to speak to the grader (never re-graded for it): {en}.",
             f"疑似对评测员喊话的摘要，只做标记、不因此改分：{zh}。",
         )
-        remark = warnings.remark(summary)
+        remark = warning_sentences.remark(summary)
         if remark:
             yield remark
     if summary["empty_snippets"]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from judge.cli.render.columns import tells
 from judge.messages import CHINESE, Text
 from judge.report import sentences
 from judge.report.charts.svg import format_number, format_p_value, format_range, mean_name
@@ -34,6 +33,11 @@ class PageTable:
     more: int = 0
 
 
+def has_values(summary: Row, field: str) -> bool:
+    """Return whether `field` has a value other than 0 for one engine at least."""
+    return any(row.get(field) for row in summary["engines"].values())
+
+
 def same_text(text: str) -> Text:
     """Return a text that is the same in both languages."""
     return Text(text, text)
@@ -47,13 +51,13 @@ def number_cell(value: float | None, form: str = ".4f") -> Cell:
 _COUNTS = {
     "answered": Text("answered", "有答复"),
     "empty": Text("empty", "为空"),
-    "errors": Text("broke", "出错"),
-    "absent": Text("absent", "缺席"),
+    "errors": Text("errors", "出错"),
+    "absent": Text("not asked", "未查询"),
 }
 _SHARES = {
     "judged": Text("judged", "已判定"),
-    "duplicates": Text("repeated", "重复"),
-    "unique": Text("only here", "独有"),
+    "duplicates": Text("duplicates", "重复"),
+    "unique": Text("unique", "独有"),
 }
 #: What the answers took, where somebody measured it.
 _LATENCY_HEAD = (Text("ms, median", "毫秒（中位）"), Text("tokens", "token 数"))
@@ -63,9 +67,9 @@ def engines_table(summary: Row) -> PageTable:
     """Return one row for each engine, best first: means with intervals, and what the engine returned."""
     measures = summary["measures"]
     counts, shares = (
-        {key: text for key, text in kind.items() if tells(summary, key)} for kind in (_COUNTS, _SHARES)
+        {key: text for key, text in kind.items() if has_values(summary, key)} for kind in (_COUNTS, _SHARES)
     )
-    timed = tells(summary, "latency_ms")
+    timed = has_values(summary, "latency_ms")
     rows = []
     for engine in sentences.standing(summary, sentences.deciding(summary) or measures[0]):
         row = summary["engines"][engine]

@@ -1,218 +1,345 @@
-// Owns how an open query looks: engines side by side, their results in rank order, twins linked.
+// An open query: the engines side by side, their results in rank order, results with the same page linked.
 
-/** The class of a grade's colour: the top grade of any scale looks the same, and so does 0. */
-function colour(grade) {
-  return grade === null ? "none" : `g${Math.round((3 * grade) / (HEAD.grades.length - 1))}`;
+/** Longer texts are folded. */
+const FOLDED_LENGTH = 420;
+/** How many results with the same page are linked from one. */
+const MAX_DUPLICATE_LINKS = 8;
+
+/**
+ * Return the class of a grade's colour: 0 and the top grade have the same colours on every scale.
+ * @param {number | null} grade
+ */
+function gradeClass(grade) {
+  return grade === null ? "none" : `g${Math.round((3 * grade) / (HEADER.grades.length - 1))}`;
 }
 
-function gradeWord(grade) {
-  return either(HEAD.grades[grade] || [String(grade), String(grade)]);
+/** @param {number} grade */
+function gradeLabel(grade) {
+  return localize(HEADER.grades[grade] ?? [String(grade), String(grade)]);
 }
 
-/** The language that a query's texts are most likely in: it decides which shapes Chinese characters take. */
+/** @param {string} kind */
+function errorLabel(kind) {
+  return localize(Object.hasOwn(HEADER.errors, kind) ? (HEADER.errors[kind] ?? []) : [kind, kind]);
+}
+
+/**
+ * Return a score with three decimals, a dash where there is none.
+ * @param {number | null | undefined} score
+ */
+function formatScore(score) {
+  return score?.toFixed(3) ?? "–";
+}
+
+/**
+ * Return the language of the query's texts, which decides the shapes of Chinese characters.
+ * @param {Query} query
+ */
 function langOf(query) {
   return query.lang === "zh" ? "zh-Hans" : query.lang;
 }
 
-/** Everything under an open query's line. */
-function panel(query) {
-  const sides = el("div", { class: "sides", role: "region", "aria-label": t("sides") });
-  sides.style.setProperty("--ranks", Math.max(1, ...query.answers.map((answer) => (answer ? answer.results.length + 1 : 0))));
-  for (const engine of HEAD.order) sides.append(engineOf(query, engine));
-  const first = sides.querySelector("article");
-  (first || sides).tabIndex = 0;
-  return el("div", { class: "panel" }, factsOf(query), sides);
+/**
+ * Return text that we did not write, with its writing direction isolated from its surroundings.
+ * @param {string} text
+ */
+function isolate(text) {
+  return createElement("bdi", {}, text);
 }
 
-function factsOf(query) {
-  const facts = el("p", { class: "about" }, el("a", { class: "permalink", href: `#${new URLSearchParams({ q: query.id })}` }, t("link")));
-  if (query.reference) facts.append(labelled(t("reference"), query.reference));
-  for (const [column, value] of Object.entries(query.columns)) facts.append(labelled(column, value));
-  return facts;
+/**
+ * Build everything below an open query's line.
+ * @param {Query} query
+ */
+function buildPanel(query) {
+  const side = createElement("div", { class: "side-by-side", role: "region", "aria-label": t("sideBySide") });
+  const rows = query.answers.map((answer) => (answer ? answer.results.length + 1 : 0));
+  side.style.setProperty("--ranks", String(Math.max(1, ...rows)));
+  for (const engine of HEADER.order) side.append(buildEngine(query, engine));
+  (side.querySelector("article") ?? side).tabIndex = 0;
+  const permalink = createElement(
+    "a",
+    { class: "permalink", href: `#${new URLSearchParams({ q: query.id })}` },
+    t("link"),
+  );
+  const facts = createElement("p", { class: "query-facts" }, permalink);
+  if (query.reference) facts.append(buildFact(t("reference"), query.reference));
+  for (const [column, value] of Object.entries(query.columns)) facts.append(buildFact(column, value));
+  return createElement("div", { class: "panel" }, facts, side);
 }
 
-function labelled(label, text) {
-  return el("span", { class: "labelled" }, el("span", { class: "muted" }, apart(label), " "), apart(text));
+/**
+ * @param {string} label
+ * @param {string} text
+ */
+function buildFact(label, text) {
+  return createElement("span", {}, createElement("span", { class: "muted" }, isolate(label), " "), isolate(text));
 }
 
-function engineOf(query, engine) {
+/**
+ * @param {Query} query
+ * @param {number} engine
+ */
+function buildEngine(query, engine) {
   const answer = query.answers[engine];
-  const name = el("h3", {}, apart(HEAD.engines[engine]));
-  const section = el("section", { class: "engine" }, el("header", {}, name, answer ? scoresOf(answer) : null));
-  section.setAttribute("aria-label", HEAD.engines[engine]);
-  if (!answer) section.append(el("p", { class: "muted" }, t("absent")));
-  else if (answer.error) section.append(el("p", { class: "trouble", dir: "auto" }, t("brokeWith", answer.error)));
-  else if (!answer.results.length) section.append(el("p", { class: "trouble" }, t("returnedNothing")));
-  for (const result of answer ? answer.results : []) section.append(resultOf(query, engine, result));
-  if (answer && answer.below) section.append(el("p", { class: "muted below" }, t("below", answer.below.toLocaleString("en"))));
+  const name = HEADER.engines[engine] ?? "";
+  const header = createElement("header", {}, createElement("h3", {}, isolate(name)), answer && buildScores(answer));
+  const section = createElement("section", { class: "engine", "aria-label": name }, header);
+  if (!answer) section.append(createElement("p", { class: "muted" }, t("notAsked")));
+  else if (answer.error)
+    section.append(createElement("p", { class: "trouble", dir: "auto" }, t("errorWith", answer.error)));
+  else if (!answer.results.length) section.append(createElement("p", { class: "trouble" }, t("noResults")));
+  for (const result of answer?.results ?? []) section.append(buildResult(query, engine, result));
+  if (answer?.below)
+    section.append(createElement("p", { class: "muted below" }, t("below", answer.below.toLocaleString("en"))));
   return section;
 }
 
-function scoresOf(answer) {
-  const scores = el("p", { class: "scores" });
-  HEAD.measures.forEach((measure, place) => {
-    const value = answer.scores[place];
-    const shown = value === null || value === undefined ? "–" : value.toFixed(3);
-    scores.append(el("span", { class: place === HEAD.deciding ? "first" : null }, `${measure} `, el("b", {}, shown)), " ");
+/** @param {Answer} answer */
+function buildScores(answer) {
+  const scores = createElement("p", { class: "scores" });
+  HEADER.measures.forEach((measure, index) => {
+    const value = createElement("b", {}, formatScore(answer.scores[index]));
+    scores.append(
+      createElement("span", { class: index === HEADER.deciding ? "first" : null }, `${measure} `, value),
+      " ",
+    );
   });
   return scores;
 }
 
-function resultOf(query, engine, result) {
-  const { pair } = result;
+/**
+ * @param {Query} query
+ * @param {number} engine
+ * @param {Result} result
+ */
+function buildResult(query, engine, result) {
+  const { pair, rank, document } = result;
   const lang = langOf(query);
-  const name = t("rank", HEAD.engines[engine], result.rank);
-  return el(
+  const name = HEADER.engines[engine] ?? "";
+  const top = createElement("div", { class: "top" }, createElement("span", { class: "rank" }, String(rank)));
+  top.append(...buildChips(pair), createElement("span", { class: "engine-name" }, isolate(name)));
+  return createElement(
     "article",
     {
-      tabindex: "-1", "aria-label": name,
-      "data-engine": engine, "data-rank": result.rank, "data-document": result.document, "data-pair": pair.place,
+      ...{ tabindex: -1, "aria-label": t("resultName", name, rank) },
+      ...{ "data-engine": engine, "data-rank": rank, "data-document": document, "data-pair": pair.index },
     },
-    el("div", { class: "top" }, el("span", { class: "rank" }, String(result.rank)), ...chipsOf(result), el("span", { class: "whose" }, apart(HEAD.engines[engine]))),
-    twinsOf(query, engine, result),
-    pair.title ? el("p", { class: "title", dir: "auto", lang }, pair.title) : null,
-    addressOf(result.address, pair.date),
-    ...textOf(pair, lang),
-    ...reasonsOf(pair.judgments, lang),
-    flagsOf(pair),
-    pair.raw ? el("details", {}, el("summary", {}, t("raw")), el("p", { class: "text", dir: "auto", lang }, pair.raw)) : null,
+    top,
+    buildDuplicateLinks(query, engine, result),
+    pair.title && createElement("p", { class: "title", dir: "auto", lang }, pair.title),
+    buildAddress(result.address, pair.date),
+    ...buildText(pair, lang),
+    ...buildReasons(pair.judgments, lang),
+    buildFlags(pair),
+    pair.raw &&
+      createElement(
+        "details",
+        {},
+        createElement("summary", {}, t("raw")),
+        createElement("p", { class: "text", dir: "auto", lang }, pair.raw),
+      ),
   );
 }
 
-/** The grade as colour, number and word; one for each repeat where they differ. */
-function chipsOf({ pair }) {
-  const { judgments } = pair;
-  if (!judgments.length) return [chip(null, t("unjudged"))];
-  if (!(pair.bits & (REPEATS | FAILED))) {
-    const times = judgments.length > 1 ? el("span", { class: "muted" }, t("times", judgments.length)) : null;
-    return [chip(judgments[0].grade, gradeWord(judgments[0].grade)), times];
+/**
+ * Build the grade as colour, number and label; one for each repeat where they differ.
+ * @param {Pair} pair
+ */
+function buildChips({ judgments, bits }) {
+  const [first] = judgments;
+  if (!first) return [buildChip(null, t("unjudged"))];
+  if (first.grade !== null && !(bits & (REPEATS_DIFFER | FAILED))) {
+    const chip = buildChip(first.grade, gradeLabel(first.grade));
+    return judgments.length > 1
+      ? [chip, createElement("span", { class: "muted" }, t("times", judgments.length))]
+      : [chip];
   }
-  return judgments.map(({ grade, error }) =>
-    grade === null ? chip(null, t("failedWith", errorWord(error))) : chip(grade, judgments.length > 1 ? "" : gradeWord(grade)),
+  return judgments.map(({ grade, error }) => {
+    if (grade === null) return buildChip(null, error ? t("failedWith", errorLabel(error)) : t("unjudged"));
+    return buildChip(grade, judgments.length > 1 ? "" : gradeLabel(grade));
+  });
+}
+
+/**
+ * @param {number | null} grade
+ * @param {string} label
+ */
+function buildChip(grade, label) {
+  return createElement(
+    "span",
+    { class: `chip ${gradeClass(grade)}` },
+    createElement("b", {}, String(grade ?? "–")),
+    label && ` ${label}`,
   );
 }
 
-function chip(grade, word) {
-  const number = grade === null ? "–" : String(grade);
-  return el("span", { class: `chip ${colour(grade)}` }, el("b", {}, number), word ? ` ${word}` : "");
-}
-
-function errorWord(kind) {
-  return Object.hasOwn(HEAD.errors, kind) ? either(HEAD.errors[kind]) : kind;
-}
-
-/** How many places of the same page are named at a result. */
-const TWINS = 8;
-
-/** Where the other engines have the same page, as buttons that lead there. */
-function twinsOf(query, engine, result) {
-  const others = el("p", { class: "twins" });
-  let count = 0;
-  for (const other of HEAD.order) {
-    const answer = query.answers[other];
-    for (const twin of answer ? answer.results : []) {
-      if (other === engine || !(twin.document === result.document || twin.pair === result.pair)) continue;
-      if (++count > TWINS) continue;
-      const name = el("bdi", {}, HEAD.engines[other]);
-      const label = t("sameAt", HEAD.engines[other], twin.rank);
-      others.append(el("button", { type: "button", "data-to": `${other} ${twin.rank}`, "aria-label": label }, name, ` ${twin.rank}`), " ");
+/**
+ * Build buttons that lead to the same page at other engines.
+ * @param {Query} query
+ * @param {number} engine
+ * @param {Result} result
+ */
+function buildDuplicateLinks(query, engine, result) {
+  const line = createElement("p", { class: "duplicates" });
+  if (result.isDuplicate) line.append(createElement("span", { class: "trouble" }, t("duplicate")), " ");
+  const buttons = [];
+  for (const other of HEADER.order) {
+    if (other === engine) continue;
+    for (const { pair, document, rank } of query.answers[other]?.results ?? []) {
+      if (document !== result.document && pair !== result.pair) continue;
+      const name = HEADER.engines[other] ?? "";
+      const attributes = {
+        type: "button",
+        "data-engine": other,
+        "data-rank": rank,
+        "aria-label": t("samePageAt", name, rank),
+      };
+      buttons.push(createElement("button", attributes, isolate(name), ` ${rank}`));
     }
   }
-  if (count > TWINS) others.append(el("span", { class: "muted" }, t("andMore", count - TWINS)));
-  if (count) others.prepend(el("span", { class: "muted" }, t("same")), " ");
-  if (result.again) others.prepend(el("span", { class: "again" }, t("again")), " ");
-  return others.childNodes.length ? others : null;
+  if (buttons.length) line.append(createElement("span", { class: "muted" }, t("samePage")), " ");
+  for (const button of buttons.slice(0, MAX_DUPLICATE_LINKS)) line.append(button, " ");
+  const rest = buttons.length - MAX_DUPLICATE_LINKS;
+  if (rest > 0) line.append(createElement("span", { class: "muted" }, t("andMore", rest)));
+  return line.hasChildNodes() ? line : null;
 }
 
-/** The address as its host, a link only where it is http or https. */
-function addressOf({ shown, followed }, date) {
-  const line = el("p", { class: "where" });
-  const url = followable(followed);
-  if (url) line.append(el("a", { href: url.href, rel: "noopener noreferrer nofollow", target: "_blank", title: shown }, apart(url.host)));
-  else if (shown) line.append(apart(shown));
-  if (date) line.append(" ", el("span", { class: "muted" }, apart(date)));
-  return line.childNodes.length ? line : null;
+/**
+ * Build the host of an address; it is a link only where the address is http or https.
+ * @param {Address} address
+ * @param {string} date
+ */
+function buildAddress({ text, href }, date) {
+  const line = createElement("p", { class: "where" });
+  const url = parseWebAddress(href);
+  if (url) {
+    const attributes = { href: url.href, rel: "noopener noreferrer nofollow", target: "_blank", title: text };
+    line.append(createElement("a", attributes, isolate(url.host)));
+  } else if (text) line.append(isolate(text));
+  if (date) line.append(" ", createElement("span", { class: "muted" }, isolate(date)));
+  return line.hasChildNodes() ? line : null;
 }
 
-function followable(address) {
+/** @param {string} address */
+function parseWebAddress(address) {
   if (!/^https?:\/\//i.test(address)) return null;
   try {
     const url = new URL(address);
-    return url.protocol === "https:" || url.protocol === "http:" ? url : null;
+    return ["https:", "http:"].includes(url.protocol) ? url : null;
   } catch {
     return null;
   }
 }
 
-const LONG = 420;
-
-function textOf({ text, more }, lang) {
-  if (!text) return [el("p", { class: "text muted" }, t("noText"))];
-  const shown = el("p", { class: text.length > LONG ? "text long" : "text", dir: "auto", lang }, text);
-  const rest = more ? el("span", { class: "muted" }, ` ${t("more", more.toLocaleString("en"))}`) : null;
-  if (rest) shown.append(rest);
-  return text.length > LONG ? [shown, el("button", { type: "button", class: "whole", "aria-expanded": "false" }, t("whole"))] : [shown];
+/**
+ * @param {Pair} pair
+ * @param {string} lang
+ */
+function buildText({ text, cut }, lang) {
+  if (!text) return [createElement("p", { class: "text muted" }, t("noText"))];
+  const isLong = text.length > FOLDED_LENGTH;
+  const paragraph = createElement("p", { class: isLong ? "text long" : "text", dir: "auto", lang }, text);
+  if (cut) paragraph.append(createElement("span", { class: "muted" }, ` ${t("cutText", cut.toLocaleString("en"))}`));
+  if (!isLong) return [paragraph];
+  return [
+    paragraph,
+    createElement("button", { type: "button", class: "unfold", "aria-expanded": "false" }, t("showAll")),
+  ];
 }
 
-/** Why: once where all repeats say the same, else for each repeat with its grade. */
-function reasonsOf(judgments, lang) {
-  const different = judgments.some((each) => each.reason !== judgments[0].reason || each.grade !== judgments[0].grade);
-  if (!different) return judgments.slice(0, 1).filter((each) => each.reason).map((each) => el("p", { class: "reason", dir: "auto", lang }, each.reason));
-  return judgments.map(({ grade, reason, error }, place) =>
-    el(
-      "p", { class: "reason", dir: "auto", lang },
-      el("span", { class: "muted" }, t("repeat", place + 1), " "),
-      grade === null ? chip(null, errorWord(error)) : chip(grade, gradeWord(grade)),
-      " ", reason,
-    ),
-  );
-}
-
-function flagsOf({ flags, judgments }) {
-  const all = [...new Set([...flags, ...judgments.flatMap((each) => each.flags)])];
-  if (!all.length) return null;
-  const line = el("p", { class: "flags" });
-  for (const flag of all) {
-    const [kind, ...rest] = flag.split(":");
-    const known = Object.hasOwn(HEAD.flags, kind) ? either(HEAD.flags[kind]) : flag;
-    const detail = kind === "served_by" ? `: ${rest.join(":")}` : "";
-    line.append(el("span", { class: SUSPICIOUS.has(kind) ? "flag suspicious" : "flag" }, `${known}${detail}`), " ");
+/**
+ * Build the reason: once where all repeats agree, else for each repeat with its grade.
+ * @param {Judgment[]} judgments
+ * @param {string} lang
+ */
+function buildReasons(judgments, lang) {
+  const attributes = { class: "reason", dir: "auto", lang };
+  const [first] = judgments;
+  if (judgments.every(({ reason, grade }) => reason === first?.reason && grade === first.grade)) {
+    return first?.reason ? [createElement("p", attributes, first.reason)] : [];
   }
-  return line;
+  return judgments.map(({ grade, reason, error }, index) => {
+    const chip = buildChip(grade, grade === null ? errorLabel(error) : gradeLabel(grade));
+    return createElement(
+      "p",
+      attributes,
+      createElement("span", { class: "muted" }, t("repeat", index + 1), " "),
+      chip,
+      " ",
+      reason,
+    );
+  });
 }
 
-// --- moving about and showing twins
+/** @param {Pair} pair */
+function buildFlags({ flags, judgments }) {
+  const line = createElement("p", { class: "flags" });
+  for (const flag of new Set([...flags, ...judgments.flatMap((judgment) => judgment.flags)])) {
+    const kind = flagKind(flag);
+    const label = Object.hasOwn(HEADER.flags, kind) ? localize(HEADER.flags[kind] ?? []) : flag;
+    const detail = kind === "served_by" ? `: ${flag.slice(kind.length + 1)}` : "";
+    line.append(
+      createElement("span", { class: INJECTION_FLAGS.has(kind) ? "flag suspicious" : "flag" }, label, detail),
+      " ",
+    );
+  }
+  return line.hasChildNodes() ? line : null;
+}
 
-/** Marks the results that show the same page as `article`; none when it is null. */
-function showTwins(article) {
-  for (const each of document.querySelectorAll("article.twin")) each.classList.remove("twin");
+// --- moving between results
+
+/**
+ * Mark the results that show the same page as `article`; none where it is null.
+ * @param {HTMLElement | null} article
+ */
+function markDuplicates(article) {
+  for (const marked of document.querySelectorAll("article.duplicate")) marked.classList.remove("duplicate");
   if (!article) return;
   const { document: page, pair } = article.dataset;
-  const same = article.closest(".sides").querySelectorAll(`article[data-document="${page}"], article[data-pair="${pair}"]`);
-  if (same.length > 1) for (const each of same) each.classList.add("twin");
+  const same = sideBySide(article).querySelectorAll(`article[data-document="${page}"], article[data-pair="${pair}"]`);
+  if (same.length > 1) for (const duplicate of same) duplicate.classList.add("duplicate");
 }
 
-function articleAt(sides, engine, rank) {
-  return sides.querySelector(`article[data-engine="${engine}"][data-rank="${rank}"]`);
+/** @param {Element} element of an open query */
+function sideBySide(element) {
+  return /** @type {HTMLElement} */ (element.closest(".side-by-side"));
 }
 
-function focusOn(article) {
-  for (const each of article.closest(".sides").querySelectorAll('article[tabindex="0"]')) each.tabIndex = -1;
+/**
+ * @param {HTMLElement} side
+ * @param {string | number} engine
+ * @param {string | number} rank
+ * @returns {HTMLElement | null}
+ */
+function resultAt(side, engine, rank) {
+  return side.querySelector(`article[data-engine="${engine}"][data-rank="${rank}"]`);
+}
+
+/** @param {HTMLElement} article */
+function focusResult(article) {
+  for (const other of sideBySide(article).querySelectorAll("article")) other.tabIndex = -1;
   article.tabIndex = 0;
   article.focus({ preventScroll: true });
   article.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
-/** The result beside `article` in the direction of an arrow key, as near as there is one. */
-function beside(article, key) {
-  const sides = article.closest(".sides");
-  const engine = Number(article.dataset.engine), rank = Number(article.dataset.rank);
-  if (key === "ArrowUp" || key === "ArrowDown") return articleAt(sides, engine, rank + (key === "ArrowUp" ? -1 : 1));
-  const step = key === "ArrowLeft" ? -1 : 1;
-  for (let place = HEAD.order.indexOf(engine) + step; place >= 0 && place < HEAD.order.length; place += step) {
-    for (let near = rank; near > 0; near--) {
-      const found = articleAt(sides, HEAD.order[place], near);
-      if (found) return found;
+/**
+ * Return the nearest result in the direction of an arrow key.
+ * @param {HTMLElement} article
+ * @param {string} key
+ */
+function neighbourOf(article, key) {
+  const side = sideBySide(article);
+  const engine = Number(article.dataset.engine);
+  const rank = Number(article.dataset.rank);
+  if (key === "ArrowUp" || key === "ArrowDown") return resultAt(side, engine, rank + (key === "ArrowUp" ? -1 : 1));
+  const column = HEADER.order.indexOf(engine);
+  const others = key === "ArrowLeft" ? HEADER.order.slice(0, column).reverse() : HEADER.order.slice(column + 1);
+  for (const other of others) {
+    for (let nearest = rank; nearest > 0; nearest--) {
+      const result = resultAt(side, other, nearest);
+      if (result) return result;
     }
   }
   return null;

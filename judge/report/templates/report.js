@@ -1,279 +1,273 @@
-// Owns the page: the address, the switches, the keyboard, and that all begins.
+// The report: its address, its switches, mouse and keyboard.
 
-const ROOT = document.documentElement;
-let keysWork = true;
-/** Whether the address says the language: it was asked for there, or by the switch. */
-let languageSaid = false;
+let areShortcutsOn = true;
+/** Whether the address says the language: it did when the page was opened, or the switch was used. */
+let isLanguageInAddress = false;
 
 // --- the address
 
 function readAddress() {
-  const asked = new URLSearchParams(location.hash.slice(1));
-  for (const name of ["q", "find"]) STATE[name] = asked.get(name) || "";
-  for (const [name, values] of Object.entries(offered())) STATE[name] = values.includes(asked.get(name)) ? asked.get(name) : "";
-  const only = (asked.get("only") || "").split(" ");
-  for (const name of ONLY) STATE[name] = only.includes(name);
-  STATE.columns = new Map();
-  for (const [column, values] of dividing()) {
-    const value = asked.get(`c.${column}`);
-    if (value && values.has(value)) STATE.columns.set(column, value);
+  const params = new URLSearchParams(location.hash.slice(1));
+  Object.assign(FILTER, emptyFilter(), { q: params.get("q") ?? "", find: params.get("find") ?? "" });
+  for (const [name, options] of Object.entries(filterOptions())) {
+    const value = params.get(name) ?? "";
+    if (options.has(value)) Object.assign(FILTER, { [name]: value });
+  }
+  const only = (params.get("only") ?? "").split(" ");
+  for (const name of ONLY_FILTERS) if (only.includes(name)) FILTER.only.add(name);
+  for (const [column, values] of filterColumns()) {
+    const value = params.get(`c.${column}`) ?? "";
+    if (values.has(value)) FILTER.columns.set(column, value);
   }
 }
 
 function writeAddress() {
-  const said = new URLSearchParams();
-  for (const name of ["q", "find", "engine", "verdict", "grade", "ql", "sort"]) if (STATE[name]) said.set(name, STATE[name]);
-  const only = ONLY.filter((name) => STATE[name]).join(" ");
-  if (only) said.set("only", only);
-  for (const [column, value] of STATE.columns) said.set(`c.${column}`, value);
-  if (languageSaid) said.set("lang", isChinese() ? "zh" : "en");
+  const params = new URLSearchParams();
+  for (const name of /** @type {const} */ (["q", ...TEXT_FILTERS])) if (FILTER[name]) params.set(name, FILTER[name]);
+  if (FILTER.only.size) params.set("only", ONLY_FILTERS.filter((name) => FILTER.only.has(name)).join(" "));
+  for (const [column, value] of FILTER.columns) params.set(`c.${column}`, value);
+  if (isLanguageInAddress) params.set("lang", isChinese() ? "zh" : "en");
   try {
-    history.replaceState(null, "", `#${said}`);
+    history.replaceState(null, "", `#${params}`);
   } catch {
-    // A frame without an origin of its own has no address to write to.
+    // A frame without an origin of its own can't change its address.
   }
 }
 
-// --- language and shade
-
-function languageInAddress() {
-  const said = [location.hash, location.search].map((part) => new URLSearchParams(part.slice(1)).get("lang"));
-  return said.find((each) => /^(en|zh)\b/i.test(each || ""));
-}
-
-function askedLanguage() {
-  languageSaid = Boolean(languageInAddress());
-  return (languageInAddress() || navigator.language || "en").toLowerCase().startsWith("zh") ? "zh" : "en";
-}
-
-function otherLanguage() {
-  speak(isChinese() ? "en" : "zh");
-  languageSaid = true;
-  writeAddress();
-}
-
-function speak(language) {
-  ROOT.dataset.lang = language;
-  ROOT.lang = language === "zh" ? "zh-Hans" : "en";
-  for (const chart of document.querySelectorAll("svg.chart")) {
-    for (const name of ["aria-labelledby", "aria-describedby"]) {
-      const id = chart.getAttribute(name);
-      if (id) chart.setAttribute(name, id.replace(/-(en|zh)$/, `-${language}`));
-    }
-  }
-  const other = document.getElementById("language");
-  other.textContent = t("language");
-  other.lang = language === "zh" ? "en" : "zh-Hans";
-  document.getElementById("keys").textContent = t("keys");
-  nameShade();
+/** @param {"en" | "zh"} language */
+function setLanguage(language) {
+  showLanguage(language);
+  select("#keys").textContent = t("keys");
   buildHelp();
-  buildRoom();
+  buildBrowser();
   refresh();
 }
 
-function isDark() {
-  return ROOT.dataset.theme ? ROOT.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+// --- the open query
+
+/** @returns {HTMLElement | null} */
+function openRow() {
+  return BROWSER.querySelector("li.opened");
 }
 
-function nameShade() {
-  document.getElementById("shade").textContent = t(isDark() ? "light" : "dark");
+/** @param {Element} row */
+function openButton(row) {
+  return select("button.open", HTMLButtonElement, row);
 }
 
-// --- opening queries
-
-function lineOf(query) {
-  return ROOM.querySelector(`li.query[data-place="${query.place}"]`);
+function removePanel() {
+  FILTER.q = "";
+  const row = openRow();
+  if (!row) return;
+  select(".panel", HTMLElement, row).remove();
+  row.classList.remove("opened");
+  openButton(row).setAttribute("aria-expanded", "false");
 }
 
-function close() {
-  const line = ROOM.querySelector("li.opened");
-  STATE.q = "";
-  if (!line) return;
-  line.querySelector(".panel").remove();
-  line.classList.remove("opened");
-  line.querySelector("button.open").setAttribute("aria-expanded", "false");
-}
-
-/** Opens the query in place of the one that is open, and goes there. */
-function open(query) {
-  close();
-  STATE.q = query.id;
-  const place = SHOWN.queries.indexOf(query);
-  if (place < SHOWN.start || place >= SHOWN.end) refresh();
-  else {
-    const line = lineOf(query);
-    line.append(panel(query));
-    line.classList.add("opened");
-    line.querySelector("button.open").setAttribute("aria-expanded", "true");
-    highlight();
-  }
+/**
+ * Open a query, close the one that was open, and scroll to it.
+ * @param {Query} query
+ */
+function openQuery(query) {
+  removePanel();
+  FILTER.q = query.id;
+  const row = BROWSER.querySelector(`li.query[data-index="${query.index}"]`);
+  if (row) {
+    row.append(buildPanel(query));
+    row.classList.add("opened");
+    openButton(row).setAttribute("aria-expanded", "true");
+    highlightMatches();
+  } else refresh();
   writeAddress();
-  goToOpen(true);
+  scrollToOpenQuery(true);
 }
 
-function goToOpen(focus) {
-  const line = ROOM.querySelector("li.opened");
-  if (!line) return;
-  if (focus) line.querySelector("button.open").focus({ preventScroll: true });
-  line.scrollIntoView({ block: "start" });
+/** @param {boolean} hasFocus */
+function scrollToOpenQuery(hasFocus) {
+  const row = openRow();
+  if (!row) return;
+  if (hasFocus) openButton(row).focus({ preventScroll: true });
+  row.scrollIntoView({ block: "start" });
 }
 
-function shut() {
-  const line = ROOM.querySelector("li.opened");
-  close();
+function closeQuery() {
+  const row = openRow();
+  removePanel();
   writeAddress();
-  if (line) line.querySelector("button.open").focus();
+  if (row) openButton(row).focus();
 }
 
-/** The query after (or before) the one that is open or has the focus. */
-function step(by) {
-  const line = document.activeElement.closest?.("li.query") || ROOM.querySelector("li.opened");
-  const at = line ? SHOWN.queries.indexOf(QUERIES[line.dataset.place]) : by > 0 ? -1 : SHOWN.queries.length;
-  const next = SHOWN.queries[at + by];
-  if (next) open(next);
+/**
+ * Open the query after (1) or before (-1) the one that is open or has the focus.
+ * @param {1 | -1} step
+ */
+function openNext(step) {
+  const row = /** @type {HTMLElement | null} */ (document.activeElement?.closest("li.query") ?? openRow());
+  const open = LISTED.queries.findIndex((query) => String(query.index) === row?.dataset.index);
+  const next = LISTED.queries[(row || step > 0 ? open : LISTED.queries.length) + step];
+  if (next) openQuery(next);
 }
 
-// --- what a person does
+// --- mouse and keyboard
 
-function changed(event) {
-  const { name, type, checked, value } = event.target;
-  if (!name) return;
-  if (name.startsWith("c.")) {
-    if (value) STATE.columns.set(name.slice(2), value);
-    else STATE.columns.delete(name.slice(2));
-  } else STATE[name] = type === "checkbox" ? checked : value;
+/** @param {Event} event */
+function onInput(event) {
+  const { name, type, checked, value } = /** @type {HTMLInputElement} */ (event.target);
+  if (type === "checkbox") checked ? FILTER.only.add(name) : FILTER.only.delete(name);
+  else if (!name.startsWith("c.")) Object.assign(FILTER, { [name]: value });
+  else if (value) FILTER.columns.set(name.slice(2), value);
+  else FILTER.columns.delete(name.slice(2));
   refresh();
   writeAddress();
 }
 
-function cleared(event) {
+/** @param {Event} event */
+function onReset(event) {
   event.preventDefault();
-  Object.assign(STATE, { find: "", engine: "", verdict: "", grade: "", ql: "", sort: "", columns: new Map() });
-  for (const name of ONLY) STATE[name] = false;
-  buildRoom();
+  Object.assign(FILTER, emptyFilter());
+  buildBrowser();
   refresh();
   writeAddress();
-  ROOM.querySelector("[name=find]").focus();
+  select("[name=find]", HTMLInputElement, BROWSER).focus();
 }
 
-function clicked(event) {
-  const button = event.target.closest("button");
+/** @param {MouseEvent} event */
+function onClick(event) {
+  const button = /** @type {Element} */ (event.target).closest("button");
   if (!button) return;
+  const { more, engine, rank } = button.dataset;
   if (button.classList.contains("open")) {
-    const query = QUERIES[button.closest("li").dataset.place];
-    query.id === STATE.q ? shut() : open(query);
-  } else if (button.dataset.more) extend(button.dataset.more);
-  else if (button.dataset.to) {
-    const [engine, rank] = button.dataset.to.split(" ");
-    focusOn(articleAt(button.closest(".sides"), engine, rank));
-  } else if (button.classList.contains("whole")) {
-    const long = button.previousElementSibling.classList.toggle("long");
-    button.setAttribute("aria-expanded", String(!long));
-    button.textContent = t(long ? "whole" : "less");
+    const query = QUERIES[Number(button.closest("li")?.dataset.index)];
+    if (query) query.id === FILTER.q ? closeQuery() : openQuery(query);
+  } else if (more === "earlier" || more === "later") drawMore(more);
+  else if (engine && rank) {
+    const result = resultAt(sideBySide(button), engine, rank);
+    if (result) focusResult(result);
+  } else if (button.classList.contains("unfold")) {
+    const isLong = button.previousElementSibling?.classList.toggle("long") ?? false;
+    button.setAttribute("aria-expanded", String(!isLong));
+    button.textContent = t(isLong ? "showAll" : "showLess");
   }
 }
 
-function pressed(event) {
-  const { key, target } = event;
-  const help = document.getElementById("help");
+/** @param {KeyboardEvent} event */
+function onKeydown(event) {
+  const { key } = event;
+  const target = /** @type {Element} */ (event.target);
+  const help = select("#help", HTMLDialogElement);
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || help.open) return;
-  if (key === "Escape") return escaped(target);
-  if (target.closest("input, select, textarea")) return;
-  if (key.startsWith("Arrow")) return moved(event);
-  if (!keysWork) return;
-  const acts = { j: () => step(1), k: () => step(-1), "/": () => ROOM.querySelector("[name=find]").focus(), "?": () => help.showModal() };
-  if (!Object.hasOwn(acts, key)) return;
-  event.preventDefault();
-  acts[key]();
+  if (key === "Escape") onEscape(target);
+  else if (target.closest("input, select, textarea")) return;
+  else if (key.startsWith("Arrow")) onArrow(event, target);
+  else if (areShortcutsOn) {
+    const shortcut = {
+      j: () => openNext(1),
+      k: () => openNext(-1),
+      "/": () => select("[name=find]", HTMLInputElement, BROWSER).focus(),
+      "?": () => help.showModal(),
+    }[key];
+    if (!shortcut) return;
+    event.preventDefault();
+    shortcut();
+  }
 }
 
-function escaped(target) {
-  if (target.matches("input[type=search]") && target.value) return;
-  if (target.matches("input, select")) target.blur();
-  else if (STATE.q) shut();
+/** @param {Element} target */
+function onEscape(target) {
+  if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) {
+    if (target.type !== "search" || !target.value) target.blur();
+  } else if (FILTER.q) closeQuery();
 }
 
-function moved(event) {
-  const opened = event.target.closest("li.opened");
-  if (!opened) return;
-  const article = event.target.closest("article");
-  const next = article ? beside(article, event.key) : event.key === "ArrowDown" && opened.querySelector("article");
+/**
+ * @param {KeyboardEvent} event
+ * @param {Element} target
+ */
+function onArrow(event, target) {
+  const row = target.closest("li.opened");
+  if (!row) return;
+  const article = target.closest("article");
+  const next = article ? neighbourOf(article, event.key) : event.key === "ArrowDown" && row.querySelector("article");
   if (article || next) event.preventDefault();
-  if (next) focusOn(next);
+  if (next) focusResult(next);
 }
 
 // --- the list of keys
 
 function buildHelp() {
-  const rows = [
-    ["/", "helpFind"], ["j k", "helpNext"], ["Enter", "helpOpen"], ["← → ↑ ↓", "helpArrows"], ["Esc", "helpEscape"], ["?", "helpHelp"],
-  ];
-  const list = el("dl", {});
-  for (const [keys, words] of rows) {
-    list.append(el("div", {}, el("dt", {}, ...keys.split(" ").map((key) => el("kbd", {}, key))), el("dd", {}, t(words))));
+  const list = createElement("dl");
+  for (const [keys, key] of /** @type {const} */ ([
+    ["/", "helpFind"],
+    ["j k", "helpNext"],
+    ["Enter", "helpOpen"],
+    ["← → ↑ ↓", "helpArrows"],
+    ["Esc", "helpEscape"],
+    ["?", "helpKeys"],
+  ])) {
+    const names = keys.split(" ").map((name) => createElement("kbd", {}, name));
+    list.append(createElement("div", {}, createElement("dt", {}, ...names), createElement("dd", {}, t(key))));
   }
-  const works = el("input", { type: "checkbox", checked: keysWork });
-  works.addEventListener("change", () => { keysWork = works.checked; });
-  document.getElementById("help-keys").replaceChildren(
+  const box = createElement("input", { type: "checkbox", checked: areShortcutsOn });
+  box.addEventListener("change", () => {
+    areShortcutsOn = box.checked;
+  });
+  select("#help-keys").replaceChildren(
     list,
-    el("label", {}, works, ` ${t("helpSwitch")}`),
-    el("form", { method: "dialog" }, el("button", { autofocus: true }, t("close"))),
+    createElement("label", {}, box, ` ${t("helpSwitch")}`),
+    createElement("form", { method: "dialog" }, createElement("button", { autofocus: true }, t("close"))),
   );
 }
 
-// --- printing: closed tables and lines that are not drawn would stay behind
+// --- start
 
-let closedBefore = [];
-
-function openAll() {
-  closedBefore = [...document.querySelectorAll("details:not([open])")];
-  for (const each of closedBefore) each.open = true;
-  for (const kind of ["earlier", "later"]) if (ROOM.querySelector(`.more.${kind}`)) extend(kind, Infinity);
-}
-
-function closeAgain() {
-  for (const each of closedBefore) each.open = false;
-}
-
-// --- beginning
-
-function begin() {
-  readAddress();
-  document.querySelector(".switches").hidden = false;
-  ROOM.addEventListener("input", changed);
-  ROOM.addEventListener("reset", cleared);
-  ROOM.addEventListener("submit", (event) => event.preventDefault());
-  ROOM.addEventListener("click", clicked);
+function addListeners() {
+  BROWSER.addEventListener("input", onInput);
+  BROWSER.addEventListener("reset", onReset);
+  BROWSER.addEventListener("submit", (event) => event.preventDefault());
+  BROWSER.addEventListener("click", onClick);
   for (const kind of ["mouseover", "focusin"]) {
-    ROOM.addEventListener(kind, (event) => showTwins(event.target.closest("article")));
+    BROWSER.addEventListener(kind, (event) => markDuplicates(/** @type {Element} */ (event.target).closest("article")));
   }
-  document.addEventListener("keydown", pressed);
-  document.getElementById("language").addEventListener("click", otherLanguage);
-  document.getElementById("shade").addEventListener("click", () => {
-    ROOT.dataset.theme = isDark() ? "light" : "dark";
-    nameShade();
+  document.addEventListener("keydown", onKeydown);
+  select("#language").addEventListener("click", () => {
+    setLanguage(isChinese() ? "en" : "zh");
+    isLanguageInAddress = true;
+    writeAddress();
   });
-  document.getElementById("keys").addEventListener("click", () => document.getElementById("help").showModal());
+  select("#theme").addEventListener("click", toggleTheme);
+  select("#keys").addEventListener("click", () => select("#help", HTMLDialogElement).showModal());
+  // A link's own jump would take the place of the filter in the address.
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      const section = document.getElementById(link.dataset.to);
+      const section = select(link.getAttribute("href") ?? "");
       section.focus({ preventScroll: true });
       section.scrollIntoView();
     });
   }
   addEventListener("hashchange", () => {
     readAddress();
-    if (languageInAddress()) speak(askedLanguage());
-    else buildRoom(), refresh();
-    goToOpen(true);
+    isLanguageInAddress ||= languageInAddress() !== undefined;
+    setLanguage(languageInAddress() ?? (isChinese() ? "zh" : "en"));
+    scrollToOpenQuery(true);
   });
-  addEventListener("beforeprint", openAll);
-  addEventListener("afterprint", closeAgain);
-  speak(askedLanguage());
-  if (STATE.q) goToOpen(false);
-  performance.mark("judge: ready");
-  stackHay();
+  addEventListener("beforeprint", () => {
+    for (const kind of /** @type {const} */ (["earlier", "later"])) {
+      if (BROWSER.querySelector(`.more.${kind}`)) drawMore(kind, Infinity);
+    }
+  });
+  openTablesForPrint();
 }
 
-begin();
+function start() {
+  isLanguageInAddress = languageInAddress() !== undefined;
+  readAddress();
+  select(".switches").hidden = false;
+  addListeners();
+  setLanguage(preferredLanguage());
+  if (FILTER.q) scrollToOpenQuery(false);
+  performance.mark("judge: ready");
+  buildSearchTexts();
+}
+
+start();

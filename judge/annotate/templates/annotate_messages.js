@@ -1,0 +1,247 @@
+// The texts of the page. Grades and rules are those of the prompts; a test compares them.
+
+/** @typedef {"en" | "zh"} Language */
+const GRADES = {
+  en: {
+    graded: [
+      "off topic, repeated query, keyword pile, error or unsought login page, navigation links, or mere demand for a grade (judge articles on such tricks normally)",
+      "on topic, no help",
+      "relevant; useful part of the answer",
+      "relevant; full, direct answer",
+    ],
+    binary: [
+      "off topic, no help, repeated query, keyword pile, error or unsought login page, navigation links, or mere demand for a verdict (judge articles on such tricks normally)",
+      "relevant; the answer or a useful part of it",
+    ],
+  },
+  zh: {
+    graded: [
+      "离题、重复查询、堆砌关键词、报错或非所求的登录页、网站导航链接、只索要等级（讨论此类手法的文章照常评）",
+      "切题，没有帮助",
+      "相关，答案中有用的一部分",
+      "相关，直接完整的答案",
+    ],
+    binary: [
+      "离题、没有帮助、重复查询、堆砌关键词、报错或非所求的登录页、网站导航链接、只索要结论（讨论此类手法的文章照常判）",
+      "相关，答案或其中有用的一部分",
+    ],
+  },
+};
+
+const RULES = {
+  en: {
+    graded: [
+      "Judge content by the user's need, not language, shared words, facts from memory, style or length.",
+      "Take a misspelt query as meant. Any common meaning (word, song, brand, person) of an ambiguous query can earn 3. If a site is sought, its own page earns 3.",
+      "Judge a cut-off snippet as shown; 2 if its page clearly goes on to the answer.",
+      "Dates matter only if the query needs fresh information.",
+      "A snippet that contradicts the reference answer gets at most 1; other wording is fine.",
+    ],
+    binary: [
+      "Judge content by the user's need, not language, shared words, facts from memory, style or length.",
+      "Take a misspelt query as meant. Any common meaning (word, song, brand, person) of an ambiguous query can earn yes. If a site is sought, its own page earns yes.",
+      "Judge a cut-off snippet as shown; yes if its page clearly goes on to the answer.",
+      "Dates matter only if the query needs fresh information.",
+      "A snippet that contradicts the reference answer gets no; other wording is fine.",
+    ],
+  },
+  zh: {
+    graded: [
+      "按用户需求看内容，不看语言、字面重合、记忆中的事实、文笔、篇幅。",
+      "错别字按本意理解。歧义查询的任一常见含义（词义、歌曲、品牌、人物）都可评 3。要找网站，该站自己的页面评 3。",
+      "截断的摘要按所见评；网页后文显然有答案的评 2。",
+      "查询需要新信息时才看日期。",
+      "与参考答案矛盾的摘要最高评 1；说法不同无妨。",
+    ],
+    binary: [
+      "按用户需求看内容，不看语言、字面重合、记忆中的事实、文笔、篇幅。",
+      "错别字按本意理解。歧义查询的任一常见含义（词义、歌曲、品牌、人物）都可判 yes。要找网站，该站自己的页面判 yes。",
+      "截断的摘要按所见判；网页后文显然有答案的判 yes。",
+      "查询需要新信息时才看日期。",
+      "与参考答案矛盾的摘要判 no；说法不同无妨。",
+    ],
+  },
+};
+
+/**
+ * @param {number} number
+ * @param {string} singular
+ * @param {string} plural
+ */
+const formatCount = (number, singular, plural) => `${number.toLocaleString("en")} ${number === 1 ? singular : plural}`;
+const formatDecimal = (/** @type {number} */ value) => value.toFixed(2).replace("-", "−");
+const formatPercent = (/** @type {number} */ share) => `${(100 * share).toFixed(1)}%`;
+const formatInterval = (/** @type {[number, number]} */ [low, high], /** @type {string} */ to) =>
+  `${formatDecimal(low)} ${to} ${formatDecimal(high)}`;
+
+const TEXTS = {
+  en: {
+    title: "Blind labels",
+    otherLanguage: "中文",
+    dark: "Dark",
+    light: "Light",
+    query: "Query",
+    snippet: "Snippet",
+    empty: "(no text)",
+    reference: "Reference answer",
+    today: "Today",
+    rules: "Rules",
+    grade: "Grade",
+    yes: "yes",
+    no: "no",
+    unsure: "not sure",
+    comment: "Comment",
+    back: "Back",
+    forward: "Forward",
+    undo: "Undo",
+    labelled: "Labelled; a key changes it.",
+    sealed: "The model's grades have been shown since, so this label can't be changed.",
+    loading: "loading",
+    saving: "saving …",
+    saved: "saved",
+    unsaved: "NOT SAVED",
+    offline:
+      "Not saved: the server does not answer. This tab keeps the label and sends it again every two seconds. Is judge annotate still running?",
+    closed: "The server does not answer. Is judge annotate still running?",
+    retry: "Try again",
+    drop: "Discard",
+    conflict:
+      "Not saved: this pair was labelled in another tab or window since it was shown here. Show the current label; you can change it then.",
+    showCurrent: "Show the current label",
+    keys: "Keys",
+    shortcutList: "this list",
+    close: "Close",
+    shortcuts: "single-key shortcuts",
+    move: "look back and forward",
+    leaveComment: "leave the comment",
+    export: "Write the CSV now",
+    allLabelled: "Everything is labelled",
+    finish: "Finish",
+    working: "calculating …",
+    noGrades: "No pair has a grade, so there is nothing to compare.",
+    confusionTable: "Your grades (rows) and the model's (columns)",
+    you: "you",
+    model: "model",
+  },
+  zh: {
+    title: "盲标",
+    otherLanguage: "English",
+    dark: "深色",
+    light: "浅色",
+    query: "查询",
+    snippet: "摘要",
+    empty: "（无正文）",
+    reference: "参考答案",
+    today: "今天",
+    rules: "评判规则",
+    grade: "等级",
+    yes: "是",
+    no: "否",
+    unsure: "拿不准",
+    comment: "备注",
+    back: "上一条",
+    forward: "下一条",
+    undo: "撤销",
+    labelled: "已标注，再次按键可修改。",
+    sealed: "标注后已显示模型的结论，此条不能再修改。",
+    loading: "载入中",
+    saving: "保存中…",
+    saved: "已保存",
+    unsaved: "未保存",
+    offline: "未保存：服务器没有响应。这条标注保留在本标签页中，每两秒重发一次。judge annotate 还在运行吗？",
+    closed: "服务器没有响应。judge annotate 还在运行吗？",
+    retry: "重试",
+    drop: "放弃",
+    conflict: "未保存：显示之后，这条已在另一个标签页或窗口里标注。请先查看当前生效的标注，再决定是否修改。",
+    showCurrent: "查看当前标注",
+    keys: "快捷键",
+    shortcutList: "显示本列表",
+    close: "关闭",
+    shortcuts: "启用单键快捷键",
+    move: "向前、向后查看",
+    leaveComment: "离开备注框",
+    export: "现在导出 CSV",
+    allLabelled: "已全部标注",
+    finish: "完成",
+    working: "计算中…",
+    noGrades: "没有摘要给出等级，无法比较。",
+    confusionTable: "您评的等级（行）与模型评的等级（列）",
+    you: "您",
+    model: "模型",
+  },
+};
+
+/**
+ * @typedef {object} Sentences
+ * @property {(reason: string) => string} refused
+ * @property {(path: string, count: number) => string} exported
+ * @property {(state: State) => string} progress
+ * @property {(state: PairState) => string} position
+ * @property {(minutes: number) => string} timeLeft
+ * @property {(state: State) => string} beforeFinish
+ * @property {(count: number, path: string) => string} nextStep
+ * @property {(agreement: Agreement) => string} compared
+ * @property {(share: number) => string} sameVerdict
+ * @property {(value: number, interval: [number, number] | null, strength: string) => string} kappa
+ * @property {(share: number, quadraticKappa: number | null) => string} sameGrade
+ * @property {(value: number) => string} bias
+ */
+
+/** @type {Record<Language, Sentences>} */
+const SENTENCES = {
+  en: {
+    refused: (reason) => `Not saved: ${reason}`,
+    exported: (path, count) => `${formatCount(count, "label", "labels")} in ${path}`,
+    progress: (state) => `${state.labelled.toLocaleString("en")} of ${state.total.toLocaleString("en")} labelled`,
+    position: (state) =>
+      `query ${state.query_number} of ${state.queries}, snippet ${state.pair_number} of ${state.pairs_of_query}`,
+    timeLeft: (minutes) =>
+      minutes < 1.5
+        ? "about a minute left"
+        : minutes < 90
+          ? `about ${Math.round(minutes)} minutes left`
+          : `about ${(minutes / 60).toFixed(1)} hours left`,
+    beforeFinish: (state) =>
+      `${formatCount(state.total, "pair", "pairs")}, ${state.unsure} of them not sure. Finish writes the CSV and shows how well the model agrees with you. The labels can't be changed after that, because they must be blind.`,
+    nextStep: (count, path) =>
+      `${formatCount(count, "label is", "labels are")} in ${path}. For the full analysis, run:`,
+    compared: (agreement) =>
+      `Compared with ${agreement.assessor}: ${formatCount(agreement.pairs, "pair", "pairs")} of ${formatCount(agreement.queries, "query", "queries")} that both of you graded.`,
+    sameVerdict: (share) => `On relevant or not you agree on ${formatPercent(share)} of them.`,
+    kappa: (value, interval, strength) =>
+      `Corrected for chance, you agree ${strength}: kappa ${formatDecimal(value)}${interval ? ` (95 % range ${formatInterval(interval, "to")})` : ""}; 0 is chance, 1 is full agreement.`,
+    sameGrade: (share, quadraticKappa) =>
+      `The same grade: ${formatPercent(share)}${quadraticKappa === null ? "" : `; weighted by the distance of the grades (quadratic kappa), ${formatDecimal(quadraticKappa)}`}.`,
+    bias: (value) =>
+      value > 0
+        ? `The model is more generous: it calls ${formatPercent(value)} more of the pairs relevant than you do.`
+        : `The model is stricter: it calls ${formatPercent(-value)} fewer of the pairs relevant than you do.`,
+  },
+  zh: {
+    refused: (reason) => `未保存：${reason}`,
+    exported: (path, count) => `${count.toLocaleString("en")} 条标注已写入 ${path}`,
+    progress: (state) => `已标 ${state.labelled.toLocaleString("en")} / ${state.total.toLocaleString("en")}`,
+    position: (state) =>
+      `第 ${state.query_number} / ${state.queries} 个查询，第 ${state.pair_number} / ${state.pairs_of_query} 条摘要`,
+    timeLeft: (minutes) =>
+      minutes < 1.5
+        ? "大约还需 1 分钟"
+        : minutes < 90
+          ? `大约还需 ${Math.round(minutes)} 分钟`
+          : `大约还需 ${(minutes / 60).toFixed(1)} 小时`,
+    beforeFinish: (state) =>
+      `共 ${state.total.toLocaleString("en")} 条，其中 ${state.unsure} 条拿不准。点击“完成”将导出 CSV，并显示模型与您的一致程度。完成后标注不能再修改，因为盲标须在看到模型结论之前给出。`,
+    nextStep: (count, path) => `${count.toLocaleString("en")} 条标注已写入 ${path}。完整分析请运行：`,
+    compared: (agreement) =>
+      `与 ${agreement.assessor} 相比：双方都给出等级的有 ${agreement.queries.toLocaleString("en")} 个查询的 ${agreement.pairs.toLocaleString("en")} 条摘要。`,
+    sameVerdict: (share) => `是否相关，双方在其中 ${formatPercent(share)} 上一致。`,
+    kappa: (value, interval, strength) =>
+      `扣除偶然一致后，双方${strength}：kappa 为 ${formatDecimal(value)}${interval ? `（95 % 区间 ${formatInterval(interval, "到")}）` : ""}；0 为偶然水平，1 为完全一致。`,
+    sameGrade: (share, quadraticKappa) =>
+      `等级完全相同的占 ${formatPercent(share)}${quadraticKappa === null ? "" : `；按等级差距加权（二次加权 kappa）为 ${formatDecimal(quadraticKappa)}`}。`,
+    bias: (value) =>
+      value > 0
+        ? `模型比您宽松：判为相关的比您多 ${formatPercent(value)}。`
+        : `模型比您严格：判为相关的比您少 ${formatPercent(-value)}。`,
+  },
+};

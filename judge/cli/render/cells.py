@@ -1,0 +1,51 @@
+"""Cells and tables of the terminal, as all commands print them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from judge.dataset.clean import visible
+
+
+def make_table(first: str, *others: str) -> Table:
+    """Return a table without lines: a column of names, then columns of numbers."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def print_table(table: Table, console: Console) -> None:
+    """Print a table at least as wide as its names and numbers.
+
+    In a narrower terminal its lines break; rich would drop whole columns, the names first.
+    """
+    needed = console.measure(table, options=console.options.update(max_width=10_000)).maximum
+    if needed > console.width:
+        table.width = needed
+    console.print(table, crop=False)
+
+
+def escape_line(text: str) -> Text:
+    """Return `text` on one line; control characters in names are shown as escapes."""
+    return Text(visible(text).replace("\n", "\\n"))
+
+
+def format_number(value: float | None, form: str = ".4f") -> str:
+    """Return a number, or a dash where it is unknown."""
+    return "-" if value is None else format(value, form)
+
+
+def format_share(value: float | None) -> str:
+    """Return a share as a percentage, or a dash where it is unknown."""
+    return "-" if value is None else f"{value:.1%}"
+
+
+def format_interval(ends: Sequence[float] | None, form: str = ".3f") -> str:
+    """Return `low to high`, or a dash where it is unknown."""
+    return f"{ends[0]:{form}} to {ends[1]:{form}}" if ends else "-"

@@ -1,0 +1,96 @@
+// The texts of the report's scripts: English, then Chinese; {0} is where a value goes.
+
+const MESSAGES = {
+  language: ["中文", "English"],
+  dark: ["Dark", "深色"],
+  light: ["Light", "浅色"],
+  keys: ["Keys", "快捷键"],
+  find: ["Search", "搜索"],
+  findHint: ["queries, snippets, reasons", "查询、摘要、理由"],
+  engine: ["Engine", "引擎"],
+  verdict: ["Verdict", "结论"],
+  grade: ["Grade", "等级"],
+  queryLanguage: ["Language", "语言"],
+  sort: ["Sort", "排序"],
+  any: ["any", "不限"],
+  yes: ["yes, relevant", "相关"],
+  no: ["no, not relevant", "不相关"],
+  null: ["null, no verdict", "没有结论"],
+  zh: ["Chinese", "中文"],
+  en: ["English", "英文"],
+  only: ["Only", "只看"],
+  differ: ["engines differ by 0.1 or more", "引擎相差 0.1 以上"],
+  repeats: ["repeats differ", "各次重复不一"],
+  failed: ["failed", "判定失败"],
+  flagged: ["flagged", "有可疑标记"],
+  nothing: ["empty or failed", "为空或出错"],
+  datasetOrder: ["as in the dataset", "按数据集顺序"],
+  spread: ["engines differ most", "引擎相差最大"],
+  ahead: ["{0} most ahead of {1}", "{0} 领先 {1} 最多"],
+  lowest: ["lowest mean score", "平均分最低"],
+  flips: ["repeats differ most", "各次重复最不一致"],
+  reset: ["Clear", "清除"],
+  allQueries: ["{0} queries", "共 {0} 条查询"],
+  someQueries: ["{0} of {1} queries", "{1} 条查询中的 {0} 条"],
+  noQueries: ["No query matches.", "没有符合条件的查询。"],
+  earlier: ["{0} earlier queries", "前面还有 {0} 条查询"],
+  later: ["{0} more queries", "后面还有 {0} 条查询"],
+  queryMissing: [
+    "Query {0} is not on this page; results.json holds all that were judged.",
+    "这一页没有查询 {0}；判定过的查询都在 results.json 里。",
+  ],
+  scores: ["{0} by engine, and grades in rank order", "各引擎的 {0}，以及按名次排列的等级"],
+  link: ["link to this query", "本查询的链接"],
+  reference: ["known answer", "已知答案"],
+  error: ["error", "出错"],
+  errorWith: ["error: {0}", "出错：{0}"],
+  empty: ["empty", "为空"],
+  noResults: ["no results", "没有返回结果"],
+  notAsked: ["not asked", "未查询"],
+  sideBySide: ["the engines side by side", "各引擎并排"],
+  resultName: ["{0}, rank {1}", "{0} 第 {1} 名"],
+  noText: ["no text", "无文字"],
+  unjudged: ["unjudged", "未判定"],
+  below: ["{0} more below the depth, not judged", "深度以下还有 {0} 条，未判定"],
+  failedWith: ["failed: {0}", "判定失败：{0}"],
+  times: ["× {0}", "× {0}"],
+  repeat: ["repeat {0}", "第 {0} 次"],
+  duplicate: ["duplicate page: adds no gain", "重复网页，不计分"],
+  samePage: ["same at", "相同结果："],
+  andMore: ["and {0} more", "等，另有 {0} 处"],
+  samePageAt: ["the same at {0}, rank {1}", "相同结果：{0} 第 {1} 名"],
+  cutText: ["… {0} more characters in results.json", "……其余 {0} 字见 results.json"],
+  showAll: ["show all", "展开"],
+  showLess: ["show less", "收起"],
+  raw: ["as the engine returned it", "引擎返回的原文"],
+  helpFind: ["search", "搜索"],
+  helpNext: ["next / previous query", "下一条 / 上一条查询"],
+  helpOpen: ["open or close the query", "展开或收起查询"],
+  helpArrows: ["in an open query: between engines and ranks", "在展开的查询里：在引擎和名次之间移动"],
+  helpEscape: ["close", "关闭"],
+  helpKeys: ["this list", "显示本列表"],
+  helpSwitch: ["single-key shortcuts", "启用单键快捷键"],
+  close: ["Close", "关闭"],
+};
+
+/**
+ * Return a message in the language of the page.
+ * @param {keyof typeof MESSAGES} key
+ * @param {(string | number)[]} values what stands for {0}, {1}, …
+ */
+function t(key, ...values) {
+  return localize(MESSAGES[key]).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)]));
+}
+
+/**
+ * Return the text of the page's language out of English and Chinese.
+ * @param {readonly string[]} texts
+ * @returns {string}
+ */
+function localize([english = "", chinese = ""]) {
+  return isChinese() ? chinese : english;
+}
+
+function isChinese() {
+  return document.documentElement.dataset.lang === "zh";
+}

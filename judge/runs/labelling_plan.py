@@ -1,0 +1,79 @@
+"""The file in which people label pairs: what an assessor sees, and nothing else.
+
+It has no engine, rank or verdict, and its order does not depend on them. `judge.dataset.labels` reads the
+labels.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from judge.dataset.identifiers import short_hash
+from judge.dataset.labels import to_label
+from judge.dataset.spreadsheet import cell, escape_cell
+from judge.errors import InputError
+from judge.records import Dataset, Pool, Snippet
+from judge.runs.folder import RunFolder
+
+COLUMNS = ("query_id", "query", "reference", "snippet_id", "title", "date", "snippet", "grade", "comment")
+# Halves of surrogate pairs have no bytes; control characters end a cell, or the file, for some readers.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
+#: Excel spills what is longer over the rows below.
+_LONGEST = 32_000
+
+
+def rows(data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of one row for each distinct pair of these queries, named by `COLUMNS`.
+
+    Queries come in the order given, each once; a query's snippets in an order that follows from
+    `seed` and their ids alone. `grade` and `comment` are empty. Addresses are left out: the assessor
+    does not see them, and some tell the engine. So are snippets without text: there is nothing to
+    judge. Raises InputError for a query that is not in the run.
+    """
+    snippets_of: dict[str, list[Snippet]] = {query_id: [] for query_id in query_ids}
+    for query_id in snippets_of:
+        if query_id not in data.queries:
+            raise InputError(f"query {query_id!r} is not in the run")
+    for pair in to_label(pool):
+        if pair.query.id in snippets_of:
+            snippets_of[pair.query.id].append(pair.snippet)
+    for query_id, snippets in snippets_of.items():
+        query = data.queries[query_id]
+        about = (query_id, query.text, query.reference or "")
+        for snippet in sorted(snippets, key=lambda snippet: short_hash([str(seed), query_id, snippet.id], 16)):
+            yield (*about, snippet.id, snippet.title, snippet.date, snippet.text, "", "")
+
+
+def write(path: Path, data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> Path:
+    """Write `rows` as a CSV for spreadsheets and return its path.
+
+    UTF-8 with a byte order mark, so that Excel shows Chinese; no cell is a formula. Raises InputError when
+    `path` exists, because it may hold labels; StoreError when it cannot be written.
+    """
+    if os.path.lexists(path):
+        raise InputError(f"{path}: exists, and people's labels may be in it; name another file")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
+    text = io.StringIO(newline="")
+    lines = csv.writer(text)
+    lines.writerow(COLUMNS)
+    # A date is not read back, so a spreadsheet may change how it is written.
+    lines.writerows(
+        [escape_cell(_fit(text)) if name == "date" else fitting(text) for name, text in zip(COLUMNS, row, strict=True)]
+        for row in rows(data, pool, query_ids, seed)
+    )
+    return RunFolder(path.parent).write(path.name, ["\ufeff", text.getvalue()])
+
+
+def fitting(text: str) -> str:
+    """Return `text` as a cell that spreadsheets open and save unchanged."""
+    return cell(_fit(text))
+
+
+def _fit(text: str) -> str:
+    return _UNFIT.sub("\ufffd", text)[:_LONGEST]

@@ -1,0 +1,178 @@
+"""Records as JSON: the one place that writes and reads the records of summary.json and its like.
+
+The keys of a file are the names of the fields. A field that has its default is left out. `VERSION_1` lists
+the keys that version 1 of the layout names differently; files of version 1 are still read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.summary import SCHEMA_VERSION, Summary
+from judge.errors import InputError
+from judge.runs.folder import DAMAGED_FILE_ADVICE
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Record = TypeVar("Record")
+
+
+class RenamedKey(NamedTuple):
+    """A key of version 1 and its name in version 2; `path` leads to its objects, `*` stands for any key."""
+
+    path: tuple[str, ...]
+    old: str
+    new: str
+
+
+#: The keys of summary.json that have another name in version 1, in the order in which they are renamed.
+VERSION_1: Final = (
+    RenamedKey((), "saved", "dedup_saving"),
+    RenamedKey((), "within_lists", "own_list_reversal"),
+    RenamedKey(("own_list_reversal",), "sure", "significant"),
+    RenamedKey((), "slices", "segments"),
+    RenamedKey((), "without_flagged", "flagged_sensitivity"),
+    RenamedKey(("flagged_sensitivity", "engines", "*"), "kept", "unchanged"),
+    RenamedKey(("flagged_sensitivity", "winners"), "kept", "unchanged"),
+    RenamedKey((), "kin", "self_preference"),
+    RenamedKey(("self_preference", "*"), "house", "vendor"),
+    RenamedKey(("panel",), "heard", "responded"),
+    RenamedKey(("engines", "*"), "textless", "no_snippet_share"),
+)
+#: Keys of summary.json that early files of version 1 do not have, with the values that they stand for.
+_ADDED: Final[Mapping[str, Any]] = {
+    "dates": True,
+    "grades": "",
+    "served": {},
+    "selftest": {},
+    "remarks": [],
+    "panel": None,
+    "self_preference": [],
+    "flagged_sensitivity": None,
+}
+_ADDED_TO_ENGINE: Final = ("latency_ms", "tokens", "no_snippet_share")
+_ADDED_TO_COST: Final[Mapping[str, Any]] = {"uncounted": 0, "maybe_billed": 0, "price": None}
+#: What `analyse` makes anew where a file is older than the last form of version 1.
+_RECOMPUTED: Final[Mapping[str, Any]] = {
+    "comparisons": [],
+    "own_list_reversal": None,
+    "segments": {},
+    "stability": None,
+    "self_preference": [],
+    "flagged_sensitivity": None,
+    "deciding_queries": None,
+}
+
+
+_adapters: dict[Any, TypeAdapter[Any]] = {}
+
+
+def adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
+    """Return pydantic's validator and serialiser of a record type, which takes a while to build."""
+    from pydantic import TypeAdapter
+
+    if kind not in _adapters:
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]
+
+
+def to_json(record: object) -> dict[str, Any]:
+    """Return a record as JSON values."""
+    value: dict[str, Any] = adapter(type(record)).dump_python(record, mode="json", exclude_defaults=True)
+    return value
+
+
+def from_json(kind: type[Record], value: object, place: str) -> Record:
+    """Return the record that the JSON value in `place` holds.
+
+    Raises InputError, which names the field, where the value does not fit the record.
+    """
+    from pydantic import ValidationError
+
+    try:
+        record: Record = adapter(kind).validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        what = "is missing" if first["type"] == "missing" else f"is {first['input']!r:.60}: {first['msg']}"
+        raise InputError(f"{place}: field {field!r} {what}; {DAMAGED_FILE_ADVICE}") from None
+    return record
+
+
+def check_version(value: Mapping[str, Any], place: str) -> int:
+    """Return the schema version of a file; raise InputError for a file of a newer judge."""
+    version = value.get("schema", 1)
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InputError(f"{place}: field 'schema' is {version!r:.60}, not a version; {DAMAGED_FILE_ADVICE}")
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            f"{place}: has schema version {version}, and this version of judge reads up to"
+            f" {SCHEMA_VERSION}; update judge: pip install -U search-judge"
+        )
+    return version
+
+
+def summary_from_json(value: dict[str, Any], place: str) -> Summary:
+    """Return the summary that the JSON object in `place` holds, in the layout of any version up to now."""
+    if check_version(value, place) == 1:
+        value = _upgrade_summary(value)
+    return from_json(Summary, value, place)
+
+
+def agreement_from_json(value: dict[str, Any], place: str) -> LabelAgreement:
+    """Return the agreement with people that the JSON object in `place` holds, of any version up to now."""
+    check_version(value, place)
+    return from_json(LabelAgreement, {**value, "schema": SCHEMA_VERSION}, place)
+
+
+def is_outdated(value: Mapping[str, Any]) -> bool:
+    """Return whether a summary lacks figures that were added later; `analyse` makes it anew."""
+    return "schema" not in value and "deciding_queries" not in value
+
+
+def to_version_1(summary: Summary) -> dict[str, Any]:
+    """Return a summary as JSON values in the layout of version 1, which the report is made from."""
+    value = to_json(summary)
+    del value["schema"]
+    for key in reversed(VERSION_1):
+        _rename_key(value, key.path, key.new, key.old)
+    value["stability"] = value["stability"] or {}
+    value["cost"] = value["cost"] or {}
+    if value["panel"]:
+        value["panel"]["agreement"] = value["panel"]["agreement"] or {}
+    return value
+
+
+def _upgrade_summary(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a summary of version 1 with the keys of version 2; changes `value`."""
+    outdated = is_outdated(value)
+    for key in VERSION_1:
+        _rename_key(value, key.path, key.old, key.new)
+    value = {**_ADDED, **value, **(_RECOMPUTED if outdated else {}), "schema": SCHEMA_VERSION}
+    engines, panel, cost = value.get("engines"), value["panel"], value.get("cost")
+    if isinstance(engines, dict) and all(isinstance(row, dict) for row in engines.values()):
+        value["engines"] = {name: {**dict.fromkeys(_ADDED_TO_ENGINE), **row} for name, row in engines.items()}
+    value["stability"] = value.get("stability") or None
+    if isinstance(panel, dict):
+        value["panel"] = {**panel, "agreement": panel.get("agreement") or None}
+    if isinstance(cost, dict):
+        value["cost"] = {**_ADDED_TO_COST, **cost} if cost else None
+    return value
+
+
+def _rename_key(value: object, path: Sequence[str], old: str, new: str) -> None:
+    """Rename the key in every object that the path leads to; other objects stay as they are."""
+    if path:
+        for inner in _children(value, path[0]):
+            _rename_key(inner, path[1:], old, new)
+    elif isinstance(value, dict) and old in value:
+        value[new] = value.pop(old)
+
+
+def _children(value: object, key: str) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values() if key == "*" else [value.get(key)]
+    return value if isinstance(value, list) and key == "*" else ()

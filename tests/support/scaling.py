@@ -1,0 +1,38 @@
+"""How cost grows with size: the same bound on any machine, because only ratios of CPU time are compared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+#: Between 4, what a linear step takes for four times the input, and 16, what a quadratic one takes.
+MOST = 9.0
+#: Steps that take fewer seconds than this are not compared.
+NOISE = 0.05
+
+
+def growth(step: Callable[[T], object], make: Callable[[int], T], most: int) -> float:
+    """Return how many times as long `step` takes for `make(most)` as for `make(most // 4)`.
+
+    It is 1 where the larger input takes less than `NOISE` seconds.
+    """
+    long = _seconds(step, make(most))
+    if long < NOISE:
+        return 1.0
+    # The longest of few short ones and the shortest of few long ones: a pause of the machine is no growth.
+    for _ in range(3):
+        short = max(_seconds(step, make(most // 4)) for _ in range(2))
+        if long / short <= MOST:
+            break
+        long = min(long, _seconds(step, make(most)))
+    return long / short
+
+
+def _seconds(step: Callable[[T], object], value: T) -> float:
+    """Return the CPU seconds that `step` takes for `value`."""
+    began = time.process_time()
+    step(value)
+    return time.process_time() - began

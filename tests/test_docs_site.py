@@ -1,0 +1,148 @@
+"""The site of docs/ builds without a warning, in two languages that have the same structure."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.support.markdown import READMES, ROOT, Document, documents, page, pages
+
+PICTURES = sorted((ROOT / "docs" / "assets").glob("*.svg"))
+BOTH = [
+    (Document(READMES["en"]), Document(READMES["zh"])),
+    *((each, page("zh", each.path.stem)) for each in pages("en")),
+]
+#: Files that the page on the architecture names and the code gets.
+PLANNED = ("judge/client/", "judge/store/", "judge/assess/runner.py")
+
+
+class Sources(HTMLParser):
+    """What a page loads: scripts, styles, pictures, frames."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag != "a":
+            self.loaded += filter(None, (values.get("src"), values.get("href"), values.get("data")))
+
+
+def identify(document: Document) -> str:
+    return str(document.path.relative_to(ROOT))
+
+
+def test_both_languages_have_the_same_pages() -> None:
+    english, chinese = ([each.path.name for each in pages(language)] for language in ("en", "zh"))
+    assert english == chinese
+    nav = re.findall(r"^      - (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(nav) == english
+
+
+@pytest.mark.parametrize(("english", "chinese"), BOTH, ids=[identify(each) for each, _ in BOTH])
+def test_both_languages_have_the_same_structure(english: Document, chinese: Document) -> None:
+    assert [level for level, _ in chinese.headings] == [level for level, _ in english.headings]
+    assert [len(row) for row in chinese.rows] == [len(row) for row in english.rows]
+    targets = ({link.partition("#")[0] for link in each.links} for each in (english, chinese))
+    first, second = ({re.sub(r"(?<=[/.])(en|zh)(?=[/.])", "", link) for link in links} for links in targets)
+    assert first ^ second <= {"README.zh-CN.md", "README.md"}
+    assert [(each.language, each.marker, each.name) for each in chinese.blocks] == [
+        (each.language, each.marker, each.name) for each in english.blocks
+    ]
+    if english.path not in READMES.values():
+        assert [each.code for each in chinese.blocks] == [each.code for each in english.blocks]
+
+
+@pytest.mark.parametrize("document", documents(), ids=identify)
+def test_links_lead_to_files_and_headings(document: Document) -> None:
+    for link in document.links:
+        if link.startswith(("https://", "http://")):
+            continue
+        name, _, anchor = link.partition("#")
+        path = (document.path.parent / name).resolve() if name else document.path
+        assert path.is_file(), link
+        if anchor:
+            assert unquote(anchor) in Document(path).anchors, link
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as the page on development tells."""
+    folder = tmp_path_factory.mktemp("site")
+    (command,) = (line for line in page("en", "development").code("sh")[1].splitlines() if "mkdocs" in line)
+    words = command.split("uv run --extra docs mkdocs ")[1].split()
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", *words, "-d", str(folder)], cwd=ROOT, capture_output=True, text=True,
+        timeout=120, check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site: Path) -> None:
+    built = list(site.rglob("*.html"))
+    assert len(built) == len(pages("en")) + len(pages("zh")) + 1  # and the page for unknown addresses
+    for path in built:
+        sources = Sources()
+        sources.feed(path.read_text(encoding="utf-8"))
+        remote = [each for each in sources.loaded if re.match(r"(?:https?:)?//", each)]
+        assert not remote, path
+
+
+def test_the_picture_of_the_flow_is_in_both_languages(site: Path) -> None:
+    for language, folder in (("en", site), ("zh", site / "zh")):
+        html = (folder / "architecture" / "index.html").read_text(encoding="utf-8")
+        source = re.search(rf'src="([^"]*architecture\.{language}\.svg)"', html)
+        assert source is not None
+        assert (folder / "architecture" / source[1]).resolve().is_file()
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.name)
+def test_a_picture_runs_and_loads_nothing(picture: Path) -> None:
+    text = picture.read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text)  # noqa: S314 - our own file
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags <= {"svg", "title", "desc", "style", "defs", "marker", "path", "rect", "text"}
+    assert re.findall(r"https?://[^\"]+", text) == ["http://www.w3.org/2000/svg"]
+
+
+def defined_names(path: Path) -> set[str]:
+    """Return the names of functions, classes, methods and constants in a module."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_architecture_names_what_exists(language: str) -> None:
+    document = page(language, "architecture")
+    planned = () if (ROOT / "judge" / "client").is_dir() else PLANNED
+    paths = re.findall(r"`((?:judge|tests|prompts|docs)/[\w/.-]*|mkdocs\.yml)`", document.text)
+    assert len(paths) > 40
+    for path in paths:
+        if not path.startswith(planned) and "NAME" not in path:
+            assert (ROOT / path).exists(), path
+    questions = [row for row in document.rows if len(row) == 3 and row[1].startswith("`judge/")]
+    assert len(questions) > 20
+    for _, path, name in ((cell.strip("`") for cell in row) for row in questions):
+        if not path.startswith(planned):
+            assert name in defined_names(ROOT / path), f"{name} in {path}"
+    places = [(path, name) for name, path in re.findall(r"`(\w+)` in `(judge/[\w/]+\.py)`", document.text)]
+    places += re.findall(r"`(judge/[\w/]+\.py)` [中的] `(\w+)`", document.text)
+    assert len(places) == 6
+    for path, name in places:
+        assert name in defined_names(ROOT / path), f"{name} in {path}"

@@ -1,0 +1,126 @@
+"""The layout of summary.json, results.json and agreement.json: versions, damage, and the JSON schemas."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from judge import api, pipeline
+from judge.analysis.run_analysis import analyse
+from judge.errors import InputError
+from judge.runs.folder import RunFolder
+from judge.runs.load import load_agreement, load_run, load_summary
+from judge.runs.record_json import summary_from_json, to_json, to_version_1
+from judge.runs.schema_files import json_schemas
+
+ROOT = Path(__file__).resolve().parents[1]
+VERSION_1 = ROOT / "tests/cases/run_version_1"
+
+
+def stored(name: str) -> Any:
+    return json.loads((VERSION_1 / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Return a copy of a run folder that was written in version 1."""
+    return Path(shutil.copytree(VERSION_1, tmp_path / "run"))
+
+
+def test_a_summary_of_version_1_keeps_every_value() -> None:
+    summary = load_summary(RunFolder(VERSION_1))
+    assert summary.schema == 2
+    assert summary.dedup_saving == 0.0
+    assert summary.engines["heron"].no_snippet_share == 0.0
+    assert summary.flagged_sensitivity is not None
+    assert summary.flagged_sensitivity.engines["magpie"].unchanged == pytest.approx(0.5005686)
+    old = stored("summary.json")
+    del old["without_flagged"]["why"]  # a sentence, which the terminal and the report make now
+    assert to_version_1(summary) == old
+
+
+def test_an_agreement_of_version_1_keeps_every_value() -> None:
+    agreement = load_agreement(RunFolder(VERSION_1))
+    assert agreement is not None
+    assert to_json(agreement) == {"schema": 2, **stored("agreement.json")}
+
+
+def test_a_run_of_version_1_is_scored_compared_and_reported(run: Path) -> None:
+    loaded = load_run(RunFolder(run))
+    assert analyse(loaded)[1].grades == stored("summary.json")["grades"]
+    assert api.compare(run).engines["heron"].measures["nDCG@2"].mean == pytest.approx(0.6841763)
+    assert "heron" in api.rewrite_report(run).read_text(encoding="utf-8")
+    pipeline.rescore(run, save=True)
+    for name in ("summary.json", "results.json"):
+        assert json.loads((run / name).read_text(encoding="utf-8"))["schema"] == 2
+    assert load_summary(RunFolder(run)).engines.keys() == {"heron", "magpie"}
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "summary.json": api.compare,
+    "results.json": api.score,
+    "agreement.json": lambda run: load_agreement(RunFolder(run)),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_of_a_newer_version_is_refused(run: Path, name: str) -> None:
+    (run / name).write_text(json.dumps({**stored(name), "schema": 3}), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"{name}: has schema version 3, .* reads up to 2; update judge"):
+        READERS[name](run)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("engines", "heron", "judged"), [], "field 'engines.heron.judged' is \\[\\]: "),
+        (("comparisons", 0, "n"), None, "field 'comparisons.0.n' is None: "),
+        (("cost", "calls"), "many", "field 'cost.calls' is 'many': "),
+        (("slices",), 3, "field 'segments' is 3: "),
+        (("schema",), "two", "field 'schema' is 'two', not a version"),
+    ],
+)
+def test_a_damaged_summary_is_refused_with_the_field(
+    path: tuple[str | int, ...], value: object, message: str
+) -> None:
+    summary = stored("summary.json")
+    inner = summary
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    with pytest.raises(InputError, match=f"summary.json: {message}"):
+        summary_from_json(summary, "summary.json")
+
+
+def test_a_summary_without_a_key_is_refused() -> None:
+    summary = stored("summary.json")
+    del summary["coverage"]
+    with pytest.raises(InputError, match="field 'coverage' is missing"):
+        summary_from_json(summary, "summary.json")
+
+
+def test_the_schema_files_are_up_to_date() -> None:
+    for name, schema in json_schemas().items():
+        text = (ROOT / "docs/schema" / f"{name}.json").read_text(encoding="utf-8")
+        assert json.loads(text) == schema, "run: python -m judge.runs.schema_files docs/schema"
+
+
+def test_the_files_of_a_run_follow_their_schemas(run: Path) -> None:
+    pipeline.rescore(run, save=True)
+    labels = run.parent / "labels.csv"
+    pair = load_run(RunFolder(run)).pool.pairs[0]
+    labels.write_text(f"query_id,snippet_id,grade\n{pair.query.id},{pair.snippet.id},2\n", encoding="utf-8")
+    api.agree(run, labels)
+    for name, schema in json_schemas().items():
+        validator = jsonschema.Draft202012Validator(schema)
+        validator.check_schema(schema)
+        content = json.loads((run / f"{name}.json").read_text(encoding="utf-8"))
+        assert list(validator.iter_errors(content)) == []
+        del content["schema"]
+        assert not validator.is_valid(content)
