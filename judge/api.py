@@ -26,9 +26,9 @@ from judge.analysis.summary import Summary
 from judge.client.cancel import INTERRUPTED, CancelToken
 from judge.config.run import Config
 from judge.dataset import trec
-from judge.dataset.labels import match, read_labels, to_label
+from judge.dataset.labels import match_labels, read_labels, select_labellable
 from judge.errors import Interrupted
-from judge.measure import calibration
+from judge.measure import ppi
 from judge.report.report_file import write_report
 from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, dump_json, reading_run
@@ -118,7 +118,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     folder = RunFolder(Path(run))
     loaded = load_run(folder)
     labels = read_labels(Path(qrels))
-    matched = match(labels, loaded.data, loaded.pool)
+    matched = match_labels(labels, loaded.data, loaded.pool)
     scale = factory.choose_label_scale(matched.grades.values(), loaded.spec.scale, labels_scale, labels)
     people = HumanLabels(matched.grades, scale, len(matched.unmatched), Path(qrels).name)
     with reading_run(folder.path):
@@ -151,7 +151,7 @@ def agree_label_files(
         sides.append(
             GradeSource(path.name, grades, factory.choose_label_scale(grades.values(), None, scale, table))
         )
-    lists = trec.rankings(runs) if runs else ()
+    lists = trec.read_trec_rankings(runs) if runs else ()
     loaded, assumed = run_from_labels(sides[0], sides[1], lists, depth, factory.parse_measures(names, depth))
     shared = {key: grade for key, grade in sides[1].grades.items() if key[0] in loaded.data.queries}
     unmatched = len(sides[1].grades) - len(shared)
@@ -165,10 +165,10 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     Raises InputError when the file exists already, or the run has fewer queries.
     """
     loaded = load_run(RunFolder(path))
-    query_ids = list(dict.fromkeys(pair.query.id for pair in to_label(loaded.pool)))
+    query_ids = list(dict.fromkeys(pair.query.id for pair in select_labellable(loaded.pool)))
     without, measure = queries_without_value(loaded)
-    more = calibration.reserve(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
-    drawn = calibration.plan(query_ids, count + more, seed)
+    more = ppi.count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
+    drawn = ppi.draw_queries_to_label(query_ids, count + more, seed)
     file = labelling_plan.write(out or path / "labels.csv", loaded.data, loaded.pool, drawn, seed)
     return LabellingPlan(file, count, more, measure, without, len(query_ids))
 

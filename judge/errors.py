@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from judge.records import Usage
 
 #: How a reply fails that did arrive: the kinds of `Unreadable`.
-UNREADABLE = frozenset(
+PARSE_ERROR_KINDS = frozenset(
     {"empty", "refusal", "truncated", "malformed", "missing_key", "not_a_grade", "not_integer", "ambiguous"}
 )
 #: What a model or its provider makes of a pair; all else is the server's or the connection's doing.
-ASSESSOR_ERRORS = UNREADABLE | {"content_filter"}
+ASSESSOR_ERRORS = PARSE_ERROR_KINDS | {"content_filter"}
 
 
 class JudgeError(Exception):
@@ -143,7 +143,7 @@ class AccountError(CallError):
     """No call can succeed: kinds auth, quota, model_not_found, bad_parameter."""
 
 
-def causes(error: BaseException | None) -> Iterator[BaseException]:
+def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error and all that it was raised from or in the handling of, down to the first cause."""
     while error is not None:
         yield error

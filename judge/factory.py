@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -24,13 +24,13 @@ from judge.client.retry import Limits
 from judge.config.environment import disable_deepeval_telemetry_in_environment, environment
 from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import CHANGEABLE_OPTIONS, Config
+from judge.dataset.clean import describe_missing
 from judge.dataset.labels import Label
-from judge.dataset.missing import describe_missing
-from judge.dataset.pool import differing_dates
-from judge.dataset.read import read, read_trec
-from judge.dataset.readers import FIELDS
+from judge.dataset.pool import describe_differing_dates
+from judge.dataset.read import read_dataset, read_trec_dataset
+from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
-from judge.measure.measures import Measure, check_depth, defaults, parse_all
+from judge.measure.measures import Measure, check_depth, default_measures, parse_measures
 from judge.models import Model, open_model
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
@@ -64,7 +64,7 @@ def read_dataset(config: Config, rows: DatasetRows | None = None) -> Dataset:
     dataset = _read_rows(config, rows)
     source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
     missing = describe_missing(dataset.rankings, config.depth, source)
-    dates = differing_dates(dataset, config.depth)
+    dates = describe_differing_dates(dataset, config.depth)
     return replace(dataset, warnings=(*dataset.warnings, *missing, *dates))
 
 
@@ -72,7 +72,7 @@ def _read_rows(config: Config, rows: DatasetRows | None) -> Dataset:
     options = _ReadOptions(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
     columns = _check_columns(config)
     if rows is not None:
-        return read(rows, **options, columns=columns)
+        return read_dataset(rows, **options, columns=columns)
     with config.source.error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
             raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
@@ -82,9 +82,9 @@ def _read_rows(config: Config, rows: DatasetRows | None) -> Dataset:
             )
     if config.trec_runs:
         (topics,), (docs,), runs = (_existing_files(config, name) for name in ("topics", "docs", "trec_runs"))
-        return read_trec(topics, docs, runs, **options)
+        return read_trec_dataset(topics, docs, runs, **options)
     (data,) = _existing_files(config, "data")
-    return read(data, **options, columns=columns)
+    return read_dataset(data, **options, columns=columns)
 
 
 def _check_columns(config: Config) -> Mapping[str, str]:
@@ -95,12 +95,12 @@ def _check_columns(config: Config) -> Mapping[str, str]:
             name, _, column = option.partition("=")
             name = name.strip()
             if not column:
-                example = f"{name}=COLUMN" if name in FIELDS else "snippet=text"
+                example = f"{name}=COLUMN" if name in COLUMN_FIELDS else "snippet=text"
                 raise InputError(f"--columns is {option!r}; it is FIELD=COLUMN, such as {example}")
-            if name not in FIELDS:
+            if name not in COLUMN_FIELDS:
                 raise InputError(
                     f"--columns is {option!r}; it is FIELD=COLUMN, and a field is one of"
-                    f" {', '.join(FIELDS)}{did_you_mean(name, FIELDS)}"
+                    f" {', '.join(COLUMN_FIELDS)}{did_you_mean(name, COLUMN_FIELDS)}"
                 )
         for column, count in Counter(columns.values()).items():
             if count > 1:
@@ -144,7 +144,7 @@ def parse_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ..
 
     Raises InputError for an unknown measure and for one that looks deeper than `depth`.
     """
-    measures = defaults(depth) if names is None else parse_all(", ".join(names))
+    measures = default_measures(depth) if names is None else parse_measures(", ".join(names))
     check_depth(measures, depth)
     return measures
 
@@ -210,7 +210,7 @@ def build_assessor(config: Config, model: Model) -> Assessor:
         return _build_deepeval_assessor(config, model)
     directory = Path(config.prompts) if config.prompts else default_directory()
     with config.source.error_context("prompts"):
-        prompts = load(directory, config.grading)
+        prompts = load_prompts(directory, config.grading)
     return Assessor(model, prompts, config.grading, config.as_of)
 
 

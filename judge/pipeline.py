@@ -22,9 +22,9 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.dataset.pool import pool
+from judge.dataset.pool import build_pool
 from judge.errors import RunIncomplete
-from judge.measure.panel_agreement import Member, sitting
+from judge.measure.panel_agreement import Member, as_assessor
 from judge.pricing.cost import Cost
 from judge.pricing.prices import Price, common_price
 from judge.records import Judgment
@@ -65,14 +65,14 @@ def run(
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     dataset = factory.read_dataset(config, rows)
-    pairs = pool(dataset, config.depth)
+    pairs = build_pool(dataset, config.depth)
     assessors = factory.build_assessors(config)
     clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
     folder, identity = factory.open_run_folder(config, dataset, assessors)
     with folder.locked():
         factory.create_or_resume(folder, config, identity)
         path = factory.store_path(config, folder)
-        selftests = stored_results.look_up(path, stored_results.identities(assessors, config))
+        selftests = stored_results.look_up_results(path, stored_results.identify_assessors(assessors, config))
         with VerdictStore(path) as store:
             judgings = asyncio.run(
                 judge_with_panel(pairs, clients, store, config.repeats, progress or NullProgress())
@@ -81,7 +81,7 @@ def run(
             assessor.name: judging.judgments for (assessor, _), judging in zip(clients, judgings, strict=True)
         }
         judging = combine_results(judgings)
-        assessor, judgments, members = sitting(by_assessor)
+        assessor, judgments, members = as_assessor(by_assessor)
         cost = _cost(judging.cost, common_price(client.limits.price for _, client in clients))
         spec = RunSpec(assessor, config.grading, config.repeats, measures, cost, selftests)
         result = measure_run(folder.path, LoadedRun(dataset, pairs, judgments, spec, members))
@@ -120,7 +120,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
         loaded = load_run(folder)
         chosen = factory.parse_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
-            selftests = stored_results.look_up_again(folder, loaded.spec.selftest)
+            selftests = stored_results.update_results(folder, loaded.spec.selftest)
             spec = replace(loaded.spec, measures=chosen, selftest=selftests)
             result = measure_run(path, replace(loaded, spec=spec))
         if save:
@@ -134,7 +134,7 @@ def estimate(config: Config) -> RunForecast:
     Makes no call.
     """
     dataset = factory.read_dataset(config)
-    pairs = pool(dataset, config.depth)
+    pairs = build_pool(dataset, config.depth)
     assessors = factory.build_assessors(config, calls=False)
     folder, _ = factory.open_run_folder(config, dataset, assessors)
     path = factory.store_path(config, folder)

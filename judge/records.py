@@ -21,7 +21,7 @@ _REPR = reprlib.Repr()
 _REPR.maxstring = 60
 
 
-def brief(value: object) -> str:
+def shorten_repr(value: object) -> str:
     """Return the repr of a text or a tuple, cut where it is long: a record's repr is one short line."""
     return _REPR.repr(value)
 
@@ -56,7 +56,7 @@ class Query:
     extra: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"Query(id={brief(self.id)}, text={brief(self.text)}, lang={self.lang!r})"
+        return f"Query(id={shorten_repr(self.id)}, text={shorten_repr(self.text)}, lang={self.lang!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Snippet:
     flags: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Snippet(id={brief(self.id)}, title={brief(self.title)}, text={brief(self.text)})"
+        return f"Snippet(id={shorten_repr(self.id)}, title={shorten_repr(self.title)}, text={shorten_repr(self.text)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class Ranking:
     latency_ms: float | None = None
 
     def __repr__(self) -> str:
-        error = f", error={brief(self.error)}" if self.error is not None else ""
-        whose = f"engine={brief(self.engine)}, query_id={brief(self.query_id)}"
+        error = f", error={shorten_repr(self.error)}" if self.error is not None else ""
+        whose = f"engine={shorten_repr(self.engine)}, query_id={shorten_repr(self.query_id)}"
         return f"Ranking({whose}, snippets={len(self.snippets)}{error})"
 
 
@@ -118,7 +118,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         counts = f"queries={len(self.queries)}, rankings={len(self.rankings)}"
-        return f"Dataset(engines={brief(self.engines)}, {counts})"
+        return f"Dataset(engines={shorten_repr(self.engines)}, {counts})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ _COMPLETE = frozenset(
 )
 
 
-def is_whole(finish_reason: str | None) -> bool:
+def is_complete_reply(finish_reason: str | None) -> bool:
     """Return True when the model ended its answer itself, or the server gives no finish reason."""
     return finish_reason is None or finish_reason.casefold() in _COMPLETE
 
@@ -287,9 +287,9 @@ class Judgment:
     detail: str = ""
 
     def __repr__(self) -> str:
-        pair = f"query_id={brief(self.query_id)}, snippet_id={brief(self.snippet_id)}"
-        came = f"grade={self.grade}" if self.error is None else f"error={brief(self.error)}"
-        return f"Judgment({pair}, repeat={self.repeat}, {came}, reason={brief(self.reason)})"
+        pair = f"query_id={shorten_repr(self.query_id)}, snippet_id={shorten_repr(self.snippet_id)}"
+        came = f"grade={self.grade}" if self.error is None else f"error={shorten_repr(self.error)}"
+        return f"Judgment({pair}, repeat={self.repeat}, {came}, reason={shorten_repr(self.reason)})"
 
 
 @dataclass(frozen=True, slots=True)

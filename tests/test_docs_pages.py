@@ -25,8 +25,7 @@ from judge.config.nightly import NightlyConfig
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.config.validation import keys_of
 from judge.example import path as example
-from judge.measure.catalogue import EXAMPLES, KINDS
-from judge.measure.measures import DEFAULTS
+from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notify.webhook import _FORMATS, Webhook
 from judge.nightly.record import EXIT_CODES
 from judge.report.page.kind_names import ERRORS, FLAGS
@@ -208,10 +207,11 @@ def test_every_command_is_documented(language: str) -> None:
 def test_every_measure_and_parameter_is_documented(language: str) -> None:
     cells = first_cells(page(language, "measures"))
     assert {
-        kind.name + {"needed": "@k", "optional": "[@k]", "none": ""}[kind.cutoff] for kind in KINDS.values()
+        kind.name + {"needed": "@k", "optional": "[@k]", "none": ""}[kind.cutoff]
+        for kind in MEASURE_KINDS.values()
     } <= cells
-    assert {name.partition("=")[0] for name in cells} >= {*EXAMPLES}
-    assert {*DEFAULTS} <= cells
+    assert {name.partition("=")[0] for name in cells} >= {*PARAMETER_EXAMPLES}
+    assert {*DEFAULT_MEASURES} <= cells
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

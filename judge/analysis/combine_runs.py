@@ -18,11 +18,11 @@ from itertools import combinations
 import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
-from judge.dataset.pool import pool
+from judge.dataset.pool import build_pool
 from judge.english import format_count, join_names
 from judge.errors import InputError
 from judge.measure.measures import Measure
-from judge.measure.resampling import holm, randomised_p
+from judge.measure.resampling import compute_randomisation_p, holm
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the assessor counts as changed between runs.
@@ -86,7 +86,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     first = next(iter(runs.values()))
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
     data = Dataset(queries, tuple(rankings), engines, dates=any(run.data.dates for run in runs.values()))
-    pooled = pool(data, first.pool.depth)
+    pooled = build_pool(data, first.pool.depth)
     repeats = min(run.spec.repeats for run in runs.values())
     shift = _shift(runs, queries, repeats)
     unequal = _unequal(runs, queries)
@@ -216,7 +216,7 @@ def _separate(
         if judgment.query_id in data.queries and judgment.repeat <= repeats
     )
     # A pair that two runs have was judged in both; its document stays one.
-    return separate, replace(pooled, pairs=pool(separate, pooled.depth).pairs), judgments
+    return separate, replace(pooled, pairs=build_pool(separate, pooled.depth).pairs), judgments
 
 
 def _unequal(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query]) -> str:
@@ -251,7 +251,9 @@ def _shift(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
                 moved.setdefault(key[0], []).append(grade - before[key])
         means = np.array([sum(changes) / len(changes) for _, changes in sorted(moved.items())])
         if means.size:
-            shifts.append(GradeShift(name, float(means.mean()), float(randomised_p(means[:, None])[0])))
+            shifts.append(
+                GradeShift(name, float(means.mean()), float(compute_randomisation_p(means[:, None])[0]))
+            )
     adjusted = holm(np.array([shift.p for shift in shifts]))
     shifts = [replace(shift, p=p) for shift, p in zip(shifts, adjusted.tolist(), strict=True)]
     return min(shifts, key=lambda shift: shift.p, default=None)

@@ -14,24 +14,26 @@ import numpy as np
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import interval, statistic
 from judge.analysis.summary import SCHEMA_VERSION, Interval, StatisticValue
-from judge.dataset.labels import to_label
+from judge.dataset.labels import select_labellable
 from judge.errors import InputError
-from judge.measure.agreement import REFERENCES, Reference, agreement
-from judge.measure.bias import engine_bias, widest_gap
-from judge.measure.calibration import Calibration, CorrectedOutcome, calibrate
-from judge.measure.formulas import Bools, Floats
-from judge.measure.human_labels import (
-    Grades,
-    as_judgments,
-    paired,
-    ranking_agreement,
-    relevant,
-    typical_grades,
-    visible_pairs,
-    wholly_graded,
+from judge.measure.agreement import (
+    PUBLISHED_AGREEMENT,
+    GradesByPair,
+    PublishedAgreement,
+    convert_to_judgments,
+    convert_to_relevance,
+    find_graded_queries,
+    measure_agreement,
+    median_grades,
+    pair_grades,
+    pair_results,
 )
+from judge.measure.bias import estimate_engine_bias, find_widest_gap
+from judge.measure.formulas import Bools, Floats
 from judge.measure.measures import Measure
-from judge.measure.score import Scores, score
+from judge.measure.ppi import Calibration, CorrectedOutcome, correct_engines
+from judge.measure.rank_correlation import compare_rankings
+from judge.measure.score import Scores, score_rankings
 from judge.records import Judgment, Scale, ScaleName
 
 
@@ -42,11 +44,11 @@ class HumanLabels:
     `unmatched` labels fit no pair. `assumed` grades enter the scores of both sides, but no agreement.
     """
 
-    grades: Grades
+    grades: GradesByPair
     scale: Scale
     unmatched: int
     source: str
-    assumed: Grades = field(default_factory=dict)
+    assumed: GradesByPair = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ class LabelAgreement:
     widest_gap: WidestBiasGap | None
     orders: Mapping[str, EngineOrders]
     calibration: Mapping[str, CalibrationResult]
-    references: tuple[Reference, ...]
+    references: tuple[PublishedAgreement, ...]
     grades: str | None = None
 
 
@@ -216,12 +218,12 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
     both files have, and nothing is corrected, because neither file is a random sample of the other.
     """
     people = _of_text(run, people)
-    typical = typical_grades(run.judgments)
+    typical = median_grades(run.judgments)
     scale = run.spec.scale
-    pairs = [(pair.query.id, pair.snippet.id) for pair in to_label(run.pool)]
-    fully, partly = wholly_graded(pairs, people.grades)
+    pairs = [(pair.query.id, pair.snippet.id) for pair in select_labellable(run.pool)]
+    fully, partly = find_graded_queries(pairs, people.grades)
     labelled = _LabelledQueries(frozenset(query_id for query_id, _ in pairs), partly, fully)
-    result = agreement(paired(people.grades, typical), people.scale, scale)
+    result = measure_agreement(pair_grades(people.grades, typical), people.scale, scale)
     engines, gap = _bias(run, people, typical)
     orders, calibration = _scored(run, people, labelled, bare)
     return LabelAgreement(
@@ -259,7 +261,7 @@ def compare_with_labels(run: LoadedRun, people: HumanLabels, *, bare: bool = Fal
         widest_gap=gap,
         orders=orders,
         calibration=calibration,
-        references=REFERENCES,
+        references=PUBLISHED_AGREEMENT,
     )
 
 
@@ -270,12 +272,12 @@ def queries_without_value(run: LoadedRun) -> tuple[int, str]:
     with a value: nDCG and AP have none where nothing is relevant, and no measure where an engine failed.
     0 and "" when no measure compares engines.
     """
-    measures = [measure for measure in run.spec.measures if measure.compares]
+    measures = [measure for measure in run.spec.measures if measure.compares_engines]
     if not (measures and run.data.engines):
         return 0, ""
-    queries = {pair.query.id for pair in to_label(run.pool)}
-    scores = _scores(run, run.judgments, run.spec.scale, measures).of_queries(queries)
-    defined = (~np.isnan(scores.by_query()[0])).astype(np.int64)
+    queries = {pair.query.id for pair in select_labellable(run.pool)}
+    scores = _scores(run, run.judgments, run.spec.scale, measures).select_queries(queries)
+    defined = (~np.isnan(scores.average_repeats()[0])).astype(np.int64)
     fewest = [int((defined[..., at] @ defined[..., at].T).min()) for at in range(len(measures))]
     index = int(np.argmin(fewest))
     return len(queries) - fewest[index], str(scores.measures[index])
@@ -284,26 +286,26 @@ def queries_without_value(run: LoadedRun) -> tuple[int, str]:
 def _of_text(run: LoadedRun, people: HumanLabels) -> HumanLabels:
     """Return people's grades of snippets with text; the others have grade 0 on both sides."""
     every = [(pair.query.id, pair.snippet.id) for pair in run.pool.pairs]
-    with_text = {(pair.query.id, pair.snippet.id) for pair in to_label(run.pool)}
+    with_text = {(pair.query.id, pair.snippet.id) for pair in select_labellable(run.pool)}
     empty = dict.fromkeys((key for key in every if key not in with_text), 0)
     grades = {key: grade for key, grade in people.grades.items() if key in with_text}
     return replace(people, grades=grades, assumed={**people.assumed, **empty})
 
 
 def _bias(
-    run: LoadedRun, people: HumanLabels, typical: Grades
+    run: LoadedRun, people: HumanLabels, typical: GradesByPair
 ) -> tuple[dict[str, EngineLabelBias], WidestBiasGap | None]:
     """Return each engine's bias, in grades where both scales are one, else in shares of relevant."""
     ours, theirs, scale = typical, people.grades, run.spec.scale
     if people.scale.top != scale.top:
-        ours, theirs = relevant(typical, scale), relevant(people.grades, people.scale)
+        ours, theirs = convert_to_relevance(typical, scale), convert_to_relevance(people.grades, people.scale)
     engines = run.data.engines
-    owners, results = visible_pairs(engines, run.data.rankings, run.pool.depth, theirs, ours)
-    gap = widest_gap(engines, owners, results)
+    owners, results = pair_results(engines, run.data.rankings, run.pool.depth, theirs, ours)
+    gap = find_widest_gap(engines, owners, results)
     return (
         {
             bias.engine: EngineLabelBias(bias.results, bias.queries, statistic(bias.bias))
-            for bias in engine_bias(engines, owners, results)
+            for bias in estimate_engine_bias(engines, owners, results)
         },
         None if gap is None else WidestBiasGap(gap.favoured, gap.other, statistic(gap.difference)),
     )
@@ -316,7 +318,7 @@ def _scored(
     measures = [
         measure
         for measure in run.spec.measures
-        if measure.compares and (measure.rel or 0) <= people.scale.top
+        if measure.compares_engines and (measure.rel or 0) <= people.scale.top
     ]
     if not (measures and labelled.partly and run.data.engines):
         return {}, {}
@@ -337,14 +339,14 @@ def _scored(
             rbo=order.rbo,
             swapped=order.swapped,
         )
-        for order in ranking_agreement(*(scores.of_queries(used) for scores in both))
+        for order in compare_rankings(*(scores.select_queries(used) for scores in both))
     }
     return orders, {} if bare else _calibrations(by_people, by_assessor, labelled)
 
 
 def _graded_by_both(run: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, HumanLabels]:
     """Return what both sides graded, so that neither order rests on more grades of a query."""
-    both = people.grades.keys() & typical_grades(run.judgments).keys()
+    both = people.grades.keys() & median_grades(run.judgments).keys()
     used = both | people.assumed.keys()
     judgments = tuple(
         judgment for judgment in run.judgments if (judgment.query_id, judgment.snippet_id) in used
@@ -355,9 +357,9 @@ def _graded_by_both(run: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, Hum
 
 def _sides(run: LoadedRun, people: HumanLabels, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
     """Return the scores by people's grades and by the assessor's."""
-    assumed = as_judgments(people.assumed)
+    assumed = convert_to_judgments(people.assumed)
     return (
-        _scores(run, (*as_judgments(people.grades), *assumed), people.scale, measures),
+        _scores(run, (*convert_to_judgments(people.grades), *assumed), people.scale, measures),
         _scores(run, (*run.judgments, *assumed), run.spec.scale, measures),
     )
 
@@ -366,8 +368,8 @@ def _scores(
     run: LoadedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
 ) -> Scores:
     rankings, documents = run.data.rankings, run.pool.documents
-    scores = score(rankings, documents, judgments, measures, scale, depth=run.pool.depth)
-    return scores.of_engines(run.data.engines)
+    scores = score_rankings(rankings, documents, judgments, measures, scale, depth=run.pool.depth)
+    return scores.select_engines(run.data.engines)
 
 
 def _calibrations(
@@ -377,9 +379,9 @@ def _calibrations(
 
     Other queries cannot be in a sample.
     """
-    people, assessor = people.of_queries(labelled.every), assessor.of_queries(labelled.every)
+    people, assessor = people.select_queries(labelled.every), assessor.select_queries(labelled.every)
     fully = np.array([query in labelled.fully for query in people.queries], bool)
-    theirs, ours = people.by_query()[0], assessor.by_query()[0]
+    theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
     return {
         str(measure): _calibrate(people.engines, fully, theirs[..., at], ours[..., at])
         for at, measure in enumerate(people.measures)
@@ -390,7 +392,7 @@ def _calibrate(
     engines: Sequence[str], labelled: Bools, people: Floats, assessor: Floats
 ) -> CalibrationResult:
     try:
-        return _calibration(calibrate(engines, labelled, people, assessor))
+        return _calibration(correct_engines(engines, labelled, people, assessor))
     except InputError as error:
         return MissingCalibration(str(error))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.dataset.labels import Label
 from judge.errors import InputError
-from judge.measure.human_labels import Grades, as_judgments
+from judge.measure.agreement import GradesByPair, convert_to_judgments
 from judge.measure.measures import Measure
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Scale, Snippet
 
@@ -21,7 +21,7 @@ class GradeSource:
     """One file of grades: its name, the grades and their scale."""
 
     name: str
-    grades: Grades
+    grades: GradesByPair
     scale: Scale
 
 
@@ -36,7 +36,7 @@ def run_from_labels(
     runs: Iterable[Ranking],
     depth: int,
     measures: Sequence[Measure],
-) -> tuple[LoadedRun, Grades]:
+) -> tuple[LoadedRun, GradesByPair]:
     """Return a run as if `assessor` had judged the lists of `runs` down to `depth`, and ungraded documents.
 
     The pool is what either side graded. A document that an engine returned and neither side graded has
@@ -66,7 +66,7 @@ def run_from_labels(
             tuple(Pair(queries[query_id], snippet) for (query_id, _), snippet in snippets_by_key.items()),
             documents,
         ),
-        as_judgments(assessor.grades),
+        convert_to_judgments(assessor.grades),
         RunSpec(assessor.name, assessor.scale, 1, tuple(measures)),
     )
     shown = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)

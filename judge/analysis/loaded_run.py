@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from judge.analysis.summary import RunCost, SelfTestEntry
 from judge.measure.measures import Measure
-from judge.measure.panel_agreement import Members
+from judge.measure.panel_agreement import PanelMembers
 from judge.records import Dataset, Judgment, Pool, Scale
 
 
@@ -36,7 +36,7 @@ class LoadedRun:
     pool: Pool
     judgments: tuple[Judgment, ...]
     spec: RunSpec
-    members: Members = field(default_factory=dict)
+    members: PanelMembers = field(default_factory=dict)
 
 
 def fingerprint_grades(judgments: Iterable[Judgment], scale: Scale) -> str:

@@ -32,19 +32,26 @@ from judge.analysis.summary import (
 )
 from judge.dataset.injection import INJECTION_FLAGS, flagged_pairs
 from judge.english import round_count
-from judge.measure import latency_tokens
-from judge.measure.compare import Comparison, compare, largest_contributions
-from judge.measure.engine_summary import EngineSummary, Mean, summarise
-from judge.measure.flagged_sensitivity import WAYS, FlaggedSensitivity, ScoringInput, flagged_sensitivity
-from judge.measure.intervals import IntervalEstimate
-from judge.measure.own_list_check import OwnListCheck, check_own_lists, counterparts
-from judge.measure.panel_agreement import PanelAgreement, panel_agreement
-from judge.measure.score import Scores, score
+from judge.measure import engine_summary
+from judge.measure.bias import find_shared_vendors
+from judge.measure.compare import Comparison, compare_engines, find_largest_contributions
+from judge.measure.engine_summary import EngineSummary, Mean, summarise_engines
+from judge.measure.panel_agreement import PanelAgreement, measure_panel_agreement
+from judge.measure.resampling import IntervalEstimate
+from judge.measure.score import Scores, score_rankings
 from judge.measure.segments import Segment, compare_segments
-from judge.measure.self_preference import shared_vendors
-from judge.measure.served_models import COLUMN, count_served_models, who_graded
-from judge.measure.simultaneous import LEAST_DIFFERING
-from judge.measure.stability import MARGIN, MeasureRepeats, Stability, stability
+from judge.measure.sensitivity import (
+    TREATMENTS,
+    FlaggedSensitivity,
+    OwnListCheck,
+    ScoringInput,
+    check_own_lists,
+    list_needed_measures,
+    measure_flagged_sensitivity,
+)
+from judge.measure.served_models import SERVED_MODEL_COLUMN, count_served_models, find_grading_models
+from judge.measure.simultaneous import MIN_DIFFERING
+from judge.measure.stability import EQUIVALENCE_MARGIN, MeasureRepeats, Stability, measure_stability
 from judge.messages import ENGLISH, Translator
 from judge.records import Dataset, Judgment, Query, Ranking
 
@@ -54,19 +61,23 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
     data, pool, spec = run.data, run.pool, run.spec
 
     def score_judgments(judgments: Sequence[Judgment]) -> Scores:
-        return score(data.rankings, pool.documents, judgments, spec.measures, spec.scale, depth=pool.depth)
+        return score_rankings(
+            data.rankings, pool.documents, judgments, spec.measures, spec.scale, depth=pool.depth
+        )
 
-    wanted = tuple(dict.fromkeys((*spec.measures, *counterparts(spec.measures, pool.depth))))
-    every = score(data.rankings, pool.documents, run.judgments, wanted, spec.scale, depth=pool.depth)
-    scores = every.of_measures(spec.measures)
+    wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
+    every = score_rankings(data.rankings, pool.documents, run.judgments, wanted, spec.scale, depth=pool.depth)
+    scores = every.select_measures(spec.measures)
     scored = ScoringInput(data.rankings, pool.documents, run.judgments, spec.scale, pool.depth)
-    comparisons = compare(scores, among)
-    segments = compare_segments(scores, data.queries, among, {COLUMN: who_graded(run.judgments)})
-    panel = panel_agreement(run.members, spec.scale, score_judgments) if run.members else None
-    flagged = flagged_sensitivity(scores, scored, flagged_pairs(data.rankings, pool.depth), among)
+    comparisons = compare_engines(scores, among)
+    segments = compare_segments(
+        scores, data.queries, among, {SERVED_MODEL_COLUMN: find_grading_models(run.judgments)}
+    )
+    panel = measure_panel_agreement(run.members, spec.scale, score_judgments) if run.members else None
+    flagged = measure_flagged_sensitivity(scores, scored, flagged_pairs(data.rankings, pool.depth), among)
     judged = sum(judgment.grade is not None for judgment in run.judgments)
     wanted_judgments = len(pool.pairs) * spec.repeats
-    engines = summarise(scores)
+    engines = summarise_engines(scores)
     shown = [snippet for ranking in data.rankings for snippet in ranking.snippets[: pool.depth]]
     return scores, Summary(
         schema=SCHEMA_VERSION,
@@ -100,9 +111,9 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         comparisons=describe_comparisons(comparisons),
         own_list_reversal=describe_reversal(check_own_lists(every, pool.depth), comparisons),
         segments=describe_segments(segments),
-        stability=describe_stability(stability(scores, run.judgments, spec.scale)),
+        stability=describe_stability(measure_stability(scores, run.judgments, spec.scale)),
         panel=_panel(panel),
-        self_preference=shared_vendors(run.members or [spec.assessor], data.engines),
+        self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
         flagged_sensitivity=describe_flagged(flagged),
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,
@@ -175,11 +186,11 @@ def describe_outcome(t: Translator, comparison: Comparison | ComparisonOutcome) 
             return t("undetermined: there is no query where both have a value")
         return t("undetermined: unjudged snippets could turn it")
     differing = comparison.wins + comparison.losses
-    if differing < LEAST_DIFFERING:
+    if differing < MIN_DIFFERING:
         return t(
             "not separated (they differ on {queries}; it takes {least} or more)",
             queries=t.plural("{count:,} query", "{count:,} queries", differing),
-            least=LEAST_DIFFERING,
+            least=MIN_DIFFERING,
         )
     if not comparison.sd:
         return t(
@@ -247,7 +258,7 @@ def describe_stability(repeats: Stability | None) -> RepeatStability | None:
         ever_flipped=statistic(repeats.ever),
         alpha=statistic(repeats.alpha),
         fleiss_kappa=repeats.kappa,
-        margin=MARGIN,
+        margin=EQUIVALENCE_MARGIN,
         measures={measure.measure: _measure_stability(measure) for measure in repeats.measures},
     )
 
@@ -276,8 +287,11 @@ def describe_flagged(sensitivity: FlaggedSensitivity | None) -> FlaggedEffect | 
     return FlaggedEffect(
         measure=sensitivity.measure,
         pairs=sensitivity.pairs,
-        engines={engine: FlaggedMeans(*(means[way][engine] for way in WAYS)) for engine in means[WAYS[0]]},
-        winners=FlaggedWinners(*(winners[way] for way in WAYS)),
+        engines={
+            engine: FlaggedMeans(*(means[way][engine] for way in TREATMENTS))
+            for engine in means[TREATMENTS[0]]
+        },
+        winners=FlaggedWinners(*(winners[way] for way in TREATMENTS)),
         swapped=sensitivity.swapped,
         order_changes=sensitivity.changes,
     )
@@ -303,7 +317,7 @@ def list_deciding_queries(
     scores: Scores, comparisons: Sequence[Comparison], queries: Mapping[str, Query]
 ) -> DecidingQueries | None:
     """Return the queries with the largest differences of the first comparison; None where none differs."""
-    contributions = largest_contributions(scores, comparisons[0]) if comparisons else ()
+    contributions = find_largest_contributions(scores, comparisons[0]) if comparisons else ()
     if not contributions:
         return None
     pair = comparisons[0]
@@ -326,9 +340,9 @@ def _engine(engine: EngineSummary, data: Dataset, depth: int) -> EngineResult:
         duplicates=engine.duplicates,
         unique=engine.unique,
         measures={name: _mean(mean) for name, mean in engine.measures.items()},
-        latency_ms=latency_tokens.latency(rankings),
-        tokens=latency_tokens.tokens(rankings, depth),
-        no_snippet_share=latency_tokens.textless(rankings, depth),
+        latency_ms=engine_summary.measure_latency(rankings),
+        tokens=engine_summary.measure_tokens(rankings, depth),
+        no_snippet_share=engine_summary.compute_no_snippet_share(rankings, depth),
     )
 
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from judge.measure.bias import SharedVendor
 from judge.measure.compare import Outcome
-from judge.measure.latency_tokens import Latency, Tokens
+from judge.measure.engine_summary import Latency, TokenCount
 from judge.measure.panel_agreement import Member, MemberPair
-from judge.measure.self_preference import SharedVendor
-from judge.measure.variance import VarianceComponents
+from judge.measure.stability import VarianceComponents
 from judge.records import ScaleName
 
 #: The version of the layout of summary.json, results.json and agreement.json.
@@ -119,7 +119,7 @@ class EngineResult:
     unique: float | None
     measures: Mapping[str, MeasureMean]
     latency_ms: Latency | None
-    tokens: Tokens | None
+    tokens: TokenCount | None
     no_snippet_share: float | None
 
 

@@ -22,7 +22,7 @@ from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient
-from judge.errors import UNREADABLE, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.errors import PARSE_ERROR_KINDS, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.pricing.cost import Cost, total_cost
@@ -110,7 +110,7 @@ async def judge_pool(
     )
     run.judgments += decided
     for key in (key for key in requests if key in verdicts):
-        run.judgments += [assessor.judgment(question, verdicts[key]) for question in requests[key]]
+        run.judgments += [assessor.make_judgment(question, verdicts[key]) for question in requests[key]]
     progress.begin(len(decided) + sum(map(len, requests.values())), len(run.judgments))
     run.count(run.judgments)
     run.todo += [requests[key] for key in requests if key not in verdicts]
@@ -146,11 +146,11 @@ def plan_requests(
     """Return the judgments that need no call, and the other questions by store key, first repeats first."""
     decided: list[Judgment] = []
     requests: dict[str, list[Question]] = {}
-    questions_by_pair = [assessor.questions(pair, repeats) for pair in pool.pairs]
+    questions_by_pair = [assessor.make_questions(pair, repeats) for pair in pool.pairs]
     for repeat in range(repeats):
         for questions in questions_by_pair:
             question = questions[repeat]
-            judgment = assessor.without_asking(question)
+            judgment = assessor.judge_by_rule(question)
             if judgment:
                 decided.append(judgment)
             else:
@@ -263,7 +263,7 @@ class _PoolRun:
         if answer.stored is not None:
             self.client.limiter.confirm()
         name, endpoint = self.assessor.model.name, self.assessor.model.endpoint
-        is_unreadable = answer.error in UNREADABLE
+        is_unreadable = answer.error in PARSE_ERROR_KINDS
         self.failures_in_a_row = self.failures_in_a_row + 1 if answer.error in _SERVER_ERRORS else 0
         self.unreadable_in_a_row = self.unreadable_in_a_row + 1 if is_unreadable else 0
         self.only_thinking_in_a_row = self.only_thinking_in_a_row + 1 if answer.thinking else 0
@@ -289,7 +289,7 @@ class _PoolRun:
 
     def _add_judgments(self, questions: Sequence[Question], answer: AssessorAnswer | StoredVerdict) -> None:
         self.last_progress_at = asyncio.get_running_loop().time()
-        judgments = [self.assessor.judgment(question, answer) for question in questions]
+        judgments = [self.assessor.make_judgment(question, answer) for question in questions]
         self.judgments += judgments
         for judgment in judgments:
             self.progress.add_judgment(judgment, self.client.spend_limit.usd)

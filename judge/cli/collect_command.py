@@ -115,11 +115,11 @@ def _parse_addresses(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _print_result(result: CollectResult) -> None:
-    from judge.dataset.clean import visible
+    from judge.dataset.clean import escape_controls
 
     for name, tally in result.engines.items():
-        typer.echo(visible(f"{name}: {tally.line()}"))
+        typer.echo(escape_controls(f"{name}: {tally.line()}"))
     for remark in result.remarks:
-        typer.echo(visible(remark))
+        typer.echo(escape_controls(remark))
     typer.echo(f"{result.calls_made:,} calls now; raw answers: {result.journal}")
     typer.echo(f"dataset: {result.data}   (judge run {result.data} -m MODEL)")

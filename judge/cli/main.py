@@ -29,7 +29,7 @@ from judge.cli import (
 from judge.cli.options import GroupedCommand
 from judge.cli.terminal import print_error
 from judge.config.environment import environment, replaced_environment
-from judge.errors import InputError, Interrupted, JudgeError, StoreError, causes
+from judge.errors import InputError, Interrupted, JudgeError, StoreError, iterate_causes
 
 #: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
 _REFUSED = frozenset(
@@ -137,7 +137,7 @@ def _run(arguments: Sequence[str]) -> int:
         return _report(error)
     except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
         # A signal may be heard anywhere, also inside a library that then trips over it.
-        interrupted = next((each for each in causes(error) if isinstance(each, Interrupted)), None)
+        interrupted = next((each for each in iterate_causes(error) if isinstance(each, Interrupted)), None)
         if interrupted is not None:
             return _report(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:

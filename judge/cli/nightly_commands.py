@@ -13,7 +13,7 @@ from judge.cli import options
 from judge.cli.output_streams import print_command
 from judge.cli.terminal import make_progress_listener, print_json
 from judge.config.loader import NIGHTS_FOLDER
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 
 Toml = Annotated[
     Path, typer.Argument(help="TOML file: the options of a run, [collect], [nightly].", show_default=False)
@@ -71,7 +71,7 @@ def set_(run: options.RunFolderArgument, folder: NightsOfRun = None) -> None:
 
     folder = folder or job.nights_of(run)
     pointer = job.set_baseline(run, folder)
-    about = visible(f"{run} ({pointer.queries:,} queries, {pointer.assessor})")
+    about = escape_controls(f"{run} ({pointer.queries:,} queries, {pointer.assessor})")
     typer.echo(f"baseline of {folder}: {about}")
     if not pointer.canaries:
         typer.echo(
@@ -90,4 +90,4 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.JsonOption = False)
         print_json(pointer_to_json(pointer))
     else:
         about = f"{pointer.name} ({pointer.queries:,} queries, {pointer.assessor})"
-        typer.echo(visible(f"{about}, stored as {pointer.id}"))
+        typer.echo(escape_controls(f"{about}, stored as {pointer.id}"))

@@ -100,7 +100,7 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     """Draw queries for people to label, write them to a file, and print what to do with it."""
     from judge import api
     from judge.english import format_count
-    from judge.measure.calibration import LEAST_LABELLED
+    from judge.measure.ppi import MIN_LABELLED
 
     plan = api.plan_labels(run, count, seed, out)
     size = format_count(plan.count, "query", "queries")
@@ -108,9 +108,9 @@ def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     typer.echo(
         f"{plan.path}: {size}{more}; fill in the column 'grade', then: judge agree {run} --qrels {plan.path}"
     )
-    if plan.count < LEAST_LABELLED:
+    if plan.count < MIN_LABELLED:
         typer.echo(
-            f"Fewer than {LEAST_LABELLED} labelled queries say how far people agree, but correct no"
+            f"Fewer than {MIN_LABELLED} labelled queries say how far people agree, but correct no"
             " engine's scores."
         )
     if plan.reserve:

@@ -38,11 +38,11 @@ def selftest(context: typer.Context, **_: object) -> None:
     """
     from judge.cli.render import selftest_table
     from judge.client.cancel import raise_on_signals
-    from judge.selftest.selftest_run import calls
-    from judge.selftest.selftest_run import selftest as test
+    from judge.selftest.selftest_run import count_calls
+    from judge.selftest.selftest_run import run_selftest as test
 
     config = to_config(typed_options(context), context.params["config"])
-    selftest_table.print_plan(*calls(config), make_console())
+    selftest_table.print_plan(*count_calls(config), make_console())
     with raise_on_signals():
         result = test(config, progress=make_progress_listener())
     selftest_table.print_selftest(result, make_console())

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import read_queries
@@ -68,33 +68,36 @@ def _add_details(folder: RunFolder, entry: QueryEntry) -> QueryEntry:
 
 def print_query(entry: QueryEntry, console: Console) -> None:
     """Print a query: each engine's snippets best first, with grades and reasons."""
-    query_id = visible(entry.query_id)
-    console.print(Text.assemble((visible(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
+    query_id = escape_controls(entry.query_id)
+    console.print(Text.assemble((escape_controls(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
     if entry.reference:
-        console.print(Text(f"reference: {visible(entry.reference)}"))
+        console.print(Text(f"reference: {escape_controls(entry.reference)}"))
     for name, engine in entry.engines.items():
         console.print()
         console.print(_engine_line(name, engine))
         for snippet in engine.snippets:
             text = snippet.shown or CleanedText(snippet.title, snippet.snippet)
-            console.print(_heading(snippet, visible(text.title)))
-            for line in (Text(visible(text.snippet), style="dim"), *_judgment_lines(snippet.judgments)):
+            console.print(_heading(snippet, escape_controls(text.title)))
+            for line in (
+                Text(escape_controls(text.snippet), style="dim"),
+                *_judgment_lines(snippet.judgments),
+            ):
                 console.print(Padding(line, (0, 0, 0, _INDENT), expand=False))
 
 
 def _engine_line(name: str, engine: EngineEntry) -> Text:
-    line = Text(visible(name), style="bold cyan")
+    line = Text(escape_controls(name), style="bold cyan")
     for measure, value in engine.scores.items():
         line.append(f"  {measure} {'-' if value is None else format(value, '.4f')}", style="not bold")
     if engine.error is not None:
-        line.append(f"  error: {visible(engine.error)}", style="red")
+        line.append(f"  error: {escape_controls(engine.error)}", style="red")
     elif not engine.snippets:
         line.append("  returned nothing", style="yellow")
     return line
 
 
 def _heading(snippet: SnippetEntry, title: str) -> Text:
-    address = visible(snippet.url)
+    address = escape_controls(snippet.url)
     heading = f"{title}  {address}" if title not in ("", address) else address or "(no title)"
     return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
 
@@ -104,11 +107,11 @@ def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         grade = judgment.grade
         outcome = f"failed: {judgment.error}" if grade is None else f"{grade} {judgment.verdict}"
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
-        flags = f"  [{visible(', '.join(judgment.flags))}]" if judgment.flags else ""
-        reason = visible(judgment.reason or judgment.detail)
+        flags = f"  [{escape_controls(', '.join(judgment.flags))}]" if judgment.flags else ""
+        reason = escape_controls(judgment.reason or judgment.detail)
         yield Text.assemble(repeat, (outcome, _STYLES.get(grade, "")), f"  {reason}", (flags, "magenta"))
         for member in judgment.members:
             outcome = f"failed: {member.error}" if member.grade is None else f"{member.grade}"
-            yield Text(visible(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
+            yield Text(escape_controls(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
     if not judgments:
         yield Text("unjudged", style="dim italic")

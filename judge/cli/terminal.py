@@ -43,16 +43,16 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 def parse_measure_names(measures: str | None) -> list[str] | None:
     """Return the full names of the measures that an option lists; raise InputError for an unknown one."""
-    from judge.measure.measures import parse_all
+    from judge.measure.measures import parse_measures
 
-    return [str(measure) for measure in parse_all(measures)] if measures is not None else None
+    return [str(measure) for measure in parse_measures(measures)] if measures is not None else None
 
 
 def print_error(error: JudgeError) -> None:
     """Print an error on one line of stderr, without secrets: its text may come from a server."""
     from judge.config.environment import environment
-    from judge.dataset.clean import visible
+    from judge.dataset.clean import escape_controls
     from judge.models.redaction import redact, secrets_in
 
     text = redact(" ".join(str(error).split()), *secrets_in(environment()))
-    print(f"judge: {visible(text)}", file=sys.stderr)  # noqa: T201
+    print(f"judge: {escape_controls(text)}", file=sys.stderr)  # noqa: T201

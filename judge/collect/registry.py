@@ -16,7 +16,7 @@ from judge.collect.sources import MAX_CONCURRENT_QUERIES, HttpEngine, ResultSour
 from judge.config.collect import CollectConfig
 from judge.config.loader import did_you_mean
 from judge.config.validation import STRICT, CountValue, validate_table
-from judge.dataset.identifiers import identifier
+from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.models.endpoint import Endpoint
 from judge.runs.folder import dump_json
@@ -31,7 +31,7 @@ def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[Resu
     a key, an address or a package is missing.
     """
     sources = [_open_engine(spec, config, environ) for spec in dict.fromkeys(config.engines)]
-    names = [identifier("--engine", "engine", source.name, "") for source in sources]
+    names = [parse_identifier("--engine", "engine", source.name, "") for source in sources]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
         raise InputError(f"two engines are called {repeated[0]!r}; describe one under another name")

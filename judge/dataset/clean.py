@@ -11,16 +11,14 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from judge.dataset.encoding import looks_misdecoded
-from judge.dataset.identifiers import short_hash
+from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TITLE_ONLY
 from judge.dataset.injection import detect_injection
-from judge.dataset.invisible_characters import drop_invisible, has_invisible
-from judge.dataset.markup import visible_text
-from judge.dataset.missing import CUT, EMPTY, TEXTLESS
+from judge.dataset.text_cleaning import drop_invisible, extract_visible_text, has_invisible, looks_misdecoded
+from judge.dataset.validation import short_hash
 from judge.records import Snippet
 
 #: So many characters of a query or a reference are shown.
-LONGEST_QUERY = 2000
+MAX_QUERY_CHARS = 2000
 # Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
 # MiniMax, marks of thinking and lines like those of our fence are broken: behind the first character,
 # before a closing `>`.
@@ -46,7 +44,7 @@ _BLANKS = re.compile("[^\\S\n]+")
 _BLANK_LINES = re.compile(r" ?\n ?(?:\n ?){2,}| ?\n ?")
 
 
-def snippet(
+def clean_snippet(
     text: str,
     *,
     title: str = "",
@@ -62,16 +60,16 @@ def snippet(
     `dates` makes the date a part of its id. `query` helps to notice text that is only the query's words
     piled up.
     """
-    shown, flags = _clean(text, max_chars)
-    heading, more = _clean(title, max_chars)
-    dated, _ = _clean(date, 100)
-    flags |= more | set(detect_injection(query, _joined(title, text), _joined(heading, shown)))
+    shown, flags = _clean_text(text, max_chars)
+    heading, more = _clean_text(title, max_chars)
+    dated, _ = _clean_text(date, 100)
+    flags |= more | set(detect_injection(query, _join_title(title, text), _join_title(heading, shown)))
     name = [heading, shown, dated if dates else ""]
     if not (shown or heading) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
-        flags.add(CUT)
-        name = [CUT, *cut]
+        flags.add(TEXT_CUT)
+        name = [TEXT_CUT, *cut]
     elif not shown:
-        flags.add(TEXTLESS if heading else EMPTY)
+        flags.add(TITLE_ONLY if heading else EMPTY_SNIPPET)
     return Snippet(
         id=short_hash(name, 16),
         text=shown,
@@ -85,36 +83,36 @@ def snippet(
     )
 
 
-def query(text: str, *, max_chars: int = LONGEST_QUERY) -> str:
+def clean_query(text: str, *, max_chars: int = MAX_QUERY_CHARS) -> str:
     """A query as prompts show it, on one line. Markup stays: people do ask about `<b>`."""
-    shown, _ = _tidy(text, set())
+    shown, _ = _normalise_text(text, set())
     return " ".join(shown.split())[:max_chars].strip()
 
 
-def is_cut(text: str) -> bool:
+def is_query_cut(text: str) -> bool:
     """Whether `query` leaves the end of `text` out."""
-    return len(text) > LONGEST_QUERY and len(query(text, max_chars=len(text))) > LONGEST_QUERY
+    return len(text) > MAX_QUERY_CHARS and len(clean_query(text, max_chars=len(text))) > MAX_QUERY_CHARS
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """`text` for a terminal: controls and hidden characters shown as escapes, never obeyed."""
     return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
-def _joined(title: str, text: str) -> str:
+def _join_title(title: str, text: str) -> str:
     return f"{title}\n{text}" if title else text
 
 
-def _clean(text: str, max_chars: int) -> tuple[str, set[str]]:
+def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
     if not text:
         return "", flags
-    decoded = visible_text(_encodable(text, flags)).lstrip(" \t\r\n")
-    shown, flags = _tidy(decoded[: 20 * max_chars], flags)
+    decoded = extract_visible_text(_repair_surrogates(text, flags)).lstrip(" \t\r\n")
+    shown, flags = _normalise_text(decoded[: 20 * max_chars], flags)
     if len(shown) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         flags.add(f"truncated:{len(text)}:{digest}")
-        shown = _tidy(shown[:max_chars], set())[0]
+        shown = _normalise_text(shown[:max_chars], set())[0]
     # What stands for half a surrogate pair was never a lost byte.
     seen = decoded[: 2 * max_chars]
     if looks_misdecoded(seen.replace("\ufffd", "") if "surrogate" in flags else seen):
@@ -122,7 +120,7 @@ def _clean(text: str, max_chars: int) -> tuple[str, set[str]]:
     return shown, flags
 
 
-def _encodable(text: str, flags: set[str]) -> str:
+def _repair_surrogates(text: str, flags: set[str]) -> str:
     """`text` with the halves of surrogate pairs joined and lone ones replaced."""
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
@@ -132,27 +130,27 @@ def _encodable(text: str, flags: set[str]) -> str:
     return joined
 
 
-def _tidy(text: str, flags: set[str]) -> tuple[str, set[str]]:
+def _normalise_text(text: str, flags: set[str]) -> tuple[str, set[str]]:
     """`text` with nothing in it that a reader can't see or a model could obey, in ordinary blanks."""
     if not text.isascii() or not text.isprintable():
-        text = _readable(text, flags)
-    broken = _broken(text) if _TOKEN_MARK.search(text) else text
+        text = _drop_unreadable(text, flags)
+    broken = _break_tokens(text) if _TOKEN_MARK.search(text) else text
     if broken != text:
         flags.add("chat_tokens")
     if "\n" not in broken:
         return " ".join(broken.split()), flags
-    collapsed = _BLANK_LINES.sub(_line_breaks, _BLANKS.sub(" ", broken))
+    collapsed = _BLANK_LINES.sub(_limit_line_breaks, _BLANKS.sub(" ", broken))
     shown, turns = _TURN.subn(r"\1 ", collapsed)
     if turns:
         flags.add("chat_tokens")
     return shown.strip(), flags
 
 
-def _line_breaks(match: re.Match[str]) -> str:
+def _limit_line_breaks(match: re.Match[str]) -> str:
     return "\n" * min(match[0].count("\n"), 2)
 
 
-def _broken(text: str) -> str:
+def _break_tokens(text: str) -> str:
     """`text` with a blank inside every control token, also in one that only NFKC would make."""
     folded = [unicodedata.normalize("NFKC", char) for char in text]
     places = [place for place, piece in enumerate(folded) for _ in piece]
@@ -161,9 +159,9 @@ def _broken(text: str) -> str:
     return " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
 
 
-def _readable(text: str, flags: set[str]) -> str:
+def _drop_unreadable(text: str, flags: set[str]) -> str:
     text = (
-        _encodable(text, flags)
+        _repair_surrogates(text, flags)
         .replace("\r\n", "\n")
         .replace("\r", "\n")
         .replace("\u2028", "\n")

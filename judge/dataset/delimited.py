@@ -15,7 +15,7 @@ from judge.filesystem import read_bytes
 _SEPARATORS = ",;\t"
 
 
-def read_text(path: Path) -> str:
+def read_csv_text(path: Path) -> str:
     """The text of a file in UTF-8, gzipped or not; raises InputError naming file and line."""
     try:
         content = read_bytes(path, follow=True)
@@ -33,23 +33,23 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def separator_of(text: str) -> str | None:
+def detect_separator(text: str) -> str | None:
     """What separates the cells of a first line that names `query_id`; None when there is no such line."""
     csv.field_size_limit(1 << 30)
     for separator in _SEPARATORS:
         records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         header = next((cells for cells in records if any(map(str.strip, cells))), [])
-        if "query_id" in map(column_name, header):
+        if "query_id" in map(normalise_column_name, header):
             return separator
     return None
 
 
-def column_name(cell: str) -> str:
+def normalise_column_name(cell: str) -> str:
     """What a header's cell calls its column, however a spreadsheet wrote it."""
     return cell.strip().casefold()
 
 
-def records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
+def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
     """Every record that isn't blank, with the place it begins at, `file:line`, and its trimmed cells.
 
     Raises InputError where the text is no CSV.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from judge.han import HAN
+from judge.characters import HAN
 
 # The bytes 80-BF, which UTF-8 continues a character with, as Latin-1 or Windows-1252 show them.
 _HIGH = (

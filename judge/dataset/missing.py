@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from judge.dataset.identifiers import short_hash
+from judge.dataset.validation import short_hash
 from judge.records import Ranking, Snippet
 
 #: What a snippet without a text is flagged with: it has a title alone, or nothing, or nobody knows what.
-TEXTLESS, EMPTY, ABSENT = "textless", "empty_snippet", "no_text"
+TITLE_ONLY, EMPTY_SNIPPET, TEXT_MISSING = "textless", "empty_snippet", "no_text"
 #: What a snippet is flagged with of whose text our own limit of length leaves nothing to read.
-CUT = "text_cut"
+TEXT_CUT = "text_cut"
 
 
-def has_missing_text(shown: Snippet, place: str) -> Snippet:
+def mark_missing_text(shown: Snippet, place: str) -> Snippet:
     """The snippet of a result whose text nobody has: never the same as one that showed nothing.
 
     Nor as another one whose text is missing; `place` in the query's lists tells apart what has neither
     docno nor URL.
     """
-    name = [ABSENT, shown.docno or shown.url or place]
-    flags = {*shown.flags, ABSENT} - {EMPTY}
+    name = [TEXT_MISSING, shown.docno or shown.url or place]
+    flags = {*shown.flags, TEXT_MISSING} - {EMPTY_SNIPPET}
     return replace(shown, id=short_hash(name, 16), flags=tuple(sorted(flags)))
 
 
@@ -35,7 +35,7 @@ def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> It
         (ranking, rank, snippet.docno)
         for ranking in rankings
         for rank, snippet in enumerate(ranking.snippets[:depth], start=1)
-        if ABSENT in snippet.flags
+        if TEXT_MISSING in snippet.flags
     ]
     if not missing:
         return

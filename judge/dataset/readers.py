@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset import textfile
-from judge.dataset.workbook import sheet_rows
+from judge.dataset.readers import read_sheet
 from judge.errors import InputError, SetupError
 
-FORMS = ".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz"
+FILE_TYPES = ".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz"
 _FIELDS = frozenset(
     {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
 )
 #: What `--columns` may name; a row's error has no other name.
-FIELDS = tuple(sorted(_FIELDS))
+COLUMN_FIELDS = tuple(sorted(_FIELDS))
 #: What a nested row says of its query, and of each result.
-_OF_QUERY = frozenset({"query", "query_id", "reference"})
+_QUERY_FIELDS = frozenset({"query", "query_id", "reference"})
 _DELIMITERS = ",;\t|"
-_NAMES = {",": "commas", "\t": "tabs"}
+_DELIMITER_NAMES = {",": "commas", "\t": "tabs"}
 #: A header line that goes on behind line breaks inside quotes ends after so many.
 _HEADER_LINES = 100
 
 Warn = Callable[[str], object]
 
 #: What tells a test case of DeepEval from other rows.
-_TEST_CASE = frozenset({"input", "retrieval_context", "retrievalContext"})
+_TEST_CASE_FIELDS = frozenset({"input", "retrieval_context", "retrievalContext"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +63,25 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
     `columns` gives the file's own name of a field that is called otherwise there; `warn` takes warnings.
     """
     readers: Mapping[str, Callable[[Path, Mapping[str, str], Warn], Iterator[InputRow]]] = {
-        **dict.fromkeys((".jsonl", ".ndjson"), _jsonl),
-        **dict.fromkeys((".csv", ".tsv"), _csv),
-        ".json": _json,
-        ".xlsx": _xlsx,
-        ".parquet": _parquet,
+        **dict.fromkeys((".jsonl", ".ndjson"), _read_jsonl),
+        **dict.fromkeys((".csv", ".tsv"), _read_csv),
+        ".json": _read_json,
+        ".xlsx": _read_xlsx,
+        ".parquet": _read_parquet,
     }
-    with textfile.reading(path):
+    with textfile.translate_read_errors(path):
         if not path.is_file():
             raise InputError(f"{path}: no such file" if not path.exists() else f"{path}: is not a file")
     packed = path.suffix.lower() == ".gz"
     ending = path.with_suffix("").suffix.lower() if packed else path.suffix.lower()
     if ending not in readers:
-        raise InputError(f"{path}: unknown file type {path.suffix!r}; a dataset is {FORMS}, or TREC files")
+        raise InputError(
+            f"{path}: unknown file type {path.suffix!r}; a dataset is {FILE_TYPES}, or TREC files"
+        )
     return readers[ending](path, columns, warn)
 
 
-def from_mappings(given: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
+def read_mappings(given: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
     """The rows of a dataset that is in memory already."""
     for number, record in enumerate(given, start=1):
         if not isinstance(record, Mapping):
@@ -87,11 +89,11 @@ def from_mappings(given: Iterable[Mapping[str, Any]], columns: Mapping[str, str]
                 f"row {number}: is {record!r:.80}, not a mapping;"
                 " of a data frame, pass frame.to_dict('records')"
             )
-        plain = {name: _plain(name, value) for name, value in record.items()}
+        plain = {name: _to_python(name, value) for name, value in record.items()}
         yield from _expand(f"row {number}", plain, columns)
 
 
-def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its maker put there
+def _to_python(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its maker put there
     """The value in Python's own types. What isn't equal to itself is how data frames write "absent".
 
     That is NaN, NA and NaT. A NaN is no rank, though.
@@ -102,7 +104,7 @@ def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its
     return None if absent else value
 
 
-def lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[str, str]]:
+def read_nonblank_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[str, str]]:
     """`(path:line, text)` of every line that isn't blank; `.gz` files are unpacked.
 
     Lines end at line feeds alone: other separators may stand inside a JSON string. `warn` takes a
@@ -116,14 +118,14 @@ def lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[t
 
 def _decoded(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[int, str]]:
     """Every line of the file with its number, as it stands there."""
-    with textfile.reading(path):
-        file, warnings = textfile.decoded(path)
+    with textfile.translate_read_errors(path):
+        file, warnings = textfile.open_text(path)
         with file:
             for warning in warnings:
                 if warn is None:
                     raise InputError(f"{path}: is not UTF-8; save the file as UTF-8")
                 warn(warning)
-            yield from textfile.lines_of(file, path)
+            yield from textfile.number_lines(file, path)
 
 
 def parse_object(place: str, text: str) -> dict[str, Any]:
@@ -156,12 +158,12 @@ def _parse(place: str, text: str) -> Any:  # noqa: ANN401 - what JSON holds is k
         raise InputError(f"{place}: is not JSON that can be read: a number has too many digits") from None
 
 
-def _jsonl(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
-    for place, text in lines(path, warn):
+def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
+    for place, text in read_nonblank_lines(path, warn):
         yield from _expand(place, parse_object(place, text), columns)
 
 
-def _json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
+def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
     """A JSON array of records, as test frameworks write it."""
     text = "".join(text for _, text in _decoded(path, warn))
     records = _parse(str(path), text) if text.strip() else []
@@ -175,11 +177,11 @@ def _json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputR
         yield from _expand(f"{path}: record {number}", record, columns)
 
 
-def _csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
+def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
     csv.field_size_limit(1 << 30)
     texts = (text for _, text in _decoded(path, warn))
-    first, skipped = _header_line(texts)
-    delimiter = _delimiter_of(first, columns)
+    first, skipped = _find_header_line(texts)
+    delimiter = _detect_delimiter(first, columns)
     reader = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
     header: list[str] = []
     while True:
@@ -192,13 +194,13 @@ def _csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRo
         if cells is None:
             return
         if cells and not header:
-            header = _header(place, cells, columns)
+            header = _check_header(place, cells, columns)
             skipped += first.count("\n") - 1
         elif cells:
-            yield _flat(place, _cells(place, header, cells, delimiter, columns), columns)
+            yield _flat(place, _read_cells(place, header, cells, delimiter, columns), columns)
 
 
-def _header_line(texts: Iterator[str]) -> tuple[str, int]:
+def _find_header_line(texts: Iterator[str]) -> tuple[str, int]:
     """Return the line that names the columns, and how many lines stand before it.
 
     Blank lines and Excel's `sep=;` are no header. A line break inside quotes doesn't end it.
@@ -216,7 +218,7 @@ def _header_line(texts: Iterator[str]) -> tuple[str, int]:
     return "", skipped
 
 
-def _delimiter_of(header: str, columns: Mapping[str, str]) -> str:
+def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:
     """Return the delimiter by which `header` names a query, else the one that stands there most often."""
     query = columns.get("query", "query")
     for delimiter in _DELIMITERS:
@@ -226,7 +228,7 @@ def _delimiter_of(header: str, columns: Mapping[str, str]) -> str:
     return max(_DELIMITERS, key=header.count)
 
 
-def _header(place: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
+def _check_header(place: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
     """Return the names of the columns; raises InputError where one is missing or given twice."""
     seen: set[str] = set()
     for cell in filter(None, cells):
@@ -240,16 +242,16 @@ def _header(place: str, cells: list[str], columns: Mapping[str, str]) -> list[st
     if missing:
         raise InputError(
             f"{place}: there is no column {missing[0]!r}; the columns are {cells[:20]!r:.160}. Name the right"
-            f" one: --columns {_field_of(missing[0], columns)}=NAME"
+            f" one: --columns {_find_field(missing[0], columns)}=NAME"
         )
     return cells
 
 
-def _field_of(column: str, columns: Mapping[str, str]) -> str:
+def _find_field(column: str, columns: Mapping[str, str]) -> str:
     return next((name for name, given in columns.items() if given == column), column)
 
 
-def _cells(
+def _read_cells(
     place: str, header: list[str], cells: list[str], delimiter: str, columns: Mapping[str, str]
 ) -> dict[str, str]:
     """What a row says; an empty cell is nothing said, except for a snippet, which may be empty."""
@@ -257,31 +259,31 @@ def _cells(
         more = "more" if len(cells) > len(header) else "fewer"
         raise InputError(
             f"{place}: has {more} cells than the header has columns, {len(cells)} for {len(header)};"
-            f" quote cells that hold {_NAMES.get(delimiter, repr(delimiter))} or line breaks"
+            f" quote cells that hold {_DELIMITER_NAMES.get(delimiter, repr(delimiter))} or line breaks"
         )
     snippet = columns.get("snippet", "snippet")
     named = zip(header, cells, strict=True)
     return {name: cell for name, cell in named if name and (cell or name == snippet)}
 
 
-def _xlsx(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
+def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
     """The rows of a workbook's first sheet; every cell is taken as the text that it shows."""
     header: list[str] = []
-    for place, cells in sheet_rows(path):
+    for place, cells in read_sheet(path):
         if not any(cells):
             continue
         if not header:
             while cells and not cells[-1]:
                 cells.pop()
-            header = _header(place, cells, columns)
+            header = _check_header(place, cells, columns)
             continue
         if any(cells[len(header) :]):
             raise InputError(f"{place}: has cells to the right of the last named column")
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-        yield _flat(place, _cells(place, header, padded, ",", columns), columns)
+        yield _flat(place, _read_cells(place, header, padded, ",", columns), columns)
 
 
-def _parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
+def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -289,10 +291,10 @@ def _parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputR
         raise SetupError(f"{path}: Parquet needs pyarrow: pip install 'search-judge[parquet]'") from None
     snippet = columns.get("snippet", "snippet")
     try:
-        with textfile.reading(path), textfile.opened(path) as file:
+        with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
             packed = path.suffix.lower() == ".gz"
             source = parquet.ParquetFile(io.BytesIO(file.read()) if packed else path)
-            _header(str(path), source.schema_arrow.names, columns)
+            _check_header(str(path), source.schema_arrow.names, columns)
             number = 0
             for batch in source.iter_batches():
                 for record in batch.to_pylist():
@@ -307,13 +309,13 @@ def _parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputR
 
 def _expand(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
     if "engines" in record:
-        return _nested(place, record, columns)
-    if columns.get("query", "query") not in record and not _TEST_CASE.isdisjoint(record):
-        return _test_case(place, record)
+        return _read_nested(place, record, columns)
+    if columns.get("query", "query") not in record and not _TEST_CASE_FIELDS.isdisjoint(record):
+        return _read_test_case(place, record)
     return iter([_flat(place, record, columns)])
 
 
-def _renamed(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
+def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the record with the fields in `columns` under their own names instead of the file's."""
     if not columns:
         return record
@@ -323,7 +325,7 @@ def _renamed(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[s
 
 
 def _flat(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
-    record = _renamed(record, columns)
+    record = _rename_fields(record, columns)
     values = {name: value for name, value in record.items() if name in _FIELDS}
     extra = {name: value for name, value in record.items() if name not in _FIELDS}
     row = InputRow(place, values, extra, columns)
@@ -339,10 +341,10 @@ def _flat(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> 
     return row
 
 
-def _nested(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
+def _read_nested(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
     """One query with the answers of several engines."""
-    of_query = {name: given for name, given in columns.items() if name in _OF_QUERY}
-    record = _renamed(record, of_query)
+    of_query = {name: given for name, given in columns.items() if name in _QUERY_FIELDS}
+    record = _rename_fields(record, of_query)
     engines = record["engines"]
     if not isinstance(engines, dict) or not engines:
         raise InputError(f"{place}: field 'engines' is {engines!r:.80}; it maps each engine to its results")
@@ -364,16 +366,16 @@ def _nested(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -
             )
         row = InputRow(here, {**asked, "engine": engine, **took}, extra, columns)
         yield row
-        yield from _results(row, {**asked, "engine": engine}, answer)
+        yield from _read_results(row, {**asked, "engine": engine}, answer)
 
 
-def _results(row: InputRow, asked: Mapping[str, Any], answer: list[Any]) -> Iterator[InputRow]:
+def _read_results(row: InputRow, asked: Mapping[str, Any], answer: list[Any]) -> Iterator[InputRow]:
     """The results in `answer`, which belong to the query and engine of `row`."""
-    columns = {name: given for name, given in row.columns.items() if name not in _OF_QUERY}
+    columns = {name: given for name, given in row.columns.items() if name not in _QUERY_FIELDS}
     for rank, result in enumerate(answer, start=1):
         here = f"{row.place}: result {rank}"
         given = {"snippet": result} if isinstance(result, str) else result
-        given = _renamed(given, columns) if isinstance(result, dict) else given
+        given = _rename_fields(given, columns) if isinstance(result, dict) else given
         if not isinstance(given, dict) or "snippet" not in given:
             raise InputError(
                 f"{here}: is {result!r:.80}; a result is a text, or an object with a"
@@ -383,7 +385,7 @@ def _results(row: InputRow, asked: Mapping[str, Any], answer: list[Any]) -> Iter
         yield InputRow(here, {**kept, **asked, "rank": given.get("rank", rank)}, row.extra, row.columns)
 
 
-def _test_case(place: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
+def _read_test_case(place: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
     """A DeepEval test case: `input` is the query, `retrieval_context` one engine's snippets."""
     if "input" not in record:
         raise InputError(f"{place}: field 'input' is missing; a test case needs 'input', which is the query")
@@ -405,4 +407,4 @@ def _test_case(place: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
         asked["reference"] = expected
     row = InputRow(place, asked)
     yield row
-    yield from _results(row, asked, context)
+    yield from _read_results(row, asked, context)

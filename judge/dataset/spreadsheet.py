@@ -14,7 +14,7 @@ _NUMBER = re.compile(
 )
 
 
-def column(text: str) -> str:
+def escape_column(text: str) -> str:
     """`text` without the blanks that would split a column of a TREC file, other letters kept."""
     return "".join(
         char if char.isalnum() or char in "-_.#:~=+@,;" else quote(char, safe="", errors="surrogatepass")
@@ -27,7 +27,7 @@ def escape_cell(text: str) -> str:
     return "'" + text if _FORMULA.match(text) else text
 
 
-def cell(text: str) -> str:
+def protect_cell(text: str) -> str:
     """`text` so that a spreadsheet saves what it opened: no formula, no number or date to write anew.
 
     Different texts give different cells. Words that some country's spreadsheet takes for a date
@@ -44,4 +44,4 @@ def unescape_candidates(found: str) -> tuple[str, ...]:
     if not found.startswith("'"):
         return (found,)
     bare = found[1:]
-    return (bare, found) if cell(bare) == found else (found, bare)
+    return (bare, found) if protect_cell(bare) == found else (found, bare)

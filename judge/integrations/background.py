@@ -26,7 +26,7 @@ from judge.assess.runner import judge_pool, lease_window
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.config.run import Config
-from judge.dataset.pool import pool
+from judge.dataset.pool import build_pool
 from judge.errors import InputError, RunIncomplete
 from judge.records import Completion, Dataset, Judgment, Pool, Prompt
 from judge.store.store import StoredVerdict, VerdictKeyInfo, VerdictStore, as_stored
@@ -34,7 +34,7 @@ from judge.store.window import LeaseLost, LeaseWindow
 
 T = TypeVar("T")
 #: How the store calls replies that hold no verdict; no pair has the key of one.
-REPLY = "free reply"
+FREE_REPLY = "free reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Resources:
         Raises Incomplete, or what stopped it, unless every pair got a grade.
         """
         data = factory.read_dataset(self.config, rows)
-        pooled = pool(data, depth)
+        pooled = build_pool(data, depth)
         (query,) = data.queries
         async with self.turns[query]:
             judging = await judge_pool(
@@ -100,12 +100,12 @@ class Resources:
                 completion = await self.client.complete(prompt, permit)
                 accept(completion)
                 self.client.limiter.confirm()
-            await lease.save(VerdictKeyInfo(self.client.model.name, REPLY, 1), _as_verdict(completion))
+            await lease.save(VerdictKeyInfo(self.client.model.name, FREE_REPLY, 1), _as_verdict(completion))
         return completion.text
 
     def _key(self, prompt: Prompt) -> str:
         model = self.client.model
-        asked = [REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
+        asked = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
         texts = [prompt.system, prompt.user]
         return hashlib.sha256(json.dumps([*asked, *texts], sort_keys=True).encode()).hexdigest()
 
@@ -133,19 +133,19 @@ class BackgroundRunner:
     def _opened(self) -> tuple[asyncio.AbstractEventLoop, Resources]:
         with self._opening:
             if self._open is None:
-                room = _furnish(self._config)
+                room = _open_resources(self._config)
                 loop = asyncio.new_event_loop()
                 thread = threading.Thread(target=loop.run_forever, name="judge", daemon=True)
                 thread.start()
                 self._open = loop, room
-                self._closing = weakref.finalize(self, _shut, loop, room, thread)
+                self._closing = weakref.finalize(self, _shut_down, loop, room, thread)
             loop, room = self._open
             if room.client.cancel_token.reason is not None:
-                self._open = loop, _reopened(room)
+                self._open = loop, _reset_cancellation(room)
             return self._open
 
 
-def _furnish(config: Config) -> Resources:
+def _open_resources(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
     (assessor,) = factory.build_assessors(config)
@@ -154,20 +154,20 @@ def _furnish(config: Config) -> Resources:
     return Resources(config, assessor, client, store, lease_window(store, client))
 
 
-def _reopened(room: Resources) -> Resources:
+def _reset_cancellation(room: Resources) -> Resources:
     """Return the room after its run was cancelled: the next call may spend what is left."""
     old = room.client
     client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit)
     return replace(room, client=client, window=lease_window(room.store, client))
 
 
-def _shut(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Thread) -> None:
+def _shut_down(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Thread) -> None:
     if threading.current_thread() is thread:
         # An office that nobody holds any more may be found out anywhere, and no thread can await itself.
-        threading.Thread(target=_shut, args=(loop, room, thread), name="judge closes").start()
+        threading.Thread(target=_shut_down, args=(loop, room, thread), name="judge closes").start()
         return
     try:
-        asyncio.run_coroutine_threadsafe(_leave(room), loop).result(timeout=10)
+        asyncio.run_coroutine_threadsafe(_cancel_tasks(room), loop).result(timeout=10)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(timeout=10)
@@ -175,7 +175,7 @@ def _shut(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Th
         room.store.close()
 
 
-async def _leave(room: Resources) -> None:
+async def _cancel_tasks(room: Resources) -> None:
     """Lets nothing go on that nobody waits for any more."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:

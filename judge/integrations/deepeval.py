@@ -21,8 +21,8 @@ from pydantic import BaseModel, ValidationError
 from judge.config.run import Config
 from judge.errors import InputError, JudgeError, ReplyParseError
 from judge.integrations.background import BackgroundRunner, JudgedPairs, Resources
-from judge.measure.measures import parse_all
-from judge.measure.score import score
+from judge.measure.measures import parse_measures
+from judge.measure.score import score_rankings
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt
 
@@ -144,8 +144,8 @@ class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
     def _scored(self, found: JudgedPairs) -> float:
         scale = self.model.config.grading
         self.verdicts = _rows(found, scale.relevant_from)
-        measures = parse_all([f"{self._measure}@{self.k}"])
-        scores = score(
+        measures = parse_measures([f"{self._measure}@{self.k}"])
+        scores = score_rankings(
             found.data.rankings, found.pool.documents, found.judgments, measures, scale, depth=self.k
         )
         return float(scores.value.mean())

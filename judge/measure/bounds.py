@@ -24,24 +24,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, quotient
+from judge.measure.arrays import NO_GRADE, RankedLists
+from judge.measure.formulas import Bools, Floats, Ints, apply_formula, dcg, divide
 from judge.measure.measures import Measure
-from judge.measure.ranked_lists import NO_GRADE, RankedLists
 
 # (level, what reaching it adds to the gain)
 _Levels = Sequence[tuple[int, float]]
 
 
-def pooled_bounds(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
+def bound_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
     """(engines, topics) lowest and highest values of nDCG, AP or R that unjudged snippets leave possible.
 
     `table` holds the gain of each grade. They are over the grades that make the measure defined; for a
     list alone it always is, with 0 where nothing is relevant. Every topic needs an unjudged snippet.
     """
-    view = _View.of(lists, measure.looks_at(lists.depth))
+    view = _View.of(lists, measure.effective_cutoff(lists.depth))
     steps = np.diff(table)
     levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
-    return _lowest(measure, view, levels), _highest(measure, view, levels)
+    return _find_lowest(measure, view, levels), _find_highest(measure, view, levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _View:
 
     @classmethod
     def of(cls, lists: RankedLists, cutoff: int) -> _View:
-        undecided, rival = _rivals(lists)
+        undecided, rival = _find_rivals(lists)
         seen = np.where(lists.first, lists.grade, NO_GRADE)
         down_to = (..., slice(cutoff))
         return cls(
@@ -81,7 +81,7 @@ class _View:
         return int(self.open.sum(-1).max(initial=0))
 
 
-def _rivals(lists: RankedLists) -> tuple[Bools, Bools]:
+def _find_rivals(lists: RankedLists) -> tuple[Bools, Bools]:
     """Which documents have an unjudged snippet; where one has another than the snippet that stands there."""
     engine, topic, rank = np.nonzero(lists.unjudged)
     at = topic, lists.document[engine, topic, rank]
@@ -96,7 +96,7 @@ def _rivals(lists: RankedLists) -> tuple[Bools, Bools]:
     return highest >= 0, rival
 
 
-def _highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     ratios = []
     for level, worth in levels:
         given = view.open & (view.elsewhere >= level)
@@ -104,11 +104,11 @@ def _highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
         order = np.where(free, free.cumsum(-1), 0)
         sure = (view.grade >= level) | given
         documents = np.broadcast_to((view.best >= level).sum(-1), free.shape[:2])
-        ratios.append(worth * _by_count(measure, view, sure, order, (documents, free.sum(-1))))
-    return _best_ratio(np.stack(ratios))
+        ratios.append(worth * _evaluate_counts(measure, view, sure, order, (documents, free.sum(-1))))
+    return _maximise_ratio(np.stack(ratios))
 
 
-def _lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+def _find_lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     top = levels[-1][0]
     free = view.open & ~view.rival & (view.elsewhere < top)
     order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)
@@ -116,13 +116,13 @@ def _lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     for level, worth in levels:
         adds = (free & (view.elsewhere < level)).sum(-1)
         documents = ((view.best >= level) | view.undecided).sum(-1) - adds
-        sides.append(worth * _by_count(measure, view, view.grade >= level, order, (documents, adds)))
+        sides.append(worth * _evaluate_counts(measure, view, view.grade >= level, order, (documents, adds)))
     earnings, yardsticks = np.add.reduce(sides)
-    lowest: Floats = quotient(earnings, yardsticks, 0.0 if measure.own else np.inf).min(0)
+    lowest: Floats = divide(earnings, yardsticks, 0.0 if measure.own else np.inf).min(0)
     return lowest
 
 
-def _by_count(
+def _evaluate_counts(
     measure: Measure, view: _View, sure: Bools, order: Ints, documents: tuple[Ints, Ints]
 ) -> Floats:
     """(2, counts, engines, topics): what is earned, and its divisor, when 0, 1, … more are relevant too.
@@ -136,7 +136,7 @@ def _by_count(
     earnings, yardsticks = [], []
     for count in range(view.most + 1):
         relevant = sure | ((order > 0) & (order <= count))
-        earnings.append(earned(measure, relevant.astype(np.float64)))
+        earnings.append(apply_formula(measure, relevant.astype(np.float64)))
         total = there + np.minimum(count, addable)
         yardsticks.append(
             ideal[np.minimum(total, longest)] if measure.name == "nDCG" else total.astype(np.float64)
@@ -144,7 +144,7 @@ def _by_count(
     return np.stack([earnings, yardsticks])
 
 
-def _best_ratio(levels: Floats) -> Floats:
+def _maximise_ratio(levels: Floats) -> Floats:
     """(engines, topics): the best sum of earnings over sum of divisors, choosing a count at each level.
 
     `levels` are (levels, 2, counts, engines, topics). Ends, because every round but the last raises a
@@ -157,7 +157,7 @@ def _best_ratio(levels: Floats) -> Floats:
         earning, yardstick = (
             np.take_along_axis(side, choice, 1).sum((0, 1)) for side in (earnings, yardsticks)
         )
-        better = quotient(earning, yardstick, 0.0)
+        better = divide(earning, yardstick, 0.0)
         if not (better > ratio).any():
             return ratio
         ratio = np.maximum(ratio, better)

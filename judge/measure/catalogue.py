@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 #: How each parameter is written.
-EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
+PARAMETER_EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class MeasureKind:
     @property
     def syntax(self) -> str:
         """How the measure is written, e.g. `AP(own, rel=1)[@k]`."""
-        shown = ", ".join(EXAMPLES[parameter] for parameter in self.parameters)
+        shown = ", ".join(PARAMETER_EXAMPLES[parameter] for parameter in self.parameters)
         cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
         return self.name + (f"[({shown})]" if shown else "") + cutoff
 
 
 #: Every measure by its name, in the order to show them.
-KINDS = MappingProxyType(
+MEASURE_KINDS = MappingProxyType(
     {
         kind.name: kind
         for kind in (
@@ -137,7 +137,7 @@ KINDS = MappingProxyType(
 )
 
 # What people type when they mean one of ours.
-_ALSO_KNOWN = {
+_SYNONYMS = {
     "map": "AP",
     "mrr": "RR",
     "precision": "P",
@@ -150,18 +150,18 @@ _ALSO_KNOWN = {
 }
 
 
-def unknown(name: str) -> str:
+def describe_unknown_measure(name: str) -> str:
     """The message for a measure that doesn't exist: the nearest that does, and all that do."""
-    known = _ALSO_KNOWN.get(re.sub(r"[\W_]", "", name).casefold())
-    folded = {kind.casefold(): kind for kind in KINDS}
+    known = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
+    folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
     guess = known or (folded[near[0]] if near else None)
     hint = f"did you mean {guess}? There" if guess else "there"
-    everything = ", ".join(kind.syntax for kind in KINDS.values())
+    everything = ", ".join(kind.syntax for kind in MEASURE_KINDS.values())
     return f"there is no measure {name!r}; {hint} are {everything}"
 
 
-def no_parameter(kind: MeasureKind, parameter: str) -> str:
+def describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
     """The message for a parameter that the measure doesn't take: those it does."""
     known = ", ".join(kind.parameters) or "none"
     return f"{kind.name} has no parameter {parameter!r}; its parameters: {known} ({kind.syntax})"

@@ -13,15 +13,15 @@ from itertools import permutations
 
 import numpy as np
 
-from judge.measure.compare import compare
+from judge.measure.compare import compare_engines
 from judge.measure.measures import Measure
-from judge.measure.score import Scores, mean_known, score
+from judge.measure.score import Scores, nan_mean, score_rankings
 from judge.records import Judgment, Ranking, Scale
 
 #: A pair of query id and snippet id.
 Key = tuple[str, str]
 #: What can be done with flagged snippets: `kept` is what every other figure of a run is made of.
-WAYS = ("kept", "zeroed", "dropped")
+TREATMENTS = ("kept", "zeroed", "dropped")
 #: Means that are closer than this are equal but for rounding.
 _TIE = 1e-12
 
@@ -60,7 +60,7 @@ class ScoringInput:
     depth: int
 
 
-def flagged_sensitivity(
+def measure_flagged_sensitivity(
     scores: Scores,
     held: ScoringInput,
     flagged: Collection[Key],
@@ -71,39 +71,42 @@ def flagged_sensitivity(
     `flagged` names pairs: a text that any engine showed with something suspicious about it. `among`
     names the pairs of engines that are of interest, when not all are.
     """
-    measure = next((each for each in scores.measures if each.compares), scores.measures[0])
+    measure = next((each for each in scores.measures if each.compares_engines), scores.measures[0])
     judged = {judgment.query_id for judgment in held.judgments}
     flagged = {key for key in flagged if key[0] in judged}
     if not flagged:
         return None
-    kept = scores.of_measures([measure])
-    ways = {"kept": kept, **{way: _score(other, measure) for way, other in _ways(held, flagged)}}
-    means = {way: _means(each) for way, each in ways.items()}
+    kept = scores.select_measures([measure])
+    ways = {
+        "kept": kept,
+        **{way: _score_input(other, measure) for way, other in _treat_flagged(held, flagged)},
+    }
+    means = {way: _average_by_engine(each) for way, each in ways.items()}
     return FlaggedSensitivity(
         measure=str(measure),
         pairs=len(flagged),
         means=means,
-        winners={way: _winner(each, among) for way, each in ways.items()},
-        swapped=tuple(_swapped(means)),
+        winners={way: _find_winner(each, among) for way, each in ways.items()},
+        swapped=tuple(_find_swapped(means)),
     )
 
 
-def _ways(held: ScoringInput, flagged: Collection[Key]) -> Iterator[tuple[str, ScoringInput]]:
+def _treat_flagged(held: ScoringInput, flagged: Collection[Key]) -> Iterator[tuple[str, ScoringInput]]:
     """Yield what to score with the flagged snippets zeroed, and with them dropped.
 
     All queries are scored anew: grades of any query can bear on what is imputed on another.
     """
-    yield "zeroed", replace(held, judgments=[_zeroed(judgment, flagged) for judgment in held.judgments])
-    yield "dropped", _dropped(held, flagged)
+    yield "zeroed", replace(held, judgments=[_zero_grade(judgment, flagged) for judgment in held.judgments])
+    yield "dropped", _drop_snippets(held, flagged)
 
 
-def _zeroed(judgment: Judgment, flagged: Collection[Key]) -> Judgment:
+def _zero_grade(judgment: Judgment, flagged: Collection[Key]) -> Judgment:
     if (judgment.query_id, judgment.snippet_id) not in flagged:
         return judgment
     return replace(judgment, grade=0, error=None)
 
 
-def _dropped(held: ScoringInput, flagged: Collection[Key]) -> ScoringInput:
+def _drop_snippets(held: ScoringInput, flagged: Collection[Key]) -> ScoringInput:
     """As if the engines had never returned what is flagged; what stood below moves up."""
     rankings = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -117,28 +120,30 @@ def _dropped(held: ScoringInput, flagged: Collection[Key]) -> ScoringInput:
     return replace(held, rankings=rankings, documents=documents)
 
 
-def _score(held: ScoringInput, measure: Measure) -> Scores:
-    return score(held.rankings, held.documents, held.judgments, [measure], held.scale, depth=held.depth)
+def _score_input(held: ScoringInput, measure: Measure) -> Scores:
+    return score_rankings(
+        held.rankings, held.documents, held.judgments, [measure], held.scale, depth=held.depth
+    )
 
 
-def _means(scores: Scores) -> dict[str, float | None]:
-    values, _, _ = scores.by_query()
-    means = mean_known(values[..., 0], axis=1).tolist()
+def _average_by_engine(scores: Scores) -> dict[str, float | None]:
+    values, _, _ = scores.average_repeats()
+    means = nan_mean(values[..., 0], axis=1).tolist()
     return {
         engine: None if np.isnan(mean) else mean for engine, mean in zip(scores.engines, means, strict=True)
     }
 
 
-def _winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
-    wins = Counter(pair.a for pair in compare(scores, among) if pair.outcome == "better")
+def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
+    wins = Counter(pair.a for pair in compare_engines(scores, among) if pair.outcome == "better")
     return next((engine for engine, won in wins.items() if won == len(scores.engines) - 1), None)
 
 
-def _swapped(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
+def _find_swapped(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
     def ahead(way: str, one: str, two: str) -> bool:
         first, second = means[way][one], means[way][two]
         return first is not None and second is not None and first - second > _TIE
 
     for one, two in permutations(means["kept"], 2):
-        if ahead("kept", one, two) and any(ahead(way, two, one) for way in WAYS):
+        if ahead("kept", one, two) and any(ahead(way, two, one) for way in TREATMENTS):
             yield one, two

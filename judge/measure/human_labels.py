@@ -9,15 +9,15 @@ from statistics import median
 
 import numpy as np
 
-from judge.measure.agreement import Paired
+from judge.measure.agreement import PairedGrades
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.measure.intervals import IntervalEstimate
-from judge.measure.rank_correlation import rbo, swaps, tau, tau_ap
-from judge.measure.score import Scores, mean_known
+from judge.measure.rank_correlation import find_swaps, rbo, tau, tau_ap
+from judge.measure.resampling import IntervalEstimate
+from judge.measure.score import Scores, nan_mean
 from judge.records import Judgment, Ranking, Scale
 
 #: Grades by (query_id, snippet_id).
-Grades = Mapping[tuple[str, str], int]
+GradesByPair = Mapping[tuple[str, str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class RankingAgreement:
     swapped: tuple[tuple[str, str], ...]
 
 
-def typical_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
+def median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
     """Each judged pair's grade: the median over its repeats, halves rounded up.
 
     Snippets without text are left out: nobody judged them, they have grade 0 by rule.
@@ -51,15 +51,15 @@ def typical_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
     for judgment in judgments:
         if judgment.grade is not None and "empty_snippet" not in judgment.flags:
             given.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
-    return {key: typical(grades) for key, grades in given.items()}
+    return {key: median_grade(grades) for key, grades in given.items()}
 
 
-def typical(grades: Sequence[int]) -> int:
+def median_grade(grades: Sequence[int]) -> int:
     """The grade that stands for those of several repeats: their median, halves rounded up."""
     return floor(median(grades) + 0.5)
 
 
-def as_judgments(people: Grades) -> tuple[Judgment, ...]:
+def convert_to_judgments(people: GradesByPair) -> tuple[Judgment, ...]:
     """People's grades in the form that scoring takes."""
     return tuple(
         Judgment(query_id, snippet_id, 1, grade, "", None, "people", "", {}, "", None)
@@ -67,14 +67,18 @@ def as_judgments(people: Grades) -> tuple[Judgment, ...]:
     )
 
 
-def paired(people: Grades, assessor: Grades) -> Paired:
+def pair_grades(people: GradesByPair, assessor: GradesByPair) -> PairedGrades:
     """The pairs that both sides graded, sorted by name."""
-    return _paired([key for key in sorted(people) if key in assessor], people, assessor)
+    return _make_paired_grades([key for key in sorted(people) if key in assessor], people, assessor)
 
 
-def visible_pairs(
-    engines: Sequence[str], rankings: Iterable[Ranking], depth: int, people: Grades, assessor: Grades
-) -> tuple[Ints, Paired]:
+def pair_results(
+    engines: Sequence[str],
+    rankings: Iterable[Ranking],
+    depth: int,
+    people: GradesByPair,
+    assessor: GradesByPair,
+) -> tuple[Ints, PairedGrades]:
     """Every result down to `depth` that both sides graded: whose it is (its place in `engines`), and both."""
     place = {engine: at for at, engine in enumerate(engines)}
     found = [
@@ -85,15 +89,17 @@ def visible_pairs(
     ]
     both = [(engine, key) for engine, key in found if key in people and key in assessor]
     engine = np.array([engine for engine, _ in both], dtype=np.int64)
-    return engine, _paired([key for _, key in both], people, assessor)
+    return engine, _make_paired_grades([key for _, key in both], people, assessor)
 
 
-def relevant(grades: Grades, scale: Scale) -> dict[tuple[str, str], int]:
+def convert_to_relevance(grades: GradesByPair, scale: Scale) -> dict[tuple[str, str], int]:
     """1 where the grade counts as relevant, else 0: what grades of two scales have in common."""
     return {key: int(grade >= scale.relevant_from) for key, grade in grades.items()}
 
 
-def wholly_graded(pairs: Iterable[tuple[str, str]], grades: Grades) -> tuple[frozenset[str], frozenset[str]]:
+def find_graded_queries(
+    pairs: Iterable[tuple[str, str]], grades: GradesByPair
+) -> tuple[frozenset[str], frozenset[str]]:
     """The query ids of which every pair has a grade, and those of which some have."""
     whole: dict[str, bool] = {}
     some = set()
@@ -103,22 +109,24 @@ def wholly_graded(pairs: Iterable[tuple[str, str]], grades: Grades) -> tuple[fro
     return frozenset(query_id for query_id, is_whole in whole.items() if is_whole), frozenset(some)
 
 
-def ranking_agreement(people: Scores, assessor: Scores) -> tuple[RankingAgreement, ...]:
+def compare_rankings(people: Scores, assessor: Scores) -> tuple[RankingAgreement, ...]:
     """How the engines stand by each measure that compares, over the queries where both sides have values.
 
     An engine that has them on fewer than half of those queries is left out. The others meet on the
     queries where all of them have values, or on each engine's own where there is no such query. The
     two scores have the same engines, queries and measures.
     """
-    theirs, ours = people.by_query()[0], assessor.by_query()[0]
+    theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
     return tuple(
-        _orders(str(measure), people.engines, theirs[..., at], ours[..., at])
+        _compare_ranking(str(measure), people.engines, theirs[..., at], ours[..., at])
         for at, measure in enumerate(people.measures)
-        if measure.compares
+        if measure.compares_engines
     )
 
 
-def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floats) -> RankingAgreement:
+def _compare_ranking(
+    measure: str, engines: Sequence[str], people: Floats, assessor: Floats
+) -> RankingAgreement:
     both: Bools = ~(np.isnan(people) | np.isnan(assessor))
     often: Bools = both.any(1) & (2 * both.sum(1) >= both.any(0).sum())
     both &= often[:, None]
@@ -126,7 +134,7 @@ def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floa
     if everywhere.any():  # engines meet on the same queries, as long as there are such
         both &= everywhere
     sides = np.stack([np.where(both, side, np.nan) for side in (people, assessor)])
-    means = mean_known(sides, axis=-1)
+    means = nan_mean(sides, axis=-1)
     ranked = np.flatnonzero(often).tolist()
     ranked.sort(key=lambda at: (-means[0, at], engines[at]))
     names = tuple(engines[at] for at in ranked)
@@ -139,27 +147,29 @@ def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floa
         people=tuple(truth.tolist()),
         assessor=tuple(estimate.tolist()),
         left_out=tuple(engine for engine, ranks in zip(engines, often, strict=True) if not ranks),
-        tau=_tau(truth, estimate),
+        tau=_estimate_tau(truth, estimate),
         tau_ap=tau_ap(truth, estimate),
         rbo=rbo(names, by_assessor) if names else None,
-        swapped=swaps(names, truth, estimate),
+        swapped=find_swaps(names, truth, estimate),
     )
 
 
-def _tau(people: Floats, assessor: Floats) -> IntervalEstimate:
+def _estimate_tau(people: Floats, assessor: Floats) -> IntervalEstimate:
     value = tau(people, assessor)
     if value is None:
         return IntervalEstimate(None, why="fewer than 2 engines, or one side holds all engines equal")
     return IntervalEstimate(value)
 
 
-def _paired(keys: Sequence[tuple[str, str]], people: Grades, assessor: Grades) -> Paired:
+def _make_paired_grades(
+    keys: Sequence[tuple[str, str]], people: GradesByPair, assessor: GradesByPair
+) -> PairedGrades:
     number = {query_id: at for at, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
 
     def array(values: Iterable[int]) -> Ints:
         return np.array(list(values), dtype=np.int64)
 
-    return Paired(
+    return PairedGrades(
         array(number[query_id] for query_id, _ in keys),
         array(people[key] for key in keys),
         array(assessor[key] for key in keys),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge.characters import estimate_tokens
 from judge.records import Ranking
-from judge.tokens import rough_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenCount:
     """How many tokens the titles and snippets of an answer are, roughly: the mean over `n` queries."""
 
     mean: float
     n: int
 
 
-def latency(rankings: Iterable[Ranking]) -> Latency | None:
+def measure_latency(rankings: Iterable[Ranking]) -> Latency | None:
     """The latency of one engine, None when nobody measured it; queries on which it broke don't count."""
     took = [each.latency_ms for each in rankings if each.latency_ms is not None and each.error is None]
     if not took:
@@ -38,23 +38,23 @@ def latency(rankings: Iterable[Ranking]) -> Latency | None:
     return Latency(float(median), float(p95), len(took))
 
 
-def tokens(rankings: Iterable[Ranking], depth: int) -> Tokens | None:
+def measure_tokens(rankings: Iterable[Ranking], depth: int) -> TokenCount | None:
     """The tokens of one engine's results down to `depth`, as it returned them; None without an answer.
 
     An empty answer is 0 tokens; queries on which the engine broke don't count.
     """
-    sizes = [_size(each, depth) for each in rankings if each.error is None]
-    return Tokens(math.fsum(sizes) / len(sizes), len(sizes)) if sizes else None
+    sizes = [_count_tokens(each, depth) for each in rankings if each.error is None]
+    return TokenCount(math.fsum(sizes) / len(sizes), len(sizes)) if sizes else None
 
 
-def _size(ranking: Ranking, depth: int) -> float:
+def _count_tokens(ranking: Ranking, depth: int) -> float:
     return math.fsum(
-        rough_tokens(snippet.raw_title) + rough_tokens(snippet.raw_text)
+        estimate_tokens(snippet.raw_title) + estimate_tokens(snippet.raw_text)
         for snippet in ranking.snippets[:depth]
     )
 
 
-def textless(rankings: Iterable[Ranking], depth: int) -> float | None:
+def compute_no_snippet_share(rankings: Iterable[Ranking], depth: int) -> float | None:
     """The share of one engine's results down to `depth` without a text of their own, a title or not.
 
     None without a result that is known. A field that was renamed looks like this, and like nothing else does.

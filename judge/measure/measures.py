@@ -12,16 +12,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge.errors import InputError
-from judge.measure.catalogue import EXAMPLES, KINDS, MeasureKind, no_parameter, unknown
+from judge.measure.measures import (
+    MEASURE_KINDS,
+    PARAMETER_EXAMPLES,
+    MeasureKind,
+    describe_unknown_measure,
+    describe_unknown_parameter,
+)
 
 #: What is computed when nobody says otherwise.
-DEFAULTS = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
+DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 
 #: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
 DCG_GAINS = ("log2", "exp-log2")
 
-_ORDER_ONLY = "order within the list only; not for comparing engines"
-_OWN_LENGTH = "divides by as many results as the engine chose to return; not for comparing engines"
+_OWN_NOTE = "order within the list only; not for comparing engines"
+_SETP_NOTE = "divides by as many results as the engine chose to return; not for comparing engines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +47,13 @@ class Measure:
     p: float = 0.8
 
     def __post_init__(self) -> None:
-        if self.name not in KINDS:
-            raise InputError(unknown(self.name))
-        kind = KINDS[self.name]
+        if self.name not in MEASURE_KINDS:
+            raise InputError(describe_unknown_measure(self.name))
+        kind = MEASURE_KINDS[self.name]
         given = {"own": self.own, "rel": self.rel is not None, "dcg": self.dcg != "log2", "p": self.p != 0.8}
         for parameter in (name for name, is_given in given.items() if is_given):
             if parameter not in kind.parameters:
-                raise InputError(no_parameter(kind, parameter))
+                raise InputError(describe_unknown_parameter(kind, parameter))
         self._check_cutoff(kind)
         self._check_values()
 
@@ -93,14 +99,14 @@ class Measure:
     @property
     def pool_free(self) -> bool:
         """Whether the value stays the same when engines join or leave the pool."""
-        return self.own or KINDS[self.name].pool_free
+        return self.own or MEASURE_KINDS[self.name].pool_free
 
     @property
     def note(self) -> str:
         """What must stand beside every printed value; empty when engines can be compared by it."""
         if self.own:
-            return _ORDER_ONLY
-        return _OWN_LENGTH if self.name == "SetP" else ""
+            return _OWN_NOTE
+        return _SETP_NOTE if self.name == "SetP" else ""
 
     @property
     def compares(self) -> bool:
@@ -112,7 +118,7 @@ class Measure:
         return depth if self.cutoff is None else self.cutoff
 
 
-def parse(text: str) -> Measure:
+def parse_measure(text: str) -> Measure:
     """The measure that `text` names, e.g. `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
 
     The case of the name doesn't matter. Raises `InputError` that lists what exists.
@@ -121,67 +127,69 @@ def parse(text: str) -> Measure:
     if match is None:
         raise InputError(f"{text!r} is not a measure; write NAME(parameter=value)@CUTOFF, e.g. nDCG@10")
     written, inside, cutoff = match.groups()
-    name = next((name for name in KINDS if name.casefold() == written.casefold()), None)
+    name = next((name for name in MEASURE_KINDS if name.casefold() == written.casefold()), None)
     if name is None:
-        raise InputError(unknown(written))
+        raise InputError(describe_unknown_measure(written))
     if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):
         raise InputError(f"{text!r}: the cutoff after @ is a whole number, not {cutoff!r}")
-    arguments = _arguments(KINDS[name], inside or "")
+    arguments = _parse_arguments(MEASURE_KINDS[name], inside or "")
     return Measure(name, cutoff=None if cutoff is None else int(cutoff), **arguments)
 
 
-def parse_all(names: str | Iterable[str]) -> tuple[Measure, ...]:
+def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
     """The measures that `names` lists, each once; one text is split at spaces and commas.
 
     Raises `InputError` for an empty list or a measure that doesn't exist.
     """
     if isinstance(names, str):
         names = filter(None, re.split(r"[\s,;]+(?![^(]*\))", names.strip()))
-    measures = tuple(dict.fromkeys(parse(name) for name in names))
+    measures = tuple(dict.fromkeys(parse_measure(name) for name in names))
     if not measures:
-        raise InputError(f"no measure is named; the defaults are {' '.join(DEFAULTS)}")
+        raise InputError(f"no measure is named; the defaults are {' '.join(DEFAULT_MEASURES)}")
     return measures
 
 
-def defaults(depth: int) -> tuple[Measure, ...]:
+def default_measures(depth: int) -> tuple[Measure, ...]:
     """`DEFAULTS`, none looking deeper than a pool of `depth`."""
-    deep = parse_all(DEFAULTS)
-    return tuple(Measure(m.name, min(m.looks_at(depth), depth)) for m in deep)
+    deep = parse_measures(DEFAULT_MEASURES)
+    return tuple(Measure(m.name, min(m.effective_cutoff(depth), depth)) for m in deep)
 
 
 def check_depth(measures: Iterable[Measure], depth: int) -> None:
     """Raises `InputError` when a measure looks deeper than a pool that is judged down to `depth`."""
     for measure in measures:
-        if measure.looks_at(depth) > depth:
+        if measure.effective_cutoff(depth) > depth:
             raise InputError(
                 f"{measure} looks deeper than --depth {depth}, down to which snippets are judged;"
                 f" ask for @{depth} at most, or judge deeper"
             )
 
 
-def describe() -> tuple[MeasureKind, ...]:
+def list_measures() -> tuple[MeasureKind, ...]:
     """Every measure that exists, in the order to show them: syntax, meaning and source."""
-    return tuple(KINDS.values())
+    return tuple(MEASURE_KINDS.values())
 
 
-def _arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
+def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):
         parameter, equals, value = (piece.strip() for piece in part.partition("="))
         if parameter not in kind.parameters:
-            raise InputError(no_parameter(kind, parameter))
+            raise InputError(describe_unknown_parameter(kind, parameter))
         if parameter in given:
             raise InputError(f"{kind.name}({inside}): {parameter} is given twice")
         if bool(equals) == (parameter == "own"):
-            raise InputError(f"{kind.name}({inside}): write {EXAMPLES[parameter]}")
-        given[parameter] = True if parameter == "own" else _value(kind, parameter, value)
+            raise InputError(f"{kind.name}({inside}): write {PARAMETER_EXAMPLES[parameter]}")
+        given[parameter] = True if parameter == "own" else _parse_argument(kind, parameter, value)
     return given
 
 
-def _value(kind: MeasureKind, parameter: str, text: str) -> int | float | str:
+def _parse_argument(kind: MeasureKind, parameter: str, text: str) -> int | float | str:
     number = {"rel": r"[0-9]{1,9}", "p": r"[0-9]*\.?[0-9]+(e-?[0-9]+)?"}.get(parameter)
     if number is None:
         return text.strip("'\"")
     if not re.fullmatch(number, text):
-        raise InputError(f"{kind.name}({parameter}={text}): write a number, e.g. {EXAMPLES[parameter]}")
+        raise InputError(
+            f"{kind.name}({parameter}={text}): write a number, e.g. {PARAMETER_EXAMPLES[parameter]}"
+        )
     return int(text) if parameter == "rel" else float(text)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.measure.formulas import Floats, quotient
+from judge.measure.formulas import Floats, divide
 
 #: Numbers closer than this differ by rounding.
-ROUNDING = 1e-12
+TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Corrected:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LabelledSample:
     """Values of one engine, or differences of two: by people and assessor (labelled,), and on the rest."""
 
     engines: tuple[str, ...]
@@ -65,10 +65,10 @@ class Sample:
     def lead(self) -> int:
         """1 where the first engine is ahead by the assessor, -1 where the second is, 0 for a tie."""
         difference = self.seen.mean() if self.seen.size else 0.0
-        return int(np.sign(difference)) if abs(difference) > ROUNDING else 0
+        return int(np.sign(difference)) if abs(difference) > TOLERANCE else 0
 
 
-def correct(sample: Sample, level: float) -> Corrected:
+def correct_mean(sample: LabelledSample, level: float) -> Corrected:
     """Return the mean by people's grades: PPI++ with the weight that its power tuning finds, from 0 to 1.
 
     The interval holds the mean with probability `level`, by the t distribution with one degree of freedom
@@ -93,13 +93,13 @@ def correct(sample: Sample, level: float) -> Corrected:
     everywhere = np.concatenate([sample.assessor, sample.rest])
     centred = np.where(np.isnan(everywhere), 0.0, everywhere - sample.seen.mean()) * size / n
     here, there = centred[:size], centred[size:]
-    weight, without = _weights(error, here, there)
+    weight, without = _tune_weight(error, here, there)
     # With one degree of freedom for each query that has a value: over these it is the variance of a mean.
     variance = float(np.var(without)) * (size - 1) ** 2 / size * n / (n - 1)
     if weight:
         mean += weight * float(there.mean() - here.mean())
         variance += weight**2 * float(there.var(ddof=1)) / rest
-    se = variance**0.5 if variance > ROUNDING**2 else 0.0
+    se = variance**0.5 if variance > TOLERANCE**2 else 0.0
     margin = float(stdtrit(n - 1, (1 + level) / 2)) * se
     return Corrected(
         estimate=mean,
@@ -111,11 +111,11 @@ def correct(sample: Sample, level: float) -> Corrected:
         undefined=size - n,
         rest=rest,
         filled=everywhere.size - sample.seen.size,
-        p=_p(mean, se, n - 1),
+        p=_two_sided_p(mean, se, n - 1),
     )
 
 
-def _weights(error: Floats, here: Floats, there: Floats) -> tuple[float, Floats]:
+def _tune_weight(error: Floats, here: Floats, there: Floats) -> tuple[float, Floats]:
     """The weight with the least variance, and the estimate's shift without each labelled query.
 
     The weight is cov(y, f) / ((1 + n/N) var f), kept within 0 and 1. The shifts are (labelled,).
@@ -125,17 +125,17 @@ def _weights(error: Floats, here: Floats, there: Floats) -> tuple[float, Floats]
     errors, values, products, squares = (
         array.sum() - np.concatenate([[0.0], array]) for array in (error, here, error * here, here**2)
     )
-    if there.size < 2 or np.ptp(np.concatenate([here, there])) <= ROUNDING:
+    if there.size < 2 or np.ptp(np.concatenate([here, there])) <= TOLERANCE:
         return 0.0, errors[1:] / left[1:]
     every = left + there.size
     covariance = (products - errors * values / left) / np.maximum(1, left - 1)
     variance = (squares + there @ there - (values + there.sum()) ** 2 / every) / (every - 1)
-    weight = np.clip(quotient(covariance, (1 + left / there.size) * variance, 0.0), 0.0, 1.0)
+    weight = np.clip(divide(covariance, (1 + left / there.size) * variance, 0.0), 0.0, 1.0)
     shift = errors / left + weight * (there.mean() - values / left)
     return float(weight[0]), shift[1:]
 
 
-def _p(mean: float, se: float, freedom: int) -> float | None:
+def _two_sided_p(mean: float, se: float, freedom: int) -> float | None:
     from scipy.special import stdtr
 
     return 2 * float(stdtr(freedom, -abs(mean) / se)) if se else None

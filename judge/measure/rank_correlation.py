@@ -22,7 +22,7 @@ def tau(first: Floats, second: Floats) -> float | None:
 
     None for fewer than 2 engines and where either side holds all engines equal.
     """
-    ahead, behind = _ahead(first), _ahead(second)
+    ahead, behind = _compare_pairs(first), _compare_pairs(second)
     untied = float(np.square(ahead).sum() * np.square(behind).sum())
     return float((ahead * behind).sum() / np.sqrt(untied)) if untied else None
 
@@ -34,7 +34,7 @@ def tau_ap(truth: Floats, estimate: Floats) -> float | None:
     in either order, count with the mean over all ways to break them (tau_ap,a of Urbano & Marrero 2017).
     None for fewer than 2 engines and where either side holds all engines equal.
     """
-    ahead, above = _ahead(truth), _ahead(estimate)
+    ahead, above = _compare_pairs(truth), _compare_pairs(estimate)
     if not (ahead.any() and above.any()):
         return None
     # A tied pair comes out in each of its two orders equally often, which adds nothing. What is left is
@@ -61,12 +61,12 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     return seen + shared[-1] * p**length
 
 
-def swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:
+def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:
     """The pairs of engines that the two sides order the other way round, none tied on either side.
 
     Each pair names the truly better engine first; pairs stand in the true order, best first.
     """
-    reversed_pairs = _ahead(truth) * _ahead(estimate) < 0
+    reversed_pairs = _compare_pairs(truth) * _compare_pairs(estimate) < 0
     order = sorted(range(len(names)), key=lambda at: (-truth[at], names[at]))
     return tuple(
         (names[better], names[worse])
@@ -75,7 +75,7 @@ def swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[
     )
 
 
-def _ahead(scores: Floats) -> Floats:
+def _compare_pairs(scores: Floats) -> Floats:
     """(engines, engines): 1 where the row's engine has the higher score, -1 the lower, 0 the same."""
     apart = np.subtract.outer(scores, scores)
     return np.where(np.abs(apart) > _TIE, np.sign(apart), 0.0)

@@ -101,11 +101,11 @@ class RankedLists:
             return np.ascontiguousarray(array[..., :depth]).reshape(1, -1, min(depth, array.shape[-1]))
 
         grade, origin = one(self.grade), one(self.origin)
-        best = best_grades(grade, origin, grade.shape[-1])
+        best = find_best_grades(grade, origin, grade.shape[-1])
         return RankedLists(self.depth, grade, origin, origin, one(self.snippet), one(self.missing), best)
 
 
-def best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
+def find_best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
     """(topics, documents): the best grade that any list (engines, topics, ranks) has for each document."""
     best = np.full((grade.shape[1], documents), NO_GRADE)
     topic = np.broadcast_to(np.arange(grade.shape[1])[None, :, None], grade.shape)

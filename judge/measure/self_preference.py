@@ -31,7 +31,7 @@ VENDORS: Mapping[str, tuple[str, ...]] = {
     "Zhipu": ("glm", "chatglm", "zhipu", "智谱"),
 }
 #: How a server is spoken to says nothing about whose model it serves.
-_WIRES = frozenset({"openai", "dashscope", "langchain", "ollama", "tongyi"})
+_PROTOCOLS = frozenset({"openai", "dashscope", "langchain", "ollama", "tongyi"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +43,46 @@ class SharedVendor:
     vendor: str
 
 
-def vendor_of(words: str) -> str | None:
+def find_vendor(words: str) -> str | None:
     """The house that a model or an engine called `words` belongs to, None when its name tells of none."""
     for word in re.findall(r"[^\W\d_]+", words.lower()):
         for called, tokens in VENDORS.items():
-            if any(_names(token, word) for token in tokens):
+            if any(_matches_word(token, word) for token in tokens):
                 return called
     return None
 
 
-def _names(token: str, word: str) -> bool:
+def _matches_word(token: str, word: str) -> bool:
     if not token.isascii():
         return token in word
     return word == token or (len(token) > 4 and word.startswith(token))
 
 
-def shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tuple[SharedVendor, ...]:
+def find_shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tuple[SharedVendor, ...]:
     """Who grades an engine of its own house, and which members of a panel are no second opinion."""
-    named = [name for assessor in assessors for name in _seated(assessor)]
-    return (*_met(product(named, engines), engines=True), *_met(combinations(named, 2), engines=False))
+    named = [name for assessor in assessors for name in _panel_members(assessor)]
+    return (
+        *_compare_vendors(product(named, engines), engines=True),
+        *_compare_vendors(combinations(named, 2), engines=False),
+    )
 
 
-def _seated(assessor: str) -> list[str]:
+def _panel_members(assessor: str) -> list[str]:
     """The members of a panel, or the assessor itself."""
     panel = re.fullmatch(r"panel\((.*)\)", assessor)
     return panel[1].split(", ") if panel else [assessor]
 
 
-def _met(pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[SharedVendor]:
+def _compare_vendors(pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[SharedVendor]:
     for assessor, other in pairs:
-        of_assessor = vendor_of(_model(assessor))
-        of_other = vendor_of(other if engines else _model(other))
+        of_assessor = find_vendor(_model_words(assessor))
+        of_other = find_vendor(other if engines else _model_words(other))
         if of_assessor is not None and of_assessor == of_other:
             yield SharedVendor(assessor, other, of_assessor)
 
 
-def _model(assessor: str) -> str:
+def _model_words(assessor: str) -> str:
     """The model's own name: `openai:qwen-plus/graded` speaks OpenAI's wire and is a Qwen."""
     assessor = assessor.partition(" at ")[0]  # its server's name says nothing of its house
     parts: Sequence[str] = assessor.rpartition("/")[0].split(":") if "/" in assessor else assessor.split(":")
-    return " ".join(part for part in parts[:-1] if part not in _WIRES) + f" {parts[-1]}"
+    return " ".join(part for part in parts[:-1] if part not in _PROTOCOLS) + f" {parts[-1]}"

@@ -46,7 +46,7 @@ def icc(values: Floats) -> float | None:
     return float((between_queries - left) / total) if total > _ROUNDING * np.ptp(values) ** 2 else None
 
 
-def components(values: Floats) -> VarianceComponents | None:
+def estimate_components(values: Floats) -> VarianceComponents | None:
     """The variance components of (queries, engines, repeats), by the method of moments.
 
     Mean squares of the random-effects analysis of variance with repeats nested in query x engine, solved
@@ -70,7 +70,7 @@ def components(values: Floats) -> VarianceComponents | None:
     )
 
 
-def equivalence_p(differences: Floats, margin: float) -> float | None:
+def compute_equivalence_p(differences: Floats, margin: float) -> float | None:
     """How likely so small a mean difference is if the true one is `margin` or more, either way.
 
     The larger p of two one-sided paired t tests (Schuirmann 1987). Where all differences are equal it is

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from html import unescape
 from typing import Any
 
-from judge.errors import CallError, NoResponse, RequestRejected, causes
+from judge.errors import CallError, NoResponse, RequestRejected, iterate_causes
 from judge.models.error_mapping import ErrorResponse, shorten, transport_error
 from judge.models.redaction import mask, redact
-from judge.records import Completion, Prompt, Usage, is_whole
+from judge.records import Completion, Prompt, Usage, is_complete_reply
 
 #: Types of content parts that are not the final answer.
 REASONING = frozenset({"reasoning", "thinking"})
@@ -105,7 +105,7 @@ def read_completion(
     return Completion(
         text=redact(message_text(message.get("content")), *secrets),
         model=redact(str(model or ""), *secrets),
-        finish_reason=finish_reason if is_whole(finish_reason) else "length",
+        finish_reason=finish_reason if is_complete_reply(finish_reason) else "length",
         params=params,
         usage=billed,
         request_id=redact(str(request_id), *secrets) if request_id else None,
@@ -127,7 +127,7 @@ def check_refusal(finish_reason: str | None, refusal: object, usage: Usage | Non
 
     A server that counted no tokens may have billed the call nevertheless.
     """
-    if finish_reason and not is_whole(finish_reason) and _FILTERED.search(finish_reason):
+    if finish_reason and not is_complete_reply(finish_reason) and _FILTERED.search(finish_reason):
         detail = f"the provider's filter cut the answer ({finish_reason})"
         raise RequestRejected("content_filter", detail, billed=usage is None, usage=usage)
     if refusal:
@@ -227,5 +227,5 @@ class LimitedBody:
 
 def body_error(error: BaseException, url: str) -> CallError | None:
     """Return the error for a call that `error` ended because of the body's size; None for other errors."""
-    refused = next((cause for cause in causes(error) if isinstance(cause, BodyRefused)), None)
+    refused = next((cause for cause in iterate_causes(error) if isinstance(cause, BodyRefused)), None)
     return None if refused is None else transport_error(f"{url}: {refused}")

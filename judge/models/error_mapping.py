@@ -20,7 +20,7 @@ from judge.errors import (
     RequestRejected,
     RetryableError,
     TimedOut,
-    causes,
+    iterate_causes,
 )
 from judge.models.endpoint import is_dashscope, proxy_for, proxy_secrets, public_part
 from judge.models.redaction import mask
@@ -278,7 +278,7 @@ def connection_error(
 
     It is `ConnectionFailed` when the cause shows that the request was not sent, or `never_sent` is True.
     """
-    *_, cause = causes(error)
+    *_, cause = iterate_causes(error)
     refused = isinstance(cause, ConnectionRefusedError | socket.gaierror)
     refused |= isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE_ERRORS
     proxy = proxy_for(url)

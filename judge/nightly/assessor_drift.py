@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from judge.config.nightly import NightlyConfig
-from judge.dataset.identifiers import short_hash
+from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
 from judge.nightly.record import CanaryResults

@@ -11,7 +11,7 @@ from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.english import join_names
 from judge.errors import InputError
-from judge.measure.measures import Measure, parse_all
+from judge.measure.measures import Measure, parse_measures
 from judge.nightly.baseline import Baseline
 from judge.nightly.record import EngineSettings
 from judge.runs.folder import RunFolder
@@ -79,10 +79,12 @@ def choose_test_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Mea
     Raises InputError for a measure by which engines cannot be compared.
     """
     if names is None:
-        return tuple(replace(measure, cutoff=min(10, depth)) for measure in parse_all(("AP@10", "sDCG@10")))
+        return tuple(
+            replace(measure, cutoff=min(10, depth)) for measure in parse_measures(("AP@10", "sDCG@10"))
+        )
     measures = factory.parse_measures(names, depth)
     for measure in measures:
-        if not measure.compares:
+        if not measure.compares_engines:
             raise InputError(
                 f"[nightly] measures: engines cannot be compared by {measure}: {measure.note or 'it counts'}"
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from judge import factory
 from judge.config.nightly import NightlyConfig
-from judge.measure.latency_tokens import textless
+from judge.measure.engine_summary import compute_no_snippet_share
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline
 from judge.nightly.context import NightContext
@@ -66,7 +66,10 @@ def check_texts(context: NightContext) -> list[str]:
     by_engine: dict[str, list[Ranking]] = {}
     for ranking in factory.read_dataset(context.config).rankings:
         by_engine.setdefault(ranking.engine, []).append(ranking)
-    shares = {engine: textless(rankings, context.config.depth) for engine, rankings in by_engine.items()}
+    shares = {
+        engine: compute_no_snippet_share(rankings, context.config.depth)
+        for engine, rankings in by_engine.items()
+    }
     return list(
         find_without_text(
             {engine: share for engine, share in shares.items() if share is not None},

@@ -20,7 +20,7 @@ from judge.config.environment import environment
 from judge.config.loader import NIGHTS_FOLDER, ConfigSource, is_day, read_section
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.run import Config
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError, StoreError
 from judge.nightly import notify, resume, stores
 from judge.nightly.assessor_drift import (
@@ -133,7 +133,7 @@ def _try_to_draw(name: str, draw: Callable[[], Path]) -> list[str]:
     try:
         draw()
     except (InputError, StoreError) as error:
-        return [f"{name}: not drawn: {visible(str(error))}"]
+        return [f"{name}: not drawn: {escape_controls(str(error))}"]
     return []
 
 

@@ -17,11 +17,11 @@ import numpy as np
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.loaded_run import LoadedRun, RunSpec
 from judge.config.nightly import NightlyConfig
-from judge.measure.compare import Comparison, compare
+from judge.measure.compare import Comparison, compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
-from judge.measure.resampling import RESAMPLES, holm, randomised_p
-from judge.measure.score import Scores, score
+from judge.measure.resampling import RESAMPLES, compute_randomisation_p, holm
+from judge.measure.score import Scores, score_rankings
 from judge.nightly.query_drift import shared_query_ids
 from judge.nightly.record import RegressionOutcome, Verdict
 from judge.runs.result import RunResult
@@ -63,7 +63,7 @@ def run_regression_test(
     if not sides:
         return ()
     both = combined.run
-    scores = score(
+    scores = score_rankings(
         both.data.rankings,
         both.pool.documents,
         both.judgments,
@@ -71,7 +71,7 @@ def run_regression_test(
         both.spec.scale,
         depth=both.pool.depth,
     )
-    comparisons = compare(scores, {frozenset(pair) for pair in sides.values()})
+    comparisons = compare_engines(scores, {frozenset(pair) for pair in sides.values()})
     return decide_outcomes(measure_changes(comparisons, scores, sides, config.alpha), unavailable, config)
 
 
@@ -198,7 +198,7 @@ def measure_changes(
     `sides` gives the names of each engine in `scores`: at the baseline and tonight. There are enough
     resamples for a p that passes Holm's first step at `alpha`.
     """
-    value, _, _ = scores.by_query()
+    value, _, _ = scores.average_repeats()
     pairs = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in comparisons}
     resamples = max(RESAMPLES, ceil(len(pairs) / alpha))
     changes = []
@@ -216,7 +216,7 @@ def _measure_change(engine: str, pair: Comparison, values: Floats, resamples: in
     """Return the change of an engine, from (2, queries) values at the baseline and tonight."""
     both = values[:, ~np.isnan(values).any(0)]
     differences = both[1] - both[0]
-    (p,) = randomised_p(differences[:, None], resamples=resamples)
+    (p,) = compute_randomisation_p(differences[:, None], resamples=resamples)
     return RegressionOutcome(
         engine=engine,
         measure=pair.measure,

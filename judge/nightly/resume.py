@@ -19,8 +19,8 @@ from judge import factory
 from judge.config.environment import environment
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
-from judge.dataset.clean import visible
-from judge.dataset.identifiers import short_hash
+from judge.dataset.clean import escape_controls
+from judge.dataset.validation import short_hash
 from judge.english import format_count
 from judge.filesystem import read_text
 from judge.lock import locked
@@ -75,7 +75,7 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
 
 def _read_owner(path: Path) -> str:
     try:
-        return visible(read_text(path)[:200]) or "another process"
+        return escape_controls(read_text(path)[:200]) or "another process"
     except (OSError, UnicodeDecodeError):
         return "another process"
 

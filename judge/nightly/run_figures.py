@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from judge.analysis.summary import EngineResult, Summary
-from judge.measure.measures import parse
+from judge.measure.measures import parse_measure
 from judge.nightly.record import CallCost, NightEngineResult, NightMean
 
 #: The amounts of a cost that are added up.
@@ -66,7 +66,7 @@ def _engine_result(result: EngineResult) -> NightEngineResult:
         judged=result.judged,
         no_snippet_share=result.no_snippet_share,
         measures={
-            name: NightMean(mean=mean.mean, ci95=mean.ci95, n=mean.n, pool_free=parse(name).pool_free)
+            name: NightMean(mean=mean.mean, ci95=mean.ci95, n=mean.n, pool_free=parse_measure(name).pool_free)
             for name, mean in result.measures.items()
         },
     )

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
-from judge.dataset.clean import visible
-from judge.dataset.invisible_characters import drop_invisible, has_invisible
+from judge.dataset.clean import escape_controls
+from judge.dataset.text_cleaning import drop_invisible, has_invisible
 
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
 ISOLATE, END = "\u2068", "\u2069"
@@ -48,7 +48,7 @@ def _escape_char(char: str, visible_char: bool) -> str:
         return f"\\x{ord(char):02x}"
     if char in _BLANKS:
         return " "
-    return char if char in _JOINERS or "\U0001f000" <= char <= "\U0001faff" else visible(char)
+    return char if char in _JOINERS or "\U0001f000" <= char <= "\U0001faff" else escape_controls(char)
 
 
 def truncate(text: str, most: int) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from judge.dataset.spreadsheet import escape_cell
-from judge.measure.panel_agreement import Members
+from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
 from judge.records import Judgment
 from judge.runs import results, trec_export
@@ -44,7 +44,7 @@ def list_queries(result: RunResult) -> Iterator[results.QueryEntry]:
     return results.query_entries(result.data, result.pool, judgments, _table(result.scores))
 
 
-def _members(members: Members) -> Iterator[str]:
+def _members(members: PanelMembers) -> Iterator[str]:
     """Yield the judgments of each member of a panel."""
     for name, judgments in members.items():
         for judgment in judgments:
@@ -59,7 +59,7 @@ def _plain(judgment: Judgment) -> dict[str, Any]:
 
 def _scores(scores: Scores) -> Iterator[str]:
     yield _line(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
-    for row in scores.rows():
+    for row in scores.to_records():
         names = (escape_cell(row.engine), escape_cell(row.query_id), row.repeat, row.measure)
         numbers = (row.value, row.judged, row.low, row.high)
         yield _line([*names, *("" if number is None else repr(number) for number in numbers)])
@@ -73,7 +73,7 @@ def _line(cells: Iterable[object]) -> str:
 
 def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, float | None]]:
     names = [str(measure) for measure in scores.measures]
-    value, _, _ = scores.by_query()
+    value, _, _ = scores.average_repeats()
     cells = np.where(np.isnan(value), None, value).tolist()  # type: ignore[call-overload]
     return {
         (engine, query): dict(zip(names, cells[row][column], strict=True))

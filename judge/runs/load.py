@@ -10,9 +10,9 @@ from typing import Any
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.loaded_run import LoadedRun, RunSpec, fingerprint_grades
 from judge.analysis.summary import Summary
-from judge.dataset.pool import pair
+from judge.dataset.pool import make_pair
 from judge.errors import InputError
-from judge.measure.measures import parse_all
+from judge.measure.measures import parse_measures
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.record_json import agreement_from_json, check_version, from_json, summary_from_json
@@ -78,7 +78,7 @@ def _load(folder: RunFolder, results: dict[str, Any]) -> LoadedRun:
     summary = summary_from_json(value, f"{place}: summary")
     data, documents = read_dataset(read_queries(results, place), summary)
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
-    measures = parse_all(summary.measures)
+    measures = parse_measures(summary.measures)
     spec = RunSpec(summary.assessor, scale, summary.repeats, measures, summary.cost, summary.selftest)
     judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
     _check_grades(folder, judgments, summary, scale)
@@ -113,7 +113,7 @@ def _pairs(data: Dataset, documents: Mapping[tuple[str, str], tuple[str, ...]]) 
     for ranking in data.rankings:
         judged = len(documents[ranking.engine, ranking.query_id])
         for snippet in ranking.snippets[:judged]:
-            pairs[ranking.query_id, snippet.id] = pair(data, ranking.query_id, snippet)
+            pairs[ranking.query_id, snippet.id] = make_pair(data, ranking.query_id, snippet)
     order = {query_id: number for number, query_id in enumerate(data.queries)}
     return tuple(pairs[key] for key in sorted(pairs, key=lambda key: (order[key[0]], key[1])))
 

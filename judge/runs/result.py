@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from judge.analysis.summary import EngineResult, Summary
 from judge.errors import InputError, RunIncomplete
-from judge.measure.latency_tokens import Latency, Tokens
-from judge.measure.measures import parse
-from judge.measure.panel_agreement import Members
+from judge.measure.engine_summary import Latency, TokenCount
+from judge.measure.measures import parse_measure
+from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
-from judge.records import Dataset, Judgment, Pool, Scale, brief
+from judge.records import Dataset, Judgment, Pool, Scale, shorten_repr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ class RunResult:
     warnings: tuple[str, ...] = ()
     calls_made: int = 0
     incomplete: RunIncomplete | None = None
-    members: Members = field(default_factory=dict)
+    members: PanelMembers = field(default_factory=dict)
 
     @cached_property
     def engines(self) -> pd.DataFrame:
@@ -59,7 +59,7 @@ class RunResult:
         """One row a score: engine, query_id, repeat, measure, value, low, high, judged."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(score) for score in self.scores.rows()])
+        return pd.DataFrame([asdict(score) for score in self.scores.to_records()])
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -102,11 +102,11 @@ class RunResult:
         if engine not in self.summary.engines:
             raise InputError(f"engine {engine!r} is not in the run; it has {', '.join(self.data.engines)}")
         means = self.summary.engines[engine].measures
-        return {parse(name).export_name: mean.mean for name, mean in means.items() if mean.mean is not None}
+        return {parse_measure(name).export_name: mean.mean for name, mean in means.items() if mean.mean is not None}
 
     def __repr__(self) -> str:
         return (
-            f"RunResult(folder={str(self.folder)!r}, engines={brief(self.data.engines)},"
+            f"RunResult(folder={str(self.folder)!r}, engines={shorten_repr(self.data.engines)},"
             f" queries={len(self.data.queries)}, pairs={len(self.pool.pairs)},"
             f" judgments={len(self.judgments)})"
         )
@@ -120,4 +120,4 @@ def _cell(value: object) -> object:
     """Return a cell of a table: the median of latencies, the mean of token counts, others unchanged."""
     if isinstance(value, Latency):
         return value.median
-    return value.mean if isinstance(value, Tokens) else value
+    return value.mean if isinstance(value, TokenCount) else value

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from judge.analysis.summary import SCHEMA_VERSION, Summary
-from judge.dataset.textfile import lines_of
+from judge.dataset.textfile import number_lines
 from judge.errors import InputError
 from judge.filesystem import open_text
-from judge.measure.panel_agreement import Members
+from judge.measure.panel_agreement import PanelMembers
 from judge.records import Dataset, Judgment, Lang, Pool, Query, Ranking, Scale, Snippet
 from judge.runs.folder import DAMAGED_FILE_ADVICE, dump_json, parse_json
 from judge.runs.record_json import from_json, to_json
@@ -136,7 +136,7 @@ def read_entries(path: Path) -> Iterator[QueryEntry]:
     """
     try:
         with open_text(path, newline="\n") as file:
-            texts = (line for _, line in lines_of(file, path))
+            texts = (line for _, line in number_lines(file, path))
             lines = dropwhile(lambda line: line != _QUERIES, texts)
             if next(lines, None) is None:
                 raise ValueError("no line begins the queries")
@@ -147,7 +147,7 @@ def read_entries(path: Path) -> Iterator[QueryEntry]:
         raise InputError(f"{path}: is not as judge wrote it ({error}); {DAMAGED_FILE_ADVICE}") from error
 
 
-def judgment_entries(judgments: Iterable[Judgment], members: Members, scale: Scale) -> JudgmentEntries:
+def judgment_entries(judgments: Iterable[Judgment], members: PanelMembers, scale: Scale) -> JudgmentEntries:
     """Return the judgments of each pair, one a repeat, with those of the members of a panel."""
     by_member: dict[tuple[str, str, int], list[MemberJudgment]] = {}
     for name, own in members.items():

@@ -21,11 +21,11 @@ from judge.records import Pool
 from judge.runs.folder import RunFolder, dump_json
 from judge.selftest import probes, stored_results
 from judge.selftest.metrics import ProbeShare, SelfTestMetrics, Surprise, compute_metrics
-from judge.selftest.undefended_prompt import plain
+from judge.selftest.selftest_run import make_plain_prompts
 from judge.store.store import VerdictStore
 
 #: The two prompts that are compared: the one that runs use, and one without any defence.
-PROMPTS = ("shipped", "plain")
+PROMPT_NAMES = ("shipped", "plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SelfTest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Test:
+class _PreparedTest:
     """A self-test about to be made: one assessor for each of `PROMPTS`."""
 
     config: Config
@@ -51,9 +51,9 @@ class _Test:
     store: Path
 
 
-def calls(config: Config) -> tuple[int, int]:
+def count_calls(config: Config) -> tuple[int, int]:
     """How many calls a self-test needs in all, and how many of them are to be paid for now."""
-    test = _prepared(config)
+    test = _prepare_test(config)
     keys = [
         key
         for assessor in test.assessors
@@ -63,7 +63,7 @@ def calls(config: Config) -> tuple[int, int]:
         return len(keys), len(keys) - (len(store.find_verdicts(keys)) if store else 0)
 
 
-def selftest(
+def run_selftest(
     config: Config, *, progress: ProgressListener | None = None, cancel_token: CancelToken | None = None
 ) -> SelfTest:
     """Asks the assessor of `config` about every shipped probe and keeps the result.
@@ -73,8 +73,8 @@ def selftest(
     left probes without an answer (nothing is written, and the same call goes on), StoreError when verdicts
     can't be kept, Interrupted after Ctrl-C.
     """
-    test = _prepared(config)
-    folder = stored_results.folder(test.store)
+    test = _prepare_test(config)
+    folder = stored_results.results_folder(test.store)
     shipped = test.assessors[0]
     with folder.locked():
         clients = factory.build_clients(test.config, test.assessors, cancel_token or CancelToken())
@@ -83,14 +83,14 @@ def selftest(
                 judge_with_panel(test.pool, clients, store, test.config.repeats, progress or NullProgress())
             )
         for judging in judgings:
-            _check(judging, test.config)
-        result = _result(test, stored_results.identity(shipped, test.config), judgings)
-        name = stored_results.file_name(shipped.name, result["id"])
+            _check_judging(judging, test.config)
+        result = _make_result(test, stored_results.identify_assessor(shipped, test.config), judgings)
+        name = stored_results.result_file_name(shipped.name, result["id"])
         path = folder.write(name, [dump_json(result, indent=2), "\n"])
-    return SelfTest(path, result, judgings[-1].calls_made, _too_few(judgings[0], test.config))
+    return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 
 
-def _too_few(judging: JudgingResult, config: Config) -> RunIncomplete | None:
+def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | None:
     graded = sum(judgment.grade is not None for judgment in judging.judgments)
     if graded >= config.min_coverage * len(judging.judgments):
         return None
@@ -100,19 +100,21 @@ def _too_few(judging: JudgingResult, config: Config) -> RunIncomplete | None:
     )
 
 
-def _prepared(config: Config) -> _Test:
+def _prepare_test(config: Config) -> _PreparedTest:
     if config.assessor != "judge" or config.panel:
         raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
     config = replace(config, dates=False, as_of=None)
     model = factory.build_model(config)
-    pool = probes.pool(probes.shipped(), config.lang, config.max_chars)
+    pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)
     shipped = factory.build_assessor(config, model)
-    undefended = Assessor(model, plain(config.grading), config.grading)
-    store = factory.store_path(config, RunFolder(Path(config.out or Path("runs") / stored_results.FOLDER)))
-    return _Test(config, pool, (shipped, undefended), store)
+    undefended = Assessor(model, make_plain_prompts(config.grading), config.grading)
+    store = factory.store_path(
+        config, RunFolder(Path(config.out or Path("runs") / stored_results.SELFTEST_FOLDER))
+    )
+    return _PreparedTest(config, pool, (shipped, undefended), store)
 
 
-def _check(judging: JudgingResult, config: Config) -> None:
+def _check_judging(judging: JudgingResult, config: Config) -> None:
     """Raises Incomplete when too many probes are without an answer for a reason that isn't the model's."""
     if judging.stopped is not None:
         raise RunIncomplete(f"the self-test stopped: {judging.stopped}; the same command goes on with it")
@@ -124,18 +126,18 @@ def _check(judging: JudgingResult, config: Config) -> None:
         )
 
 
-def _result(test: _Test, identity: str, judgings: Sequence[JudgingResult]) -> dict[str, Any]:
-    asked, config = probes.shipped(), test.config
+def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingResult]) -> dict[str, Any]:
+    asked, config = probes.load_probes(), test.config
     model = test.assessors[0].model
     text = dump_json([asdict(probe) for probe in asked])
     figures = {
-        prompt: _as_json(
+        prompt: _to_json(
             compute_metrics(
                 asked, (each for each in judging.judgments if each.repeat == config.repeats), config.grading
             )
         )
         | {"versions": assessor.prompt_versions, "cost": asdict(judging.cost)}
-        for prompt, assessor, judging in zip(PROMPTS, test.assessors, judgings, strict=True)
+        for prompt, assessor, judging in zip(PROMPT_NAMES, test.assessors, judgings, strict=True)
     }
     return {
         "id": identity,
@@ -151,14 +153,14 @@ def _result(test: _Test, identity: str, judgings: Sequence[JudgingResult]) -> di
     }
 
 
-def _as_json(found: Any) -> Any:  # noqa: ANN401 - figures and what they are made of
+def _to_json(found: Any) -> Any:  # noqa: ANN401 - figures and what they are made of
     if isinstance(found, SelfTestMetrics):
-        return {name: _as_json(getattr(found, name)) for name in SelfTestMetrics.__slots__}
+        return {name: _to_json(getattr(found, name)) for name in SelfTestMetrics.__slots__}
     if isinstance(found, ProbeShare):
         interval = found.interval and list(found.interval)
         return {"count": found.count, "of": found.of, "value": found.value, "ci95": interval}
     if isinstance(found, Surprise):
         return {**asdict(found.probe), "grade": found.grade, "reason": found.reason}
     if isinstance(found, Mapping):
-        return {name: _as_json(part) for name, part in found.items()}
-    return [_as_json(part) for part in found] if isinstance(found, tuple) else found
+        return {name: _to_json(part) for name, part in found.items()}
+    return [_to_json(part) for part in found] if isinstance(found, tuple) else found

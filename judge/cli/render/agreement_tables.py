@@ -18,12 +18,12 @@ from judge.analysis.label_agreement import (
 )
 from judge.analysis.summary import StatisticValue
 from judge.cli.render.cells import format_interval, format_number
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.english import format_count
 from judge.errors import InputError
-from judge.measure.agreement import Reference
-from judge.measure.calibration import LEAST_DIFFERENT, CorrectedOutcome
-from judge.measure.measures import parse
+from judge.measure.agreement import PublishedAgreement
+from judge.measure.measures import parse_measure
+from judge.measure.ppi import MIN_DIFFERENT, CorrectedOutcome
 from judge.messages import ENGLISH
 from judge.report import sentences
 from judge.report.charts.svg import mean_name
@@ -63,13 +63,13 @@ def print_agreement(agreement: LabelAgreement, console: Console, measure: str | 
 
 def _print(console: Console, lines: Iterable[str | Table]) -> None:
     for line in lines:
-        console.print(line if isinstance(line, Table) else Text(visible(line)))
+        console.print(line if isinstance(line, Table) else Text(escape_controls(line)))
 
 
 def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
     if measure is None:
         return next(iter(agreement.orders), None)
-    name = str(parse(measure))
+    name = str(parse_measure(measure))
     if name not in agreement.orders:
         raise InputError(
             f"{name} compares no engines here; the measures that do:"
@@ -206,11 +206,11 @@ def _bias(agreement: LabelAgreement) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for name, engine in agreement.engines.items():
         mean, ends = format_number(engine.bias.value, "+.4f"), format_interval(engine.bias.ci95, "+.3f")
-        table.add_row(Text(visible(name)), mean, ends, f"{engine.results:,}")
+        table.add_row(Text(escape_controls(name)), mean, ends, f"{engine.results:,}")
     return table
 
 
-def _references(references: Sequence[Reference]) -> Iterator[str]:
+def _references(references: Sequence[PublishedAgreement]) -> Iterator[str]:
     yield "For comparison, what others measured:"
     for row in references:
         value = f"{row.low}" if row.low == row.high else f"{row.low} to {row.high}"
@@ -270,10 +270,10 @@ def _correction(calibration: CalibrationResult, measure: str, without_text: int)
     yield from calibration.warnings
     if len(calibration.comparisons) > 1:
         yield "The ranges of differences hold for all pairs at once, those of engines for each one alone."
-    alike = [(pair.a, pair.b) for pair in calibration.comparisons if pair.different < LEAST_DIFFERENT]
+    alike = [(pair.a, pair.b) for pair in calibration.comparisons if pair.different < MIN_DIFFERENT]
     if alike:
         yield (
-            f"No range, for people's grades tell them apart on fewer than {LEAST_DIFFERENT} labelled queries:"
+            f"No range, for people's grades tell them apart on fewer than {MIN_DIFFERENT} labelled queries:"
             f" {_list_pairs(alike, ' and ')}"
         )
     yield from _outcomes(calibration.comparisons)
@@ -287,9 +287,9 @@ def _corrections(calibration: MeasureCalibration, measure: str) -> Table:
     table.add_column("assessor's order", no_wrap=True)
     for name, engine in calibration.engines.items():
         means = f"{engine.assessor:.4f}", f"{engine.corrected:.4f}", format_interval(engine.ci95)
-        table.add_row(Text(visible(name)), *means)
+        table.add_row(Text(escape_controls(name)), *means)
     for pair in calibration.comparisons:
-        label = Text(visible(f"{pair.a} - {pair.b}"))
+        label = Text(escape_controls(f"{pair.a} - {pair.b}"))
         means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_interval(pair.ci95, "+.3f")
         table.add_row(label, *means, sentences.chance(pair.p_adjusted), pair.outcome)
     return table

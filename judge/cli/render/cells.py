@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 
 
 def make_table(first: str, *others: str) -> Table:
@@ -33,7 +33,7 @@ def print_table(table: Table, console: Console) -> None:
 
 def escape_line(text: str) -> Text:
     """Return `text` on one line; control characters in names are shown as escapes."""
-    return Text(visible(text).replace("\n", "\\n"))
+    return Text(escape_controls(text).replace("\n", "\\n"))
 
 
 def format_number(value: float | None, form: str = ".4f") -> str:

@@ -20,7 +20,7 @@ from judge.cli.render.cells import (
 from judge.cli.render.run_tables import describe_no_grades, list_time_columns, sort_engines
 from judge.english import format_count, round_count
 from judge.errors import InputError
-from judge.measure.measures import parse
+from judge.measure.measures import parse_measure
 from judge.messages import ENGLISH
 from judge.report import sentences
 from judge.report.charts.svg import mean_name
@@ -77,7 +77,7 @@ def _choose(summary: Summary, measures: Iterable[str] | None) -> Sequence[str]:
     compared = list(dict.fromkeys(pair.measure for pair in summary.comparisons))
     if measures is None:
         return compared[:1]
-    chosen = [str(parse(name)) for name in measures]
+    chosen = [str(parse_measure(name)) for name in measures]
     for name in chosen:
         if compared and name not in compared:
             raise InputError(f"engines were not compared by {name}; they were by {', '.join(compared)}")

@@ -18,7 +18,7 @@ from judge.cli.render.cells import (
     print_table,
 )
 from judge.english import format_count
-from judge.measure.measures import describe
+from judge.measure.measures import list_measures
 from judge.messages import ENGLISH
 from judge.report import assessor_sentences, sentences, warning_sentences
 from judge.report.charts.svg import mean_name
@@ -242,6 +242,6 @@ def print_measures(console: Console) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("measure", "what it says of one query", "source"):
         table.add_column(title, overflow="fold")
-    for kind in describe():
+    for kind in list_measures():
         table.add_row(Text(kind.syntax), kind.meaning, kind.source)
     console.print(table)

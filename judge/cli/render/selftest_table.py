@@ -11,7 +11,7 @@ from rich.text import Text
 
 from judge.cli.render.cells import escape_line, print_table
 from judge.report import sentences
-from judge.selftest.selftest_run import PROMPTS, SelfTest
+from judge.selftest.selftest_run import PROMPT_NAMES, SelfTest
 
 Row = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ def print_plan(needed: int, to_pay: int, console: Console) -> None:
 def print_selftest(selftest: SelfTest, console: Console) -> None:
     """Print the figures of both prompts, the unexpected grades, the cost and the path of the result."""
     result = selftest.result
-    prompts = [result["prompts"][prompt] for prompt in PROMPTS]
+    prompts = [result["prompts"][prompt] for prompt in PROMPT_NAMES]
     console.print(
         escape_line(
             f"{result['assessor']}: {result['probes']['count']} probes, {selftest.calls_made:,} calls now"
@@ -36,7 +36,7 @@ def print_selftest(selftest: SelfTest, console: Console) -> None:
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
-    for prompt in PROMPTS:
+    for prompt in PROMPT_NAMES:
         table.add_column(f"{prompt} prompt", justify="right", no_wrap=True)
     for label, shares in _rows(prompts):
         table.add_row(label, *shares)
@@ -85,7 +85,7 @@ def _label(word: str) -> str:
 
 
 def _failures(prompts: list[Row]) -> Iterator[str]:
-    for prompt, row in zip(PROMPTS, prompts, strict=True):
+    for prompt, row in zip(PROMPT_NAMES, prompts, strict=True):
         if row["failures"]:
             kinds = ", ".join(f"{kind} {count}" for kind, count in row["failures"].items())
             yield f"no grade with the {prompt} prompt: {kinds}"

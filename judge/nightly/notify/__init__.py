@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.filesystem import read_text
 from judge.nightly.notify import ci
@@ -85,7 +85,7 @@ def _send(
     try:
         webhook = Webhook.of(table, environ)
     except InputError as error:
-        return f"webhook: not sent: {visible(str(error))}"
+        return f"webhook: not sent: {escape_controls(str(error))}"
     link = webhook.link.replace("{date}", record.date.isoformat()) or ci.job_url(environ)
     lines = truncate_lines(map(format_plain, (message.title, *message.lines)), _MESSAGE_LENGTH)
     text = "\n".join((*lines, *filter(None, [link])))

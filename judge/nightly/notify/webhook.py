@@ -22,7 +22,7 @@ import aiohttp
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_attempt, wait_exponential
 from yarl import URL
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.models.endpoint import is_address
 from judge.models.error_mapping import shorten
@@ -104,7 +104,7 @@ def post_message(
         )
     except RetryError as error:
         attempt = error.last_attempt.result()
-    return shorten(visible(mask(attempt.error, webhook.secret, *_secret_parts(webhook.url))))
+    return shorten(escape_controls(mask(attempt.error, webhook.secret, *_secret_parts(webhook.url))))
 
 
 def make_request(webhook: Webhook, text: str, record: NightRecord) -> tuple[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.measure.measures import parse
+from judge.measure.measures import parse_measure
 from judge.messages import Text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
@@ -71,7 +71,7 @@ def draw_means(summary: Row) -> Chart | None:
 def comparable_measures(summary: Row) -> list[str]:
     """Return the measures that engines can be compared by, the deciding one first."""
     first = sentences.deciding(summary)
-    named = [measure for measure in summary["measures"] if parse(measure).compares]
+    named = [measure for measure in summary["measures"] if parse_measure(measure).compares_engines]
     return sorted(named, key=lambda measure: measure != first)
 
 

@@ -26,8 +26,8 @@ from string import punctuation
 from typing import Any
 from urllib.parse import quote
 
-from judge.dataset.identifiers import short_hash
 from judge.dataset.injection import INJECTION_FLAGS
+from judge.dataset.validation import short_hash
 from judge.report.display_text import escape_hidden, one_line, truncate, truncate_with_ellipsis
 
 Entry = Mapping[str, Any]

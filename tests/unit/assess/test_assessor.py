@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import default_directory, load
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.assess.prompts import default_directory, load_prompts
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.records import GRADED, Completion, Prompt
 from tests.support import virtual_time
 
-PAIR = pool(read([{"query": "tea", "snippet": "Tea is a drink."}], lang="en", max_chars=400), 10).pairs[0]
+PAIR = build_pool(
+    read_dataset([{"query": "tea", "snippet": "Tea is a drink."}], lang="en", max_chars=400), 10
+).pairs[0]
 
 
 class Repeating:
@@ -49,8 +51,8 @@ class Repeating:
 )
 def test_what_is_odd_about_a_verdict_is_noted(letters: int, served: str, flags: tuple[str, ...]) -> None:
     async def asked() -> tuple[str, ...]:
-        assessor = Assessor(Repeating(letters, served), load(default_directory(), GRADED), GRADED)
-        answer = await assessor.ask(assessor.questions(PAIR, 1)[0], assessor.model.complete)
+        assessor = Assessor(Repeating(letters, served), load_prompts(default_directory(), GRADED), GRADED)
+        answer = await assessor.ask(assessor.make_questions(PAIR, 1)[0], assessor.model.complete)
         assert answer.stored is not None
         return answer.stored.flags
 

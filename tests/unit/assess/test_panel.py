@@ -10,13 +10,13 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.assess.runner import JudgingResult, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.errors import Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
@@ -24,7 +24,7 @@ from judge.records import GRADED, Completion, Prompt, Usage
 from judge.store.store import VerdictStore
 from tests.support.factories import numbered
 
-POOL = pool(read(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
+POOL = build_pool(read_dataset(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
 
 
 class Closing(Lexical):
@@ -38,7 +38,7 @@ class Closing(Lexical):
 
 def sit(path: Path, model: Closing, stop: CancelToken, members: int = 2) -> list[JudgingResult]:
     """What two assessors of one model, or so many, make of a small pool."""
-    assessor = Assessor(model, load(default_directory(), GRADED), GRADED)
+    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     clients = [
         (assessor, ModelClient(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop))
         for _ in range(members)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from judge.assess.prompts import answer_schema, default_directory, load
+from judge.assess.prompts import answer_schema, default_directory, load_prompts
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
@@ -17,7 +17,7 @@ from tests.support import hostile_text
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 SCALES = (BINARY, GRADED)
-PROMPTS = {scale: load(default_directory(), scale) for scale in SCALES}
+PROMPTS = {scale: load_prompts(default_directory(), scale) for scale in SCALES}
 #: The values of each scale as a reply writes them, worst first.
 VALUES = {"binary": ['"no"', '"yes"'], "graded": ["0", "1", "2", "3"]}
 #: The most tokens that a request may hold beyond the query and the snippet.
@@ -258,7 +258,7 @@ def test_a_request_is_short_beyond_query_and_snippet(lang: Lang, scale: Scale) -
     assert len(qwen.encode("0" * 16)) == 16
     assert len(qwen.encode("<|im_start|>")) == 1
     bare = pair(lang, "", "")
-    for prompt in (PROMPTS[scale].render(bare, None), PROMPTS[scale].again(bare, None)):
+    for prompt in (PROMPTS[scale].render(bare, None), PROMPTS[scale].render_reask(bare, None)):
         assert len(qwen.encode(chat(prompt))) <= LONGEST
 
 

@@ -18,13 +18,13 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.assess.runner import JudgingResult, judge_pool, lease_window, plan_requests
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.errors import RetryableError
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Call, Completion, Judgment, Pool, Prompt
@@ -33,13 +33,13 @@ from judge.store.store import StoredVerdict, VerdictStore
 from tests.support.factories import numbered
 
 ROOT = Path(__file__).parents[3]
-POOL = pool(read(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)
+POOL = build_pool(read_dataset(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)
 
 
 def assessor(name: str = "lexical") -> Assessor:
     model = Lexical()
     model.name = name
-    return Assessor(model, load(default_directory(), GRADED), GRADED)
+    return Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
 
 
 KEYS = list(plan_requests(POOL, assessor(), 1)[1])
@@ -127,7 +127,7 @@ class Replying:
         pass
 
 
-MANY = pool(read(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
+MANY = build_pool(read_dataset(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ MANY = pool(read(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
 def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     model: Replying, most_calls: int, words: str, tmp_path: Path
 ) -> None:
-    asked = Assessor(model, load(default_directory(), GRADED), GRADED)
+    asked = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(64, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
         judging = asyncio.run(judge(MANY, asked, store, client, NullProgress()))
@@ -158,7 +158,7 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
 
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
     model = Replying('{"reason": "it', finish_reason="length")
-    asked = Assessor(model, load(default_directory(), GRADED), GRADED)
+    asked = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(4, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
         judging = asyncio.run(judge(POOL, asked, store, client, NullProgress()))
@@ -167,7 +167,7 @@ def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path)
 
 def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -> None:
     rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 600}"} for row in numbered(100, 1, 10)]
-    large, asked = pool(read(rows, lang="auto", max_chars=4000), 10), assessor()
+    large, asked = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), assessor()
     tracemalloc.start()
     try:
         questions = plan_requests(large, asked, 2)
@@ -193,7 +193,7 @@ def test_every_assessor_warns_of_its_own_damaged_verdicts(tmp_path: Path) -> Non
     assert second == ()
 
 
-SIX = pool(read(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
+SIX = build_pool(read_dataset(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
 
 
 def count_leases(path: Path) -> int:
@@ -218,7 +218,7 @@ def test_leases_are_taken_ahead_and_never_more_than_twice_the_concurrency(
             return await super().complete(prompt)
 
     model = Failing('{"reason": "r", "grade": 1}')
-    asked = Assessor(model, load(default_directory(), GRADED), GRADED)
+    asked = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     client = ModelClient(model, Limits(concurrency, 3, 600, 1), CancelToken())
     with VerdictStore(tmp_path / "v.sqlite") as store:
         result = asyncio.run(judge(POOL, asked, store, client, NullProgress()))
@@ -289,7 +289,7 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
     leases = count_leases(path)
     assert 4 <= leases <= 8
     with VerdictStore(path) as store:
-        asked = Assessor(Replying(""), load(default_directory(), GRADED), GRADED)
+        asked = Assessor(Replying(""), load_prompts(default_directory(), GRADED), GRADED)
         keys = list(plan_requests(MANY, asked, 1)[1])
         results = asyncio.run(store.acquire(keys))
         assert all(isinstance(result, Lease) for result in results)

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from judge.dataset import clean
-from judge.dataset.encoding import looks_misdecoded
-from judge.dataset.injection import _TRICKS, detect_injection
-from judge.dataset.invisible_characters import drop_invisible
-from judge.dataset.markup import visible_text
+from judge.dataset.injection import _INJECTION_PATTERNS, detect_injection
+from judge.dataset.text_cleaning import drop_invisible, extract_visible_text, looks_misdecoded
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 from tests.support.scaling import MOST, growth
@@ -214,7 +212,7 @@ PIECES = [
     *("%", "&#115;", "\\u0073", "\\", "a", "aaaaaaaa", "c2stYW", "736b2d"),
 ]
 QUICK = PIECES[:14]
-TRIGGERS = [trigger for trick in _TRICKS.values() for trigger in trick.triggers]
+TRIGGERS = [trigger for trick in _INJECTION_PATTERNS.values() for trigger in trick.triggers]
 
 
 def repeated(piece: str, head: str = "", tail: str = "") -> Callable[[int], str]:
@@ -223,11 +221,11 @@ def repeated(piece: str, head: str = "", tail: str = "") -> Callable[[int], str]
 
 
 def cleaned(text: str) -> object:
-    return clean.snippet(text, title=text[:300], max_chars=4000, query="a query of words")
+    return clean.clean_snippet(text, title=text[:300], max_chars=4000, query="a query of words")
 
 
 def shown_query(text: str) -> object:
-    return clean.query(text, max_chars=len(text))
+    return clean.clean_query(text, max_chars=len(text))
 
 
 def suspected(text: str) -> object:
@@ -251,11 +249,11 @@ def encodable(step: Callable[[str], object]) -> Callable[[str], object]:
 STEPS: dict[str, Callable[[str], object]] = {
     "snippet": cleaned,
     "query": shown_query,
-    "markup": encodable(visible_text),
+    "markup": encodable(extract_visible_text),
     "hidden characters": drop_invisible,
     "encoding": encodable(looks_misdecoded),
     "suspicion": suspected,
-    "terminal": clean.visible,
+    "terminal": clean.escape_controls,
     "error page": error_page,
     "error message": error_message,
     "mask": lambda text: mask(text, KEY),

@@ -8,7 +8,7 @@ import numpy as np
 
 from judge.measure.arrays import Coverage
 from judge.measure.formulas import Floats, largest_value
-from judge.measure.measures import parse_all
+from judge.measure.measures import parse_measures
 from judge.measure.score import Scores
 from judge.records import GRADED
 
@@ -30,7 +30,7 @@ def tabled(
         engines=tuple(engines or "abcdefghijklmnopqrstuvwxyz"[: cells[0]]),
         queries=tuple(f"q{number:02}" for number in range(cells[1])),
         repeats=tuple(range(1, repeats + 1)),
-        measures=parse_all(measures),
+        measures=parse_measures(measures),
         value=values,
         low=lows,
         high=highs,
@@ -41,11 +41,11 @@ def tabled(
             errors=np.asarray(np.isnan(lows).all((2, 3))),
             absent=nothing > 0,
             graded=np.full((*cells, repeats), 5),
-            blind=np.zeros((*cells, repeats), bool),
+            ungraded=np.zeros((*cells, repeats), bool),
             pooled=np.full(cells[1], 10),
             unique=nothing,
         ),
-        largest=tuple(largest_value(measure, GRADED, 10) for measure in parse_all(measures)),
+        largest=tuple(largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),
     )
 
 

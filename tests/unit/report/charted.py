@@ -9,7 +9,7 @@ import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import analyse
-from judge.measure.score import Scores, score
+from judge.measure.score import Scores, score_rankings
 from judge.runs import results
 from judge.runs.record_json import to_json
 
@@ -17,7 +17,7 @@ from judge.runs.record_json import to_json
 def scored(run: LoadedRun) -> Scores:
     """The run's scores."""
     asked = run.spec
-    return score(
+    return score_rankings(
         run.data.rankings,
         run.pool.documents,
         run.judgments,
@@ -35,7 +35,7 @@ def summary_of(run: LoadedRun) -> dict[str, Any]:
 def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:
     """The queries of the run's results.json, once."""
     scores = scored(run)
-    value, _, _ = scores.by_query()
+    value, _, _ = scores.average_repeats()
     table = {
         (engine, query): {
             str(measure): None if np.isnan(value[e, q, m]) else float(value[e, q, m])

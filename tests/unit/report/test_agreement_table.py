@@ -13,7 +13,7 @@ from rich.console import Console
 from judge.analysis.label_agreement import LabelAgreement
 from judge.cli.render.agreement_tables import print_agreement
 from judge.errors import InputError
-from judge.measure.agreement import REFERENCES
+from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.records import BINARY
 from judge.runs.record_json import from_json
 from tests.unit.report.labelled import Said, Shown, agreement_of, favouring, first, held, people
@@ -320,5 +320,5 @@ def test_a_narrow_terminal_keeps_every_number_whole(unfair: dict[str, Any]) -> N
 
 def test_what_others_measured_is_named_with_its_source(unfair: dict[str, Any]) -> None:
     text = printed(unfair)
-    for reference in REFERENCES:
+    for reference in PUBLISHED_AGREEMENT:
         assert f"{reference.what} ({reference.source})" in text

@@ -17,12 +17,12 @@ from judge.analysis.run_analysis import (
     describe_stability,
     list_deciding_queries,
 )
-from judge.dataset.pool import pool
-from judge.measure.compare import compare
-from judge.measure.measures import parse_all
-from judge.measure.own_list_check import OwnListCheck
+from judge.dataset.pool import build_pool
+from judge.measure.compare import compare_engines
+from judge.measure.measures import parse_measures
 from judge.measure.segments import compare_segments
-from judge.measure.stability import stability
+from judge.measure.sensitivity import OwnListCheck
+from judge.measure.stability import measure_stability
 from judge.records import GRADED, Dataset, Query
 from judge.runs.folder import dump_json
 from judge.runs.record_json import to_json
@@ -39,7 +39,9 @@ def written(record: object) -> Any:
 
 def test_a_run_without_queries_has_every_key() -> None:
     data = Dataset({}, (), ())
-    run = LoadedRun(data, pool(data, 10), (), RunSpec("someone/graded", GRADED, 1, parse_all("P@5")))
+    run = LoadedRun(
+        data, build_pool(data, 10), (), RunSpec("someone/graded", GRADED, 1, parse_measures("P@5"))
+    )
     summary = written(analyse(run)[1])
     assert summary["schema"] == 2
     nothing: dict[str, Any] = {
@@ -51,7 +53,7 @@ def test_a_run_without_queries_has_every_key() -> None:
 
 def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
     clear = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8]
-    (pair,) = compare(tabled([[0.01, 0, 0, 0, 0, 0], clear]))
+    (pair,) = compare_engines(tabled([[0.01, 0, 0, 0, 0, 0], clear]))
     difference = np.array(clear) - [0.01, 0, 0, 0, 0, 0]
     (row,) = map(written, describe_comparisons((pair,)))
     assert (row["measure"], row["decides"], row["a"], row["b"]) == ("P@5", True, "b", "a")
@@ -70,14 +72,14 @@ def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
 
 def test_the_first_measure_decides_and_the_others_are_descriptive() -> None:
     values = np.random.default_rng(0).random((2, 6, 1, 2))
-    pairs = compare(tabled(values, measures="P@5 P@10"))
+    pairs = compare_engines(tabled(values, measures="P@5 P@10"))
     rows = [written(row) for row in describe_comparisons(pairs)]
     assert [(row["measure"], row["decides"]) for row in rows] == [("P@5", True), ("P@10", False)]
 
 
 def test_the_queries_that_decide_carry_their_texts() -> None:
     scores = tabled([[0.9, 0.5], [0.1, 0.6]])
-    pairs = compare(scores)
+    pairs = compare_engines(scores)
     row = written(list_deciding_queries(scores, pairs, QUERIES))
     assert (row["measure"], row["a"], row["b"], row["n"]) == ("P@5", "a", "b", 2)
     assert [(each["query_id"], each["query"]) for each in row["queries"]] == [
@@ -87,7 +89,7 @@ def test_the_queries_that_decide_carry_their_texts() -> None:
 
 
 def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
-    (row,) = map(written, describe_comparisons(compare(tabled([[NAN], [NAN]]))))
+    (row,) = map(written, describe_comparisons(compare_engines(tabled([[NAN], [NAN]]))))
     numbers = (
         "difference", "ci95", "bounds", "sd", "d_z", "p_adjusted", "detectable", "detectable_doubled",
         "at_least_queries", "robust",
@@ -133,7 +135,9 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
     judgments = [
         judgment(query, "s", grade, at) for query, both in grades.items() for at, grade in enumerate(both, 1)
     ]
-    found = stability(tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED)
+    found = measure_stability(
+        tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED
+    )
     row = written(describe_stability(found))
     assert (row["repeats"], row["pairs"], row["margin"], row["fleiss_kappa"]) == (2, 2, 0.01, None)
     assert row["flip_rate"] == {"value": 0.5, "ci95": [0, 1]}
@@ -144,7 +148,7 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
         "means": [None, None], "mean": None, "sd": None, "range": None, "icc": None, "tost_p": None,
     }  # fmt: skip
     assert (measure["smallest_tau"], measure["variance"], measure["equivalent"]) == (None, None, False)
-    never = stability(tabled([[[0.5, 0.5]]]), [], GRADED)
+    never = measure_stability(tabled([[[0.5, 0.5]]]), [], GRADED)
     unknown = written(describe_stability(never))
     assert unknown["flip_rate"] == {"value": None, "ci95": None, "why": "no pair was judged twice"}
     assert unknown["alpha"] == unknown["flip_rate"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from judge.analysis.run_analysis import describe_flagged
-from judge.measure.flagged_sensitivity import FlaggedSensitivity
+from judge.measure.sensitivity import FlaggedSensitivity
 from judge.report import warning_sentences
 from judge.runs.record_json import to_json
 
