@@ -19,11 +19,11 @@ from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.config.loader import tables
 from judge.config.run import Config, did_you_mean, disable_deepeval_telemetry_in_environment, environment
+from judge.dataset.clean import describe_missing
 from judge.dataset.labels import Label
-from judge.dataset.missing import describe_missing
 from judge.dataset.pool import differing_dates
 from judge.dataset.read import read, read_trec
-from judge.dataset.readers import FIELDS
+from judge.dataset.rows import FIELDS
 from judge.errors import InputError, SetupError
 from judge.identity import identity, short_name, versions
 from judge.measure.measures import Measure, check_depth, defaults, parse_all

@@ -27,14 +27,13 @@ from judge.config.run import Config
 from judge.dataset.injection import flagged_pairs
 from judge.dataset.pool import pool
 from judge.errors import RunIncomplete
+from judge.measure.bias import shared_vendors
 from judge.measure.compare import compare, largest_contributions
 from judge.measure.engine_summary import summarise
-from judge.measure.flagged_sensitivity import ScoringInput, flagged_sensitivity
-from judge.measure.own_list_check import check_own_lists, counterparts
 from judge.measure.panel_agreement import panel_agreement, sitting
 from judge.measure.score import Scores, score
 from judge.measure.segments import compare_segments
-from judge.measure.self_preference import shared_vendors
+from judge.measure.sensitivity import ScoringInput, check_own_lists, counterparts, flagged_sensitivity
 from judge.measure.served_models import COLUMN, who_graded
 from judge.measure.stability import stability
 from judge.pricing.prices import common

@@ -14,8 +14,8 @@ from judge.analysis.label_agreement import HumanLabels, agreement_json, queries_
 from judge.analysis.label_files import GradeSource, grades, held_of
 from judge.dataset import trec
 from judge.dataset.labels import match, read_labels, to_label
-from judge.measure.calibration import plan as draw
-from judge.measure.calibration import reserve
+from judge.measure.ppi import plan as draw
+from judge.measure.ppi import reserve
 from judge.records import ScaleName
 from judge.runs import export, load, results
 from judge.runs.folder import RunFolder, dump_json, reading_run

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import judge
 from judge.cli.main import app
 from judge.errors import InputError
-from judge.measure.calibration import plan, reserve
+from judge.measure.ppi import plan, reserve
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import asking, command, fenced, numbered, says_its_grade, write_rows
 

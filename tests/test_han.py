@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 
-from judge.han import HAN
+from judge.characters import HAN
 
 
 def test_every_ideograph_that_unicode_names_is_chinese_and_nothing_else_with_a_name() -> None:

@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from judge.dataset import clean
-from judge.dataset.encoding import looks_misdecoded
 from judge.dataset.injection import _TRICKS, detect_injection
-from judge.dataset.invisible_characters import drop_invisible
-from judge.dataset.markup import visible_text
+from judge.dataset.text_cleaning import drop_invisible, looks_misdecoded, visible_text
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 

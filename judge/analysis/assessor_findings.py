@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from judge.measure.bias import SharedVendor
 from judge.measure.panel_agreement import PanelAgreement
-from judge.measure.self_preference import SharedVendor
 from judge.measure.stability import Stability
 from judge.report import words, words_zh
 from judge.report.charts import Text

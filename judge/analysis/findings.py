@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from judge.analysis import assessor_findings, warnings
+from judge.measure.bias import SharedVendor
 from judge.measure.compare import Comparison, Contribution
-from judge.measure.flagged_sensitivity import FlaggedSensitivity
-from judge.measure.intervals import IntervalEstimate
-from judge.measure.own_list_check import OwnListCheck
 from judge.measure.panel_agreement import PanelAgreement
+from judge.measure.resampling import IntervalEstimate
 from judge.measure.segments import Contrast, Segment
-from judge.measure.self_preference import SharedVendor
+from judge.measure.sensitivity import FlaggedSensitivity, OwnListCheck
 from judge.measure.stability import MARGIN, EngineRepeats, MeasureRepeats, Stability
 from judge.records import Query
 from judge.report import words

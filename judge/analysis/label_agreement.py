@@ -11,22 +11,22 @@ import numpy as np
 from judge.analysis.findings import ends, estimate
 from judge.dataset.labels import to_label
 from judge.errors import InputError
-from judge.measure.agreement import REFERENCES, Agreement, agreement
-from judge.measure.bias import BiasGap, EngineBias, engine_bias, widest_gap
-from judge.measure.calibration import Calibration, CorrectedOutcome, calibrate
-from judge.measure.human_labels import (
+from judge.measure.agreement import (
+    REFERENCES,
+    Agreement,
     Grades,
-    RankingAgreement,
+    agreement,
     as_judgments,
     paired,
-    ranking_agreement,
     relevant,
     typical_grades,
     visible_pairs,
     wholly_graded,
 )
+from judge.measure.bias import BiasGap, EngineBias, engine_bias, widest_gap
 from judge.measure.measures import Measure
-from judge.measure.ppi import Corrected
+from judge.measure.ppi import Calibration, Corrected, CorrectedOutcome, calibrate
+from judge.measure.rank_correlation import RankingAgreement, ranking_agreement
 from judge.measure.score import Scores, score
 from judge.records import Judgment, Scale
 from judge.runs.load import LoadedRun

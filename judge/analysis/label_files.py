@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from judge.analysis.summary import RunSpec
 from judge.dataset.labels import Label
 from judge.errors import InputError
-from judge.measure.human_labels import Grades, as_judgments
+from judge.measure.agreement import Grades, as_judgments
 from judge.measure.measures import Measure
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Scale, Snippet
 from judge.runs.load import LoadedRun

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from judge.dataset.identifiers import short_hash
 from judge.dataset.labels import to_label
 from judge.dataset.spreadsheet import cell, escape_cell
+from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.records import Dataset, Pool, Snippet
 from judge.runs.folder import RunFolder

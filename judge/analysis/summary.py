@@ -12,7 +12,7 @@ from typing import Any
 from judge.analysis import findings
 from judge.analysis.findings import Findings
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.measure import latency_tokens
+from judge.measure import engine_summary
 from judge.measure.engine_summary import EngineSummary, Mean
 from judge.measure.measures import Measure
 from judge.measure.served_models import ServedModel, count_served_models
@@ -106,11 +106,11 @@ def _engine(engine: EngineSummary) -> dict[str, Any]:
 def _took(data: Dataset, engine: EngineSummary, depth: int) -> dict[str, Any]:
     """How long the engine took, and how many tokens its results down to `depth` are."""
     rankings = [ranking for ranking in data.rankings if ranking.engine == engine.engine]
-    latency, tokens = latency_tokens.latency(rankings), latency_tokens.tokens(rankings, depth)
+    latency, tokens = engine_summary.latency(rankings), engine_summary.tokens(rankings, depth)
     return {
         "latency_ms": None if latency is None else asdict(latency),
         "tokens": None if tokens is None else asdict(tokens),
-        "textless": latency_tokens.textless(rankings, depth),
+        "textless": engine_summary.textless(rankings, depth),
     }
 
 

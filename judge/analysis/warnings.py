@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judge.measure.flagged_sensitivity import WAYS, FlaggedSensitivity
+from judge.measure.sensitivity import WAYS, FlaggedSensitivity
 from judge.report.charts.svg import Text
 from judge.report.words import counted, listed
 

@@ -12,13 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from judge.dataset.delimited import column_name, read_text, records, separator_of
-from judge.dataset.identifiers import short_hash
 from judge.dataset.labels import to_label
-from judge.dataset.spreadsheet import unescape_candidates
+from judge.dataset.spreadsheet import column_name, read_text, records, separator_of, unescape_candidates
+from judge.dataset.validation import short_hash
 from judge.errors import InputError
-from judge.measure.calibration import ENOUGH_LABELLED
-from judge.measure.calibration import plan as draw
+from judge.measure.ppi import ENOUGH_LABELLED
+from judge.measure.ppi import plan as draw
 from judge.records import Pair, Pool
 from judge.report.page.sanitize import legible
 

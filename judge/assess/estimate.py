@@ -15,9 +15,9 @@ from judge.assess.assessor import Assessor
 from judge.assess.judging import split
 from judge.assess.schedule import Limits
 from judge.assess.store import Past, Store
+from judge.characters import rough_tokens
 from judge.pricing.prices import Price, summed
 from judge.records import Pool, Prompt, Usage
-from judge.tokens import rough_tokens
 
 #: Tokens that a reason of one or two sentences and its verdict take.
 _REPLY = 80

@@ -62,7 +62,7 @@ def agree(
     """Say whether the assessor judges as people do, and what its errors do to the engines."""
     from judge import saved_runs
     from judge.cli.render import agreement_tables
-    from judge.measure.calibration import LEAST_LABELLED
+    from judge.measure.ppi import LEAST_LABELLED
     from judge.report.words import counted
     from judge.runs.folder import reading_run
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset import clean
-from judge.dataset.delimited import read_text, records
-from judge.dataset.identifiers import identifier, query_id_of
-from judge.dataset.readers import lines, parse_object
+from judge.dataset.rows import lines, parse_object
+from judge.dataset.spreadsheet import read_text, records
+from judge.dataset.validation import identifier, query_id_of
 from judge.errors import InputError
 
 FORMS = ".jsonl, .csv, .tsv (id, tab, query) or .txt (a query a line)"

@@ -11,7 +11,7 @@ from judge.collect.engines import EngineDefinition
 from judge.collect.sources import AT_ONCE, Http, ResultSource
 from judge.config.collect import CollectConfig
 from judge.config.run import did_you_mean
-from judge.dataset.identifiers import identifier
+from judge.dataset.validation import identifier
 from judge.errors import InputError
 from judge.models.endpoint import Endpoint
 

@@ -1,23 +1,57 @@
-"""Owns making untrusted text readable: markup out, hidden characters out, control tokens broken.
-
-What comes out is exactly what a prompt may show; what went in is kept beside it. Nothing here decides
-about relevance: what was noticed is noted as flags.
-"""
+"""Clean."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
-from judge.dataset.encoding import looks_misdecoded
-from judge.dataset.identifiers import short_hash
 from judge.dataset.injection import detect_injection
-from judge.dataset.invisible_characters import drop_invisible, has_invisible
-from judge.dataset.markup import visible_text
-from judge.dataset.missing import CUT, EMPTY, TEXTLESS
-from judge.records import Snippet
+from judge.dataset.text_cleaning import drop_invisible, has_invisible, looks_misdecoded, visible_text
+from judge.dataset.validation import short_hash
+from judge.records import Ranking, Snippet
+
+#: What a snippet without a text is flagged with: it has a title alone, or nothing, or nobody knows what.
+TEXTLESS, EMPTY, ABSENT = "textless", "empty_snippet", "no_text"
+#: What a snippet is flagged with of whose text our own limit of length leaves nothing to read.
+CUT = "text_cut"
+
+
+def has_missing_text(shown: Snippet, place: str) -> Snippet:
+    """The snippet of a result whose text nobody has: never the same as one that showed nothing.
+
+    Nor as another one whose text is missing; `place` in the query's lists tells apart what has neither
+    docno nor URL.
+    """
+    name = [ABSENT, shown.docno or shown.url or place]
+    flags = {*shown.flags, ABSENT} - {EMPTY}
+    return replace(shown, id=short_hash(name, 16), flags=tuple(sorted(flags)))
+
+
+def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
+    """One line where results down to `depth` have no text in the file called `source`."""
+    missing = [
+        (ranking, rank, snippet.docno)
+        for ranking in rankings
+        for rank, snippet in enumerate(ranking.snippets[:depth], start=1)
+        if ABSENT in snippet.flags
+    ]
+    if not missing:
+        return
+    ranking, rank, docno = missing[0]
+    documents = len({docno for _, _, docno in missing})
+    if docno:
+        lack = f"{documents:,} document{'s are' if documents > 1 else ' is'} not in {source}"
+        first = f"{docno!r} of topic {ranking.query_id!r}"
+    else:
+        have = "results have" if len(missing) > 1 else "result has"
+        lack = f"{len(missing):,} {have} no text or title in {source}"
+        first = f"rank {rank} of engine {ranking.engine!r} for query {ranking.query_id!r}"
+    yield f"{lack}, first {first}: left unjudged, as missing is not grade 0"
+
 
 #: So many characters of a query or a reference are shown.
 LONGEST_QUERY = 2000

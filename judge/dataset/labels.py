@@ -8,9 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.dataset.delimited import column_name, read_text, records, separator_of
-from judge.dataset.missing import ABSENT, CUT, EMPTY
-from judge.dataset.spreadsheet import column, unescape_candidates
+from judge.dataset.clean import ABSENT, CUT, EMPTY
+from judge.dataset.spreadsheet import (
+    column,
+    column_name,
+    read_text,
+    records,
+    separator_of,
+    unescape_candidates,
+)
 from judge.errors import InputError
 from judge.records import Dataset, Pair, Pool
 

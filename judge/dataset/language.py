@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
-from judge.han import HAN
+from judge.characters import HAN
 from judge.records import Lang, Snippet
 
 _HAN = re.compile(f"[{HAN}]")

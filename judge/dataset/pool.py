@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import chain
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from judge.dataset.identifiers import short_hash
-from judge.dataset.missing import ABSENT
+from judge.dataset.clean import ABSENT
+from judge.dataset.validation import short_hash
 from judge.records import Dataset, Pair, Pool, Ranking, Snippet
 
 # Parameters that say where a reader came from and never which page it is.

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from judge.dataset import clean, fields, trec
-from judge.dataset.identifiers import folded, identifier, query_id_of
+from judge.dataset import clean, trec, validation
+from judge.dataset.clean import EMPTY, has_missing_text
 from judge.dataset.language import majority_language, query_language
-from judge.dataset.missing import EMPTY, has_missing_text
-from judge.dataset.readers import InputRow, from_mappings, read_rows
+from judge.dataset.readers import read_rows
+from judge.dataset.rows import InputRow, from_mappings
+from judge.dataset.validation import folded, identifier, query_id_of
 from judge.errors import InputError
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
@@ -240,7 +241,7 @@ def _whole(row: InputRow, value: object) -> int:
 
 
 def _snippet(row: InputRow, each: _Asked, how: _Shown, place: str) -> Snippet:
-    value = fields.shown(row.place, row.column("snippet"), row.values["snippet"])
+    value = validation.shown(row.place, row.column("snippet"), row.values["snippet"])
     given = (value or "", *(_text(row, name) for name in ("title", "url", "date", "docno")))
     if given not in each.cleaned:
         text, title, url, date, docno = given
@@ -259,7 +260,7 @@ def _snippet(row: InputRow, each: _Asked, how: _Shown, place: str) -> Snippet:
 
 
 def _text(row: InputRow, name: str) -> str:
-    return fields.text(row.place, row.column(name), row.values.get(name))
+    return validation.text(row.place, row.column(name), row.values.get(name))
 
 
 def _in_order(answer: _Answer) -> tuple[Snippet, ...]:

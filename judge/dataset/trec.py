@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from judge.dataset import fields
-from judge.dataset.readers import InputRow, lines, parse_object
+from judge.dataset import validation
+from judge.dataset.rows import InputRow, lines, parse_object
 from judge.errors import InputError
 from judge.records import Ranking, Snippet
 
@@ -187,8 +187,8 @@ def _document(place: str, line: str) -> tuple[str, dict[str, Any]]:
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (named and texts):
         raise InputError(f"{place}: needs 'docid' and 'text'; it has {', '.join(record)}")
-    words = {name: fields.text(place, name, record.get(name)) for name in ("title", "url", "date")}
-    return str(named[0]), {"snippet": fields.shown(place, texts[0], record[texts[0]]), **words}
+    words = {name: validation.text(place, name, record.get(name)) for name in ("title", "url", "date")}
+    return str(named[0]), {"snippet": validation.shown(place, texts[0], record[texts[0]]), **words}
 
 
 def _lines(path: Path) -> Iterable[tuple[str, str]]:

@@ -1,23 +1,21 @@
-"""Owns agreement with people: how far an assessor's grades are theirs.
-
-Pairs of one query err together, so every interval resamples whole queries: resampling pairs gives
-intervals that are several times too narrow.
-"""
+"""Agreement."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import floor
+from statistics import median
 from typing import Literal
 
 import numpy as np
 
 from judge.measure.formulas import Floats, Ints, quotient
-from judge.measure.intervals import IntervalEstimate, Statistic, estimates
 from judge.measure.kappa import cohen_kappa, collapsed, confusions, krippendorff_alpha
-from judge.records import Scale
+from judge.measure.resampling import IntervalEstimate, Statistic, estimates
+from judge.records import Judgment, Ranking, Scale
 
 _NO_PAIR = "no pair has a grade from people and one from the assessor"
 _BY_CHANCE = (
@@ -197,3 +195,81 @@ _ON_SIDES: Mapping[str, Statistic] = {
     "precision": (_precision, "the assessor calls nothing relevant"),
     "recall": (_recall, "people call nothing relevant"),
 }
+
+
+#: Grades by (query_id, snippet_id).
+Grades = Mapping[tuple[str, str], int]
+
+
+def typical_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
+    """Each judged pair's grade: the median over its repeats, halves rounded up.
+
+    Snippets without text are left out: nobody judged them, they have grade 0 by rule.
+    """
+    given: dict[tuple[str, str], list[int]] = {}
+    for judgment in judgments:
+        if judgment.grade is not None and "empty_snippet" not in judgment.flags:
+            given.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
+    return {key: typical(grades) for key, grades in given.items()}
+
+
+def typical(grades: Sequence[int]) -> int:
+    """The grade that stands for those of several repeats: their median, halves rounded up."""
+    return floor(median(grades) + 0.5)
+
+
+def as_judgments(people: Grades) -> tuple[Judgment, ...]:
+    """People's grades in the form that scoring takes."""
+    return tuple(
+        Judgment(query_id, snippet_id, 1, grade, "", None, "people", "", {}, "", None)
+        for (query_id, snippet_id), grade in people.items()
+    )
+
+
+def paired(people: Grades, assessor: Grades) -> Paired:
+    """The pairs that both sides graded, sorted by name."""
+    return _paired([key for key in sorted(people) if key in assessor], people, assessor)
+
+
+def visible_pairs(
+    engines: Sequence[str], rankings: Iterable[Ranking], depth: int, people: Grades, assessor: Grades
+) -> tuple[Ints, Paired]:
+    """Every result down to `depth` that both sides graded: whose it is (its place in `engines`), and both."""
+    place = {engine: at for at, engine in enumerate(engines)}
+    found = [
+        (place[ranking.engine], (ranking.query_id, snippet.id))
+        for ranking in sorted(rankings, key=lambda ranking: (ranking.engine, ranking.query_id))
+        if ranking.engine in place
+        for snippet in ranking.snippets[:depth]
+    ]
+    both = [(engine, key) for engine, key in found if key in people and key in assessor]
+    engine = np.array([engine for engine, _ in both], dtype=np.int64)
+    return engine, _paired([key for _, key in both], people, assessor)
+
+
+def relevant(grades: Grades, scale: Scale) -> dict[tuple[str, str], int]:
+    """1 where the grade counts as relevant, else 0: what grades of two scales have in common."""
+    return {key: int(grade >= scale.relevant_from) for key, grade in grades.items()}
+
+
+def wholly_graded(pairs: Iterable[tuple[str, str]], grades: Grades) -> tuple[frozenset[str], frozenset[str]]:
+    """The query ids of which every pair has a grade, and those of which some have."""
+    whole: dict[str, bool] = {}
+    some = set()
+    for key in pairs:
+        whole[key[0]] = whole.get(key[0], True) and key in grades
+        some |= {key[0]} if key in grades else set()
+    return frozenset(query_id for query_id, is_whole in whole.items() if is_whole), frozenset(some)
+
+
+def _paired(keys: Sequence[tuple[str, str]], people: Grades, assessor: Grades) -> Paired:
+    number = {query_id: at for at, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
+
+    def array(values: Iterable[int]) -> Ints:
+        return np.array(list(values), dtype=np.int64)
+
+    return Paired(
+        array(number[query_id] for query_id, _ in keys),
+        array(people[key] for key in keys),
+        array(assessor[key] for key in keys),
+    )

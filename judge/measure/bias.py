@@ -1,17 +1,18 @@
-"""The bias of an assessor against people by engine, and whether it favours one engine over another."""
+"""Bias of an assessor towards engines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
 from judge.measure.agreement import Paired
 from judge.measure.formulas import Floats, Ints, quotient
-from judge.measure.intervals import IntervalEstimate, estimate, estimates
+from judge.measure.resampling import IntervalEstimate, estimate, estimates
 
 #: How often an engine may be called favoured by chance: over all pairs of engines.
 ALPHA = 0.05
@@ -132,3 +133,77 @@ def _bias_of(engine: int, sums: Floats) -> Floats:
 
 def _mean(sums: Floats) -> Floats:
     return quotient(sums[..., 0], sums[..., 1], np.nan)
+
+
+#: What the models and engines of each house are called: a word of a name is one of these, begins with it
+#: (from five letters on) or, in Chinese, holds it.
+VENDORS: Mapping[str, tuple[str, ...]] = {
+    "Alibaba": ("qwen", "qwq", "tongyi", "aliyun", "alibaba", "iqs", "quark", "通义", "千问", "阿里", "夸克"),
+    "Anthropic": ("claude", "anthropic"),
+    "Baidu": ("ernie", "wenxin", "baidu", "文心", "百度"),
+    "ByteDance": ("doubao", "bytedance", "toutiao", "豆包", "头条"),
+    "DeepSeek": ("deepseek",),
+    "Google": ("gemini", "gemma", "palm", "google"),
+    "Meta": ("llama", "meta"),
+    "Microsoft": ("phi", "bing", "microsoft", "copilot"),
+    "Mistral": ("mistral", "mixtral", "ministral"),
+    "Moonshot": ("kimi", "moonshot"),
+    "OpenAI": ("gpt", "chatgpt", "openai"),
+    "Perplexity": ("sonar", "perplexity", "pplx"),
+    "Tencent": ("hunyuan", "tencent", "sogou", "混元", "腾讯", "搜狗"),
+    "xAI": ("grok", "xai"),
+    "Zhipu": ("glm", "chatglm", "zhipu", "智谱"),
+}
+#: How a server is spoken to says nothing about whose model it serves.
+_WIRES = frozenset({"openai", "dashscope", "langchain", "ollama", "tongyi"})
+
+
+@dataclass(frozen=True, slots=True)
+class SharedVendor:
+    """Assessor `assessor` and `other`, an engine or a further member of the panel, are of one `house`."""
+
+    assessor: str
+    other: str
+    house: str
+
+
+def vendor_of(words: str) -> str | None:
+    """The house that a model or an engine called `words` belongs to, None when its name tells of none."""
+    for word in re.findall(r"[^\W\d_]+", words.lower()):
+        for called, tokens in VENDORS.items():
+            if any(_names(token, word) for token in tokens):
+                return called
+    return None
+
+
+def _names(token: str, word: str) -> bool:
+    if not token.isascii():
+        return token in word
+    return word == token or (len(token) > 4 and word.startswith(token))
+
+
+def shared_vendors(assessors: Iterable[str], engines: Iterable[str]) -> tuple[SharedVendor, ...]:
+    """Who grades an engine of its own house, and which members of a panel are no second opinion."""
+    named = [name for assessor in assessors for name in _seated(assessor)]
+    return (*_met(product(named, engines), engines=True), *_met(combinations(named, 2), engines=False))
+
+
+def _seated(assessor: str) -> list[str]:
+    """The members of a panel, or the assessor itself."""
+    panel = re.fullmatch(r"panel\((.*)\)", assessor)
+    return panel[1].split(", ") if panel else [assessor]
+
+
+def _met(pairs: Iterable[tuple[str, str]], *, engines: bool) -> Iterator[SharedVendor]:
+    for assessor, other in pairs:
+        of_assessor = vendor_of(_model(assessor))
+        of_other = vendor_of(other if engines else _model(other))
+        if of_assessor is not None and of_assessor == of_other:
+            yield SharedVendor(assessor, other, of_assessor)
+
+
+def _model(assessor: str) -> str:
+    """The model's own name: `openai:qwen-plus/graded` speaks OpenAI's wire and is a Qwen."""
+    assessor = assessor.partition(" at ")[0]  # its server's name says nothing of its house
+    parts: Sequence[str] = assessor.rpartition("/")[0].split(":") if "/" in assessor else assessor.split(":")
+    return " ".join(part for part in parts[:-1] if part not in _WIRES) + f" {parts[-1]}"

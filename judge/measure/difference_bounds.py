@@ -15,10 +15,9 @@ from itertools import product
 
 import numpy as np
 
-from judge.measure.arrays import Arrays
+from judge.measure.arrays import Arrays, RankedLists
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.measures import Measure
-from judge.measure.ranked_lists import RankedLists
 from judge.measure.values import measured_values, surely_defined
 from judge.records import Scale
 

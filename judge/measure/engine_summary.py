@@ -1,19 +1,17 @@
-"""Owns means: what each engine scored over the queries, never without over how many.
-
-A mean is over the queries where the engine has a value, each query's repeats averaged first. An engine
-that broke on hard queries gains by that, so `paired` gives the mean over the queries where every engine
-has a value, too: engines are compared by that one, or query by query.
-"""
+"""Summary of one engine: means, coverage, latency and size of its results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from judge.characters import rough_tokens
 from judge.measure.formulas import Bools, Floats, quotient
 from judge.measure.score import Scores, bounded_mean, mean_known
+from judge.records import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +137,54 @@ def _engine(scores: Scores, at: int, engine: str, means: Mapping[str, Mean]) -> 
         unique=int(coverage.unique[at].sum()) / pooled if pooled else None,
         measures=means,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long an engine took in milliseconds over `n` queries: the median, and what 95 % stay under."""
+
+    median: float
+    p95: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """How many tokens the titles and snippets of an answer are, roughly: the mean over `n` queries."""
+
+    mean: float
+    n: int
+
+
+def latency(rankings: Iterable[Ranking]) -> Latency | None:
+    """The latency of one engine, None when nobody measured it; queries on which it broke don't count."""
+    took = [each.latency_ms for each in rankings if each.latency_ms is not None and each.error is None]
+    if not took:
+        return None
+    median, p95 = np.percentile(took, [50, 95])
+    return Latency(float(median), float(p95), len(took))
+
+
+def tokens(rankings: Iterable[Ranking], depth: int) -> Tokens | None:
+    """The tokens of one engine's results down to `depth`, as it returned them; None without an answer.
+
+    An empty answer is 0 tokens; queries on which the engine broke don't count.
+    """
+    sizes = [_size(each, depth) for each in rankings if each.error is None]
+    return Tokens(math.fsum(sizes) / len(sizes), len(sizes)) if sizes else None
+
+
+def _size(ranking: Ranking, depth: int) -> float:
+    return math.fsum(
+        rough_tokens(snippet.raw_title) + rough_tokens(snippet.raw_text)
+        for snippet in ranking.snippets[:depth]
+    )
+
+
+def textless(rankings: Iterable[Ranking], depth: int) -> float | None:
+    """The share of one engine's results down to `depth` without a text of their own, a title or not.
+
+    None without a result that is known. A field that was renamed looks like this, and like nothing else does.
+    """
+    shown = [each for ranking in rankings for each in ranking.snippets[:depth] if "no_text" not in each.flags]
+    return sum(not snippet.text for snippet in shown) / len(shown) if shown else None

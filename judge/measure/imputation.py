@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints
-from judge.measure.ranked_lists import NO_GRADE
 
 #: Grades that are drawn for each unjudged pair.
 DRAWS = 20

@@ -1,18 +1,18 @@
-"""The correction of one mean: people's values on some queries, the assessor's on all.
-
-Prediction-powered inference takes the assessor's mean over the rest and adds its mean error on the
-labelled queries, so that its bias cancels: a good assessor narrows the interval, a bad one leaves it as
-wide as people's values alone make it. This holds when the labelled queries are a random sample.
-(Angelopoulos et al., Science 2023; PPI++: Angelopoulos, Duchi & Zrnic, arXiv 2311.01453.)
-"""
+"""Prediction-powered inference."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import Floats, quotient
+from judge.errors import InputError
+from judge.measure.formulas import Bools, Floats, quotient
 
 #: Numbers closer than this differ by rounding.
 ROUNDING = 1e-12
@@ -139,3 +139,213 @@ def _p(mean: float, se: float, freedom: int) -> float | None:
     from scipy.special import stdtr
 
     return 2 * float(stdtr(freedom, -abs(mean) / se)) if se else None
+
+
+#: With fewer labelled queries nothing is corrected, nor where people's grades give fewer of them a value;
+#: with fewer than enough values a warning is given.
+LEAST_LABELLED = 20
+LEAST_VALUES = 15
+ENOUGH_LABELLED = 50
+#: Two engines that people's grades tell apart on fewer labelled queries get no interval.
+LEAST_DIFFERENT = 6
+#: How often an order may be called confirmed or reversed by chance: over all pairs of engines.
+ALPHA = 0.05
+#: How sure a reserve is to be enough, and of the share of queries that it is for.
+_SURE = 0.95
+
+CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedEngine:
+    """An engine's mean by the assessor's grades, over `assessor_n` queries, and the corrected one."""
+
+    engine: str
+    assessor: float
+    assessor_n: int
+    corrected: Corrected
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPair:
+    """How engine `a` stands to `b`, which by the assessor's grades is not better.
+
+    Where the assessor has no order, `b` is not better by the corrected difference; ties of both go by
+    name. `assessor` is the mean of a - b by the assessor's grades over the `assessor_n` queries where both
+    have a value, `corrected` the mean of a - b by people's. Its interval is simultaneous: with probability
+    95 % the intervals of all pairs hold their differences (Bonferroni's, Dunn 1961, JASA 56, 52), and
+    `p_adjusted` is p times the number of pairs, at most 1. The `outcome` says what became of the assessor's
+    order: confirmed or reversed when the interval leaves out 0, which is when `p_adjusted` is below 0.05,
+    or decided where it had none, else open. On `different` labelled queries people's grades tell the two
+    apart; there is no interval, and the outcome is open, when these are fewer than `LEAST_DIFFERENT`.
+    """
+
+    a: str
+    b: str
+    assessor: float
+    assessor_n: int
+    corrected: Corrected
+    different: int
+    p_adjusted: float | None
+    outcome: CorrectedOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Engines and pairs of engines, each in the order of names, and what a reader should be warned of."""
+
+    engines: tuple[CorrectedEngine, ...]
+    pairs: tuple[CorrectedPair, ...]
+    warnings: tuple[str, ...]
+
+
+def calibrate(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> Calibration:
+    """Means and paired differences of `engines` as people's grades would have them.
+
+    `human` and `assessor` (engines, queries) hold one measure by either's grades, NaN where it has no
+    value; `labelled` (queries,) marks where people graded the whole pool, elsewhere `human` is ignored.
+    The labelled queries must be a random sample of all, so queries that can't be labelled are none.
+
+    What is estimated is the mean over those queries where people's grades give a value. nDCG and AP
+    have none where nothing in the pool is relevant, and people and assessor disagree on where that is.
+    Leaving out a query where either has no value would shift the mean: on the rest nobody knows what
+    people would leave out. So each keeps to its own. A labelled query without a value by people says
+    only how common such queries are; one without a value by the assessor takes the assessor's mean,
+    which is sound because the assessor's value may be any number that is made in the same way on
+    labelled queries and on the rest. (PPI++ for a ratio, linearised by the delta method; where every
+    value is known it is PPI++ for a mean. An engine that broke on a query has no value by either.)
+
+    Raises `InputError` when fewer than `LEAST_LABELLED` queries are labelled, fewer than `LEAST_VALUES`
+    of them have a value by people for an engine or a pair of engines, or no query has one by the
+    assessor; `ValueError` when the arrays don't fit together or hold infinity.
+    """
+    _check(engines, labelled, human, assessor)
+    order = sorted(range(len(engines)), key=engines.__getitem__)
+    samples = [
+        Sample((engines[at],), human[at, labelled], assessor[at, labelled], assessor[at, ~labelled])
+        for at in order
+    ]
+    pairs = [_paired(*two) for two in combinations(samples, 2)]
+    warnings = _warnings([*samples, *pairs])
+    return Calibration(tuple(map(_engine, samples)), tuple(_pairs(pairs)), warnings)
+
+
+def plan(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]:
+    """A random sample of `count` queries to label, without replacement, in the order of drawing.
+
+    Queries are drawn in the order of a hash of `seed` and their id. So neither the order of `query_ids`
+    matters nor the version of a library; the first 20 of 50 are the plan of 20, and labelling can go on
+    where it stopped. Raises `InputError` when `count` is below 1 or above the number of queries.
+    """
+    queries = set(query_ids)
+    if not 1 <= count <= len(queries):
+        raise InputError(f"a plan of {count} queries can't be drawn: the run has {len(queries)} to label")
+
+    def lot(query_id: str) -> bytes:
+        return hashlib.sha256(json.dumps([seed, query_id]).encode()).digest()
+
+    return tuple(sorted(queries, key=lot)[:count])
+
+
+def reserve(count: int, queries: int, without: int) -> int:
+    """Return how many queries to draw beyond `count`, so that `count` of them are likely to have a value.
+
+    By the assessor's grades `without` of `queries` have none. The share is taken at its upper confidence
+    limit (95 %, one-sided; Clopper & Pearson 1934, Biometrika 26, 404), for people can find nothing
+    relevant more often than the assessor does. Of the queries drawn, at least `count` have a value with
+    probability 95 %, by the binomial distribution, or all are drawn. 0 where `without` is 0.
+    """
+    from scipy.special import bdtr, betaincinv
+
+    share = betaincinv(without + 1, queries - without, _SURE) if without < queries else 1.0
+    most = queries - count if without else 0
+    return next((more for more in range(most) if bdtr(more, count + more, share) >= _SURE), most)
+
+
+def _check(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> None:
+    if not engines or len(set(engines)) < len(engines):
+        raise ValueError(f"expected engines with different names, got {list(engines)}")
+    if not human.shape == assessor.shape == (len(engines), labelled.size):
+        raise ValueError(f"expected (engines, queries) arrays, got {human.shape} and {assessor.shape}")
+    if np.isinf(human).any() or np.isinf(assessor).any():
+        raise ValueError("a value is infinite")
+
+
+def _paired(one: Sample, other: Sample) -> Sample:
+    """The differences of two engines, the better one by the assessor's grades first."""
+    difference = Sample(
+        one.engines + other.engines,
+        one.human - other.human,
+        one.assessor - other.assessor,
+        one.rest - other.rest,
+    )
+    return difference if difference.lead >= 0 else _turned(difference)
+
+
+def _turned(pair: Sample) -> Sample:
+    # 0 - x is never -0, which would be printed.
+    return Sample(pair.engines[::-1], 0.0 - pair.human, 0.0 - pair.assessor, 0.0 - pair.rest)
+
+
+def _settled(pair: Sample, level: float) -> tuple[Sample, Corrected]:
+    """The pair and its correction; where the assessor has no order, the better one by people first."""
+    corrected = correct(pair, level)
+    if pair.lead or corrected.estimate >= -ROUNDING:
+        return pair, corrected
+    return _turned(pair), correct(_turned(pair), level)
+
+
+def _warnings(samples: Sequence[Sample]) -> tuple[str, ...]:
+    """What to warn of, going by the sample with the fewest labels; refuses what can't be corrected."""
+    for sample in samples:
+        if not sample.seen.size:
+            raise InputError(f"no query has a value by the assessor's grades for {_named(sample)}")
+    least = min(samples, key=lambda sample: sample.usable)
+    labelled, rest = least.human.size, least.rest.size
+    more = f"`judge agree RUN --plan {min(ENOUGH_LABELLED, labelled + rest)}` draws the queries to label"
+    if not rest:
+        more = "the run has no more to label"
+    if labelled < LEAST_LABELLED:
+        raise InputError(
+            f"correcting the assessor needs {LEAST_LABELLED} wholly labelled queries and has {labelled};"
+            f" label {LEAST_LABELLED - labelled} more: {more}"
+        )
+    have = f"{least.usable} of {labelled} labelled queries have a value for {_named(least)}"
+    if least.usable < LEAST_VALUES:
+        raise InputError(
+            f"{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
+            f" assessor needs {LEAST_VALUES}; label at least {LEAST_VALUES - least.usable} more: {more}"
+        )
+    if least.usable < ENOUGH_LABELLED:
+        return (f"{have}; with fewer than {ENOUGH_LABELLED} intervals can be a little too narrow: {more}",)
+    return ()
+
+
+def _named(sample: Sample) -> str:
+    return ("engine " if len(sample.engines) == 1 else "engines ") + " and ".join(map(repr, sample.engines))
+
+
+def _engine(sample: Sample) -> CorrectedEngine:
+    seen = sample.seen
+    return CorrectedEngine(sample.engines[0], float(seen.mean()), seen.size, correct(sample, 0.95))
+
+
+def _pairs(samples: Sequence[Sample]) -> Iterator[CorrectedPair]:
+    for each in samples:
+        sample, corrected = _settled(each, 1 - ALPHA / len(samples))
+        different = int((np.abs(sample.human) > ROUNDING).sum())
+        if different < LEAST_DIFFERENT:
+            corrected = replace(corrected, low=None, high=None, p=None)
+        (a, b), seen = sample.engines, sample.seen
+        p = None if corrected.p is None else min(1.0, corrected.p * len(samples))
+        outcome = _outcome(sample.lead, corrected)
+        yield CorrectedPair(a, b, float(seen.mean()), seen.size, corrected, different, p, outcome)
+
+
+def _outcome(lead: int, corrected: Corrected) -> CorrectedOutcome:
+    low, high = corrected.low, corrected.high
+    if low is None or high is None or low <= 0 <= high:
+        return "open"
+    if not lead:
+        return "decided"
+    return "confirmed" if low > 0 else "reversed"

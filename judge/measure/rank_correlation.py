@@ -7,11 +7,14 @@ Scores have no NaN: engines that lack one are the caller's to leave out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from judge.measure.formulas import Floats
+from judge.measure.formulas import Bools, Floats
+from judge.measure.resampling import IntervalEstimate
+from judge.measure.score import Scores, mean_known
 
 #: Scores that are less than this apart are equal but for rounding.
 _TIE = 1e-12
@@ -79,3 +82,75 @@ def _ahead(scores: Floats) -> Floats:
     """(engines, engines): 1 where the row's engine has the higher score, -1 the lower, 0 the same."""
     apart = np.subtract.outer(scores, scores)
     return np.where(np.abs(apart) > _TIE, np.sign(apart), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingAgreement:
+    """The engines' orders by one measure with people's grades and with the assessor's.
+
+    Both are over the same `queries` queries. `people` and `assessor` hold the means of `engines`, which
+    stand best first by people. `left_out` are the engines with values on fewer than half of the
+    queries where any has one. `tau` has no interval: over resampled queries orders are coarser, and
+    the jackknife's range missed the truth in one world of five. `swapped` pairs are in people's order.
+    """
+
+    measure: str
+    queries: int
+    engines: tuple[str, ...]
+    people: tuple[float, ...]
+    assessor: tuple[float, ...]
+    left_out: tuple[str, ...]
+    tau: IntervalEstimate
+    tau_ap: float | None
+    rbo: float | None
+    swapped: tuple[tuple[str, str], ...]
+
+
+def ranking_agreement(people: Scores, assessor: Scores) -> tuple[RankingAgreement, ...]:
+    """How the engines stand by each measure that compares, over the queries where both sides have values.
+
+    An engine that has them on fewer than half of those queries is left out. The others meet on the
+    queries where all of them have values, or on each engine's own where there is no such query. The
+    two scores have the same engines, queries and measures.
+    """
+    theirs, ours = people.by_query()[0], assessor.by_query()[0]
+    return tuple(
+        _orders(str(measure), people.engines, theirs[..., at], ours[..., at])
+        for at, measure in enumerate(people.measures)
+        if measure.compares
+    )
+
+
+def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floats) -> RankingAgreement:
+    both: Bools = ~(np.isnan(people) | np.isnan(assessor))
+    often: Bools = both.any(1) & (2 * both.sum(1) >= both.any(0).sum())
+    both &= often[:, None]
+    everywhere: Bools = np.all(both[often], axis=0)
+    if everywhere.any():  # engines meet on the same queries, as long as there are such
+        both &= everywhere
+    sides = np.stack([np.where(both, side, np.nan) for side in (people, assessor)])
+    means = mean_known(sides, axis=-1)
+    ranked = np.flatnonzero(often).tolist()
+    ranked.sort(key=lambda at: (-means[0, at], engines[at]))
+    names = tuple(engines[at] for at in ranked)
+    truth, estimate = means[:, ranked]
+    by_assessor = [names[at] for at in sorted(range(len(names)), key=lambda at: (-estimate[at], names[at]))]
+    return RankingAgreement(
+        measure=measure,
+        queries=int(both.any(0).sum()),
+        engines=names,
+        people=tuple(truth.tolist()),
+        assessor=tuple(estimate.tolist()),
+        left_out=tuple(engine for engine, ranks in zip(engines, often, strict=True) if not ranks),
+        tau=_tau(truth, estimate),
+        tau_ap=tau_ap(truth, estimate),
+        rbo=rbo(names, by_assessor) if names else None,
+        swapped=swaps(names, truth, estimate),
+    )
+
+
+def _tau(people: Floats, assessor: Floats) -> IntervalEstimate:
+    value = tau(people, assessor)
+    if value is None:
+        return IntervalEstimate(None, why="fewer than 2 engines, or one side holds all engines equal")
+    return IntervalEstimate(value)

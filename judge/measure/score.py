@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge.measure.arrays import Arrays, Coverage, build
+from judge.measure.arrays import Arrays, Coverage, RankedLists, build
 from judge.measure.difference_bounds import IncompleteScores
 from judge.measure.formulas import Bools, Floats, Ints, largest_value, quotient
 from judge.measure.imputation import DRAWS, impute
 from judge.measure.measures import Measure, check_depth
-from judge.measure.ranked_lists import RankedLists
 from judge.measure.values import judged_shares, measured_values, surely_defined, value_bounds
 from judge.records import Judgment, Ranking, Scale, Score, brief
 

@@ -1,13 +1,15 @@
-"""The values of a measure on lists that are judged in full, and their least and most where they are not."""
+"""The values of a measure on ranked lists, and their bounds where snippets are unjudged."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from judge.measure.bounds import pooled_bounds
+from judge.measure.arrays import NO_GRADE, RankedLists
 from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, gains, quotient
 from judge.measure.measures import Measure
-from judge.measure.ranked_lists import NO_GRADE, RankedLists
 from judge.records import Scale
 
 
@@ -95,3 +97,138 @@ def _divided_bounds(
 def _returned(lists: RankedLists) -> Floats:
     returned: Ints = np.add.reduce(lists.origin >= 0, axis=-1)
     return returned.astype(np.float64)
+
+
+# (level, what reaching it adds to the gain)
+_Levels = Sequence[tuple[int, float]]
+
+
+def pooled_bounds(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
+    """(engines, topics) lowest and highest values of nDCG, AP or R that unjudged snippets leave possible.
+
+    `table` holds the gain of each grade. They are over the grades that make the measure defined; for a
+    list alone it always is, with 0 where nothing is relevant. Every topic needs an unjudged snippet.
+    """
+    view = _View.of(lists, measure.looks_at(lists.depth))
+    steps = np.diff(table)
+    levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
+    return _lowest(measure, view, levels), _highest(measure, view, levels)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a measure sees down to its cutoff, (engines, topics, ranks); and the pool, (topics, documents).
+
+    `elsewhere` is the best known grade in the pool of the document at a rank, `rival` says that it has
+    another unjudged snippet. `undecided` marks documents with any unjudged snippet.
+    """
+
+    cutoff: int
+    grade: Ints
+    open: Bools
+    elsewhere: Ints
+    rival: Bools
+    best: Ints
+    undecided: Bools
+
+    @classmethod
+    def of(cls, lists: RankedLists, cutoff: int) -> _View:
+        undecided, rival = _rivals(lists)
+        seen = np.where(lists.first, lists.grade, NO_GRADE)
+        down_to = (..., slice(cutoff))
+        return cls(
+            cutoff=cutoff,
+            grade=seen[down_to],
+            open=lists.open[down_to],
+            elsewhere=lists.best_here()[down_to],
+            rival=rival[down_to],
+            best=lists.best,
+            undecided=undecided,
+        )
+
+    @property
+    def most(self) -> int:
+        """The largest number of own unjudged snippets in a list."""
+        return int(self.open.sum(-1).max(initial=0))
+
+
+def _rivals(lists: RankedLists) -> tuple[Bools, Bools]:
+    """Which documents have an unjudged snippet; where one has another than the snippet that stands there."""
+    engine, topic, rank = np.nonzero(lists.unjudged)
+    at = topic, lists.document[engine, topic, rank]
+    number = lists.snippet[engine, topic, rank]
+    lowest = np.full(lists.best.shape, np.iinfo(np.int64).max)
+    highest = np.full(lists.best.shape, -1)
+    np.minimum.at(lowest, at, number)
+    np.maximum.at(highest, at, number)
+    topics = np.arange(lists.best.shape[0])[None, :, None]
+    here = topics, lists.document
+    rival = lists.open & ((lowest[here] != lists.snippet) | (highest[here] != lists.snippet))
+    return highest >= 0, rival
+
+
+def _highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    ratios = []
+    for level, worth in levels:
+        given = view.open & (view.elsewhere >= level)
+        free = view.open & ~given
+        order = np.where(free, free.cumsum(-1), 0)
+        sure = (view.grade >= level) | given
+        documents = np.broadcast_to((view.best >= level).sum(-1), free.shape[:2])
+        ratios.append(worth * _by_count(measure, view, sure, order, (documents, free.sum(-1))))
+    return _best_ratio(np.stack(ratios))
+
+
+def _lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    top = levels[-1][0]
+    free = view.open & ~view.rival & (view.elsewhere < top)
+    order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)
+    sides: list[Floats] = []
+    for level, worth in levels:
+        adds = (free & (view.elsewhere < level)).sum(-1)
+        documents = ((view.best >= level) | view.undecided).sum(-1) - adds
+        sides.append(worth * _by_count(measure, view, view.grade >= level, order, (documents, adds)))
+    earnings, yardsticks = np.add.reduce(sides)
+    lowest: Floats = quotient(earnings, yardsticks, 0.0 if measure.own else np.inf).min(0)
+    return lowest
+
+
+def _by_count(
+    measure: Measure, view: _View, sure: Bools, order: Ints, documents: tuple[Ints, Ints]
+) -> Floats:
+    """(2, counts, engines, topics): what is earned, and its divisor, when 0, 1, … more are relevant too.
+
+    `sure` are relevant anyway, `order` numbers the others from 1 in the order of joining. `documents`
+    are those in the pool anyway, and how many more the others can add.
+    """
+    there, addable = documents
+    longest = min(view.cutoff, view.best.shape[-1])
+    ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, longest + 1)])
+    earnings, yardsticks = [], []
+    for count in range(view.most + 1):
+        relevant = sure | ((order > 0) & (order <= count))
+        earnings.append(earned(measure, relevant.astype(np.float64)))
+        total = there + np.minimum(count, addable)
+        yardsticks.append(
+            ideal[np.minimum(total, longest)] if measure.name == "nDCG" else total.astype(np.float64)
+        )
+    return np.stack([earnings, yardsticks])
+
+
+def _best_ratio(levels: Floats) -> Floats:
+    """(engines, topics): the best sum of earnings over sum of divisors, choosing a count at each level.
+
+    `levels` are (levels, 2, counts, engines, topics). Ends, because every round but the last raises a
+    ratio and there are finitely many.
+    """
+    earnings, yardsticks = levels[:, 0], levels[:, 1]
+    ratio = np.zeros(levels.shape[-2:])
+    while True:
+        choice = (earnings - ratio * yardsticks).argmax(1)[:, None]
+        earning, yardstick = (
+            np.take_along_axis(side, choice, 1).sum((0, 1)) for side in (earnings, yardsticks)
+        )
+        better = quotient(earning, yardstick, 0.0)
+        if not (better > ratio).any():
+            return ratio
+        ratio = np.maximum(ratio, better)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from judge.han import HAN
+from judge.characters import HAN
 from judge.records import Completion, Lang, Prompt, Usage
 
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judge.config.run import environment
-from judge.dataset.identifiers import short_hash
+from judge.dataset.validation import short_hash
 from judge.models.endpoint import public_part
 from judge.nightly.differences import different
 from judge.nightly.history import RECORD

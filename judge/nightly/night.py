@@ -17,7 +17,7 @@ from judge import factory, pipeline
 from judge.assess.watch import Watch
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
-from judge.measure.latency_tokens import textless
+from judge.measure.engine_summary import textless
 from judge.nightly import (
     against,
     band,

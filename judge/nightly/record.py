@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from judge.config.nightly import NightlyConfig
-from judge.dataset.identifiers import short_hash
+from judge.dataset.validation import short_hash
 from judge.measure.measures import Measure, parse
 from judge.nightly.baseline import Baseline
 from judge.nightly.canaries import CanaryCheck

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from judge.dataset.spreadsheet import column
 from judge.filesystem import file_name
-from judge.measure.human_labels import typical
+from judge.measure.agreement import typical
 from judge.records import Judgment, Ranking
 
 

@@ -1,29 +1,61 @@
-"""Owns the flow of a self-test: the probes are judged under two prompts, measured, and kept."""
+"""Self-test."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from judge import factory
 from judge.assess.assessor import Assessor
 from judge.assess.judging import Judging, split
+from judge.assess.prompts import Prompts, Template, answer_schema
 from judge.assess.sitting import judge_in_turn
 from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
-from judge.records import Pool
+from judge.records import Lang, Pool, Scale
 from judge.runs.folder import RunFolder, dump_json
 from judge.selftest import probes, stored_results
 from judge.selftest.metrics import ProbeShare, SelfTestMetrics, Surprise, compute_metrics
-from judge.selftest.undefended_prompt import plain
+
+_AGAIN: Mapping[Lang, str] = {
+    "zh": "上次的答复无法读取，请只回复一个 JSON 对象。",
+    "en": "The last reply could not be read. Reply with one JSON object and nothing else.",
+}
+_LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en": ("Query: ", "Snippet: ")}
+
+
+def plain(scale: Scale) -> Prompts:
+    """The plain prompts of `scale`."""
+    templates = {lang: _template(lang, scale) for lang in get_args(Lang)}
+    return Prompts(scale, answer_schema(scale), templates)
+
+
+def _template(lang: Lang, scale: Scale) -> Template:
+    place = files("judge.selftest") / "plain" / f"{lang}-{scale.name}.txt"
+    system = place.read_text(encoding="utf-8").strip()
+    digest = hashlib.sha256("\0".join((system, _AGAIN[lang], *_LABELS[lang])).encode()).hexdigest()
+    return Template(
+        lang=lang,
+        version=f"{lang}-{scale.name}-plain-{digest[:10]}",
+        digest=digest,
+        system=system,
+        again=_AGAIN[lang],
+        show=_shower(*_LABELS[lang]),
+    )
+
+
+def _shower(query: str, snippet: str) -> Callable[[Mapping[str, str]], str]:
+    return lambda shown: f"{query}{shown['query']}\n{snippet}{shown['snippet']}"
+
 
 #: The two prompts that are compared: the one that runs use, and one without any defence.
 PROMPTS = ("shipped", "plain")

@@ -9,7 +9,7 @@ from typing import Any
 
 from judge.assess.assessor import Assessor
 from judge.config.run import Config
-from judge.dataset.identifiers import short_hash
+from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.runs.folder import RunFolder, dump_json
 

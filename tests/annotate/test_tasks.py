@@ -14,7 +14,7 @@ from judge.annotate import tasks
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.errors import InputError
-from judge.measure.calibration import plan as draw
+from judge.measure.ppi import plan as draw
 from judge.records import Dataset, Pair, Pool, Query, Snippet
 
 IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]

@@ -14,12 +14,12 @@ from judge.assess.estimate import RunEstimate, estimate_run
 from judge.assess.prompts import default_directory, load
 from judge.assess.schedule import Limits
 from judge.assess.store import Call, Source, Store, Stored
+from judge.characters import rough_tokens
 from judge.dataset.pool import pool
 from judge.dataset.read import read
 from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Usage
-from judge.tokens import rough_tokens
 
 LIMITS = Limits(8, 3, 10, 1, price=Price(input=1.0, output=10.0, cached=0.5))
 ASSESSOR = Assessor(Lexical(), load(default_directory(), GRADED), GRADED)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judge.collect.query_file import read
-from judge.dataset.identifiers import query_id_of
+from judge.dataset.validation import query_id_of
 from judge.errors import InputError
 
 TEA = query_id_of("tea")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from judge.dataset.clean import describe_missing
 from judge.dataset.labels import to_label
-from judge.dataset.missing import describe_missing
 from judge.dataset.pool import pool
 from judge.dataset.read import read, read_trec
 from judge.records import Dataset

@@ -259,7 +259,7 @@ def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> N
         os.truncate(file.fileno(), 2 << 30)  # a hole of 2 GiB
     script = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30));"
-        "from judge.cli import main; sys.argv[1:] = ['run', sys.argv[1], '-m', 'lexical']; main()"
+        "from judge.cli.main import main; sys.argv[1:] = ['run', sys.argv[1], '-m', 'lexical']; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False, cwd=tmp_path

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from judge.dataset.invisible_characters import drop_invisible, has_invisible
+from judge.dataset.text_cleaning import drop_invisible, has_invisible
 
 NEEDED = (
     "👨\u200d👩\u200d👧\u200d👦 family",

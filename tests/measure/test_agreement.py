@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 from truescore.agreement import krippendorff_alpha
 
 from judge.measure.agreement import REFERENCES, Agreement, Paired, agreement
-from judge.measure.intervals import IntervalEstimate
+from judge.measure.resampling import IntervalEstimate
 from judge.records import BINARY, GRADED, Scale
 
 

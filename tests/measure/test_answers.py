@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from judge.measure.latency_tokens import Latency, latency, textless, tokens
+from judge.characters import rough_tokens
+from judge.measure.engine_summary import Latency, latency, textless, tokens
 from judge.records import Ranking, Snippet
-from judge.tokens import rough_tokens
 
 
 def snippet(raw_text: str, raw_title: str = "") -> Snippet:

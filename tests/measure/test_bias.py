@@ -9,7 +9,7 @@ from scipy import stats
 from judge.measure.agreement import Paired
 from judge.measure.bias import BiasGap, engine_bias, widest_gap
 from judge.measure.formulas import Ints
-from judge.measure.intervals import IntervalEstimate
+from judge.measure.resampling import IntervalEstimate
 
 
 def ints(*values: int) -> Ints:

@@ -12,8 +12,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from judge.errors import InputError
-from judge.measure.calibration import ENOUGH_LABELLED, LEAST_LABELLED, LEAST_VALUES, calibrate, plan, reserve
 from judge.measure.formulas import Bools, Floats
+from judge.measure.ppi import ENOUGH_LABELLED, LEAST_LABELLED, LEAST_VALUES, calibrate, plan, reserve
 from tests.measure.corrected import corrected_mean, floats, graded, numbers
 
 

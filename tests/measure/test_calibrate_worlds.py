@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from judge.measure.calibration import calibrate
 from judge.measure.formulas import Bools, Floats, summed_precision
-from judge.measure.ppi import Corrected
+from judge.measure.ppi import Corrected, calibrate
 from tests.measure.corrected import corrected_mean
 
 #: How often the assessor calls a relevant result relevant, and an irrelevant one irrelevant.

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from judge.measure.formulas import Floats, quotient
-from judge.measure.intervals import estimate, estimates
+from judge.measure.resampling import estimate, estimates
 
 
 def share(sums: Floats) -> Floats:

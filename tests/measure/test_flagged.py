@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.measure.flagged_sensitivity import FlaggedSensitivity, ScoringInput, flagged_sensitivity
+from judge.measure.sensitivity import FlaggedSensitivity, ScoringInput, flagged_sensitivity
 from tests.measure.world import World
 
 #: Loud shows one page that pleads for its grade and nothing else that is good; Quiet has one good page.

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints
 from judge.measure.imputation import DRAWS, donor_shares, impute
-from judge.measure.ranked_lists import NO_GRADE
 from judge.records import BINARY, GRADED, Scale
 from tests.measure.missing import bias, simulated
 

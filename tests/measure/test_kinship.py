@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.measure.self_preference import SharedVendor, shared_vendors, vendor_of
+from judge.measure.bias import SharedVendor, shared_vendors, vendor_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import ir_measures
 import pytest
 
 from judge.errors import InputError
-from judge.measure.catalogue import KINDS
-from judge.measure.measures import DEFAULTS, Measure, defaults, describe, parse, parse_all
+from judge.measure.measures import DEFAULTS, KINDS, Measure, defaults, describe, parse, parse_all
 
 EVERYTHING = (
     "nDCG@10 nDCG nDCG(dcg='exp-log2')@10 nDCG(own)@10 nDCG(own,dcg='exp-log2') AP@10 AP AP(own)@10 "

@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.measure.human_labels import (
-    RankingAgreement,
+from judge.measure.agreement import (
     as_judgments,
     paired,
-    ranking_agreement,
     relevant,
     typical_grades,
     visible_pairs,
     wholly_graded,
 )
-from judge.measure.intervals import IntervalEstimate
+from judge.measure.rank_correlation import RankingAgreement, ranking_agreement
+from judge.measure.resampling import IntervalEstimate
 from judge.records import BINARY, GRADED
 from tests.measure.world import World, judgment
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
 from judge.measure.formulas import Floats
-from judge.measure.variance import VarianceComponents, components, equivalence_p, icc
+from judge.measure.stability import VarianceComponents, components, equivalence_p, icc
 
 
 def floats(*values: float) -> Floats:

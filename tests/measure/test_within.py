@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge.measure.measures import parse_all
-from judge.measure.own_list_check import OwnListCheck, check_own_lists, counterparts
+from judge.measure.sensitivity import OwnListCheck, check_own_lists, counterparts
 from judge.records import Scale
 from tests.measure.tables import NAN, tabled
 from tests.measure.world import World

@@ -10,8 +10,8 @@ import pytest
 
 from judge.analysis.findings import Findings, as_json
 from judge.measure.compare import compare, largest_contributions
-from judge.measure.own_list_check import OwnListCheck
 from judge.measure.segments import compare_segments
+from judge.measure.sensitivity import OwnListCheck
 from judge.measure.stability import stability
 from judge.records import GRADED, Query
 from judge.runs.folder import dump_json

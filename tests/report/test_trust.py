@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from judge.analysis import warnings
-from judge.measure.flagged_sensitivity import FlaggedSensitivity
+from judge.measure.sensitivity import FlaggedSensitivity
 
 MEANS = {
     "kept": {"a": 0.5, "b": 0.4, "c": None},

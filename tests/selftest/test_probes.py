@@ -10,7 +10,7 @@ from judge.dataset.injection import INJECTION_FLAGS
 from judge.dataset.language import text_language
 from judge.records import BINARY, GRADED, Scale
 from judge.selftest.probes import GOOD, HOSTILE, attacks, pool, shipped
-from judge.selftest.undefended_prompt import plain
+from judge.selftest.selftest_run import plain
 
 PROBES = shipped()
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from judge.cli.render.run_tables import between
 from judge.dataset.clean import visible
-from judge.measure.calibration import LEAST_DIFFERENT
+from judge.measure.ppi import LEAST_DIFFERENT
 from judge.report import words
 from judge.report.charts.chart_texts import mean_of
 from judge.report.words import counted

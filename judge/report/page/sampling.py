@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
-from judge.dataset.identifiers import short_hash
+from judge.dataset.validation import short_hash
 from judge.report.page.payload import PayloadSchema, as_json, pack
 
 Entry = Mapping[str, Any]

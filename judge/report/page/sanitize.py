@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from judge.dataset.clean import visible
-from judge.dataset.invisible_characters import drop_invisible, has_invisible
+from judge.dataset.text_cleaning import drop_invisible, has_invisible
 
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
 ISOLATE, END = "\u2068", "\u2069"

@@ -1,8 +1,4 @@
-"""Owns what snippets that try to sway the grader weigh: means with them kept, counted as 0 and left out.
-
-A flag never changes a grade. But where an engine stands on snippets that plead for their grade, whoever
-chooses by the means has to know that they would come out otherwise.
-"""
+"""Whether another treatment of the data would change which engine is best."""
 
 from __future__ import annotations
 
@@ -14,9 +10,103 @@ from itertools import permutations
 import numpy as np
 
 from judge.measure.compare import compare
+from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
 from judge.measure.score import Scores, mean_known, score
 from judge.records import Judgment, Ranking, Scale
+
+
+@dataclass(frozen=True, slots=True)
+class OwnListCheck:
+    """Two engines that stand the other way round when each is divided by its own list alone.
+
+    By `measure` engine `better` is ahead, by `own` (the same, own-list) engine `worse`. `pooled` and
+    `alone` hold both engines' means by the two, `relevant` how many relevant results down to the cutoff
+    each shows a query; all three are of (better, worse), over the queries where both have a value.
+    """
+
+    measure: str
+    own: str
+    better: str
+    worse: str
+    pooled: tuple[float, float]
+    alone: tuple[float, float]
+    relevant: tuple[float, float]
+    n: int
+
+
+#: Means that are closer than this are no order worth a warning.
+_CLEAR = 0.02
+
+
+def counterparts(measures: Sequence[Measure], depth: int) -> tuple[Measure, ...]:
+    """What must be scored as well: nDCG and AP within the list, and P at the same cutoff."""
+    pooled = [measure for measure in measures if _has_counterpart(measure)]
+    needed = [each for measure in pooled for each in (replace(measure, own=True), _relevant(measure, depth))]
+    return tuple(dict.fromkeys(needed))
+
+
+def check_own_lists(scores: Scores, depth: int) -> OwnListCheck | None:
+    """The first measure by which own lists would name another best engine than the pool does, if any.
+
+    Measures whose `counterparts` are not among those of `scores` are passed over.
+    """
+    values, _, _ = scores.by_query()
+    for measure in filter(_has_counterpart, scores.measures):
+        needed = (measure, *counterparts([measure], depth))
+        if set(needed) <= set(scores.measures):
+            pooled, alone, relevant = (values[..., scores.measures.index(each)] for each in needed)
+            best, first = _best(pooled), _best(alone)
+            if best is not None and first is not None and best != first:
+                shown = np.stack([pooled, alone, relevant])[:, [best, first]]
+                found = _swap(needed, (scores.engines[best], scores.engines[first]), shown, depth)
+                if found is not None:
+                    return found
+    return None
+
+
+def _swap(
+    measures: Sequence[Measure], names: tuple[str, str], shown: Floats, depth: int
+) -> OwnListCheck | None:
+    """The record of a swap, if the two engines swap on the queries where both have all three values."""
+    shared = ~np.isnan(shown).any(axis=(0, 1))
+    if not shared.any():
+        return None
+    pooled, alone, relevant = shown[..., shared].mean(-1)
+    # An engine that shows more of what is relevant is the one that own lists wrong, and by how much counts.
+    clear = pooled[0] - pooled[1] >= _CLEAR and alone[1] - alone[0] >= _CLEAR
+    if not clear or relevant[0] <= relevant[1]:
+        return None
+    return OwnListCheck(
+        measure=str(measures[0]),
+        own=str(measures[1]),
+        better=names[0],
+        worse=names[1],
+        pooled=_two(pooled),
+        alone=_two(alone),
+        relevant=_two(relevant * measures[0].looks_at(depth)),
+        n=int(shared.sum()),
+    )
+
+
+def _two(values: Floats) -> tuple[float, float]:
+    return float(values[0]), float(values[1])
+
+
+def _has_counterpart(measure: Measure) -> bool:
+    return measure.name in ("nDCG", "AP") and not measure.own
+
+
+def _relevant(measure: Measure, depth: int) -> Measure:
+    """P at the measure's cutoff: how many relevant results a list shows."""
+    return Measure("P", measure.looks_at(depth), rel=measure.rel)
+
+
+def _best(values: Floats) -> int | None:
+    """The place of the engine with the highest mean over queries, the first by name among equals."""
+    means = mean_known(values, axis=1)
+    return None if np.isnan(means).all() else int(np.nanargmax(means))
+
 
 #: A pair of query id and snippet id.
 Key = tuple[str, str]

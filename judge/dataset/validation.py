@@ -1,4 +1,4 @@
-"""Owns what names things: ids as files give them, and short hashes that are the same on every machine."""
+"""Validation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, time
 from functools import lru_cache
 
 from judge.errors import InputError
@@ -58,3 +59,28 @@ def _safe_name(value: str) -> str | None:
     if not text or text in (".", "..") or _UNSAFE.search(text) or len(text.encode()) > _ID_BYTES:
         return None
     return text
+
+
+def text(place: str, name: str, value: object) -> str:
+    """The text that field `name` holds, empty where it is absent; raises InputError naming `place`.
+
+    Numbers and days are texts. A point in time at midnight is its day: tables know no days.
+    """
+    if value is None or value != value:  # a NaN is how data frames write "absent"
+        return ""
+    if isinstance(value, list | tuple | Mapping | bool):
+        raise _not_text(place, name, value)
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    return value if isinstance(value, str) else str(value)
+
+
+def shown(place: str, name: str, value: object) -> str | None:
+    """What field `name` says that a result showed, None for unknown; raises InputError naming `place`."""
+    if value is not None and not isinstance(value, str):
+        raise _not_text(place, name, value)
+    return value
+
+
+def _not_text(place: str, name: str, value: object) -> InputError:
+    return InputError(f"{place}: field {name!r} is {value!r:.80}, not text")
