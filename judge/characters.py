@@ -16,7 +16,7 @@ _HAN = re.compile(f"[{HAN}]+")
 _PER_HAN, _PER_OTHER, _PER_DIGIT, _PER_ASCII = 0.75, 0.64, 0.9, 0.235
 
 
-def rough_tokens(text: str) -> float:
+def estimate_tokens(text: str) -> float:
     """About how many tokens `text` is: a rule of thumb by script, not rounded.
 
     Chinese characters, other signs beyond ASCII, digits, and the rest of ASCII each have their rate.

@@ -14,19 +14,19 @@ from typing import Any, TypedDict
 from judge.assess.allowance import Allowance
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.config.loader import tables
 from judge.config.run import Config, did_you_mean, disable_deepeval_telemetry_in_environment, environment
 from judge.dataset.clean import describe_missing
 from judge.dataset.labels import Label
-from judge.dataset.pool import differing_dates
-from judge.dataset.read import read, read_trec
-from judge.dataset.rows import FIELDS
+from judge.dataset.pool import describe_differing_dates
+from judge.dataset.read import read_dataset, read_trec_dataset
+from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
 from judge.identity import identity, short_name, versions
-from judge.measure.measures import Measure, check_depth, defaults, parse_all
+from judge.measure.measures import Measure, check_depth, default_measures, parse_measures
 from judge.models import Model, open_model
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
@@ -45,7 +45,7 @@ def dataset(config: Config, rows: Rows | None = None) -> Dataset:
     source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
     missing, dated = (
         describe_missing(data.rankings, config.depth, source),
-        differing_dates(data, config.depth),
+        describe_differing_dates(data, config.depth),
     )
     return replace(data, warnings=(*data.warnings, *missing, *dated))
 
@@ -62,13 +62,13 @@ def _dataset(config: Config, rows: Rows | None) -> Dataset:
     how = _Reading(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
     columns = _columns(config)
     if rows is not None:
-        return read(rows, **how, columns=columns)
+        return read_dataset(rows, **how, columns=columns)
     _check_inputs(config)
     if config.trec_runs:
         (topics,), (docs,), runs = (_files(config, name) for name in ("topics", "docs", "trec_runs"))
-        return read_trec(topics, docs, runs, **how)
+        return read_trec_dataset(topics, docs, runs, **how)
     (data,) = _files(config, "data")
-    return read(data, **how, columns=columns)
+    return read_dataset(data, **how, columns=columns)
 
 
 def _columns(config: Config) -> Mapping[str, str]:
@@ -78,12 +78,12 @@ def _columns(config: Config) -> Mapping[str, str]:
         for given in config.columns:
             name = given.partition("=")[0].strip()
             if not given.partition("=")[2]:
-                example = f"{name}=COLUMN" if name in FIELDS else "snippet=text"
+                example = f"{name}=COLUMN" if name in COLUMN_FIELDS else "snippet=text"
                 raise InputError(f"--columns is {given!r}; it is FIELD=COLUMN, such as {example}")
-            if name not in FIELDS:
+            if name not in COLUMN_FIELDS:
                 raise InputError(
                     f"--columns is {given!r}; it is FIELD=COLUMN, and a field is one of"
-                    f" {', '.join(FIELDS)}{did_you_mean(name, FIELDS)}"
+                    f" {', '.join(COLUMN_FIELDS)}{did_you_mean(name, COLUMN_FIELDS)}"
                 )
         for column, count in Counter(columns.values()).items():
             if count > 1:
@@ -119,7 +119,7 @@ def measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
 
     A name may be a text of several.
     """
-    chosen = defaults(depth) if names is None else parse_all(", ".join(names))
+    chosen = default_measures(depth) if names is None else parse_measures(", ".join(names))
     check_depth(chosen, depth)
     return chosen
 
@@ -193,7 +193,7 @@ def assessor(config: Config, model: Model) -> Assessor:
         return _deepeval(config, model)
     directory = Path(config.prompts) if config.prompts else default_directory()
     with config.written.about("prompts"):
-        prompts = load(directory, config.grading)
+        prompts = load_prompts(directory, config.grading)
     return Assessor(model, prompts, config.grading, config.as_of)
 
 

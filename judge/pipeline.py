@@ -25,17 +25,22 @@ from judge.assess.store import Store
 from judge.assess.watch import Unwatched, Watch
 from judge.config.run import Config
 from judge.dataset.injection import flagged_pairs
-from judge.dataset.pool import pool
+from judge.dataset.pool import build_pool
 from judge.errors import RunIncomplete
-from judge.measure.bias import shared_vendors
-from judge.measure.compare import compare, largest_contributions
-from judge.measure.engine_summary import summarise
-from judge.measure.panel_agreement import panel_agreement, sitting
-from judge.measure.score import Scores, score
+from judge.measure.bias import find_shared_vendors
+from judge.measure.compare import compare_engines, find_largest_contributions
+from judge.measure.engine_summary import summarise_engines
+from judge.measure.panel_agreement import as_assessor, measure_panel_agreement
+from judge.measure.score import Scores, score_rankings
 from judge.measure.segments import compare_segments
-from judge.measure.sensitivity import ScoringInput, check_own_lists, counterparts, flagged_sensitivity
-from judge.measure.served_models import COLUMN, who_graded
-from judge.measure.stability import stability
+from judge.measure.sensitivity import (
+    ScoringInput,
+    check_own_lists,
+    list_needed_measures,
+    measure_flagged_sensitivity,
+)
+from judge.measure.served_models import SERVED_MODEL_COLUMN, find_grading_models
+from judge.measure.stability import measure_stability
 from judge.pricing.prices import common
 from judge.records import Judgment
 from judge.runs import export, load
@@ -58,19 +63,19 @@ def run(
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     data = factory.dataset(config, rows)
-    pooled = pool(data, config.depth)
+    pooled = build_pool(data, config.depth)
     assessors = factory.assessors(config)
     desks = factory.desks(config, assessors, stop or Stop())
     folder, who = factory.folder(config, data, assessors)
     with folder.locked():
         factory.claim(folder, config, who)
         where = factory.store(config, folder)
-        tests = stored_results.look_up(where, stored_results.identities(assessors, config))
+        tests = stored_results.look_up_results(where, stored_results.identify_assessors(assessors, config))
         with Store(where) as store:
             judged = asyncio.run(judge_in_turn(pooled, desks, store, config.repeats, watch or Unwatched()))
         judgings = {assessor.name: each for (assessor, _), each in zip(desks, judged, strict=True)}
         judging = together(judgings.values())
-        assessor, judgments, members = sitting({name: each.judgments for name, each in judgings.items()})
+        assessor, judgments, members = as_assessor({name: each.judgments for name, each in judgings.items()})
         price = common(desk.limits.price for _, desk in desks)
         cost = asdict(judging.cost) | {"price": price and asdict(price)}
         asked = RunSpec(assessor, config.grading, config.repeats, measures, cost, tests)
@@ -91,26 +96,30 @@ def run(
 def measure(path: Path, held: LoadedRun, pairs: Collection[frozenset[str]] | None = None) -> RunResult:
     """All that is free: the scores of a run and what they say, of all `pairs` of engines or some."""
     data, pooled, judgments, asked = held.data, held.pool, held.judgments, held.asked
-    wanted = tuple(dict.fromkeys((*asked.measures, *counterparts(asked.measures, pooled.depth))))
+    wanted = tuple(dict.fromkeys((*asked.measures, *list_needed_measures(asked.measures, pooled.depth))))
 
     def rescored(others: Sequence[Judgment]) -> Scores:
-        return score(data.rankings, pooled.documents, others, asked.measures, asked.scale, depth=pooled.depth)
+        return score_rankings(
+            data.rankings, pooled.documents, others, asked.measures, asked.scale, depth=pooled.depth
+        )
 
-    everything = score(data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth)
+    everything = score_rankings(
+        data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth
+    )
     scores = everything.of_measures(asked.measures)
     measured = ScoringInput(data.rankings, pooled.documents, judgments, asked.scale, pooled.depth)
-    comparisons = compare(scores, pairs)
+    comparisons = compare_engines(scores, pairs)
     found = Findings(
         comparisons,
-        compare_segments(scores, data.queries, pairs, {COLUMN: who_graded(judgments)}),
+        compare_segments(scores, data.queries, pairs, {SERVED_MODEL_COLUMN: find_grading_models(judgments)}),
         check_own_lists(everything, pooled.depth),
-        stability(scores, judgments, asked.scale),
-        panel_agreement(held.members, asked.scale, rescored) if held.members else None,
-        shared_vendors(held.members or [asked.assessor], data.engines),
-        flagged_sensitivity(scores, measured, flagged_pairs(data.rankings, pooled.depth), pairs),
-        largest_contributions(scores, comparisons[0]) if comparisons else (),
+        measure_stability(scores, judgments, asked.scale),
+        measure_panel_agreement(held.members, asked.scale, rescored) if held.members else None,
+        find_shared_vendors(held.members or [asked.assessor], data.engines),
+        measure_flagged_sensitivity(scores, measured, flagged_pairs(data.rankings, pooled.depth), pairs),
+        find_largest_contributions(scores, comparisons[0]) if comparisons else (),
     )
-    totals = summary(data, pooled, judgments, summarise(scores), found, asked)
+    totals = summary(data, pooled, judgments, summarise_engines(scores), found, asked)
     return RunResult(path, data, pooled, judgments, scores, asked.scale, totals, members=held.members)
 
 
@@ -126,7 +135,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
         held = load.load(folder)
         chosen = factory.measures(measures, held.pool.depth) if measures else held.asked.measures
         with reading_run(path):
-            tests = stored_results.look_up_again(folder, held.asked.selftest)
+            tests = stored_results.update_results(folder, held.asked.selftest)
             outcome = measure(path, replace(held, asked=replace(held.asked, measures=chosen, selftest=tests)))
         if save:
             export.write(folder, outcome)
@@ -136,7 +145,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
 def estimate(config: Config) -> Mapping[str, Any]:
     """What `run` would ask of each assessor and cost now, given what is known already; makes no call."""
     data = factory.dataset(config)
-    pooled = pool(data, config.depth)
+    pooled = build_pool(data, config.depth)
     assessors = factory.assessors(config, calls=False)
     folder, _ = factory.folder(config, data, assessors)
     path = factory.store(config, folder)

@@ -13,9 +13,9 @@ from judge.analysis.combine_runs import combine_runs
 from judge.analysis.label_agreement import HumanLabels, agreement_json, queries_without_value
 from judge.analysis.label_files import GradeSource, grades, held_of
 from judge.dataset import trec
-from judge.dataset.labels import match, read_labels, to_label
-from judge.measure.ppi import plan as draw
-from judge.measure.ppi import reserve
+from judge.dataset.labels import match_labels, read_labels, select_labellable
+from judge.measure.ppi import count_reserve_queries
+from judge.measure.ppi import draw_queries_to_label as draw
 from judge.records import ScaleName
 from judge.runs import export, load, results
 from judge.runs.folder import RunFolder, dump_json, reading_run
@@ -59,7 +59,7 @@ def agree(path: Path, labels: Path, labels_scale: ScaleName | None = None) -> Ma
     folder = RunFolder(path)
     held = load.load(folder)
     read = read_labels(labels)
-    matched = match(read, held.data, held.pool)
+    matched = match_labels(read, held.data, held.pool)
     scale = factory.labels_scale(matched.grades.values(), held.asked.scale, labels_scale, read)
     people = HumanLabels(matched.grades, scale, len(matched.unmatched), labels.name)
     # What tells whether a report that is made later is still about these grades.
@@ -109,7 +109,7 @@ def agree_without_run(
         read = read_labels(path)
         given = grades(read)
         sides.append(GradeSource(path.name, given, factory.labels_scale(given.values(), None, asked, read)))
-    lists = trec.rankings(runs) if runs else ()
+    lists = trec.read_trec_rankings(runs) if runs else ()
     held, assumed = held_of(sides[0], sides[1], lists, depth, factory.measures(names, depth))
     said = {key: grade for key, grade in sides[1].grades.items() if key[0] in held.data.queries}
     people = HumanLabels(said, sides[1].scale, len(sides[1].grades) - len(said), labels.name, assumed)
@@ -138,9 +138,9 @@ def plan_labels(path: Path, count: int, seed: int, out: Path | None) -> Labellin
     Raises InputError when the file exists already, or the run has fewer queries.
     """
     held = load.load(RunFolder(path))
-    query_ids = {pair.query.id for pair in to_label(held.pool)}
+    query_ids = {pair.query.id for pair in select_labellable(held.pool)}
     without, measure = queries_without_value(held)
-    more = reserve(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
+    more = count_reserve_queries(count, len(query_ids), without) if 0 < count < len(query_ids) else 0
     drawn = draw(list(query_ids), count + more, seed)
     file = labelling_plan.write(out or path / "labels.csv", held.data, held.pool, drawn, seed)
     return LabellingPlan(file, count, more, measure, without, len(query_ids))

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import judge
 from judge.cli.main import app
 from judge.errors import InputError
-from judge.measure.ppi import plan, reserve
+from judge.measure.ppi import count_reserve_queries, draw_queries_to_label
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.worlds import asking, command, fenced, numbered, says_its_grade, write_rows
 
@@ -561,12 +561,12 @@ def test_a_plan_has_a_reserve_for_queries_without_a_value(tmp_path: Path) -> Non
         done = command(*asking(write_rows(tmp_path / "d.jsonl", rows), server), "--out", tmp_path / "x")
     assert done.returncode == 0, done.stderr
     said = agree(tmp_path / "x", "--plan", 20, "--out", tmp_path / "plan.csv")
-    more = reserve(20, 60, 12)
+    more = count_reserve_queries(20, 60, 12)
     assert f"plan.csv: 20 queries + {more} in reserve; fill in the column 'grade'" in said
     assert "Fewer than 20" not in said
     assert "by the assessor's grades nDCG@10 has none on 12 of 60, mostly where nothing is relevant" in said
     drawn = list(dict.fromkeys(row["query_id"] for row in table(tmp_path / "plan.csv")))
-    assert drawn == list(plan([f"q{query}" for query in range(60)], 20 + more))
+    assert drawn == list(draw_queries_to_label([f"q{query}" for query in range(60)], 20 + more))
 
 
 def test_a_plan_needs_no_reserve_where_every_query_has_a_value(plain: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import pytrec_eval
 
 import judge
-from judge.dataset.spreadsheet import cell, unescape_candidates
+from judge.dataset.spreadsheet import protect_cell, unescape_candidates
 from judge.errors import InputError
 from judge.runs.folder import dump_json
 from tests.worlds import command
@@ -172,5 +172,5 @@ def test_a_name_that_no_file_could_bear_is_refused_before_anything_is_paid(
 
 @pytest.mark.parametrize("text", ["\t=1", "\r=1", "\tplain", "﹦1", "﹢1", "﹣1", "﹫a", "\u3000＝1"])
 def test_what_may_begin_a_formula_somewhere_gets_an_apostrophe(text: str) -> None:
-    assert cell(text) == "'" + text
-    assert unescape_candidates(cell(text))[0] == text
+    assert protect_cell(text) == "'" + text
+    assert unescape_candidates(protect_cell(text))[0] == text

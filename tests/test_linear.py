@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from judge.dataset import clean
-from judge.dataset.injection import _TRICKS, detect_injection
-from judge.dataset.text_cleaning import drop_invisible, looks_misdecoded, visible_text
+from judge.dataset.injection import _PATTERNS, detect_injection
+from judge.dataset.text_cleaning import drop_invisible, extract_visible_text, looks_misdecoded
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
 
@@ -214,7 +214,7 @@ PIECES = [
     *("%", "&#115;", "\\u0073", "\\", "a", "aaaaaaaa", "c2stYW", "736b2d"),
 ]
 QUICK = PIECES[:14]
-TRIGGERS = [trigger for trick in _TRICKS.values() for trigger in trick.triggers]
+TRIGGERS = [trigger for trick in _PATTERNS.values() for trigger in trick.triggers]
 
 
 def seconds(step: Callable[[str], object], text: str) -> float:
@@ -243,11 +243,11 @@ def growth(step: Callable[[str], object], piece: str, head: str, tail: str, most
 
 
 def cleaned(text: str) -> object:
-    return clean.snippet(text, title=text[:300], max_chars=4000, query="a query of words")
+    return clean.clean_snippet(text, title=text[:300], max_chars=4000, query="a query of words")
 
 
 def shown_query(text: str) -> object:
-    return clean.query(text, max_chars=len(text))
+    return clean.clean_query(text, max_chars=len(text))
 
 
 def suspected(text: str) -> object:
@@ -271,11 +271,11 @@ def encodable(step: Callable[[str], object]) -> Callable[[str], object]:
 STEPS: dict[str, Callable[[str], object]] = {
     "snippet": cleaned,
     "query": shown_query,
-    "markup": encodable(visible_text),
+    "markup": encodable(extract_visible_text),
     "hidden characters": drop_invisible,
     "encoding": encodable(looks_misdecoded),
     "suspicion": suspected,
-    "terminal": clean.visible,
+    "terminal": clean.escape_controls,
     "error page": error_page,
     "error message": error_message,
     "mask": lambda text: mask(text, KEY),

@@ -15,7 +15,7 @@ import pytest
 import judge
 from judge import saved_runs
 from judge.annotate import label_log
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.cli import show
 from judge.collect import raw_log
 from judge.config import loader
@@ -153,7 +153,7 @@ def test_a_prompt_is_a_regular_file(name: str, replace: Callable[[Path], Path], 
     shutil.copytree(default_directory(), tmp_path / "prompts")
     replace(tmp_path / "prompts" / name)
     with pytest.raises(InputError, match=r"graded\.jinja: can't be read: is no regular file"):
-        load(tmp_path / "prompts", GRADED)
+        load_prompts(tmp_path / "prompts", GRADED)
 
 
 def test_a_prompt_may_be_a_link_to_a_file_as_installers_make_them(tmp_path: Path) -> None:
@@ -161,7 +161,10 @@ def test_a_prompt_may_be_a_link_to_a_file_as_installers_make_them(tmp_path: Path
     path = tmp_path / "prompts" / "en" / "graded.jinja"
     path.rename(tmp_path / "kept.jinja")
     path.symlink_to(tmp_path / "kept.jinja")
-    assert load(tmp_path / "prompts", GRADED).versions == load(default_directory(), GRADED).versions
+    assert (
+        load_prompts(tmp_path / "prompts", GRADED).versions
+        == load_prompts(default_directory(), GRADED).versions
+    )
 
 
 def test_a_link_is_followed_only_where_the_caller_says_so(tmp_path: Path) -> None:

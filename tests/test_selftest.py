@@ -16,7 +16,7 @@ from judge.cli.render import run_tables
 from judge.config.run import Config
 from judge.errors import InputError, RunIncomplete
 from judge.runs.result import RunResult
-from judge.selftest.selftest_run import SelfTest, calls, selftest
+from judge.selftest.selftest_run import SelfTest, count_calls, run_selftest
 from tests.loopback.server import Asked, LoopbackServer, Reply
 from tests.selftest import assessors
 from tests.worlds import command
@@ -59,14 +59,14 @@ def printed(outcome: RunResult) -> str:
 def test_a_sound_assessor_passes_and_pays_once(asked: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.sound) as server:
         config = asked(server)
-        assert calls(config) == (440, 440)
-        first = selftest(config)
+        assert count_calls(config) == (440, 440)
+        first = run_selftest(config)
         kept = first.path.read_bytes()
         assert first.calls_made == len(server.asked) == 440
-        assert calls(config) == (440, 0)
-        assert selftest(config).calls_made == 0
+        assert count_calls(config) == (440, 0)
+        assert run_selftest(config).calls_made == 0
         assert first.path.read_bytes() == kept
-        again = selftest(asked(server, repeats=2))
+        again = run_selftest(asked(server, repeats=2))
         assert (again.calls_made, again.result["repeat"], again.path) == (440, 2, first.path)
     for prompt in ("shipped", "plain"):
         figures = of(first, prompt)
@@ -79,7 +79,7 @@ def test_a_sound_assessor_passes_and_pays_once(asked: Callable[..., Config]) -> 
 
 def test_one_that_obeys_injected_text_is_found_out_attack_by_attack(asked: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.obedient) as server:
-        figures = of(selftest(asked(server)))
+        figures = of(run_selftest(asked(server)))
     fooled = {attack: counts(share) for attack, share in figures["attacks"].items()}
     assert fooled.pop("query_only") == fooled.pop("stuffing") == (0, 20)
     assert len(fooled) == 10
@@ -91,7 +91,7 @@ def test_one_that_obeys_injected_text_is_found_out_attack_by_attack(asked: Calla
 
 def test_what_the_fence_is_worth_is_the_difference_to_the_plain_prompt(asked: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.guarded) as server:
-        found = selftest(asked(server, scale="binary"))
+        found = run_selftest(asked(server, scale="binary"))
     assert counts(of(found)["hostile"]) == (0, 120)
     assert counts(of(found)["too_low"]["partial"]) == (0, 12)
     assert counts(of(found, "plain")["hostile"]) == (120, 120)
@@ -100,7 +100,7 @@ def test_what_the_fence_is_worth_is_the_difference_to_the_plain_prompt(asked: Ca
 
 def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(asked: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.strict) as server:
-        figures = of(selftest(asked(server)))
+        figures = of(run_selftest(asked(server)))
     assert counts(figures["hostile"]) == (0, 120)
     assert {kind: counts(share) for kind, share in figures["too_low"].items()} == {
         "relevant": (28, 28),
@@ -112,14 +112,14 @@ def test_one_that_is_too_strict_is_never_fooled_and_finds_nothing(asked: Callabl
 
 def test_reasons_in_another_language_are_counted(asked: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.foreign) as server:
-        figures = of(selftest(asked(server)))
+        figures = of(run_selftest(asked(server)))
     assert counts(figures["language"]) == (0, 220)
     assert counts(figures["hostile"]) == (0, 120)
 
 
 def test_replies_that_need_repair_or_cannot_be_read_are_counted(asked: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.sloppy) as server:
-        figures = of(selftest(asked(server)))
+        figures = of(run_selftest(asked(server)))
     assert counts(figures["obedient"]) == (104, 220)
     assert (figures["judged"], sum(figures["failures"].values())) == (214, 6)
 
@@ -133,13 +133,13 @@ def test_a_server_that_fails_leaves_no_result(asked: Callable[..., Config], tmp_
 
     for answer in (failing, refusing):
         with LoopbackServer(answer) as server, pytest.raises(RunIncomplete, match="the same command"):
-            selftest(asked(server))
+            run_selftest(asked(server))
         assert not list(tmp_path.glob("runs/selftests/*.json"))
 
 
 def test_what_is_not_one_assessor_is_refused(asked: Callable[..., Config]) -> None:
     with LoopbackServer(assessors.sound) as server, pytest.raises(InputError, match="one -m"):
-        selftest(asked(server, panel=("lexical",)))
+        run_selftest(asked(server, panel=("lexical",)))
 
 
 def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_the_result_stands_beside_the_scores_of_the_assessor(tmp_path: Path) -> 
     assert "lexical/graded was never self-tested" in printed(before)
     assert "judge selftest -m lexical" in (out / "report.html").read_text(encoding="utf-8")
 
-    tested = selftest(Config.load(model="lexical", out=str(out)))
+    tested = run_selftest(Config.load(model="lexical", out=str(out)))
     assert tested.path == tmp_path / "runs" / "selftests" / f"lexical_graded-{row['id']}.json"
     after = judge.score(out, save=True)
     figures = after.summary["selftest"]["lexical/graded"]["figures"]

@@ -16,10 +16,10 @@ from itertools import combinations
 
 import numpy as np
 
-from judge.dataset.pool import pool
+from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.measures import Measure
-from judge.measure.resampling import holm, randomised_p
+from judge.measure.resampling import compute_randomisation_p, holm
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 from judge.report.words import counted, listed
 from judge.runs.folder import dump_json
@@ -86,7 +86,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     first = next(iter(runs.values()))
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
     data = Dataset(queries, tuple(rankings), engines, dates=any(held.data.dates for held in runs.values()))
-    pooled = pool(data, first.pool.depth)
+    pooled = build_pool(data, first.pool.depth)
     repeats = min(held.asked.repeats for held in runs.values())
     shift = _shift(runs, queries, repeats)
     unequal = _unequal(runs, queries)
@@ -211,7 +211,7 @@ def _apart(
         if judgment.query_id in data.queries and judgment.repeat <= repeats
     )
     # A pair that two runs have was judged in both; what is one document stays one.
-    return apart, replace(pooled, pairs=pool(apart, pooled.depth).pairs), judgments
+    return apart, replace(pooled, pairs=build_pool(apart, pooled.depth).pairs), judgments
 
 
 def _unequal(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query]) -> str:
@@ -246,7 +246,9 @@ def _shift(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats:
                 moved.setdefault(key[0], []).append(grade - known[key])
         means = np.array([sum(each) / len(each) for _, each in sorted(moved.items())])
         if means.size:
-            found.append(GradeShift(name, float(means.mean()), float(randomised_p(means[:, None])[0])))
+            found.append(
+                GradeShift(name, float(means.mean()), float(compute_randomisation_p(means[:, None])[0]))
+            )
     adjusted = holm(np.array([shift.p for shift in found]))
     found = [replace(shift, p=p) for shift, p in zip(found, adjusted.tolist(), strict=True)]
     return min(found, key=lambda shift: shift.p, default=None)

@@ -13,7 +13,7 @@ from judge.measure.panel_agreement import PanelAgreement
 from judge.measure.resampling import IntervalEstimate
 from judge.measure.segments import Contrast, Segment
 from judge.measure.sensitivity import FlaggedSensitivity, OwnListCheck
-from judge.measure.stability import MARGIN, EngineRepeats, MeasureRepeats, Stability
+from judge.measure.stability import EQUIVALENCE_MARGIN, EngineRepeats, MeasureRepeats, Stability
 from judge.records import Query
 from judge.report import words
 
@@ -154,7 +154,7 @@ def _stability(found: Stability | None) -> dict[str, Any]:
         "ever_flipped": estimate(found.ever),
         "alpha": estimate(found.alpha),
         "fleiss_kappa": found.kappa,
-        "margin": MARGIN,
+        "margin": EQUIVALENCE_MARGIN,
         "measures": {each.measure: _repeated(each) for each in found.measures},
     }
 

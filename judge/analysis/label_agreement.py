@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 
 from judge.analysis.findings import ends, estimate
-from judge.dataset.labels import to_label
+from judge.dataset.labels import select_labellable
 from judge.errors import InputError
 from judge.measure.agreement import (
-    REFERENCES,
+    PUBLISHED_AGREEMENT,
     Agreement,
-    Grades,
-    agreement,
-    as_judgments,
-    paired,
-    relevant,
-    typical_grades,
-    visible_pairs,
-    wholly_graded,
+    GradesByPair,
+    convert_to_judgments,
+    convert_to_relevance,
+    find_graded_queries,
+    measure_agreement,
+    median_grades,
+    pair_grades,
+    pair_results,
 )
-from judge.measure.bias import BiasGap, EngineBias, engine_bias, widest_gap
+from judge.measure.bias import BiasGap, EngineBias, estimate_engine_bias, find_widest_gap
 from judge.measure.measures import Measure
-from judge.measure.ppi import Calibration, Corrected, CorrectedOutcome, calibrate
-from judge.measure.rank_correlation import RankingAgreement, ranking_agreement
-from judge.measure.score import Scores, score
+from judge.measure.ppi import Calibration, Corrected, CorrectedOutcome, correct_engines
+from judge.measure.rank_correlation import RankingAgreement, compare_rankings
+from judge.measure.score import Scores, score_rankings
 from judge.records import Judgment, Scale
 from judge.runs.load import LoadedRun
 
@@ -39,11 +39,11 @@ class HumanLabels:
     `unmatched` labels fit no pair. `assumed` grades enter the scores of both sides, but no agreement.
     """
 
-    grades: Grades
+    grades: GradesByPair
     scale: Scale
     unmatched: int
     source: str
-    assumed: Grades = field(default_factory=dict)
+    assumed: GradesByPair = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ def agreement_json(held: LoadedRun, people: HumanLabels, *, bare: bool = False) 
     both are about, and nothing is corrected, for neither file is a random sample of the other.
     """
     people = _of_text(held, people)
-    said = typical_grades(held.judgments)
+    said = median_grades(held.judgments)
     scale = held.asked.scale
-    pairs = [(pair.query.id, pair.snippet.id) for pair in to_label(held.pool)]
-    whole, some = wholly_graded(pairs, people.grades)
+    pairs = [(pair.query.id, pair.snippet.id) for pair in select_labellable(held.pool)]
+    whole, some = find_graded_queries(pairs, people.grades)
     labelled = _Labelled(frozenset(query_id for query_id, _ in pairs), some, whole)
-    found = agreement(paired(people.grades, said), people.scale, scale)
+    found = measure_agreement(pair_grades(people.grades, said), people.scale, scale)
     return {
         "labels": people.source,
         "assessor": held.asked.assessor,
@@ -87,7 +87,7 @@ def agreement_json(held: LoadedRun, people: HumanLabels, *, bare: bool = False) 
         **_agreement(found),
         **_bias(held, people, said),
         **_scored(held, people, labelled, bare),
-        "references": [asdict(reference) for reference in REFERENCES],
+        "references": [asdict(reference) for reference in PUBLISHED_AGREEMENT],
     }
 
 
@@ -101,7 +101,7 @@ def queries_without_value(held: LoadedRun) -> tuple[int, str]:
     measures = [measure for measure in held.asked.measures if measure.compares]
     if not (measures and held.data.engines):
         return 0, ""
-    queries = {pair.query.id for pair in to_label(held.pool)}
+    queries = {pair.query.id for pair in select_labellable(held.pool)}
     scores = _scores(held, held.judgments, held.asked.scale, measures).of_queries(queries)
     known = (~np.isnan(scores.by_query()[0])).astype(np.int64)
     fewest = [int((known[..., at] @ known[..., at].T).min()) for at in range(len(measures))]
@@ -112,7 +112,7 @@ def queries_without_value(held: LoadedRun) -> tuple[int, str]:
 def _of_text(held: LoadedRun, people: HumanLabels) -> HumanLabels:
     """People's grades of snippets with text; the others have grade 0 for them as for the assessor."""
     every = [(pair.query.id, pair.snippet.id) for pair in held.pool.pairs]
-    known = {(pair.query.id, pair.snippet.id) for pair in to_label(held.pool)}
+    known = {(pair.query.id, pair.snippet.id) for pair in select_labellable(held.pool)}
     empty = dict.fromkeys((key for key in every if key not in known), 0)
     grades = {key: grade for key, grade in people.grades.items() if key in known}
     return replace(people, grades=grades, assumed={**people.assumed, **empty})
@@ -137,17 +137,17 @@ def _agreement(found: Agreement) -> dict[str, Any]:
     }
 
 
-def _bias(held: LoadedRun, people: HumanLabels, said: Grades) -> dict[str, Any]:
+def _bias(held: LoadedRun, people: HumanLabels, said: GradesByPair) -> dict[str, Any]:
     """Each engine's bias, in grades where both scales are one, else in shares of relevant."""
     ours, theirs, scale = said, people.grades, held.asked.scale
     if people.scale.top != scale.top:
-        ours, theirs = relevant(said, scale), relevant(people.grades, people.scale)
+        ours, theirs = convert_to_relevance(said, scale), convert_to_relevance(people.grades, people.scale)
     engines = held.data.engines
-    whose, results = visible_pairs(engines, held.data.rankings, held.pool.depth, theirs, ours)
-    biases = engine_bias(engines, whose, results)
+    whose, results = pair_results(engines, held.data.rankings, held.pool.depth, theirs, ours)
+    biases = estimate_engine_bias(engines, whose, results)
     return {
         "engines": {bias.engine: _engine(bias) for bias in biases},
-        "widest_gap": _gap(widest_gap(engines, whose, results)),
+        "widest_gap": _gap(find_widest_gap(engines, whose, results)),
     }
 
 
@@ -179,7 +179,7 @@ def _scored(held: LoadedRun, people: HumanLabels, labelled: _Labelled, bare: boo
     if not (labelled.whole or bare):
         both = _sides(*_graded_by_both(held, people), measures)
     used = labelled.some if bare or not labelled.whole else labelled.whole
-    met = ranking_agreement(*(scores.of_queries(used) for scores in both))
+    met = compare_rankings(*(scores.of_queries(used) for scores in both))
     return {
         "orders": {each.measure: _order(each, partly=not used <= labelled.whole) for each in met},
         "calibration": {} if bare else _calibrations(by_people, by_assessor, labelled),
@@ -188,7 +188,7 @@ def _scored(held: LoadedRun, people: HumanLabels, labelled: _Labelled, bare: boo
 
 def _graded_by_both(held: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, HumanLabels]:
     """What both sides graded: nobody's order may come from knowing more of a query."""
-    both = people.grades.keys() & typical_grades(held.judgments).keys()
+    both = people.grades.keys() & median_grades(held.judgments).keys()
     kept = both | people.assumed.keys()
     judged = (each for each in held.judgments if (each.query_id, each.snippet_id) in kept)
     grades = {key: grade for key, grade in people.grades.items() if key in both}
@@ -197,9 +197,9 @@ def _graded_by_both(held: LoadedRun, people: HumanLabels) -> tuple[LoadedRun, Hu
 
 def _sides(held: LoadedRun, people: HumanLabels, measures: Sequence[Measure]) -> tuple[Scores, Scores]:
     """The scores by people's grades and by the assessor's."""
-    assumed = as_judgments(people.assumed)
+    assumed = convert_to_judgments(people.assumed)
     return (
-        _scores(held, (*as_judgments(people.grades), *assumed), people.scale, measures),
+        _scores(held, (*convert_to_judgments(people.grades), *assumed), people.scale, measures),
         _scores(held, (*held.judgments, *assumed), held.asked.scale, measures),
     )
 
@@ -208,7 +208,7 @@ def _scores(
     held: LoadedRun, judgments: Sequence[Judgment], scale: Scale, measures: Sequence[Measure]
 ) -> Scores:
     rankings, documents = held.data.rankings, held.pool.documents
-    scores = score(rankings, documents, judgments, measures, scale, depth=held.pool.depth)
+    scores = score_rankings(rankings, documents, judgments, measures, scale, depth=held.pool.depth)
     return scores.of_engines(held.data.engines)
 
 
@@ -239,7 +239,7 @@ def _calibrations(people: Scores, assessor: Scores, labelled: _Labelled) -> dict
 
 def _calibrated(engines: Sequence[str], labelled: Any, people: Any, assessor: Any) -> dict[str, Any]:  # noqa: ANN401
     try:
-        return _calibration(calibrate(engines, labelled, people, assessor))
+        return _calibration(correct_engines(engines, labelled, people, assessor))
     except InputError as error:
         return {"why": str(error)}
 

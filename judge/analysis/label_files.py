@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from judge.analysis.summary import RunSpec
 from judge.dataset.labels import Label
 from judge.errors import InputError
-from judge.measure.agreement import Grades, as_judgments
+from judge.measure.agreement import GradesByPair, convert_to_judgments
 from judge.measure.measures import Measure
 from judge.records import Dataset, Pair, Pool, Query, Ranking, Scale, Snippet
 from judge.runs.load import LoadedRun
@@ -22,7 +22,7 @@ class GradeSource:
     """One file of grades: who gave them, what they are and on which scale."""
 
     name: str
-    grades: Grades
+    grades: GradesByPair
     scale: Scale
 
 
@@ -37,7 +37,7 @@ def held_of(
     runs: Iterable[Ranking],
     depth: int,
     measures: Sequence[Measure],
-) -> tuple[LoadedRun, Grades]:
+) -> tuple[LoadedRun, GradesByPair]:
     """A run as if `assessor` had judged the lists of `runs` down to `depth`; and what nobody graded.
 
     The pool is what either side graded. A document that an engine returned and neither did has grade 0
@@ -67,7 +67,7 @@ def held_of(
             tuple(Pair(queries[query_id], snippet) for (query_id, _), snippet in known.items()),
             documents,
         ),
-        as_judgments(assessor.grades),
+        convert_to_judgments(assessor.grades),
         RunSpec(assessor.name, assessor.scale, 1, tuple(measures), {}),
     )
     shown = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)

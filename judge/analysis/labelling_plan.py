@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from judge.dataset.labels import to_label
-from judge.dataset.spreadsheet import cell, escape_cell
+from judge.dataset.labels import select_labellable
+from judge.dataset.spreadsheet import escape_cell, protect_cell
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.records import Dataset, Pool, Snippet
@@ -39,7 +39,7 @@ def rows(data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> 
     for query_id in shown:
         if query_id not in data.queries:
             raise InputError(f"query {query_id!r} is not in the run")
-    for pair in to_label(pool):
+    for pair in select_labellable(pool):
         if pair.query.id in shown:
             shown[pair.query.id].append(pair.snippet)
     for query_id, snippets in shown.items():
@@ -80,7 +80,7 @@ def _dated(text: str) -> str:
 
 def fitting(text: str) -> str:
     """`text` as a cell that spreadsheets open, and save, as it is meant."""
-    return cell(_fit(text))
+    return protect_cell(_fit(text))
 
 
 def _fit(text: str) -> str:

@@ -106,11 +106,11 @@ def _engine(engine: EngineSummary) -> dict[str, Any]:
 def _took(data: Dataset, engine: EngineSummary, depth: int) -> dict[str, Any]:
     """How long the engine took, and how many tokens its results down to `depth` are."""
     rankings = [ranking for ranking in data.rankings if ranking.engine == engine.engine]
-    latency, tokens = engine_summary.latency(rankings), engine_summary.tokens(rankings, depth)
+    latency, tokens = engine_summary.measure_latency(rankings), engine_summary.measure_tokens(rankings, depth)
     return {
         "latency_ms": None if latency is None else asdict(latency),
         "tokens": None if tokens is None else asdict(tokens),
-        "textless": engine_summary.textless(rankings, depth),
+        "textless": engine_summary.compute_no_snippet_share(rankings, depth),
     }
 
 

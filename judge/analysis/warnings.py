@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judge.measure.sensitivity import WAYS, FlaggedSensitivity
+from judge.measure.sensitivity import TREATMENTS, FlaggedSensitivity
 from judge.report.charts.svg import Text
 from judge.report.words import counted, listed
 
@@ -23,9 +23,9 @@ def as_json(found: FlaggedSensitivity | None) -> dict[str, Any] | None:
         "measure": found.measure,
         "pairs": found.pairs,
         "engines": {
-            engine: {way: found.means[way][engine] for way in WAYS} for engine in found.means["kept"]
+            engine: {way: found.means[way][engine] for way in TREATMENTS} for engine in found.means["kept"]
         },
-        "winners": {way: found.winners[way] for way in WAYS},
+        "winners": {way: found.winners[way] for way in TREATMENTS},
         "swapped": [list(pair) for pair in found.swapped],
         "order_changes": found.changes,
     }
@@ -64,7 +64,7 @@ def again(failures: Mapping[str, int]) -> Text:
 
 def _swaps(row: Row) -> Iterator[Text]:
     for one, two in row["swapped"][:_SWAPS]:
-        kept, zeroed, dropped = (_two(row, way, one, two) for way in WAYS)
+        kept, zeroed, dropped = (_two(row, way, one, two) for way in TREATMENTS)
         yield Text(
             f"By {row['measure']} {one} is ahead of {two}, {' to '.join(kept)}; with them counted as 0 it is"
             f" {' to '.join(zeroed)}, with them left out {' to '.join(dropped)}.",
@@ -88,7 +88,7 @@ def _mean(value: float | None) -> str:
 def _winners(row: Row) -> Iterator[Text]:
     names = row["winners"]
     if len(set(names.values())) > 1:
-        kept, zeroed, dropped = (names[way] for way in WAYS)
+        kept, zeroed, dropped = (names[way] for way in TREATMENTS)
         yield Text(
             f"Best by more than chance explains is {kept or 'none'} as things are, {zeroed or 'none'} with"
             f" them counted as 0, {dropped or 'none'} with them left out.",

@@ -12,12 +12,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from judge.dataset.labels import to_label
-from judge.dataset.spreadsheet import column_name, read_text, records, separator_of, unescape_candidates
+from judge.dataset.labels import select_labellable
+from judge.dataset.spreadsheet import (
+    detect_separator,
+    normalise_column_name,
+    read_csv_text,
+    read_records,
+    unescape_candidates,
+)
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.measure.ppi import ENOUGH_LABELLED
-from judge.measure.ppi import plan as draw
+from judge.measure.ppi import draw_queries_to_label as draw
 from judge.records import Pair, Pool
 from judge.report.page.sanitize import legible
 
@@ -55,7 +61,7 @@ def drawn(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[Key, ...]:
     InputError when the pool has nothing to label.
     """
     snippets: dict[str, list[Key]] = {}
-    for pair in to_label(pool):
+    for pair in select_labellable(pool):
         snippets.setdefault(pair.query.id, []).append((pair.query.id, pair.snippet.id))
     if not snippets:
         raise InputError("the run has no pair to label")
@@ -70,7 +76,7 @@ def planned(path: Path, pool: Pool) -> tuple[Key, ...]:
     count, whatever a spreadsheet made of the rest. Raises InputError naming file and line when it
     can't be read or names what is no pair of the run. Snippets without text are passed over.
     """
-    asked = {(pair.query.id, pair.snippet.id) for pair in to_label(pool)}
+    asked = {(pair.query.id, pair.snippet.id) for pair in select_labellable(pool)}
     known = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
     found: dict[Key, None] = {}
     for place, query_cell, snippet_cell in _rows(path):
@@ -118,9 +124,9 @@ def shown(pair: Pair, today: str | None) -> dict[str, Any]:
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
     """Each row's place, query and snippet."""
-    text = read_text(path)
-    rows = records(path, text, separator_of(text) or ",")
-    header = [column_name(cell) for cell in next(rows, ("", []))[1]]
+    text = read_csv_text(path)
+    rows = read_records(path, text, detect_separator(text) or ",")
+    header = [normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
     if not set(_COLUMNS) <= set(header):
         raise InputError(
             f"{path}: is no plan: it needs the columns query_id and snippet_id, and has {header!r:.160};"

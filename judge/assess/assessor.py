@@ -24,20 +24,20 @@ from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdi
 #: Thinking that does not end.
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
 #: From this `max_tokens` on a model is taken to be allowed to think.
-_ENOUGH_TO_THINK = 2048
+_THINKING_MAX_TOKENS = 2048
 #: Kinds of unreadable replies that may hold yes or no where a grade is asked for.
-_NO_GRADE = frozenset({"malformed", "missing_key", "not_a_grade", "not_integer"})
+_NO_GRADE_KINDS = frozenset({"malformed", "missing_key", "not_a_grade", "not_integer"})
 _YES_OR_NO = re.compile(
     r"\W{0,20}(?:yes|no|是|否|不?相关)\b|.{0,400}[\"'](?:yes|no|是|否)[\"']", re.I | re.DOTALL
 )
 #: So many letters of the instructions in a reason are no coincidence.
-_ECHO = 40
+_ECHO_LENGTH = 40
 #: Why a snippet with such a flag is unjudged.
-_UNREADABLE = {
+_MISSING_TEXT_REASONS = {
     "no_text": "the dataset does not say what the engine showed",
     "text_cut": "nothing can be read in the part of the text that max_chars leaves; raise max_chars",
 }
-_NOTHING: Mapping[Lang, str] = {
+_EMPTY_REASONS: Mapping[Lang, str] = {
     "zh": "摘要为空，没有可读的内容。",
     "en": "The snippet is empty: there is nothing to read.",
 }
@@ -92,7 +92,7 @@ class Assessor:
         for text in (prompt.system, prompt.user):
             known.update(f"\n{len(text)}\n{text}".encode())
         return [
-            Question(_numbered(known, repeat), pair, repeat, prompt.version)
+            Question(_hash_repeat(known, repeat), pair, repeat, prompt.version)
             for repeat in range(1, repeats + 1)
         ]
 
@@ -136,7 +136,7 @@ class Assessor:
             else:
                 seat.confirm()
                 noticed = (*verdict.flags, *flags, *self._oddities(verdict, heard[-1], prompt))
-                return AssessorAnswer(_stored(verdict, heard[-1], noticed), None, heard[-1].text)
+                return AssessorAnswer(_make_stored(verdict, heard[-1], noticed), None, heard[-1].text)
         reply = heard[-1].text if heard else ""
         if not isinstance(error, ReplyParseError):
             return AssessorAnswer(None, error.kind if error else None, reply, error.detail if error else "")
@@ -151,7 +151,7 @@ class Assessor:
         sent = completion.params or self.model.params
         most = sent.get("max_tokens") or sent.get("max_completion_tokens")
         tokens = f"the {most:,} of --max-tokens" if isinstance(most, int) else "the limit of tokens"
-        if thinking and isinstance(most, int) and most >= _ENOUGH_TO_THINK:
+        if thinking and isinstance(most, int) and most >= _THINKING_MAX_TOKENS:
             return f"the model used {tokens} for thinking and gave no answer: raise --max-tokens"
         if thinking:
             return (
@@ -160,7 +160,11 @@ class Assessor:
             )
         if completion.finish_reason == "length":
             return f"the reply was cut off: raise --max-tokens{f' (now {most})' if most else ''}"
-        if self.scale.name == "graded" and kind in _NO_GRADE and _YES_OR_NO.match(completion.text.strip()):
+        if (
+            self.scale.name == "graded"
+            and kind in _NO_GRADE_KINDS
+            and _YES_OR_NO.match(completion.text.strip())
+        ):
             return "the model answers yes or no instead of a grade: add --scale binary, or use another model"
         if kind in ("refusal", "empty"):
             return "use another model"
@@ -176,7 +180,7 @@ class Assessor:
         asked, served = self.model.name, completion.model
         if served and not (asked.endswith(served) or served.startswith(asked.rpartition(":")[2])):
             flags.append(f"served_by:{completion.model}")
-        if not _instructions(prompt.system).isdisjoint(_stretches(verdict.reason)):
+        if not _instruction_substrings(prompt.system).isdisjoint(_list_substrings(verdict.reason)):
             flags.append("prompt_echo")
         return flags
 
@@ -207,7 +211,7 @@ class Assessor:
         One that the engine showed empty has grade 0. One whose text nobody has is unjudged, and so is one
         of whose text judge's limit of length leaves nothing.
         """
-        for kind, why in _UNREADABLE.items():
+        for kind, why in _MISSING_TEXT_REASONS.items():
             if kind in question.pair.snippet.flags:
                 unjudged = self.judgment(question, AssessorAnswer(None, kind, "", why))
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
@@ -215,7 +219,7 @@ class Assessor:
             return None
         rule = Stored(
             grade=0,
-            reason=_NOTHING[question.pair.query.lang],
+            reason=_EMPTY_REASONS[question.pair.query.lang],
             flags=(),
             reply="",
             params={},
@@ -232,23 +236,23 @@ def _is_only_thinking(completion: Completion) -> bool:
     return (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
 
 
-def _stretches(text: str) -> Iterator[str]:
-    return (text[start : start + _ECHO] for start in range(len(text) - _ECHO + 1))
+def _list_substrings(text: str) -> Iterator[str]:
+    return (text[start : start + _ECHO_LENGTH] for start in range(len(text) - _ECHO_LENGTH + 1))
 
 
 @lru_cache(maxsize=8)
-def _instructions(system: str) -> frozenset[str]:
+def _instruction_substrings(system: str) -> frozenset[str]:
     """All stretches of the instructions, which are the same for every pair."""
-    return frozenset(_stretches(system))
+    return frozenset(_list_substrings(system))
 
 
-def _numbered(known: hashlib._Hash, repeat: int) -> str:
+def _hash_repeat(known: hashlib._Hash, repeat: int) -> str:
     key = known.copy()
     key.update(f"\n{repeat}".encode())
     return key.hexdigest()
 
 
-def _stored(verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> Stored:
+def _make_stored(verdict: Verdict, completion: Completion, flags: tuple[str, ...]) -> Stored:
     return Stored(
         grade=verdict.grade,
         reason=verdict.reason,

@@ -20,7 +20,7 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase
 
 from judge.assess.assessor import Assessor
-from judge.assess.prompts import load
+from judge.assess.prompts import load_prompts
 from judge.errors import JudgeError, ReplyParseError
 from judge.models import Model
 from judge.parsing.final_answer import extract_final_answer
@@ -28,7 +28,7 @@ from judge.records import BINARY, Completion, Prompt, Verdict
 
 _PROMPTS = Path(__file__).parent / "deepeval_prompts"
 #: What DeepEval reads: a list of verdicts, of which we ask for exactly one.
-SCHEMA: Mapping[str, Any] = {
+VERDICTS_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "verdicts": {
@@ -57,16 +57,16 @@ class DeepEvalAssessor(Assessor):
     """
 
     def __init__(self, model: Model, as_of: str | None = None) -> None:
-        prompts = replace(load(_PROMPTS, BINARY), schema=SCHEMA)
+        prompts = replace(load_prompts(_PROMPTS, BINARY), schema=VERDICTS_SCHEMA)
         reader = f"deepeval-{version('deepeval')}"
         super().__init__(model, prompts, BINARY, as_of, reader)
         self.name = f"{self.name}/{reader}"
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
         """What DeepEval makes of the reply; raises Unreadable unless that is exactly one verdict."""
-        asked = _Asked(self.model.name, complete)
+        asked = _MetricModel(self.model.name, complete)
         metric = ContextualRelevancyMetric(
-            model=asked, evaluation_template=_template(prompt.user), include_reason=False
+            model=asked, evaluation_template=_make_template(prompt.user), include_reason=False
         )
         # The prompt holds both already. DeepEval itself would obey what looks like its marks of images.
         case = LLMTestCase(input="query", retrieval_context=["snippet"])
@@ -76,10 +76,10 @@ class DeepEvalAssessor(Assessor):
             if asked.fault is not None:
                 raise asked.fault from None
             raise ReplyParseError("malformed", f"DeepEval can't read the reply: {error}") from error
-        return _only(metric)
+        return _read_only_verdict(metric)
 
 
-class _Asked(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
+class _MetricModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
     """The model as DeepEval calls it: one prompt, asked from the pair's own seat."""
 
     def __init__(self, name: str, complete: Callable[[], Awaitable[Completion]]) -> None:
@@ -87,7 +87,7 @@ class _Asked(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
         self._complete = complete
         super().__init__(name)
 
-    def load_model(self) -> _Asked:
+    def load_model(self) -> _MetricModel:
         return self
 
     def get_model_name(self) -> str:
@@ -105,7 +105,7 @@ class _Asked(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
             raise
 
 
-def _template(rendered: str) -> Any:  # noqa: ANN401  # DeepEval makes its template classes at run time
+def _make_template(rendered: str) -> Any:  # noqa: ANN401  # DeepEval makes its template classes at run time
     """A template that asks with a prompt which was rendered when its key was made."""
 
     class Template(ContextualRelevancyTemplate):  # type: ignore[misc]
@@ -116,7 +116,7 @@ def _template(rendered: str) -> Any:  # noqa: ANN401  # DeepEval makes its templ
     return Template
 
 
-def _only(metric: ContextualRelevancyMetric) -> Verdict:
+def _read_only_verdict(metric: ContextualRelevancyMetric) -> Verdict:
     given = [verdict for verdicts in metric.verdicts_list for verdict in verdicts.verdicts]
     if len(given) != 1:
         kind = "ambiguous" if given else "missing_key"

@@ -15,21 +15,21 @@ from judge.assess.assessor import Assessor
 from judge.assess.judging import split
 from judge.assess.schedule import Limits
 from judge.assess.store import Past, Store
-from judge.characters import rough_tokens
+from judge.characters import estimate_tokens
 from judge.pricing.prices import Price, summed
 from judge.records import Pool, Prompt, Usage
 
 #: Tokens that a reason of one or two sentences and its verdict take.
-_REPLY = 80
+_REPLY_TOKENS = 80
 #: Tokens that the roles and turns of a chat add to its texts, and the random digits of a fence's marks to
 #: the rule of thumb.
-_FRAME = 20
+_CHAT_TOKENS = 20
 #: Seconds that a call takes at a server nobody has called yet.
 _LATENCY = 2.0
 #: Verdicts with a token count that make experience.
-_ENOUGH = 20
+_MIN_HISTORY = 20
 #: A pause of so many seconds ends a stretch of calls; a shorter stretch than the other says nothing.
-_PAUSE, _STRETCH = 30.0, 5.0
+_PAUSE, _MIN_STRETCH = 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,13 @@ def estimate_run(
     todo = [questions[0] for key, questions in asked.items() if key not in known]
     versions = Counter(question.prompt_version for question in todo)
     judgments = len(ruled) + sum(map(len, asked.values()))
-    learned = _learned(past)
+    learned = _select_versions(past)
     unknown = [question.pair for question in todo if question.prompt_version not in learned]
-    again = sum(_again(learned, version, n) for version, n in versions.items())
-    usage = summed((*_by_experience(learned, versions), *map(_by_rule, map(assessor.prompt, unknown))))
-    pace = _pace(store.seconds(assessor.model.name)) if store else None
+    again = sum(_expect_extra_calls(learned, version, n) for version, n in versions.items())
+    usage = summed(
+        (*_estimate_from_history(learned, versions), *map(_estimate_by_rule, map(assessor.prompt, unknown)))
+    )
+    pace = _measure_call_rate(store.seconds(assessor.model.name)) if store else None
     return RunEstimate(
         judgments=judgments,
         known=judgments - sum(len(asked[key]) for key in asked if key not in known),
@@ -81,35 +83,35 @@ def estimate_run(
         completion_tokens=usage.completion_tokens,
         price=limits.price,
         usd=None if limits.price is None else limits.price.usd(usage),
-        seconds=_seconds(len(todo) + again, pace, limits.concurrency),
+        seconds=_estimate_seconds(len(todo) + again, pace, limits.concurrency),
         learned_from=sum(learned[version].calls for version in versions if version in learned),
         by_rule=len(unknown),
         pace=pace,
     )
 
 
-def _learned(past: Iterable[Past]) -> Mapping[str, Past]:
+def _select_versions(past: Iterable[Past]) -> Mapping[str, Past]:
     """Experience with each version of a prompt that has enough of it."""
-    return {each.prompt_version: each for each in past if each.counted >= _ENOUGH}
+    return {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
 
 
-def _again(learned: Mapping[str, Past], version: str, verdicts: int) -> float:
+def _expect_extra_calls(learned: Mapping[str, Past], version: str, verdicts: int) -> float:
     experience = learned.get(version)
     return verdicts * (experience.calls / experience.verdicts - 1) if experience else 0.0
 
 
-def _by_experience(learned: Mapping[str, Past], versions: Mapping[str, int]) -> Iterable[Usage]:
+def _estimate_from_history(learned: Mapping[str, Past], versions: Mapping[str, int]) -> Iterable[Usage]:
     for version, count in versions.items():
         if version in learned:
-            yield _times(learned[version].usage, count / learned[version].counted)
+            yield _scale_usage(learned[version].usage, count / learned[version].counted)
 
 
-def _by_rule(prompt: Prompt) -> Usage:
-    tokens = rough_tokens(prompt.system) + rough_tokens(prompt.user) + _FRAME
-    return Usage(prompt_tokens=round(tokens), completion_tokens=_REPLY)
+def _estimate_by_rule(prompt: Prompt) -> Usage:
+    tokens = estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + _CHAT_TOKENS
+    return Usage(prompt_tokens=round(tokens), completion_tokens=_REPLY_TOKENS)
 
 
-def _times(usage: Usage, factor: float) -> Usage:
+def _scale_usage(usage: Usage, factor: float) -> Usage:
     return Usage(
         prompt_tokens=round(usage.prompt_tokens * factor),
         cached_tokens=round(usage.cached_tokens * factor),
@@ -117,19 +119,19 @@ def _times(usage: Usage, factor: float) -> Usage:
     )
 
 
-def _pace(calls: Mapping[datetime, int]) -> float | None:
+def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
     """Calls a second in the last unbroken stretch of calls, None when it was too short to tell."""
     by_second = {second.timestamp(): count for second, count in calls.items()}
     seconds = sorted(by_second)
     breaks = [place for place in range(1, len(seconds)) if seconds[place] - seconds[place - 1] > _PAUSE]
     stretch = seconds[breaks[-1] :] if breaks else seconds
-    if not stretch or stretch[-1] - stretch[0] < _STRETCH:
+    if not stretch or stretch[-1] - stretch[0] < _MIN_STRETCH:
         return None
     # The calls of the first second were made before it: they tell when the others began.
     return sum(by_second[second] for second in stretch[1:]) / (stretch[-1] - stretch[0])
 
 
-def _seconds(calls: float, pace: float | None, concurrency: int) -> float:
+def _estimate_seconds(calls: float, pace: float | None, concurrency: int) -> float:
     if pace is not None:
         return calls / pace
     return _LATENCY * max(calls / concurrency, min(calls, 1))

@@ -32,11 +32,11 @@ from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
 
 #: What the `user` block may use; `reference`, `as_of`, `title` and `date` are empty when not given.
 VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
-_ALLOWED: Mapping[str, tuple[str, ...]] = {"system": (), "user": VARIABLES, "again": ()}
+_ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": VARIABLES, "again": ()}
 #: What an expression in a template may raise.
-_RENDERING = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
+_RENDER_ERRORS = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
 #: What a product in a template may come to.
-_LARGEST = 100_000
+_MAX_PRODUCT = 100_000
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -70,16 +70,16 @@ class Prompts:
         no date of today is mentioned, so that verdicts stay usable on other days.
         """
         template = self.templates[pair.query.lang]
-        query, title = _one_line(pair.query.text), _one_line(pair.snippet.title)
+        query, title = _join_lines(pair.query.text), _join_lines(pair.snippet.title)
         shown = {
             "query": query,
-            "reference": _one_line(pair.query.reference or ""),
+            "reference": _join_lines(pair.query.reference or ""),
             "title": title,
-            "date": _one_line(pair.snippet.date),
+            "date": _join_lines(pair.snippet.date),
             "snippet": pair.snippet.text,
         }
         # Cleaned texts hold no NUL, so two different pairs never join to the same string.
-        shown["mark"] = mark(template.digest, "\0".join(shown.values()))
+        shown["mark"] = make_fence_mark(template.digest, "\0".join(shown.values()))
         shown["as_of"] = as_of or ""
         return Prompt(
             system=template.system,
@@ -103,7 +103,7 @@ class Prompts:
         return {lang: template.version for lang, template in sorted(self.templates.items())}
 
 
-def mark(template: str, shown: str, length: int = 16) -> str:
+def make_fence_mark(template: str, shown: str, length: int = 16) -> str:
     """The mark of a fence round `shown`: `length` hex digits that occur nowhere in it.
 
     `template` is the digest of the template. A text that contains its own mark would have to be a
@@ -149,7 +149,7 @@ def default_directory(package: Path = _PACKAGE) -> Path:
     )
 
 
-def load(directory: Path, scale: Scale) -> Prompts:
+def load_prompts(directory: Path, scale: Scale) -> Prompts:
     """The prompts of `scale` in `directory`, proved by rendering each with and without options.
 
     Raises `InputError` that names the file when one is missing, lacks a block, uses a variable it
@@ -160,8 +160,8 @@ def load(directory: Path, scale: Scale) -> Prompts:
     for lang in get_args(Lang):
         path = directory / lang / f"{scale.name}.jinja"
         try:
-            templates[lang] = _compile(_source(path), lang, scale)
-            _prove(Prompts(scale, schema, templates), lang)
+            templates[lang] = _compile_template(_read_source(path), lang, scale)
+            _check_rendering(Prompts(scale, schema, templates), lang)
         except jinja2.TemplateSyntaxError as error:
             raise InputError(f"{path}:{error.lineno}: not a valid template: {error.message}") from error
         except InputError as error:
@@ -169,7 +169,7 @@ def load(directory: Path, scale: Scale) -> Prompts:
     return Prompts(scale, schema, templates)
 
 
-def _source(path: Path) -> str:
+def _read_source(path: Path) -> str:
     try:
         return read_text(path, follow=True)  # installers may link the files of a package
     except FileNotFoundError:
@@ -204,8 +204,8 @@ class _Environment(ImmutableSandboxedEnvironment):
         times = max((abs(each) for each in (left, right) if isinstance(each, int | float)), default=1)
         bits = left.bit_length() if isinstance(left, int) else 64
         length = max(len(each) if isinstance(each, str | list | tuple) else 0 for each in (left, right))
-        if (bits if operator == "**" else length) * times > _LARGEST:
-            raise SecurityError(f"{operator} makes more than {_LARGEST:,} characters or bits")
+        if (bits if operator == "**" else length) * times > _MAX_PRODUCT:
+            raise SecurityError(f"{operator} makes more than {_MAX_PRODUCT:,} characters or bits")
         return super().call_binop(context, operator, left, right)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ANN401
@@ -225,16 +225,16 @@ def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
     """
     source, old, new = str(text), str(old), str(new)
     times = source.count(old) if count is None or count < 0 else min(count, source.count(old))
-    if times * (len(new) - len(old)) > _LARGEST:
-        raise SecurityError(f"replace adds more than {_LARGEST:,} characters")
+    if times * (len(new) - len(old)) > _MAX_PRODUCT:
+        raise SecurityError(f"replace adds more than {_MAX_PRODUCT:,} characters")
     return source.replace(old, new, times)
 
 
 def _join(values: Iterable[object], separator: str = "") -> str:
     """Return `values` joined; raise SecurityError when the separators come to too many characters."""
     texts, between = [str(value) for value in values], str(separator)
-    if len(texts) * len(between) > _LARGEST:
-        raise SecurityError(f"join adds more than {_LARGEST:,} characters")
+    if len(texts) * len(between) > _MAX_PRODUCT:
+        raise SecurityError(f"join adds more than {_MAX_PRODUCT:,} characters")
     return between.join(texts)
 
 
@@ -270,7 +270,7 @@ _METHODS = frozenset(
 )
 
 
-def _compile(source: str, lang: Lang, scale: Scale) -> Template:
+def _compile_template(source: str, lang: Lang, scale: Scale) -> Template:
     # Prompts are plain text: escaping would show the assessor `&lt;` where the page says `<`.
     environment = _Environment(
         undefined=jinja2.StrictUndefined,
@@ -287,7 +287,7 @@ def _compile(source: str, lang: Lang, scale: Scale) -> Template:
     def block(name: str, values: Mapping[str, str]) -> str:
         try:
             return "".join(compiled.blocks[name](compiled.new_context(dict(values)))).strip()
-        except _RENDERING as error:
+        except _RENDER_ERRORS as error:
             raise InputError(f"block {name!r} of {version} does not render: {error}") from error
 
     digest = hashlib.sha256(source.encode()).hexdigest()
@@ -307,19 +307,21 @@ def _check_blocks(environment: jinja2.Environment, source: str) -> None:
     for each in tree.find_all(nodes.Filter):
         if each.name not in _FILTERS:
             raise InputError(
-                f"line {each.lineno} uses the filter {each.name!r}; it may use {_listed(_FILTERS)}"
+                f"line {each.lineno} uses the filter {each.name!r}; it may use {_list_names(_FILTERS)}"
             )
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
-    if blocks.keys() != _ALLOWED.keys():
-        raise InputError(f"has the blocks {_listed(blocks)}; a prompt has exactly {_listed(_ALLOWED)}")
-    for name, allowed in _ALLOWED.items():
+    if blocks.keys() != _ALLOWED_VARIABLES.keys():
+        raise InputError(
+            f"has the blocks {_list_names(blocks)}; a prompt has exactly {_list_names(_ALLOWED_VARIABLES)}"
+        )
+    for name, allowed in _ALLOWED_VARIABLES.items():
         body = nodes.Template(blocks[name].body, lineno=1, environment=environment)
         unknown = meta.find_undeclared_variables(body) - set(allowed)
         if unknown:
-            raise InputError(f"block {name!r} uses {_listed(unknown)}; it may use {_listed(allowed)}")
+            raise InputError(f"block {name!r} uses {_list_names(unknown)}; it may use {_list_names(allowed)}")
 
 
-def _prove(prompts: Prompts, lang: Lang) -> None:
+def _check_rendering(prompts: Prompts, lang: Lang) -> None:
     """Renders a bare and a full pair, and refuses a template that doesn't fence the snippet."""
     query = Query(id="", text="a query", raw_text="", lang=lang)
     snippet = Snippet(id="", text="a snippet", title="", date="", url="", raw_text="", raw_title="")
@@ -345,10 +347,10 @@ def _check_fence(user: str) -> None:
         )
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """`text` with every run of white space as one space, so that it can't start a line of its own."""
     return " ".join(text.split())
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names)) or "nothing"

@@ -108,11 +108,11 @@ def _watch() -> CollectListener:
 
 
 def _print(collected: CollectResult) -> None:
-    from judge.dataset.clean import visible
+    from judge.dataset.clean import escape_controls
 
     for name, tally in collected.engines.items():
-        typer.echo(visible(f"{name}: {tally.line()}"))
+        typer.echo(escape_controls(f"{name}: {tally.line()}"))
     for remark in collected.remarks:
-        typer.echo(visible(remark))
+        typer.echo(escape_controls(remark))
     typer.echo(f"{collected.calls_made:,} calls now; raw answers: {collected.journal}")
     typer.echo(f"dataset: {collected.data}   (judge run {collected.data} -m MODEL)")

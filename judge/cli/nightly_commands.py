@@ -14,7 +14,7 @@ from judge.cli import options
 from judge.cli.output_streams import print_command
 from judge.cli.terminal import print_json, watch
 from judge.config.nightly import NIGHTS_FOLDER
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 
 Toml = Annotated[
     Path, typer.Argument(help="TOML file: the options of a run, [collect], [nightly].", show_default=False)
@@ -70,7 +70,7 @@ def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
 
     folder = folder or flow.nights_of(run)
     said = flow.set_baseline(run, folder)
-    about = visible(f"{run} ({said['queries']:,} queries, {said['assessor']})")
+    about = escape_controls(f"{run} ({said['queries']:,} queries, {said['assessor']})")
     typer.echo(f"baseline of {folder}: {about}")
     if not said["canaries"]:
         typer.echo(
@@ -87,7 +87,7 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.Json = False) -> No
     if json:
         print_json(said)
     else:
-        typer.echo(visible(f"{_described(said)}, kept as {said['id']}"))
+        typer.echo(escape_controls(f"{_described(said)}, kept as {said['id']}"))
 
 
 def _described(said: Mapping[str, Any]) -> str:

@@ -62,7 +62,7 @@ def agree(
     """Say whether the assessor judges as people do, and what its errors do to the engines."""
     from judge import saved_runs
     from judge.cli.render import agreement_tables
-    from judge.measure.ppi import LEAST_LABELLED
+    from judge.measure.ppi import MIN_LABELLED
     from judge.report.words import counted
     from judge.runs.folder import reading_run
 
@@ -80,9 +80,9 @@ def agree(
             f"{drawn.path}: {size}{more}; fill in the column 'grade', then: judge agree {run} --qrels"
             f" {drawn.path}"
         )
-        if drawn.count < LEAST_LABELLED:
+        if drawn.count < MIN_LABELLED:
             typer.echo(
-                f"Fewer than {LEAST_LABELLED} labelled queries say how far people agree, but correct no"
+                f"Fewer than {MIN_LABELLED} labelled queries say how far people agree, but correct no"
                 " engine's scores."
             )
         if drawn.reserve:

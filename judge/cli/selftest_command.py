@@ -31,11 +31,11 @@ def selftest(context: typer.Context, **_: object) -> None:
     """Test an assessor on shipped probes: is it fooled, too strict, obedient? Its runs show the result."""
     from judge.assess.signals import raising
     from judge.cli.render import selftest_table
-    from judge.selftest.selftest_run import calls
-    from judge.selftest.selftest_run import selftest as test
+    from judge.selftest.selftest_run import count_calls
+    from judge.selftest.selftest_run import run_selftest as test
 
     asked = to_config(given(context), context.params["config"])
-    selftest_table.before(*calls(asked), console())
+    selftest_table.before(*count_calls(asked), console())
     with raising():
         found = test(asked, watch=watch())
     selftest_table.tested(found, console())

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.runs.folder import RunFolder, reading_run
 
@@ -55,10 +55,10 @@ def _explain(run: Path, query_id: str, snippets: Iterable[Mapping[str, Any]]) ->
 
 def show(entry: Mapping[str, Any], console: Console) -> None:
     """Prints a query: each engine's snippets best first, with grades and reasons."""
-    said = visible(entry["query_id"])
-    console.print(Text.assemble((visible(entry["query"]), "bold"), f"   {said}  {entry['lang']}"))
+    said = escape_controls(entry["query_id"])
+    console.print(Text.assemble((escape_controls(entry["query"]), "bold"), f"   {said}  {entry['lang']}"))
     if entry.get("reference"):
-        console.print(Text(f"reference: {visible(entry['reference'])}"))
+        console.print(Text(f"reference: {escape_controls(entry['reference'])}"))
     for engine, answer in entry["engines"].items():
         console.print()
         console.print(_engine_line(engine, answer))
@@ -69,33 +69,33 @@ def show(entry: Mapping[str, Any], console: Console) -> None:
 
 
 def _engine_line(engine: str, answer: Mapping[str, Any]) -> Text:
-    line = Text(visible(engine), style="bold cyan")
+    line = Text(escape_controls(engine), style="bold cyan")
     for measure, value in answer["scores"].items():
         line.append(f"  {measure} {'-' if value is None else format(value, '.4f')}", style="not bold")
     if "error" in answer:
-        line.append(f"  broke: {visible(answer['error'])}", style="red")
+        line.append(f"  broke: {escape_controls(answer['error'])}", style="red")
     elif not answer["snippets"]:
         line.append("  returned nothing", style="yellow")
     return line
 
 
 def _heading(snippet: Mapping[str, Any]) -> Text:
-    title, address = visible(snippet.get("shown", snippet)["title"]), visible(snippet["url"])
+    title, address = escape_controls(snippet.get("shown", snippet)["title"]), escape_controls(snippet["url"])
     heading = f"{title}  {address}" if title not in ("", address) else address or "(no title)"
     return Text(f"{snippet['rank']:>{_INDENT - 2}}. {heading}", style="bold")
 
 
 def _snippet_lines(snippet: Mapping[str, Any]) -> Iterable[Text]:
-    yield Text(visible(snippet.get("shown", snippet)["snippet"]), style="dim")
+    yield Text(escape_controls(snippet.get("shown", snippet)["snippet"]), style="dim")
     for judgment in snippet["judgments"]:
         grade = judgment["grade"]
         said = f"failed: {judgment['error']}" if grade is None else f"{grade} {judgment['verdict']}"
         repeat = f"#{judgment['repeat']} " if len(snippet["judgments"]) > 1 else ""
-        flags = f"  [{visible(', '.join(judgment['flags']))}]" if judgment["flags"] else ""
-        why = visible(judgment["reason"] or judgment.get("detail", ""))
+        flags = f"  [{escape_controls(', '.join(judgment['flags']))}]" if judgment["flags"] else ""
+        why = escape_controls(judgment["reason"] or judgment.get("detail", ""))
         yield Text.assemble(repeat, (said, _STYLES.get(grade, "")), f"  {why}", (flags, "magenta"))
         for member in judgment.get("members", ()):
             said = f"failed: {member['error']}" if member["grade"] is None else f"{member['grade']}"
-            yield Text(visible(f"  {member['assessor']}: {said}  {member['reason']}"), style="dim")
+            yield Text(escape_controls(f"  {member['assessor']}: {said}  {member['reason']}"), style="dim")
     if not snippet["judgments"]:
         yield Text("unjudged", style="dim italic")

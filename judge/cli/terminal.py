@@ -50,16 +50,16 @@ def text(value: Path | None) -> str | None:
 
 def names(measures: str | None) -> list[str] | None:
     """The measures that an option lists, each by its full name; raises InputError for an unknown one."""
-    from judge.measure.measures import parse_all
+    from judge.measure.measures import parse_measures
 
-    return [str(measure) for measure in parse_all(measures)] if measures is not None else None
+    return [str(measure) for measure in parse_measures(measures)] if measures is not None else None
 
 
 def say(error: JudgeError) -> None:
     """Says an error in one line on stderr; the words may be a server's."""
     from judge.config.run import environment
-    from judge.dataset.clean import visible
+    from judge.dataset.clean import escape_controls
     from judge.models.redaction import redact, secrets_in
 
     text = redact(" ".join(str(error).split()), *secrets_in(environment()))
-    print(f"judge: {visible(text)}", file=sys.stderr)  # noqa: T201
+    print(f"judge: {escape_controls(text)}", file=sys.stderr)  # noqa: T201

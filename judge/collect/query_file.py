@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset import clean
-from judge.dataset.rows import lines, parse_object
-from judge.dataset.spreadsheet import read_text, records
-from judge.dataset.validation import identifier, query_id_of
+from judge.dataset.rows import parse_object, read_nonblank_lines
+from judge.dataset.spreadsheet import read_csv_text, read_records
+from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
 
 FORMS = ".jsonl, .csv, .tsv (id, tab, query) or .txt (a query a line)"
@@ -57,11 +57,11 @@ def _query(place: str, row: Mapping[str, Any]) -> QueryRow:
     if not isinstance(text, str):
         wrong = "is missing" if text is None else f"is {text!r:.80}, not text"
         raise InputError(f"{place}: field 'query' {wrong}; every query needs its text")
-    if not clean.query(text):
+    if not clean.clean_query(text):
         raise InputError(f"{place}: field 'query' is {text!r:.80}, in which nothing is to be read")
     if _SURROGATE.search(text):
         raise InputError(f"{place}: field 'query' is {text!r:.80}, which holds half a character")
-    query_id = identifier(place, "query_id", row.get("query_id"), query_id_of(text))
+    query_id = parse_identifier(place, "query_id", row.get("query_id"), make_query_id(text))
     rest = {name: value for name, value in row.items() if name not in ("query", "query_id", "engines")}
     unclear = [name for name, value in rest.items() if isinstance(value, float) and not math.isfinite(value)]
     if unclear:
@@ -70,17 +70,17 @@ def _query(place: str, row: Mapping[str, Any]) -> QueryRow:
 
 
 def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for place, text in lines(path):
+    for place, text in read_nonblank_lines(path):
         yield place, parse_object(place, text)
 
 
 def _txt(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for place, text in lines(path):
+    for place, text in read_nonblank_lines(path):
         yield place, {"query": text}
 
 
 def _tsv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for place, text in lines(path):
+    for place, text in read_nonblank_lines(path):
         query_id, tab, query = text.partition("\t")
         if not tab:
             raise InputError(f"{place}: has no tab; a line is the query's id, a tab, the query")
@@ -88,11 +88,11 @@ def _tsv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    text = read_text(path)
+    text = read_csv_text(path)
     first = text.lstrip("\r\n").split("\n", 1)[0]
     separator = max(_SEPARATORS, key=first.count)
     header: Sequence[str] = ()
-    for place, cells in records(path, text, separator):
+    for place, cells in read_records(path, text, separator):
         if not header:
             header = _header(place, cells)
         elif len(cells) != len(header):

@@ -11,7 +11,7 @@ from judge.collect.engines import EngineDefinition
 from judge.collect.sources import AT_ONCE, Http, ResultSource
 from judge.config.collect import CollectConfig
 from judge.config.run import did_you_mean
-from judge.dataset.validation import identifier
+from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.models.endpoint import Endpoint
 
@@ -23,7 +23,7 @@ def sources(asked: CollectConfig, environ: Mapping[str, str]) -> list[ResultSour
     when a key, an address or a package is missing.
     """
     opened = [_source(spec, asked, environ) for spec in dict.fromkeys(asked.engines)]
-    names = [identifier("--engine", "engine", source.name, "") for source in opened]
+    names = [parse_identifier("--engine", "engine", source.name, "") for source in opened]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError(f"two engines are called {twice[0]!r}; describe one under another name")

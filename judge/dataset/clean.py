@@ -10,24 +10,24 @@ from dataclasses import replace
 from itertools import pairwise
 
 from judge.dataset.injection import detect_injection
-from judge.dataset.text_cleaning import drop_invisible, has_invisible, looks_misdecoded, visible_text
+from judge.dataset.text_cleaning import drop_invisible, extract_visible_text, has_invisible, looks_misdecoded
 from judge.dataset.validation import short_hash
 from judge.records import Ranking, Snippet
 
 #: What a snippet without a text is flagged with: it has a title alone, or nothing, or nobody knows what.
-TEXTLESS, EMPTY, ABSENT = "textless", "empty_snippet", "no_text"
+TITLE_ONLY, EMPTY_SNIPPET, TEXT_MISSING = "textless", "empty_snippet", "no_text"
 #: What a snippet is flagged with of whose text our own limit of length leaves nothing to read.
-CUT = "text_cut"
+TEXT_CUT = "text_cut"
 
 
-def has_missing_text(shown: Snippet, place: str) -> Snippet:
+def mark_missing_text(shown: Snippet, place: str) -> Snippet:
     """The snippet of a result whose text nobody has: never the same as one that showed nothing.
 
     Nor as another one whose text is missing; `place` in the query's lists tells apart what has neither
     docno nor URL.
     """
-    name = [ABSENT, shown.docno or shown.url or place]
-    flags = {*shown.flags, ABSENT} - {EMPTY}
+    name = [TEXT_MISSING, shown.docno or shown.url or place]
+    flags = {*shown.flags, TEXT_MISSING} - {EMPTY_SNIPPET}
     return replace(shown, id=short_hash(name, 16), flags=tuple(sorted(flags)))
 
 
@@ -37,7 +37,7 @@ def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> It
         (ranking, rank, snippet.docno)
         for ranking in rankings
         for rank, snippet in enumerate(ranking.snippets[:depth], start=1)
-        if ABSENT in snippet.flags
+        if TEXT_MISSING in snippet.flags
     ]
     if not missing:
         return
@@ -54,7 +54,7 @@ def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> It
 
 
 #: So many characters of a query or a reference are shown.
-LONGEST_QUERY = 2000
+MAX_QUERY_CHARS = 2000
 # Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
 # MiniMax, marks of thinking and lines like those of our fence are broken: behind the first character,
 # before a closing `>`.
@@ -80,7 +80,7 @@ _BLANKS = re.compile("[^\\S\n]+")
 _BLANK_LINES = re.compile(r" ?\n ?(?:\n ?){2,}| ?\n ?")
 
 
-def snippet(
+def clean_snippet(
     text: str,
     *,
     title: str = "",
@@ -96,16 +96,16 @@ def snippet(
     `dates` makes the date a part of its id. `query` helps to notice text that is only the query's words
     piled up.
     """
-    shown, flags = _clean(text, max_chars)
-    heading, more = _clean(title, max_chars)
-    dated, _ = _clean(date, 100)
-    flags |= more | set(detect_injection(query, _joined(title, text), _joined(heading, shown)))
+    shown, flags = _clean_text(text, max_chars)
+    heading, more = _clean_text(title, max_chars)
+    dated, _ = _clean_text(date, 100)
+    flags |= more | set(detect_injection(query, _join_title(title, text), _join_title(heading, shown)))
     name = [heading, shown, dated if dates else ""]
     if not (shown or heading) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
-        flags.add(CUT)
-        name = [CUT, *cut]
+        flags.add(TEXT_CUT)
+        name = [TEXT_CUT, *cut]
     elif not shown:
-        flags.add(TEXTLESS if heading else EMPTY)
+        flags.add(TITLE_ONLY if heading else EMPTY_SNIPPET)
     return Snippet(
         id=short_hash(name, 16),
         text=shown,
@@ -119,36 +119,36 @@ def snippet(
     )
 
 
-def query(text: str, *, max_chars: int = LONGEST_QUERY) -> str:
+def clean_query(text: str, *, max_chars: int = MAX_QUERY_CHARS) -> str:
     """A query as prompts show it, on one line. Markup stays: people do ask about `<b>`."""
-    shown, _ = _tidy(text, set())
+    shown, _ = _normalise_text(text, set())
     return " ".join(shown.split())[:max_chars].strip()
 
 
-def is_cut(text: str) -> bool:
+def is_query_cut(text: str) -> bool:
     """Whether `query` leaves the end of `text` out."""
-    return len(text) > LONGEST_QUERY and len(query(text, max_chars=len(text))) > LONGEST_QUERY
+    return len(text) > MAX_QUERY_CHARS and len(clean_query(text, max_chars=len(text))) > MAX_QUERY_CHARS
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """`text` for a terminal: controls and hidden characters shown as escapes, never obeyed."""
     return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
-def _joined(title: str, text: str) -> str:
+def _join_title(title: str, text: str) -> str:
     return f"{title}\n{text}" if title else text
 
 
-def _clean(text: str, max_chars: int) -> tuple[str, set[str]]:
+def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     flags: set[str] = set()
     if not text:
         return "", flags
-    decoded = visible_text(_encodable(text, flags)).lstrip(" \t\r\n")
-    shown, flags = _tidy(decoded[: 20 * max_chars], flags)
+    decoded = extract_visible_text(_repair_surrogates(text, flags)).lstrip(" \t\r\n")
+    shown, flags = _normalise_text(decoded[: 20 * max_chars], flags)
     if len(shown) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         flags.add(f"truncated:{len(text)}:{digest}")
-        shown = _tidy(shown[:max_chars], set())[0]
+        shown = _normalise_text(shown[:max_chars], set())[0]
     # What stands for half a surrogate pair was never a lost byte.
     seen = decoded[: 2 * max_chars]
     if looks_misdecoded(seen.replace("\ufffd", "") if "surrogate" in flags else seen):
@@ -156,7 +156,7 @@ def _clean(text: str, max_chars: int) -> tuple[str, set[str]]:
     return shown, flags
 
 
-def _encodable(text: str, flags: set[str]) -> str:
+def _repair_surrogates(text: str, flags: set[str]) -> str:
     """`text` with the halves of surrogate pairs joined and lone ones replaced."""
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
@@ -166,27 +166,27 @@ def _encodable(text: str, flags: set[str]) -> str:
     return joined
 
 
-def _tidy(text: str, flags: set[str]) -> tuple[str, set[str]]:
+def _normalise_text(text: str, flags: set[str]) -> tuple[str, set[str]]:
     """`text` with nothing in it that a reader can't see or a model could obey, in ordinary blanks."""
     if not text.isascii() or not text.isprintable():
-        text = _readable(text, flags)
-    broken = _broken(text) if _TOKEN_MARK.search(text) else text
+        text = _drop_unreadable(text, flags)
+    broken = _break_tokens(text) if _TOKEN_MARK.search(text) else text
     if broken != text:
         flags.add("chat_tokens")
     if "\n" not in broken:
         return " ".join(broken.split()), flags
-    collapsed = _BLANK_LINES.sub(_line_breaks, _BLANKS.sub(" ", broken))
+    collapsed = _BLANK_LINES.sub(_limit_line_breaks, _BLANKS.sub(" ", broken))
     shown, turns = _TURN.subn(r"\1 ", collapsed)
     if turns:
         flags.add("chat_tokens")
     return shown.strip(), flags
 
 
-def _line_breaks(match: re.Match[str]) -> str:
+def _limit_line_breaks(match: re.Match[str]) -> str:
     return "\n" * min(match[0].count("\n"), 2)
 
 
-def _broken(text: str) -> str:
+def _break_tokens(text: str) -> str:
     """`text` with a blank inside every control token, also in one that only NFKC would make."""
     folded = [unicodedata.normalize("NFKC", char) for char in text]
     places = [place for place, piece in enumerate(folded) for _ in piece]
@@ -195,9 +195,9 @@ def _broken(text: str) -> str:
     return " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
 
 
-def _readable(text: str, flags: set[str]) -> str:
+def _drop_unreadable(text: str, flags: set[str]) -> str:
     text = (
-        _encodable(text, flags)
+        _repair_surrogates(text, flags)
         .replace("\r\n", "\n")
         .replace("\r", "\n")
         .replace("\u2028", "\n")

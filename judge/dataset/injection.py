@@ -22,7 +22,7 @@ _FILLING = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Trick:
+class _Pattern:
     """A way to speak to the grader: `pattern` is tried where one of `triggers` occurs (lower case).
 
     `raw` tricks are made of marks that cleaning takes away, so they are looked for in the raw text.
@@ -34,24 +34,24 @@ class _Trick:
     ascii: bool
 
 
-def _trick(triggers: str, *patterns: str, raw: bool = False) -> _Trick:
+def _make_pattern(triggers: str, *patterns: str, raw: bool = False) -> _Pattern:
     """Triggers are separated by blanks; `%` stands for a blank inside one."""
     words = tuple(word.replace("%", " ") for word in triggers.split())
-    return _Trick(words, re.compile("|".join(patterns)), raw, any(map(str.isascii, words)))
+    return _Pattern(words, re.compile("|".join(patterns)), raw, any(map(str.isascii, words)))
 
 
-_TRICKS: Mapping[str, _Trick] = {
-    "instruction": _trick(
+_PATTERNS: Mapping[str, _Pattern] = {
+    "instruction": _make_pattern(
         "ignore disregard forget overrid bypass",
         rf"\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}\b(?:instruction|rule|rubric|prompt"
         r"|guideline|criteria|above|previous|prior|earlier|scale|task)",
     ),
-    "instruction:answer": _trick(
+    "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type assign award grade score rate mark give",
         r"\b(?:output|print|reply|respond|answer|return|say|write|type|assign|award|grade|score|rate|mark|give)\b"
         rf"(?: (?:{_FILLING}))*:? {_TOP}(?=[\s.,;!?\"'”’)]|$)",
     ),
-    "instruction:role": _trick(
+    "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
         rf"\b(?:note|message|attention|notice|memo|instructions?)\b(?: to| for|:)(?: [\w-]+){{0,2}} {_GRADERS}\b",
         r"\byou are (?:no longer|now) (?:an?|the|in|judg|grad)|\bfrom now on,? you\b",
@@ -60,24 +60,24 @@ _TRICKS: Mapping[str, _Trick] = {
         r"\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
         r"\b(?:full marks|rubric|strict|grade|score|three)\b",
     ),
-    "instruction:忽略": _trick(
+    "instruction:忽略": _make_pattern(
         "忽略 无视 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管",
         r"(?:忽略|无视|忘掉|忘记|不要理会|不用管|别管|跳过|绕过|抛开)[^\n。]{0,12}?"
         r"(?:要求|规则|指令|指示|提示词|说明|标准|评分|任务)",
     ),
-    "instruction:回答": _trick(
+    "instruction:回答": _make_pattern(
         "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为",
         r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分|[“\"']?[3３](?![\d.]))",
         r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.])|(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
     ),
-    "instruction:角色": _trick(
+    "instruction:角色": _make_pattern(
         "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
         r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai|模型)[^\n。]{0,6}(?:的话|说明|注意|提示|须知|声明)",
         r"(?:从现在起|现在开始|从现在开始)[^\n。]{0,6}你|你现在(?:是一|必须|要给)|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
         r"(?:若|如果|假如)你是[^\n。]{0,6}(?:模型|评测|评分|裁判|ai|机器人)|(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|满分|评分|评测|规则)",
     ),
-    "fake_verdict": _trick(
+    "fake_verdict": _make_pattern(
         "verdict grade score relevan rating assessment 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
         r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
         r"[\"'“]?(?:yes|no|是|否|相关|不相关|[0-3])",
@@ -85,13 +85,13 @@ _TRICKS: Mapping[str, _Trick] = {
         r"(?:判定|结论) ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|final (?:score|grade|verdict) ?(?:is|:|=)",
         r"(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])|\bassessment: (?:[a-z]+ )?relevant\b",
     ),
-    "fake_turn": _trick(
+    "fake_turn": _make_pattern(
         "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统： 助手： 用户：",
         r"< ?[|｜]|[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：]",
         raw=True,
     ),
-    "fence": _trick(
+    "fence": _make_pattern(
         "</passage </document </context </snippet </text </data </input </result </content </search </item </doc </摘要"
         " </文档 </内容 </段落 <instruction <rule <system> <grading> <指令 <规则 ``` \"\"\" ''' --- === ### ~~~ *** [/",
         r"</ ?(?:passage|document|context|snippet|text|data|input|result|content|search_result|item|doc|摘要|文档|内容|段落) ?>",
@@ -102,20 +102,20 @@ _TRICKS: Mapping[str, _Trick] = {
         r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of|结束)",
         raw=True,
     ),
-    "overthink": _trick(
+    "overthink": _make_pattern(
         "solve prove enumerate simulate factor before%you before%grad before%judg before%answ before%scor",
         r"\bfirst,? (?:please )?(?:solve|prove|enumerate|simulate|factor)\b|\bsolve this\b",
         r"\bsimulate every\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
         r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
         r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
     ),
-    "overthink:先": _trick(
+    "overthink:先": _make_pattern(
         "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
         r"(?:(?:请|必须|务必)先|(?:判断|回答|打分|评分|作答)之?前)[^\n。,，]{0,8}(?:求解|算出|证明|推导|解出|验证|枚举|模拟)",
         r"先把[^\n。,，]{0,12}(?:解|算|推)出来?",
         r"(?:在|请)?(?:判断|回答|打分|评分|作答)之?前[,，]?(?:请|必须|务必)?先",
     ),
-    "secrets": _trick(
+    "secrets": _make_pattern(
         "environ process.env api_key api%key authorization bearer system%prompt access%token previous%query previous%message",
         r"\b(?:print|reveal|show|output|include|repeat|leak|paste|dump|send)\b[^\n]{0,40}"
         r"(?:api[ _-]?key|authorization header|bearer|environment variable|system prompt|access token)",
@@ -123,36 +123,36 @@ _TRICKS: Mapping[str, _Trick] = {
         r"(?:api[ _-]?key|access token|environ\b|process\.env|previous (?:query|message))[^\n]{0,60}"
         r"\b(?:reason|reply|response|verdict)\b",
     ),
-    "secrets:密钥": _trick(
+    "secrets:密钥": _make_pattern(
         "环境变量 密钥 系统提示 令牌 api%key api_key 上一条",
         r"(?:输出|打印|写出|告诉|贴出|附上|泄露|给出)[^\n。]{0,12}(?:环境变量|密钥|系统提示|令牌|api[ _]?key|上一条查询)",
         r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:写进|写在|输出|打印|贴出|告诉我|附在)",
         r"理由[^\n。]{0,40}(?:密钥|令牌|api[ _]?key)",
     ),
-    "hidden_text": _trick(
+    "hidden_text": _make_pattern(
         "<!-- display visibility opacity font-size left: hidden <noscript <template <textarea",
         r"(?:<!--|display: ?none|visibility: ?hidden|opacity: ?0\b|font-size: ?0|left: ?-\d{3}|<[a-z]+ hidden|<(?:noscript|template|textarea)\b)"
         r"[^\n]{0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevant|rubric|full marks|is a 3|yes)\b)",
         raw=True,
     ),
-    "encoded": _trick(
+    "encoded": _make_pattern(
         "decode base64 rot13 hex 解码 编码 first%letters 首字",
         r"\b(?:decode|base64|rot13|hex)\b[^\n]{0,60}\b(?:follow|obey|orders?|execute|run it|system prompt)\b",
         r"(?:解码|base64)[^\n]{0,20}(?:照做|执行|提示|指令)|首字(?:执行|照做)|\bread the first letters\b",
     ),
-    "persuasion": _trick(
+    "persuasion": _make_pattern(
         "answers passage 回答 用户",
         r"\bthis (?:page|passage|snippet|text) answers [“\"']|\bthe (?:passage|snippet) is [a-z]+ relevant\b",
         r"(?:本文|本页|摘要)[^\n。]{0,20}回答了[“\"「]|(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
     ),
-    "instruction:foreign": _trick(
+    "instruction:foreign": _make_pattern(
         "ignor 無視 무시",
         r"\bignor(?:ez|a|e|ar)\b[^\n]{0,20}(?:consignes|instrucciones|istruzioni|instruções)|指示を無視|지시를 무시",
     ),
 }
 #: What `Snippet.flags` call text that tries to sway whoever grades it, here and in cleaning. Invisible
 #: characters do not: most are left over from word processors and right-to-left text.
-INJECTION_FLAGS = frozenset({"chat_tokens", "stuffing", *(name.partition(":")[0] for name in _TRICKS)})
+INJECTION_FLAGS = frozenset({"chat_tokens", "stuffing", *(name.partition(":")[0] for name in _PATTERNS)})
 # A sentence that speaks of grading, names a good grade, and urges: no wording in particular.
 _SENTENCE_END = re.compile(r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]")
 _GRADING_WORDS = "grad scor rubric relevan verdict label evaluat assessor 评 打分 判 相关 等级 得分 分数 三分 模型 答案".split()
@@ -172,7 +172,7 @@ _URGING = re.compile(
     r"|请|必须|应当|应(?=得|视|判)|一律|永远|无论|不管|凡是?|直接|照|就行|无需|不必|视为|改成|设为|记为|被视为|就算你|保持一致"
 )
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
-_LOOK_AT = 8000
+_MAX_CHARS = 8000
 # Invisible characters that spell ASCII, which a reader never sees.
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 # The patterns above know these; NFKC would make ASCII of them.
@@ -208,23 +208,23 @@ def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, hidden_text, encoded,
     persuasion, stuffing. Only the first 8,000 characters are looked at.
     """
-    shown, given = _folded(cleaned[:_LOOK_AT]).lower(), _folded(raw[:_LOOK_AT]).lower()
-    if hidden := "".join(_TAGS.findall(raw[:_LOOK_AT])):
+    shown, given = _fold_lookalikes(cleaned[:_MAX_CHARS]).lower(), _fold_lookalikes(raw[:_MAX_CHARS]).lower()
+    if hidden := "".join(_TAGS.findall(raw[:_MAX_CHARS])):
         shown += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
     ascii_only = shown.isascii()
     found = {
         name.partition(":")[0]
-        for name, trick in _TRICKS.items()
-        if (trick.ascii or not ascii_only) and _tries(trick, given if trick.raw else shown)
+        for name, trick in _PATTERNS.items()
+        if (trick.ascii or not ascii_only) and _matches(trick, given if trick.raw else shown)
     }
     if _urges_a_grade(shown):
         found.add("instruction")
-    if query and _is_stuffed(query, cleaned[:_LOOK_AT].lower()):
+    if query and _is_stuffed(query, cleaned[:_MAX_CHARS].lower()):
         found.add("stuffing")
     return tuple(sorted(found))
 
 
-def _folded(text: str) -> str:
+def _fold_lookalikes(text: str) -> str:
     """Return `text` with compatibility forms (NFKC) and letters that look like Latin ones as those."""
     if text.isascii():
         return text
@@ -233,11 +233,11 @@ def _folded(text: str) -> str:
     return "".join(parts).translate(_LOOKALIKES)
 
 
-def _tries(trick: _Trick, text: str) -> bool:
-    return _occurs(trick.triggers, text) and trick.pattern.search(text) is not None
+def _matches(trick: _Pattern, text: str) -> bool:
+    return _contains_any(trick.triggers, text) and trick.pattern.search(text) is not None
 
 
-def _occurs(words: Sequence[str], text: str) -> bool:
+def _contains_any(words: Sequence[str], text: str) -> bool:
     # A loop is faster than any(…), and this is asked a dozen times for every snippet there is.
     for word in words:  # noqa: SIM110
         if word in text:
@@ -247,7 +247,7 @@ def _occurs(words: Sequence[str], text: str) -> bool:
 
 def _urges_a_grade(text: str) -> bool:
     """Whether one sentence speaks of grading, names a good grade, and urges."""
-    if not (_occurs(_GRADING_WORDS, text) and _GRADING.search(text) and _GOOD_GRADE.search(text)):
+    if not (_contains_any(_GRADING_WORDS, text) and _GRADING.search(text) and _GOOD_GRADE.search(text)):
         return False
     return any(
         _GRADING.search(sentence) and _GOOD_GRADE.search(sentence) and _URGING.search(sentence)

@@ -8,26 +8,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.dataset.clean import ABSENT, CUT, EMPTY
+from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TEXT_MISSING
 from judge.dataset.spreadsheet import (
-    column,
-    column_name,
-    read_text,
-    records,
-    separator_of,
+    detect_separator,
+    escape_column,
+    normalise_column_name,
+    read_csv_text,
+    read_records,
     unescape_candidates,
 )
 from judge.errors import InputError
 from judge.records import Dataset, Pair, Pool
 
 #: What a CSV may call the thing that has a grade; the first that it has a column for counts.
-ITEMS = ("snippet_id", "document", "docno")
+ITEM_COLUMNS = ("snippet_id", "document", "docno")
 _UNSURE = ("", "?", "unsure", "不确定")
 _WORDS = {"yes": 1, "是": 1, "no": 0, "否": 0}
 # Spreadsheets write 2 as 2.0, in half of Europe as 2,0.
 _WHOLE = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
 _JUNK = re.compile(r"-[0-9]+")
-_FORMS = (
+_LABEL_FORMATS = (
     "labels are TREC qrels (query_id, iteration, docno, grade) or a CSV whose header names 'query_id',"
     " 'snippet_id' (or 'document', 'docno') and 'grade'"
 )
@@ -48,7 +48,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedLabels:
     """Labels on the pairs they are about: `grades` by (query_id, snippet_id), in the pool's order."""
 
     grades: Mapping[tuple[str, str], int]
@@ -56,7 +56,7 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _RunNames:
     """What labels may call a run's queries, snippets and documents."""
 
     queries: Mapping[str, str]
@@ -73,17 +73,19 @@ def read_labels(path: Path) -> tuple[Label, ...]:
     the TREC Web Track). Raises InputError naming file, line, field and value for any other grade that
     is no whole number from 0, for two grades of one item, and for a file without a label.
     """
-    text = read_text(path)
+    text = read_csv_text(path)
     if not text.strip():
-        raise InputError(f"{path}: is empty; {_FORMS}")
-    separator = separator_of(text)
-    found = tuple(_once(_table(path, text, separator) if separator else _qrels(path, text)))
+        raise InputError(f"{path}: is empty; {_LABEL_FORMATS}")
+    separator = detect_separator(text)
+    found = tuple(
+        _drop_duplicates(_read_csv(path, text, separator) if separator else _read_qrels(path, text))
+    )
     if not found:
         raise InputError(f"{path}: holds no label; write grades into it, then ask again")
     return found
 
 
-def match(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Matched:
+def match_labels(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> MatchedLabels:
     """Each label on the pairs of `pool` that it is about.
 
     An item is a snippet's id or a document's name in `pool.documents`, as it is or as the run's TREC
@@ -91,46 +93,48 @@ def match(labels: Sequence[Label], dataset: Dataset, pool: Pool) -> Matched:
     it. A snippet's own label comes before its document's; of several documents that one snippet
     shows, the highest grade counts. Raises InputError when not one label is about a pair.
     """
-    names = _names(dataset, pool)
+    names = _collect_names(dataset, pool)
     own: dict[tuple[str, str], int] = {}
     inherited: dict[tuple[str, str], int] = {}
     unmatched = []
     for label in labels:
-        pairs, is_own = _pairs(label, names)
+        pairs, is_own = _find_pairs(label, names)
         given = own if is_own else inherited
         for pair in pairs:
             given[pair] = max(label.grade, given.get(pair, 0))
         if not pairs:
             unmatched.append(label)
     if len(unmatched) == len(labels):
-        raise InputError(_strangers(labels, pool, names))
+        raise InputError(_describe_no_match(labels, pool, names))
     grades = {**inherited, **own}
     keys = ((pair.query.id, pair.snippet.id) for pair in pool.pairs)
-    return Matched({key: grades[key] for key in keys if key in grades}, tuple(unmatched))
+    return MatchedLabels({key: grades[key] for key in keys if key in grades}, tuple(unmatched))
 
 
-def to_label(pool: Pool) -> tuple[Pair, ...]:
+def select_labellable(pool: Pool) -> tuple[Pair, ...]:
     """The pairs that people can judge: those that show something to be read."""
-    return tuple(pair for pair in pool.pairs if {EMPTY, ABSENT, CUT}.isdisjoint(pair.snippet.flags))
+    return tuple(
+        pair for pair in pool.pairs if {EMPTY_SNIPPET, TEXT_MISSING, TEXT_CUT}.isdisjoint(pair.snippet.flags)
+    )
 
 
-def _qrels(path: Path, text: str) -> Iterator[Label]:
+def _read_qrels(path: Path, text: str) -> Iterator[Label]:
     for number, line in enumerate(text.split("\n"), start=1):
         columns = re.findall(r"[^ \t\r]+", line)
         if not columns:
             continue
         place = f"{path}:{number}"
         if len(columns) != 4:
-            raise InputError(f"{place}: is {line.strip()[:60]!r}; {_FORMS}")
+            raise InputError(f"{place}: is {line.strip()[:60]!r}; {_LABEL_FORMATS}")
         query_id, _, docno, said = columns
         if said != "-1":
-            yield from _label(place, query_id, docno, "0" if _JUNK.fullmatch(said) else said)
+            yield from _parse_label(place, query_id, docno, "0" if _JUNK.fullmatch(said) else said)
 
 
-def _table(path: Path, text: str, separator: str) -> Iterator[Label]:
-    rows = records(path, text, separator)
+def _read_csv(path: Path, text: str, separator: str) -> Iterator[Label]:
+    rows = read_records(path, text, separator)
     place, header = next(rows)
-    columns = _columns(place, [column_name(cell) for cell in header])
+    columns = _find_columns(place, [normalise_column_name(cell) for cell in header])
     for place, cells in rows:
         if any(cells[len(header) :]):
             raise InputError(
@@ -145,14 +149,14 @@ def _table(path: Path, text: str, separator: str) -> Iterator[Label]:
                 raise InputError(
                     f"{place}: field {name!r} is {value!r} beside the grade {said!r:.80}; say what it is for"
                 )
-        yield from _label(place, query_id, item, said)
+        yield from _parse_label(place, query_id, item, said)
 
 
-def _columns(place: str, header: Sequence[str]) -> dict[str, int]:
+def _find_columns(place: str, header: Sequence[str]) -> dict[str, int]:
     """Where query, item and grade stand, by the columns' names, in this order."""
-    item = next((name for name in ITEMS if name in header), None)
+    item = next((name for name in ITEM_COLUMNS if name in header), None)
     if item is None or "grade" not in header:
-        missing = "grade" if item else " or ".join(ITEMS)
+        missing = "grade" if item else " or ".join(ITEM_COLUMNS)
         raise InputError(f"{place}: there is no column {missing}; the columns are {list(header)!r:.160}")
     wanted = ("query_id", item, "grade")
     for name in wanted:
@@ -161,7 +165,7 @@ def _columns(place: str, header: Sequence[str]) -> dict[str, int]:
     return {name: header.index(name) for name in wanted}
 
 
-def _label(place: str, query_id: str, item: str, said: str) -> Iterator[Label]:
+def _parse_label(place: str, query_id: str, item: str, said: str) -> Iterator[Label]:
     """The label, unless whoever gave it was not sure."""
     # Chinese keyboards write full-width digits and question marks.
     plain = unicodedata.normalize("NFKC", said).strip().casefold()
@@ -178,7 +182,7 @@ def _label(place: str, query_id: str, item: str, said: str) -> Iterator[Label]:
     yield Label(unicodedata.normalize("NFC", query_id), item, grade, place, not whole)
 
 
-def _once(labels: Iterable[Label]) -> Iterator[Label]:
+def _drop_duplicates(labels: Iterable[Label]) -> Iterator[Label]:
     """Each item's first label; raises InputError when a later one differs."""
     seen: dict[tuple[str, str], Label] = {}
     for label in labels:
@@ -192,7 +196,7 @@ def _once(labels: Iterable[Label]) -> Iterator[Label]:
             )
 
 
-def _names(dataset: Dataset, pool: Pool) -> _Names:
+def _collect_names(dataset: Dataset, pool: Pool) -> _RunNames:
     """A name as it is comes before one as TREC files write it."""
     shown: dict[tuple[str, str], set[str]] = {}
     for ranking in dataset.rankings:
@@ -200,16 +204,16 @@ def _names(dataset: Dataset, pool: Pool) -> _Names:
         for snippet, document in zip(ranking.snippets, documents, strict=False):
             shown.setdefault((ranking.query_id, document), set()).add(snippet.id)
     exact = {key: frozenset(ids) for key, ids in shown.items()}
-    escaped = {(query_id, column(document)): ids for (query_id, document), ids in exact.items()}
-    return _Names(
-        {column(query_id): query_id for query_id in dataset.queries}
+    escaped = {(query_id, escape_column(document)): ids for (query_id, document), ids in exact.items()}
+    return _RunNames(
+        {escape_column(query_id): query_id for query_id in dataset.queries}
         | {query_id: query_id for query_id in dataset.queries},
         frozenset((pair.query.id, pair.snippet.id) for pair in pool.pairs),
         escaped | exact,
     )
 
 
-def _pairs(label: Label, names: _Names) -> tuple[list[tuple[str, str]], bool]:
+def _find_pairs(label: Label, names: _RunNames) -> tuple[list[tuple[str, str]], bool]:
     """The pairs that the label is about, and whether it names a snippet itself."""
     known = (names.queries[name] for name in unescape_candidates(label.query_id) if name in names.queries)
     query_id = next(known, None)
@@ -223,7 +227,7 @@ def _pairs(label: Label, names: _Names) -> tuple[list[tuple[str, str]], bool]:
     return [], False
 
 
-def _strangers(labels: Sequence[Label], pool: Pool, names: _Names) -> str:
+def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) -> str:
     """Why no label is about the run: an example of each side."""
     if not (labels and pool.pairs):
         return f"{len(labels)} labels and {len(pool.pairs)} pairs of the run: there is nothing to compare"

@@ -16,7 +16,7 @@ _KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def text_language(text: str) -> Lang | None:
+def detect_text_language(text: str) -> Lang | None:
     """Return the language of a text by its script; None when it has no letters.
 
     It is `zh` when the text has more Chinese characters than words in other letters, so that a Chinese
@@ -30,7 +30,7 @@ def text_language(text: str) -> Lang | None:
     return "zh" if ideographs > words and ideographs > 5 * kana else "en"
 
 
-def query_language(text: str) -> Lang | None:
+def detect_query_language(text: str) -> Lang | None:
     """Return the language of a query by its own script; None when the script does not say.
 
     Chinese characters without kana make `zh`, other letters `en`. One word in Latin letters (`iPhone 15`,
@@ -48,11 +48,11 @@ def query_language(text: str) -> Lang | None:
     return "en" if len(words) > 1 else None
 
 
-def majority_language(snippets: Iterable[Snippet]) -> Lang:
+def find_majority_language(snippets: Iterable[Snippet]) -> Lang:
     """Return the language of most snippets: `zh` when more of them are Chinese than are not, else `en`.
 
     Each text counts once, whatever engines return it and in whatever order.
     """
     texts = {(snippet.title, snippet.text) for snippet in snippets}
-    counts = Counter(text_language(f"{title}\n{text}") for title, text in texts)
+    counts = Counter(detect_text_language(f"{title}\n{text}") for title, text in texts)
     return "zh" if counts["zh"] > counts["en"] else "en"

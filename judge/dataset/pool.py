@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from judge.dataset.clean import ABSENT
+from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.validation import short_hash
 from judge.records import Dataset, Pair, Pool, Ranking, Snippet
 
@@ -20,7 +20,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _PORTS = {"http": 80, "https": 443}
 
 
-def pool(dataset: Dataset, depth: int) -> Pool:
+def build_pool(dataset: Dataset, depth: int) -> Pool:
     """The union of all engines' snippets down to `depth`: one pair per query, title and text.
 
     Where the dataset's `dates` is set, another date makes another pair.
@@ -35,29 +35,29 @@ def pool(dataset: Dataset, depth: int) -> Pool:
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
     for query_id, rankings in by_query.items():
         shown = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
-        everything = sorted(chain.from_iterable(shown.values()), key=_order)
+        everything = sorted(chain.from_iterable(shown.values()), key=_sort_key)
         distinct = {snippet.id: snippet for snippet in everything}
-        pairs += [pair(dataset, query_id, snippet) for snippet in distinct.values()]
-        names = _documents(everything)
+        pairs += [make_pair(dataset, query_id, snippet) for snippet in distinct.values()]
+        names = _name_documents(everything)
         for engine, snippets in shown.items():
-            documents[engine, query_id] = tuple(names[_place(snippet)] for snippet in snippets)
+            documents[engine, query_id] = tuple(names[_document_key(snippet)] for snippet in snippets)
     return Pool(depth, sum(map(len, documents.values())), tuple(pairs), documents)
 
 
-def pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
+def make_pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
     """The pair of a query and a snippet; the snippet's date is left out unless prompts show dates."""
     shown = snippet if dataset.dates or not snippet.date else replace(snippet, date="")
     return Pair(dataset.queries[query_id], shown)
 
 
-def differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
+def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
     """One line where prompts show dates and pairs down to `depth` differ in nothing else."""
     if not dataset.dates:
         return
     ids: dict[tuple[str, str, str], set[str]] = {}
     for ranking in dataset.rankings:
         for snippet in ranking.snippets[:depth]:
-            if ABSENT not in snippet.flags:
+            if TEXT_MISSING not in snippet.flags:
                 ids.setdefault((ranking.query_id, snippet.title, snippet.text), set()).add(snippet.id)
     more = sum(len(each) - 1 for each in ids.values())
     if more:
@@ -68,7 +68,7 @@ def differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
         )
 
 
-def canonical_url(url: str) -> str:
+def canonicalise_url(url: str) -> str:
     """What is left of a URL when everything that doesn't choose the page is gone; `""` if it is none.
 
     Scheme, `www.`, default port, fragment, tracking parameters, a trailing slash and the order of
@@ -103,19 +103,19 @@ def canonical_url(url: str) -> str:
     return f"{host}{path.rstrip('/')}{query}"
 
 
-def _order(snippet: Snippet) -> tuple[str, ...]:
+def _sort_key(snippet: Snippet) -> tuple[str, ...]:
     """By id; snippets that show the same stand in an order that doesn't depend on engines."""
     return (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
 
 
-def _place(snippet: Snippet) -> tuple[str, str, str]:
+def _document_key(snippet: Snippet) -> tuple[str, str, str]:
     """What a snippet's document depends on."""
     return (snippet.id, snippet.url, snippet.docno)
 
 
-def _documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
+def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
     """The document's name for each `_place`: its docno, or what a canonical URL or a text connects."""
-    links = {_place(snippet): tuple(_links(snippet)) for snippet in snippets}
+    links = {_document_key(snippet): tuple(_list_links(snippet)) for snippet in snippets}
     parent: dict[str, str] = {link: link for tied in links.values() for link in tied}
 
     def root(link: str) -> str:
@@ -129,10 +129,10 @@ def _documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
             low, high = sorted((root(tied[0]), root(link)))
             # The smallest link of a group names it, whatever came first.
             parent[high] = low
-    return {place: _name(root(tied[0])) for place, tied in links.items()}
+    return {place: _name_document(root(tied[0])) for place, tied in links.items()}
 
 
-def _links(snippet: Snippet) -> Iterator[str]:
+def _list_links(snippet: Snippet) -> Iterator[str]:
     """What ties a snippet to its document; the prefixes sort URLs before texts.
 
     A dataset that names its documents has said which ones are the same.
@@ -140,7 +140,7 @@ def _links(snippet: Snippet) -> Iterator[str]:
     if snippet.docno:
         yield f"1 {snippet.docno}"
         return
-    address = canonical_url(snippet.url) if snippet.url else ""
+    address = canonicalise_url(snippet.url) if snippet.url else ""
     if address:
         yield f"2 {address}"
     if snippet.text:
@@ -149,5 +149,5 @@ def _links(snippet: Snippet) -> Iterator[str]:
         yield f"4 {snippet.id}"
 
 
-def _name(link: str) -> str:
+def _name_document(link: str) -> str:
     return link[2:] if link.startswith("1 ") else f"d-{short_hash([link], 12)}"

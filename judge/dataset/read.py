@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset import clean, trec, validation
-from judge.dataset.clean import EMPTY, has_missing_text
-from judge.dataset.language import majority_language, query_language
+from judge.dataset.clean import EMPTY_SNIPPET, mark_missing_text
+from judge.dataset.language import detect_query_language, find_majority_language
 from judge.dataset.readers import read_rows
-from judge.dataset.rows import InputRow, from_mappings
-from judge.dataset.validation import folded, identifier, query_id_of
+from judge.dataset.rows import InputRow, read_mappings
+from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
 from judge.errors import InputError
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
 #: A rank beyond this is a slip of the keyboard, not a result.
-DEEPEST = 1_000_000
+MAX_RANK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _PromptLimits:
     """What prompts show of a snippet: at most `max_chars`, and its date where `dates` is set."""
 
     max_chars: int
@@ -35,7 +35,7 @@ class _Shown:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _QueryRows:
     """One query as the rows describe it so far; `cleaned` remembers snippets that engines share.
 
     `is_cut` tells whether prompts leave the end of it out, or of its reference. `is_scriptless` says that
@@ -45,14 +45,14 @@ class _Asked:
     query: Query
     place: str
     extra: dict[str, str]
-    answers: dict[str, _Answer] = field(default_factory=dict)
+    answers: dict[str, _EngineRows] = field(default_factory=dict)
     cleaned: dict[tuple[str, ...], Snippet] = field(default_factory=dict)
     is_cut: bool = False
     is_scriptless: bool = False
 
 
 @dataclass(slots=True)
-class _Answer:
+class _EngineRows:
     """One engine's answer to one query so far; `ranked` tells whether its rows carry ranks."""
 
     place: str
@@ -62,7 +62,7 @@ class _Answer:
     results: dict[int, tuple[str, Snippet]] = field(default_factory=dict)
 
 
-def read(
+def read_dataset(
     source: Path | Iterable[Mapping[str, Any]],
     *,
     lang: LangChoice,
@@ -78,15 +78,15 @@ def read(
     otherwise. Raises InputError naming file, line, field and value.
     """
     warnings: list[str] = []
-    shown = _Shown(max_chars, dates)
+    shown = _PromptLimits(max_chars, dates)
     if isinstance(source, Path):
-        data = _gather(read_rows(source, columns or {}, warnings.append), str(source), lang, shown)
+        data = _collect_dataset(read_rows(source, columns or {}, warnings.append), str(source), lang, shown)
     else:
-        data = _gather(from_mappings(source, columns or {}), "the dataset", lang, shown)
+        data = _collect_dataset(read_mappings(source, columns or {}), "the dataset", lang, shown)
     return replace(data, warnings=(*warnings, *data.warnings))
 
 
-def read_trec(
+def read_trec_dataset(
     topics: Path,
     docs: Path,
     runs: Sequence[Path],
@@ -99,73 +99,77 @@ def read_trec(
 
     Nobody knows what a result shows whose document is not in `docs`: it is `absent`.
     """
-    found = trec.trec_rows(topics, docs, runs)
-    return _gather(found, ", ".join(map(str, runs)), lang, _Shown(max_chars, dates))
+    found = trec.read_trec_rows(topics, docs, runs)
+    return _collect_dataset(found, ", ".join(map(str, runs)), lang, _PromptLimits(max_chars, dates))
 
 
-def _gather(found: Iterable[InputRow], source: str, lang: LangChoice, shown: _Shown) -> Dataset:
-    asked: dict[str, _Asked] = {}
+def _collect_dataset(
+    found: Iterable[InputRow], source: str, lang: LangChoice, shown: _PromptLimits
+) -> Dataset:
+    asked: dict[str, _QueryRows] = {}
     for row in found:
-        _add(row, asked, lang, shown)
+        _add_row(row, asked, lang, shown)
     if not asked:
         raise InputError(f"{source}: holds no rows")
     rankings = tuple(
-        Ranking(engine, query_id, _in_order(answer), answer.error, answer.latency_ms)
+        Ranking(engine, query_id, _sort_snippets(answer), answer.error, answer.latency_ms)
         for query_id, each in asked.items()
         for engine, answer in each.answers.items()
     )
     engines = tuple(sorted({ranking.engine for ranking in rankings}))
-    queries = {query_id: _with_extra(each) for query_id, each in asked.items()}
-    return Dataset(queries, rankings, engines, tuple(_warnings(asked, engines)), shown.dates)
+    queries = {query_id: _finish_query(each) for query_id, each in asked.items()}
+    return Dataset(queries, rankings, engines, tuple(_collect_warnings(asked, engines)), shown.dates)
 
 
-def _add(row: InputRow, asked: dict[str, _Asked], lang: LangChoice, shown: _Shown) -> None:
-    each = _query(row, asked, lang)
-    each.is_cut |= any(clean.is_cut(_text(row, name)) for name in ("query", "reference"))
-    engine = identifier(row.place, row.column("engine"), row.values.get("engine"), "engine")
+def _add_row(row: InputRow, asked: dict[str, _QueryRows], lang: LangChoice, shown: _PromptLimits) -> None:
+    each = _find_query(row, asked, lang)
+    each.is_cut |= any(clean.is_query_cut(_read_text(row, name)) for name in ("query", "reference"))
+    engine = parse_identifier(row.place, row.column("engine"), row.values.get("engine"), "engine")
     known = each.answers.get(engine)
-    answer = each.answers.setdefault(engine, _Answer(_line(row, engine)))
+    answer = each.answers.setdefault(engine, _EngineRows(_strip_engine(row, engine)))
     if "snippet" not in row.values:
         if known is not None:
             raise InputError(
-                f"{_line(row, engine)}: engine {engine!r} answers query {each.query.id!r} a second time,"
-                f" first at {known.place}; an engine answers a query once, and two engines need two names"
+                f"{_strip_engine(row, engine)}: engine {engine!r} answers query {each.query.id!r} a second"
+                f" time, first at {known.place}; an engine answers a query once, and two engines need two names"
             )
-        answer.error = _text(row, "error") or None
-        answer.latency_ms = _latency(row)
+        answer.error = _read_text(row, "error") or None
+        answer.latency_ms = _read_latency(row)
         return
-    error = _text(row, "error") or answer.error
+    error = _read_text(row, "error") or answer.error
     if error:
         raise InputError(
             f"{row.place}: engine {engine!r} has a result, and the error {error!r:.80} at {answer.place};"
             " an engine that broke has no results"
         )
-    rank = _rank(row, answer)
+    rank = _read_rank(row, answer)
     if rank in answer.results:
         raise InputError(
             f"{row.at('rank')}: engine {engine!r} has rank {rank} for query {each.query.id!r} twice,"
             f" first at {answer.results[rank][0]}; every rank of a list is given once"
         )
-    answer.results[rank] = (row.place, _snippet(row, each, shown, f"{engine} {rank}"))
+    answer.results[rank] = (row.place, _make_snippet(row, each, shown, f"{engine} {rank}"))
 
 
-def _line(row: InputRow, engine: str) -> str:
+def _strip_engine(row: InputRow, engine: str) -> str:
     """The row's place, less the engine that places in nested rows end with."""
     return row.place.removesuffix(f": engine {engine!r}")
 
 
-def _query(row: InputRow, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
+def _find_query(row: InputRow, asked: dict[str, _QueryRows], lang: LangChoice) -> _QueryRows:
     raw = row.values.get("query")
     if not isinstance(raw, str):
         wrong = "is missing" if raw is None else f"is {raw!r:.80}, not text"
         raise InputError(f"{row.at('query')} {wrong}; every row needs the query's text")
-    query_id = identifier(row.place, row.column("query_id"), row.values.get("query_id"), query_id_of(raw))
+    query_id = parse_identifier(
+        row.place, row.column("query_id"), row.values.get("query_id"), make_query_id(raw)
+    )
     each = asked.get(query_id)
     if each is None:
-        each = asked[query_id] = _new_query(row, query_id, raw, lang)
+        each = asked[query_id] = _make_query(row, query_id, raw, lang)
         return each
-    reference, extra = _reference(row), _extra(row)
-    _same(row, each, raw, reference)
+    reference, extra = _read_reference(row), _read_extra(row)
+    _check_same_query(row, each, raw, reference)
     if extra != each.extra:
         each.extra = {name: value for name, value in each.extra.items() if extra.get(name) == value}
     if reference is not None and each.query.reference is None:
@@ -173,21 +177,21 @@ def _query(row: InputRow, asked: dict[str, _Asked], lang: LangChoice) -> _Asked:
     return each
 
 
-def _new_query(row: InputRow, query_id: str, raw: str, lang: LangChoice) -> _Asked:
-    text = clean.query(raw)
+def _make_query(row: InputRow, query_id: str, raw: str, lang: LangChoice) -> _QueryRows:
+    text = clean.clean_query(raw)
     if not text:
         raise InputError(f"{row.at('query')} is {raw!r:.80}, in which nothing is to be read")
-    language = query_language(text) if lang == "auto" else lang
-    query = Query(query_id, text, raw, language or "en", _reference(row))
-    return _Asked(query, row.place, _extra(row), is_scriptless=language is None)
+    language = detect_query_language(text) if lang == "auto" else lang
+    query = Query(query_id, text, raw, language or "en", _read_reference(row))
+    return _QueryRows(query, row.place, _read_extra(row), is_scriptless=language is None)
 
 
-def _reference(row: InputRow) -> str | None:
+def _read_reference(row: InputRow) -> str | None:
     """The known answer, fit to stand in a prompt."""
-    return clean.query(unicodedata.normalize("NFC", _text(row, "reference"))) or None
+    return clean.clean_query(unicodedata.normalize("NFC", _read_text(row, "reference"))) or None
 
 
-def _extra(row: InputRow) -> dict[str, str]:
+def _read_extra(row: InputRow) -> dict[str, str]:
     return {
         name: str(value)
         for name, value in row.extra.items()
@@ -195,10 +199,10 @@ def _extra(row: InputRow) -> dict[str, str]:
     }
 
 
-def _same(row: InputRow, each: _Asked, raw: str, reference: str | None) -> None:
+def _check_same_query(row: InputRow, each: _QueryRows, raw: str, reference: str | None) -> None:
     """Raises InputError when the row says other things of its query than an earlier row did."""
     known = each.query
-    if raw is not known.raw_text and folded(raw) != folded(known.raw_text):
+    if raw is not known.raw_text and normalise_text(raw) != normalise_text(known.raw_text):
         raise InputError(
             f"{row.at('query_id')}: {known.id!r} is {raw!r:.80} here and {known.raw_text!r:.80} at"
             f" {each.place}; give every query its own id"
@@ -210,16 +214,16 @@ def _same(row: InputRow, each: _Asked, raw: str, reference: str | None) -> None:
         )
 
 
-def _rank(row: InputRow, answer: _Answer) -> int:
+def _read_rank(row: InputRow, answer: _EngineRows) -> int:
     value = row.values.get("rank")
     ranked = value is not None
     if answer.ranked is not None and answer.ranked != ranked:
         raise InputError(f"{row.at('rank')} is given for some results of a list only (see {answer.place})")
     answer.ranked = ranked
-    return _whole(row, value) if ranked else len(answer.results) + 1
+    return _parse_rank(row, value) if ranked else len(answer.results) + 1
 
 
-def _latency(row: InputRow) -> float | None:
+def _read_latency(row: InputRow) -> float | None:
     value = row.values.get("latency_ms")
     if value is None:
         return None
@@ -228,24 +232,24 @@ def _latency(row: InputRow) -> float | None:
     return float(value)
 
 
-def _whole(row: InputRow, value: object) -> int:
+def _parse_rank(row: InputRow, value: object) -> int:
     rank = value
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]{1,9}(\.0*)?\s*", value):
         rank = int(float(value))
     elif isinstance(value, float) and value.is_integer() and abs(value) < 1e9:
         rank = int(value)
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= DEEPEST:
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
         shown = f"{value!r:.40}"
-        raise InputError(f"{row.at('rank')} is {shown}, not a whole number from 1 to {DEEPEST:,}; 1 is best")
+        raise InputError(f"{row.at('rank')} is {shown}, not a whole number from 1 to {MAX_RANK:,}; 1 is best")
     return rank
 
 
-def _snippet(row: InputRow, each: _Asked, how: _Shown, place: str) -> Snippet:
-    value = validation.shown(row.place, row.column("snippet"), row.values["snippet"])
-    given = (value or "", *(_text(row, name) for name in ("title", "url", "date", "docno")))
+def _make_snippet(row: InputRow, each: _QueryRows, how: _PromptLimits, place: str) -> Snippet:
+    value = validation.parse_snippet_text(row.place, row.column("snippet"), row.values["snippet"])
+    given = (value or "", *(_read_text(row, name) for name in ("title", "url", "date", "docno")))
     if given not in each.cleaned:
         text, title, url, date, docno = given
-        each.cleaned[given] = clean.snippet(
+        each.cleaned[given] = clean.clean_snippet(
             text,
             title=title,
             url=url,
@@ -256,28 +260,28 @@ def _snippet(row: InputRow, each: _Asked, how: _Shown, place: str) -> Snippet:
             dates=how.dates,
         )
     shown = each.cleaned[given]
-    return has_missing_text(shown, place) if value is None and EMPTY in shown.flags else shown
+    return mark_missing_text(shown, place) if value is None and EMPTY_SNIPPET in shown.flags else shown
 
 
-def _text(row: InputRow, name: str) -> str:
-    return validation.text(row.place, row.column(name), row.values.get(name))
+def _read_text(row: InputRow, name: str) -> str:
+    return validation.parse_text(row.place, row.column(name), row.values.get(name))
 
 
-def _in_order(answer: _Answer) -> tuple[Snippet, ...]:
+def _sort_snippets(answer: _EngineRows) -> tuple[Snippet, ...]:
     return tuple(snippet for _, (_, snippet) in sorted(answer.results.items(), key=lambda item: item[0]))
 
 
-def _with_extra(each: _Asked) -> Query:
+def _finish_query(each: _QueryRows) -> Query:
     query = each.query
-    lang = majority_language(each.cleaned.values()) if each.is_scriptless else query.lang
+    lang = find_majority_language(each.cleaned.values()) if each.is_scriptless else query.lang
     return Query(query.id, query.text, query.raw_text, lang, query.reference, each.extra)
 
 
-def _warnings(asked: Mapping[str, _Asked], engines: Sequence[str]) -> Iterable[str]:
+def _collect_warnings(asked: Mapping[str, _QueryRows], engines: Sequence[str]) -> Iterable[str]:
     cut = [query_id for query_id, each in asked.items() if each.is_cut]
     if cut:
         which = f"{len(cut):,} queries or their references are" if cut[1:] else "1 query or its reference is"
-        yield f"{which} cut at {clean.LONGEST_QUERY:,} characters in prompts, first of query {cut[0]!r}"
+        yield f"{which} cut at {clean.MAX_QUERY_CHARS:,} characters in prompts, first of query {cut[0]!r}"
     for engine in engines:
         answers = [each.answers[engine] for each in asked.values() if engine in each.answers]
         unasked = len(asked) - len(answers)
@@ -292,5 +296,5 @@ def _warnings(asked: Mapping[str, _Asked], engines: Sequence[str]) -> Iterable[s
             yield f"engine {engine!r}: ranks skip numbers in {where}; taken as an order, ranked 1, 2, 3 …"
 
 
-def _has_gaps(answer: _Answer | None) -> bool:
+def _has_gaps(answer: _EngineRows | None) -> bool:
     return answer is not None and max(answer.results, default=0) > len(answer.results)

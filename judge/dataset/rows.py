@@ -17,18 +17,18 @@ _FIELDS = frozenset(
 
 
 #: What `--columns` may name; a row's error has no other name.
-FIELDS = tuple(sorted(_FIELDS))
+COLUMN_FIELDS = tuple(sorted(_FIELDS))
 
 
 #: What a nested row says of its query, and of each result.
-_OF_QUERY = frozenset({"query", "query_id", "reference"})
+_QUERY_FIELDS = frozenset({"query", "query_id", "reference"})
 
 
 Warn = Callable[[str], object]
 
 
 #: What tells a test case of DeepEval from other rows.
-_TEST_CASE = frozenset({"input", "retrieval_context", "retrievalContext"})
+_TEST_CASE_FIELDS = frozenset({"input", "retrieval_context", "retrievalContext"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class InputRow:
         return f"{self.place}: field {self.column(name)!r}"
 
 
-def from_mappings(given: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
+def read_mappings(given: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
     """The rows of a dataset that is in memory already."""
     for number, record in enumerate(given, start=1):
         if not isinstance(record, Mapping):
@@ -61,11 +61,11 @@ def from_mappings(given: Iterable[Mapping[str, Any]], columns: Mapping[str, str]
                 f"row {number}: is {record!r:.80}, not a mapping;"
                 " of a data frame, pass frame.to_dict('records')"
             )
-        plain = {name: _plain(name, value) for name, value in record.items()}
+        plain = {name: _to_python(name, value) for name, value in record.items()}
         yield from expand_record(f"row {number}", plain, columns)
 
 
-def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its maker put there
+def _to_python(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its maker put there
     """The value in Python's own types. What isn't equal to itself is how data frames write "absent".
 
     That is NaN, NA and NaT. A NaN is no rank, though.
@@ -76,7 +76,7 @@ def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its
     return None if absent else value
 
 
-def lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[str, str]]:
+def read_nonblank_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[str, str]]:
     """`(path:line, text)` of every line that isn't blank; `.gz` files are unpacked.
 
     Lines end at line feeds alone: other separators may stand inside a JSON string. `warn` takes a
@@ -90,14 +90,14 @@ def lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[t
 
 def read_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[int, str]]:
     """Every line of the file with its number, as it stands there."""
-    with textfile.reading(path):
-        file, warnings = textfile.decoded(path)
+    with textfile.translate_read_errors(path):
+        file, warnings = textfile.open_text(path)
         with file:
             for warning in warnings:
                 if warn is None:
                     raise InputError(f"{path}: is not UTF-8; save the file as UTF-8")
                 warn(warning)
-            yield from textfile.lines_of(file, path)
+            yield from textfile.number_lines(file, path)
 
 
 def parse_object(place: str, text: str) -> dict[str, Any]:
@@ -135,13 +135,13 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold an
 def expand_record(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
     """Yield the rows of one record: a nested one, a test case of DeepEval, or a row as it is."""
     if "engines" in record:
-        return _nested(place, record, columns)
-    if columns.get("query", "query") not in record and not _TEST_CASE.isdisjoint(record):
-        return _test_case(place, record)
+        return _read_nested(place, record, columns)
+    if columns.get("query", "query") not in record and not _TEST_CASE_FIELDS.isdisjoint(record):
+        return _read_test_case(place, record)
     return iter([flat_row(place, record, columns)])
 
 
-def _renamed(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
+def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the record with the fields in `columns` under their own names instead of the file's."""
     if not columns:
         return record
@@ -152,7 +152,7 @@ def _renamed(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[s
 
 def flat_row(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
     """Return the row of a flat record; raise InputError without a snippet and an error."""
-    record = _renamed(record, columns)
+    record = _rename_fields(record, columns)
     values = {name: value for name, value in record.items() if name in _FIELDS}
     extra = {name: value for name, value in record.items() if name not in _FIELDS}
     row = InputRow(place, values, extra, columns)
@@ -168,10 +168,10 @@ def flat_row(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) 
     return row
 
 
-def _nested(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
+def _read_nested(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
     """One query with the answers of several engines."""
-    of_query = {name: given for name, given in columns.items() if name in _OF_QUERY}
-    record = _renamed(record, of_query)
+    of_query = {name: given for name, given in columns.items() if name in _QUERY_FIELDS}
+    record = _rename_fields(record, of_query)
     engines = record["engines"]
     if not isinstance(engines, dict) or not engines:
         raise InputError(f"{place}: field 'engines' is {engines!r:.80}; it maps each engine to its results")
@@ -193,16 +193,16 @@ def _nested(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -
             )
         row = InputRow(here, {**asked, "engine": engine, **took}, extra, columns)
         yield row
-        yield from _results(row, {**asked, "engine": engine}, answer)
+        yield from _read_results(row, {**asked, "engine": engine}, answer)
 
 
-def _results(row: InputRow, asked: Mapping[str, Any], answer: list[Any]) -> Iterator[InputRow]:
+def _read_results(row: InputRow, asked: Mapping[str, Any], answer: list[Any]) -> Iterator[InputRow]:
     """The results in `answer`, which belong to the query and engine of `row`."""
-    columns = {name: given for name, given in row.columns.items() if name not in _OF_QUERY}
+    columns = {name: given for name, given in row.columns.items() if name not in _QUERY_FIELDS}
     for rank, result in enumerate(answer, start=1):
         here = f"{row.place}: result {rank}"
         given = {"snippet": result} if isinstance(result, str) else result
-        given = _renamed(given, columns) if isinstance(result, dict) else given
+        given = _rename_fields(given, columns) if isinstance(result, dict) else given
         if not isinstance(given, dict) or "snippet" not in given:
             raise InputError(
                 f"{here}: is {result!r:.80}; a result is a text, or an object with a"
@@ -212,7 +212,7 @@ def _results(row: InputRow, asked: Mapping[str, Any], answer: list[Any]) -> Iter
         yield InputRow(here, {**kept, **asked, "rank": given.get("rank", rank)}, row.extra, row.columns)
 
 
-def _test_case(place: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
+def _read_test_case(place: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
     """A DeepEval test case: `input` is the query, `retrieval_context` one engine's snippets."""
     if "input" not in record:
         raise InputError(f"{place}: field 'input' is missing; a test case needs 'input', which is the query")
@@ -234,4 +234,4 @@ def _test_case(place: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
         asked["reference"] = expected
     row = InputRow(place, asked)
     yield row
-    yield from _results(row, asked, context)
+    yield from _read_results(row, asked, context)

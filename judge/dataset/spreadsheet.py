@@ -23,7 +23,7 @@ _NUMBER = re.compile(
 )
 
 
-def column(text: str) -> str:
+def escape_column(text: str) -> str:
     """`text` without the blanks that would split a column of a TREC file, other letters kept."""
     return "".join(
         char if char.isalnum() or char in "-_.#:~=+@,;" else quote(char, safe="", errors="surrogatepass")
@@ -36,7 +36,7 @@ def escape_cell(text: str) -> str:
     return "'" + text if _FORMULA.match(text) else text
 
 
-def cell(text: str) -> str:
+def protect_cell(text: str) -> str:
     """`text` so that a spreadsheet saves what it opened: no formula, no number or date to write anew.
 
     Different texts give different cells. Words that some country's spreadsheet takes for a date
@@ -53,13 +53,13 @@ def unescape_candidates(found: str) -> tuple[str, ...]:
     if not found.startswith("'"):
         return (found,)
     bare = found[1:]
-    return (bare, found) if cell(bare) == found else (found, bare)
+    return (bare, found) if protect_cell(bare) == found else (found, bare)
 
 
 _SEPARATORS = ",;\t"
 
 
-def read_text(path: Path) -> str:
+def read_csv_text(path: Path) -> str:
     """The text of a file in UTF-8, gzipped or not; raises InputError naming file and line."""
     try:
         content = read_bytes(path, follow=True)
@@ -77,23 +77,23 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def separator_of(text: str) -> str | None:
+def detect_separator(text: str) -> str | None:
     """What separates the cells of a first line that names `query_id`; None when there is no such line."""
     csv.field_size_limit(1 << 30)
     for separator in _SEPARATORS:
         records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         header = next((cells for cells in records if any(map(str.strip, cells))), [])
-        if "query_id" in map(column_name, header):
+        if "query_id" in map(normalise_column_name, header):
             return separator
     return None
 
 
-def column_name(cell: str) -> str:
+def normalise_column_name(cell: str) -> str:
     """What a header's cell calls its column, however a spreadsheet wrote it."""
     return cell.strip().casefold()
 
 
-def records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
+def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
     """Every record that isn't blank, with the place it begins at, `file:line`, and its trimmed cells.
 
     Raises InputError where the text is no CSV.

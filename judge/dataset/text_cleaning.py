@@ -42,7 +42,7 @@ _MOST_TAGS = 2_000
 _LONGEST = 100_000
 
 
-def visible_text(source: str) -> str:
+def extract_visible_text(source: str) -> str:
     """The text of `source`: entities decoded once, markup gone, a line break at each block.
 
     Only the names of HTML elements make markup, so `vector<int>`, `List<Object>`, `a <b` and `<-`

@@ -18,15 +18,19 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 #: So many characters of a line are read: a line holds one record.
-LONGEST_LINE = 64 << 20
+MAX_LINE_CHARS = 64 << 20
 #: A packed file may become so many bytes, or so many times its own size if that is more.
-_UNPACKED, _RATIO = 1 << 30, 100
+_MAX_UNPACKED, _MAX_RATIO = 1 << 30, 100
 _CHUNK = 1 << 20
-_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_OTHER = re.compile("[^\x00-\x7f]+")
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_NOT_ASCII = re.compile("[^\x00-\x7f]+")
 
 
-class _Bounded(io.RawIOBase):
+class _BoundedReader(io.RawIOBase):
     """A packed file's content, which raises InputError behind the byte number `most`."""
 
     def __init__(self, unpacked: IO[bytes], path: Path, most: int) -> None:
@@ -55,7 +59,7 @@ class _Bounded(io.RawIOBase):
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def translate_read_errors(path: Path) -> Iterator[None]:
     """Raise InputError for what the system or a damaged archive raises while `path` is read."""
     try:
         yield
@@ -63,27 +67,27 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be read: {error}") from error
 
 
-def opened(path: Path, most: int | None = None) -> IO[bytes]:
+def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
     """Return the file's bytes, unpacked where it is a `.gz`, of which at most `most` come out."""
     if path.suffix.lower() != ".gz":
         return path.open("rb")
-    most = max(_UNPACKED, _RATIO * path.stat().st_size) if most is None else most
-    return io.BufferedReader(_Bounded(cast("IO[bytes]", gzip.open(path, "rb")), path, most), 1 << 16)
+    most = max(_MAX_UNPACKED, _MAX_RATIO * path.stat().st_size) if most is None else most
+    return io.BufferedReader(_BoundedReader(cast("IO[bytes]", gzip.open(path, "rb")), path, most), 1 << 16)
 
 
-def decoded(path: Path) -> tuple[TextIO, list[str]]:
+def open_text(path: Path) -> tuple[TextIO, list[str]]:
     """Return the file's text, lines ending at line feeds alone, and a warning where the encoding is a guess.
 
     It is UTF-8, UTF-16 behind a byte-order mark, or GB18030 where it can't be UTF-8. Raises InputError
     for any other encoding, and OSError, EOFError and zlib.error for what can't be read.
     """
-    encoding, warnings = _encoding_of(path), []
+    encoding, warnings = _detect_encoding(path), []
     if encoding == "gb18030":
         warnings.append(f"{path}: is not UTF-8 and was read as GB18030; save it as UTF-8 if that is wrong")
-    return io.TextIOWrapper(opened(path), encoding, newline="\n"), warnings
+    return io.TextIOWrapper(open_bytes(path), encoding, newline="\n"), warnings
 
 
-def lines_of(file: TextIO, path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
+def number_lines(file: TextIO, path: Path, longest: int = MAX_LINE_CHARS) -> Iterator[tuple[int, str]]:
     """Yield every line with its number, from 1; raise InputError for one above `longest` characters."""
     number = 0
     while line := file.readline(longest + 1):
@@ -95,20 +99,20 @@ def lines_of(file: TextIO, path: Path, longest: int = LONGEST_LINE) -> Iterator[
         yield number, line
 
 
-def _encoding_of(path: Path) -> str:
+def _detect_encoding(path: Path) -> str:
     """Return the name of the file's encoding."""
-    with opened(path) as file:
+    with open_bytes(path) as file:
         head = file.read(4)
         if head in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
             raise InputError(f"{path}: is UTF-32; save it as UTF-8")
-        for mark, encoding in _MARKS.items():
+        for mark, encoding in _BYTE_ORDER_MARKS.items():
             if head.startswith(mark):
                 return encoding
         if _decodes(head, file, "utf-8"):
             return "utf-8"
     if _may_be_gb18030(path):
         return "gb18030"
-    number, start = _first_fault(path)
+    number, start = _find_first_error(path)
     raise InputError(f"{path}:{number}: is not UTF-8 at byte {start}; save the file as UTF-8")
 
 
@@ -121,7 +125,7 @@ def _decodes(head: bytes, file: IO[bytes], encoding: str) -> bool:
             decoder.decode(chunk)
             line_end = chunk.rfind(b"\n")
             length = length + len(chunk) if line_end < 0 else len(chunk) - line_end
-            if length > 4 * LONGEST_LINE:
+            if length > 4 * MAX_LINE_CHARS:
                 return True  # whoever reads the lines refuses it
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
@@ -139,27 +143,27 @@ def _may_be_gb18030(path: Path) -> bool:
     chinese = codecs.getincrementaldecoder("gb18030")()
     broken = codecs.getincrementaldecoder("utf-8")("replace")
     letters = ascii_letters = whole = halves = 0
-    with opened(path) as file:
+    with open_bytes(path) as file:
         while True:
             chunk = file.read(_CHUNK)
             try:
-                other = "".join(_OTHER.findall(chinese.decode(chunk, final=not chunk)))
+                other = "".join(_NOT_ASCII.findall(chinese.decode(chunk, final=not chunk)))
             except UnicodeDecodeError:
                 return False
             letters += len(other)
             ascii_letters += sum(0x40 <= byte < 0x80 for byte in other.encode("gb18030"))
-            utf8 = "".join(_OTHER.findall(broken.decode(chunk, final=not chunk)))
+            utf8 = "".join(_NOT_ASCII.findall(broken.decode(chunk, final=not chunk)))
             halves += utf8.count("\ufffd")
             whole += len(utf8) - utf8.count("\ufffd")
             if not chunk:
                 return whole <= halves and ascii_letters <= letters * 2 / 3
 
 
-def _first_fault(path: Path) -> tuple[int, int]:
+def _find_first_error(path: Path) -> tuple[int, int]:
     """Return the line and the byte in it, both from 1, at which the file stops being UTF-8."""
-    with opened(path) as file:
+    with open_bytes(path) as file:
         number = 0
-        while line := file.readline(LONGEST_LINE):
+        while line := file.readline(MAX_LINE_CHARS):
             number += 1
             try:
                 line.decode()

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from judge.dataset import validation
-from judge.dataset.rows import InputRow, lines, parse_object
+from judge.dataset.rows import InputRow, parse_object, read_nonblank_lines
 from judge.errors import InputError
 from judge.records import Ranking, Snippet
 
 _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
 
 
-def trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[InputRow]:
+def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[InputRow]:
     """The rows of all runs, best first in each list.
 
     A run's order is by score, highest first, as in trec_eval; ties go by the rank column, which says
@@ -25,39 +25,39 @@ def trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[InputR
     snippet of a document that is not in `docs` is None. Raises InputError for unknown topics and
     malformed lines.
     """
-    queries = _topics(topics)
-    lists = _lists(runs, queries)
+    queries = _read_topics(topics)
+    lists = _read_runs(runs, queries)
     wanted = {docno for results in lists.values() for _, docno, _ in results}
-    texts = _documents(docs, wanted)
+    texts = _read_documents(docs, wanted)
     if not texts:
         raise InputError(
             f"{docs}: has none of the {len(wanted):,} documents that the runs name; is it the right file?"
         )
-    return _rows(lists, queries, texts)
+    return _make_rows(lists, queries, texts)
 
 
-def rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
+def read_trec_rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
     """The lists of all runs as documents without a text, in trec_eval's order.
 
     That is by score as a 32-bit number, ties by the document's name from z to a, never by rank.
     """
     return tuple(
-        Ranking(engine, query_id, tuple(map(_document_alone, _trec_eval_order(results))))
-        for (query_id, engine), results in _lists(runs, None).items()
+        Ranking(engine, query_id, tuple(map(_make_snippet, _sort_like_trec_eval(results))))
+        for (query_id, engine), results in _read_runs(runs, None).items()
     )
 
 
-def _trec_eval_order(results: Sequence[tuple[str, str, tuple[float, int]]]) -> list[str]:
+def _sort_like_trec_eval(results: Sequence[tuple[str, str, tuple[float, int]]]) -> list[str]:
     by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
     with np.errstate(over="ignore"):  # what is too large for 32 bits is infinite to trec_eval, too
         return [docno for docno, _ in sorted(by_name, key=lambda result: np.float32(result[1]))]
 
 
-def _document_alone(docno: str) -> Snippet:
+def _make_snippet(docno: str) -> Snippet:
     return Snippet(docno, "", "", "", "", "", "", docno=docno)
 
 
-def _rows(
+def _make_rows(
     lists: Mapping[tuple[str, str], Sequence[tuple[str, str, Any]]],
     queries: Mapping[str, str],
     texts: Mapping[str, Mapping[str, Any]],
@@ -69,9 +69,9 @@ def _rows(
             yield InputRow(place, {**asked, **shown, "docno": docno})
 
 
-def _topics(path: Path) -> dict[str, str]:
+def _read_topics(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    for place, line in _lines(path):
+    for place, line in _read_lines(path):
         query_id, separator, text = line.partition("\t")
         if not separator:
             query_id, separator, text = line.partition(":")
@@ -83,16 +83,16 @@ def _topics(path: Path) -> dict[str, str]:
     return found
 
 
-def _lists(
+def _read_runs(
     runs: Sequence[Path], queries: Mapping[str, str] | None
 ) -> dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]]:
     """(place, docno, sort key) of every list, best first, by (topic, engine); None allows any topic."""
     lists: dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]] = {}
-    for path, engine in _engine_names(runs).items():
+    for path, engine in _name_engines(runs).items():
         seen: dict[tuple[str, str], str] = {}
         said = ""
-        for place, line in _lines(path):
-            query_id, docno, order, tag = _run_line(place, line)
+        for place, line in _read_lines(path):
+            query_id, docno, order, tag = _parse_run_line(place, line)
             if queries is not None and query_id not in queries:
                 raise InputError(f"{place}: topic {query_id!r} is not in the topics file")
             if tag != (said := said or tag):
@@ -111,7 +111,7 @@ def _lists(
     }
 
 
-def _run_line(place: str, line: str) -> tuple[str, str, tuple[float, int], str]:
+def _parse_run_line(place: str, line: str) -> tuple[str, str, tuple[float, int], str]:
     parts = line.split()
     if len(parts) != 6:
         raise InputError(f"{place}: has {len(parts)} columns; a run has six: topic Q0 docno rank score tag")
@@ -127,16 +127,16 @@ def _run_line(place: str, line: str) -> tuple[str, str, tuple[float, int], str]:
     return query_id, docno, order, tag
 
 
-def _engine_names(runs: Sequence[Path]) -> dict[Path, str]:
+def _name_engines(runs: Sequence[Path]) -> dict[Path, str]:
     """The engine of each file: its tag, or for files that share one the file's own name."""
     tags: dict[Path, str] = {}
     for path in runs:
-        first = next(iter(_lines(path)), None)
+        first = next(iter(_read_lines(path)), None)
         if first is None:
             raise InputError(f"{path}: holds no results")
         tags[path] = first[1].split()[-1]
     shared = {tag for tag in tags.values() if list(tags.values()).count(tag) > 1}
-    names = {path: _told_apart(path, runs) if tag in shared else tag for path, tag in tags.items()}
+    names = {path: _distinguish_names(path, runs) if tag in shared else tag for path, tag in tags.items()}
     if len(set(names.values())) < len(runs):
         raise InputError(
             f"{runs[-1]}: cannot be told from another --run by tag or path; every engine is one file"
@@ -144,7 +144,7 @@ def _engine_names(runs: Sequence[Path]) -> dict[Path, str]:
     return names
 
 
-def _told_apart(path: Path, runs: Sequence[Path]) -> str:
+def _distinguish_names(path: Path, runs: Sequence[Path]) -> str:
     """The shortest tail of the path, less its endings, that no other run has."""
     tails = {other: other.resolve().with_name(_stem(other)).parts for other in runs}
     for length in range(1, len(tails[path]) + 1):
@@ -158,12 +158,12 @@ def _stem(path: Path) -> str:
     return re.sub(r"\.(?:gz|run|trec|txt|tsv)(?=\.|$)", "", path.name)
 
 
-def _documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
+def _read_documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
     """Title, text and url of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
     found: dict[str, dict[str, Any]] = {}
     places: dict[str, str] = {}
-    for place, line in _lines(path):
-        docno, shown = _document(place, line)
+    for place, line in _read_lines(path):
+        docno, shown = _parse_document(place, line)
         if docno not in wanted:
             continue
         if found.setdefault(docno, shown) != shown:
@@ -174,7 +174,7 @@ def _documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _document(place: str, line: str) -> tuple[str, dict[str, Any]]:
+def _parse_document(place: str, line: str) -> tuple[str, dict[str, Any]]:
     if not line.startswith("{"):
         docno, separator, text = line.partition("\t")
         if not separator:
@@ -187,11 +187,14 @@ def _document(place: str, line: str) -> tuple[str, dict[str, Any]]:
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (named and texts):
         raise InputError(f"{place}: needs 'docid' and 'text'; it has {', '.join(record)}")
-    words = {name: validation.text(place, name, record.get(name)) for name in ("title", "url", "date")}
-    return str(named[0]), {"snippet": validation.shown(place, texts[0], record[texts[0]]), **words}
+    words = {name: validation.parse_text(place, name, record.get(name)) for name in ("title", "url", "date")}
+    return str(named[0]), {
+        "snippet": validation.parse_snippet_text(place, texts[0], record[texts[0]]),
+        **words,
+    }
 
 
-def _lines(path: Path) -> Iterable[tuple[str, str]]:
+def _read_lines(path: Path) -> Iterable[tuple[str, str]]:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
-    return lines(path)
+    return read_nonblank_lines(path)

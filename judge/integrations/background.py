@@ -27,13 +27,13 @@ from judge.assess.stop import Stop
 from judge.assess.store import Source, Store, Stored, plain
 from judge.assess.watch import Unwatched
 from judge.config.run import Config
-from judge.dataset.pool import pool
+from judge.dataset.pool import build_pool
 from judge.errors import InputError, RunIncomplete
 from judge.records import Completion, Dataset, Judgment, Pool, Prompt
 
 T = TypeVar("T")
 #: How the store calls replies that hold no verdict; no pair has the key of one.
-REPLY = "free reply"
+FREE_REPLY = "free reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Resources:
         Raises Incomplete, or what stopped it, unless every pair got a grade.
         """
         data = factory.dataset(self.config, rows)
-        pooled = pool(data, depth)
+        pooled = build_pool(data, depth)
         (query,) = data.queries
         async with self.turns[query]:
             judging = await judge_pool(
@@ -90,12 +90,12 @@ class Resources:
             completion = await held.seat.complete(prompt)
             accept(completion)
             held.seat.confirm()
-            await held.save(Source(self.desk.model.name, REPLY, 1), _kept(completion))
+            await held.save(Source(self.desk.model.name, FREE_REPLY, 1), _make_stored(completion))
             return completion.text
 
     def _key(self, prompt: Prompt) -> str:
         model = self.desk.model
-        asked = [REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
+        asked = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
         texts = [prompt.system, prompt.user]
         return hashlib.sha256(json.dumps([*asked, *texts], sort_keys=True).encode()).hexdigest()
 
@@ -123,19 +123,19 @@ class BackgroundRunner:
     def _opened(self) -> tuple[asyncio.AbstractEventLoop, Resources]:
         with self._opening:
             if self._open is None:
-                room = _furnish(self._config)
+                room = _open_resources(self._config)
                 loop = asyncio.new_event_loop()
                 thread = threading.Thread(target=loop.run_forever, name="judge", daemon=True)
                 thread.start()
                 self._open = loop, room
-                self._closing = weakref.finalize(self, _shut, loop, room, thread)
+                self._closing = weakref.finalize(self, _shut_down, loop, room, thread)
             loop, room = self._open
             if room.desk.stop.reason is not None:
-                self._open = loop, _reopened(room)
+                self._open = loop, _reset_cancellation(room)
             return self._open
 
 
-def _furnish(config: Config) -> Resources:
+def _open_resources(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
     (assessor,) = factory.assessors(config)
@@ -143,19 +143,19 @@ def _furnish(config: Config) -> Resources:
     return Resources(config, assessor, desk, Store(Path(config.store or "runs/verdicts.sqlite")))
 
 
-def _reopened(room: Resources) -> Resources:
+def _reset_cancellation(room: Resources) -> Resources:
     """The room after something stopped it: the next call tries again, with what is left of the allowance."""
     desk = room.desk
     return replace(room, desk=Desk(desk.model, desk.limits, Stop(), desk.allowance))
 
 
-def _shut(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Thread) -> None:
+def _shut_down(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Thread) -> None:
     if threading.current_thread() is thread:
         # An office that nobody holds any more may be found out anywhere, and no thread can await itself.
-        threading.Thread(target=_shut, args=(loop, room, thread), name="judge closes").start()
+        threading.Thread(target=_shut_down, args=(loop, room, thread), name="judge closes").start()
         return
     try:
-        asyncio.run_coroutine_threadsafe(_leave(room), loop).result(timeout=10)
+        asyncio.run_coroutine_threadsafe(_cancel_tasks(room), loop).result(timeout=10)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(timeout=10)
@@ -163,7 +163,7 @@ def _shut(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Th
         room.store.close()
 
 
-async def _leave(room: Resources) -> None:
+async def _cancel_tasks(room: Resources) -> None:
     """Lets nothing go on that nobody waits for any more."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -172,7 +172,7 @@ async def _leave(room: Resources) -> None:
     await room.desk.model.aclose()
 
 
-def _kept(completion: Completion) -> Stored:
+def _make_stored(completion: Completion) -> Stored:
     return Stored(
         grade=0,
         reason="",

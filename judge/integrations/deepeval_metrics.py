@@ -21,12 +21,12 @@ from pydantic import BaseModel, ValidationError
 from judge.config.run import Config
 from judge.errors import InputError, JudgeError, ReplyParseError
 from judge.integrations.background import BackgroundRunner, JudgedPairs, Resources
-from judge.measure.measures import parse_all
-from judge.measure.score import score
+from judge.measure.measures import parse_measures
+from judge.measure.score import score_rankings
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt
 
-_Schema = TypeVar("_Schema", bound=BaseModel)
+_SchemaT = TypeVar("_SchemaT", bound=BaseModel)
 
 
 class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
@@ -50,23 +50,25 @@ class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
         """The model as judge names it."""
         return str(self.name)
 
-    def generate(self, prompt: str, schema: type[_Schema] | None = None) -> Any:  # noqa: ANN401
+    def generate(self, prompt: str, schema: type[_SchemaT] | None = None) -> Any:  # noqa: ANN401
         """The reply to `prompt`: a string, or an instance of `schema`.
 
         Raises Unreadable when two replies in a row don't fit the schema, CallError when none came.
         """
-        return self.office.submit(lambda room: _answer(room, prompt, schema)).result()
+        return self.office.submit(lambda room: _generate_reply(room, prompt, schema)).result()
 
-    async def a_generate(self, prompt: str, schema: type[_Schema] | None = None) -> Any:  # noqa: ANN401
+    async def a_generate(self, prompt: str, schema: type[_SchemaT] | None = None) -> Any:  # noqa: ANN401
         """As `generate`, without keeping the caller's loop waiting."""
-        return await asyncio.wrap_future(self.office.submit(lambda room: _answer(room, prompt, schema)))
+        return await asyncio.wrap_future(
+            self.office.submit(lambda room: _generate_reply(room, prompt, schema))
+        )
 
     def close(self) -> None:
         """Closes connections and the store."""
         self.office.close()
 
 
-class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
+class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
     """A measure of the order in which a test case's `retrieval_context` stands, snippet by snippet.
 
     `input` is the query, `expected_output` the known answer, if there is one. After measuring, `score`
@@ -143,29 +145,29 @@ class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
 
     def _scored(self, found: JudgedPairs) -> float:
         scale = self.model.config.grading
-        self.verdicts = _rows(found, scale.relevant_from)
-        measures = parse_all([f"{self._measure}@{self.k}"])
-        scores = score(
+        self.verdicts = _make_verdict_rows(found, scale.relevant_from)
+        measures = parse_measures([f"{self._measure}@{self.k}"])
+        scores = score_rankings(
             found.data.rankings, found.pool.documents, found.judgments, measures, scale, depth=self.k
         )
         return float(scores.value.mean())
 
 
-class ContextualRelevancyAP(_OfSnippets):  # type: ignore[no-untyped-call]
+class ContextualRelevancyAP(_SnippetMetric):  # type: ignore[no-untyped-call]
     """Average precision of the list by itself: how early its relevant snippets come (AP(own)@k)."""
 
     _measure = "AP(own)"
     _title = "Contextual Relevancy AP"
 
 
-class ContextualRelevancyNDCG(_OfSnippets):  # type: ignore[no-untyped-call]
+class ContextualRelevancyNDCG(_SnippetMetric):  # type: ignore[no-untyped-call]
     """nDCG of the list by itself: how near its order is to the best order of its snippets (nDCG(own)@k)."""
 
     _measure = "nDCG(own)"
     _title = "Contextual Relevancy NDCG"
 
 
-def _rows(found: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
+def _make_verdict_rows(found: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
     """One row a snippet, in rank order, by the judgment of the first repeat."""
     (ranking,) = found.data.rankings
     said = {judgment.snippet_id: judgment for judgment in found.judgments if judgment.repeat == 1}
@@ -179,28 +181,28 @@ def _rows(found: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
     return rows
 
 
-async def _answer(room: Resources, text: str, schema: type[_Schema] | None) -> str | _Schema:
+async def _generate_reply(room: Resources, text: str, schema: type[_SchemaT] | None) -> str | _SchemaT:
     """The reply as DeepEval wants it; asked once more when it doesn't fit the schema."""
 
-    def fit(completion: Completion) -> str | _Schema:
-        return _fitted(completion.text, schema, cut=completion.finish_reason == "length")
+    def fit(completion: Completion) -> str | _SchemaT:
+        return _fit_schema(completion.text, schema, cut=completion.finish_reason == "length")
 
-    prompt = _prompt(text, schema)
+    prompt = _make_prompt(text, schema)
     try:
         reply = await room.reply(prompt, fit)
     except ReplyParseError:
         again = "Reply with one JSON object that fits the schema asked for, and nothing else."
         again = again if schema else "Reply with the answer alone."
-        reply = await room.reply(_prompt(f"{text}\n\n{again}", schema), fit)
-    return _fitted(reply, schema, cut=False)
+        reply = await room.reply(_make_prompt(f"{text}\n\n{again}", schema), fit)
+    return _fit_schema(reply, schema, cut=False)
 
 
-def _prompt(text: str, schema: type[BaseModel] | None) -> Prompt:
-    shape = strict(schema.model_json_schema()) if schema else {}
+def _make_prompt(text: str, schema: type[BaseModel] | None) -> Prompt:
+    shape = make_strict_schema(schema.model_json_schema()) if schema else {}
     return Prompt("", text, shape, "deepeval", query="", snippet="", lang="en", scale=BINARY)
 
 
-def _fitted(reply: str, schema: type[_Schema] | None, *, cut: bool) -> str | _Schema:
+def _fit_schema(reply: str, schema: type[_SchemaT] | None, *, cut: bool) -> str | _SchemaT:
     answer = extract_final_answer(reply, cut=cut)
     if schema is None:
         return answer
@@ -211,18 +213,18 @@ def _fitted(reply: str, schema: type[_Schema] | None, *, cut: bool) -> str | _Sc
         raise ReplyParseError("malformed", f"the reply is no {schema.__name__}: {problem['msg']}") from None
 
 
-def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
+def make_strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A JSON schema as servers take it strictly: every key required, none besides, no defaults."""
-    kept = {name: _strict_part(value) for name, value in schema.items() if name != "default"}
+    kept = {name: _make_strict_part(value) for name, value in schema.items() if name != "default"}
     if isinstance(schema.get("properties"), Mapping):
-        properties = {name: strict(part) for name, part in schema["properties"].items()}
+        properties = {name: make_strict_schema(part) for name, part in schema["properties"].items()}
         kept |= {"properties": properties, "required": list(properties), "additionalProperties": False}
     if isinstance(schema.get("$defs"), Mapping):
-        kept["$defs"] = {name: strict(part) for name, part in schema["$defs"].items()}
+        kept["$defs"] = {name: make_strict_schema(part) for name, part in schema["$defs"].items()}
     return kept
 
 
-def _strict_part(value: Any) -> Any:  # noqa: ANN401
+def _make_strict_part(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Mapping):
-        return strict(value)
-    return [_strict_part(part) for part in value] if isinstance(value, list) else value
+        return make_strict_schema(value)
+    return [_make_strict_part(part) for part in value] if isinstance(value, list) else value

@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import Floats, Ints, quotient
-from judge.measure.kappa import cohen_kappa, collapsed, confusions, krippendorff_alpha
-from judge.measure.resampling import IntervalEstimate, Statistic, estimates
+from judge.measure.formulas import Floats, Ints, divide
+from judge.measure.kappa import cohen_kappa, collapse_grades, count_confusions, krippendorff_alpha
+from judge.measure.resampling import IntervalEstimate, Statistic, estimate_statistics
 from judge.records import Judgment, Ranking, Scale
 
 _NO_PAIR = "no pair has a grade from people and one from the assessor"
@@ -26,7 +26,7 @@ _TWO_SCALES = "people and the assessor used different scales, so their grades ca
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedGrades:
     """What has a grade from people and one from the assessor: three arrays of one length.
 
     `query` numbers the query of each, `human` and `assessor` are the two grades.
@@ -72,7 +72,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class PublishedAgreement:
     """What others measured, for scale: `statistic` between `low` and `high`, for `what`."""
 
     statistic: Literal["kappa", "kappa_relevant", "tau"]
@@ -83,26 +83,28 @@ class Reference:
 
 
 #: What to hold an agreement against; other people, prompts and collections, so a yardstick, not a target.
-REFERENCES = (
-    Reference("kappa_relevant", 0.52, 0.52, "two groups of people", "quoted in arXiv 2309.10621"),
-    Reference("kappa_relevant", 0.64, 0.64, "Bing's best prompt on TREC Robust", "arXiv 2309.10621"),
-    Reference("kappa", 0.308, 0.373, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
-    Reference("kappa_relevant", 0.418, 0.499, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
-    Reference("tau", 0.873, 0.944, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
-    Reference("tau", 0.89, 0.89, "UMBRELA, TREC 2024 RAG, 77 runs", "arXiv 2411.08275"),
+PUBLISHED_AGREEMENT = (
+    PublishedAgreement("kappa_relevant", 0.52, 0.52, "two groups of people", "quoted in arXiv 2309.10621"),
+    PublishedAgreement("kappa_relevant", 0.64, 0.64, "Bing's best prompt on TREC Robust", "arXiv 2309.10621"),
+    PublishedAgreement("kappa", 0.308, 0.373, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
+    PublishedAgreement(
+        "kappa_relevant", 0.418, 0.499, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"
+    ),
+    PublishedAgreement("tau", 0.873, 0.944, "UMBRELA, GPT-4o, TREC DL 2019-2023", "arXiv 2406.06519"),
+    PublishedAgreement("tau", 0.89, 0.89, "UMBRELA, TREC 2024 RAG, 77 runs", "arXiv 2411.08275"),
 )
 
 
-def agreement(paired: Paired, people: Scale, assessor: Scale) -> Agreement:
+def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> Agreement:
     """The agreement over all pairs. Raises `ValueError` when a grade is off its side's scale."""
     levels = max(people.top, assessor.top) + 1
-    tables = confusions(paired.query, paired.human, paired.assessor, levels).astype(np.float64)
+    tables = count_confusions(paired.query, paired.human, paired.assessor, levels).astype(np.float64)
     whole = tables.sum(0).astype(np.int64)
     if whole[people.top + 1 :].any() or whole[:, assessor.top + 1 :].any():
         raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
     one_scale = people.top == assessor.top
-    asked = dict(_ON_GRADES) | _on_sides(people, assessor, one_scale)
-    found = _estimates(tables, asked if one_scale else _without(asked, _SAME_SCALE_ONLY))
+    asked = dict(_ON_GRADES) | _relevance_statistics(people, assessor, one_scale)
+    found = _estimate_from_tables(tables, asked if one_scale else _drop_statistics(asked, _SAME_SCALE_ONLY))
     kappa_at = {grade: found.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
     return Agreement(
         pairs=len(paired.query),
@@ -116,7 +118,7 @@ def agreement(paired: Paired, people: Scale, assessor: Scale) -> Agreement:
     )
 
 
-def _estimates(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, IntervalEstimate]:
+def _estimate_from_tables(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, IntervalEstimate]:
     """The estimates of statistics of tables (..., levels, levels), from each query's table."""
     queries, *table = tables.shape
 
@@ -128,16 +130,16 @@ def _estimates(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, Inte
         name: (of_cells(of_tables), _NO_PAIR if empty else why) for name, (of_tables, why) in asked.items()
     }
     shares = [name for name in _SHARES if name in statistics]
-    return estimates(tables.reshape(queries, math.prod(table)), statistics, shares)
+    return estimate_statistics(tables.reshape(queries, math.prod(table)), statistics, shares)
 
 
-def _on_sides(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
+def _relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
     """The statistics of relevant or not: each side from its own threshold, and kappa at every grade."""
 
     def sides(
         of_sides: Callable[[Floats], Floats], human_from: int, from_: int
     ) -> Callable[[Floats], Floats]:
-        return lambda tables: of_sides(collapsed(tables, human_from, from_))
+        return lambda tables: of_sides(collapse_grades(tables, human_from, from_))
 
     own = {
         name: (sides(of_sides, people.relevant_from, assessor.relevant_from), why)
@@ -153,55 +155,55 @@ def _on_sides(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Stat
     return own | at
 
 
-def _without(asked: Mapping[str, Statistic], names: Collection[str]) -> dict[str, Statistic]:
+def _drop_statistics(asked: Mapping[str, Statistic], names: Collection[str]) -> dict[str, Statistic]:
     return {name: statistic for name, statistic in asked.items() if name not in names}
 
 
-def _alike(table: Floats) -> Floats:
-    return quotient(np.trace(table, axis1=-2, axis2=-1), table.sum((-2, -1)), np.nan)
+def _same_share(table: Floats) -> Floats:
+    return divide(np.trace(table, axis1=-2, axis2=-1), table.sum((-2, -1)), np.nan)
 
 
-def _excess(table: Floats) -> Floats:
+def _mean_difference(table: Floats) -> Floats:
     """The mean of assessor - people."""
     grade = np.arange(table.shape[-1])
-    return quotient((table * (grade - grade[:, None])).sum((-2, -1)), table.sum((-2, -1)), np.nan)
+    return divide((table * (grade - grade[:, None])).sum((-2, -1)), table.sum((-2, -1)), np.nan)
 
 
-def _alpha(table: Floats) -> Floats:
+def _compute_alpha(table: Floats) -> Floats:
     return krippendorff_alpha(table + np.swapaxes(table, -2, -1))
 
 
-def _precision(table: Floats) -> Floats:
-    return quotient(table[..., 1, 1], table[..., :, 1].sum(-1), np.nan)
+def _compute_precision(table: Floats) -> Floats:
+    return divide(table[..., 1, 1], table[..., :, 1].sum(-1), np.nan)
 
 
-def _recall(table: Floats) -> Floats:
-    return quotient(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan)
+def _compute_recall(table: Floats) -> Floats:
+    return divide(table[..., 1, 1], table[..., 1, :].sum(-1), np.nan)
 
 
 _SHARES = ("same_grade", "same_side", "precision", "recall")
 _SAME_SCALE_ONLY = ("same_grade", "quadratic", "alpha", "bias")
 _ON_GRADES: Mapping[str, Statistic] = {
-    "same_grade": (_alike, _NO_PAIR),
+    "same_grade": (_same_share, _NO_PAIR),
     "kappa": (cohen_kappa, _BY_CHANCE),
     "quadratic": (partial(cohen_kappa, quadratic=True), _BY_CHANCE),
-    "alpha": (_alpha, _BY_CHANCE),
-    "bias": (_excess, _NO_PAIR),
+    "alpha": (_compute_alpha, _BY_CHANCE),
+    "bias": (_mean_difference, _NO_PAIR),
 }
 _ON_SIDES: Mapping[str, Statistic] = {
-    "same_side": (_alike, _NO_PAIR),
+    "same_side": (_same_share, _NO_PAIR),
     "kappa_relevant": (cohen_kappa, _BY_CHANCE),
-    "bias_relevant": (_excess, _NO_PAIR),
-    "precision": (_precision, "the assessor calls nothing relevant"),
-    "recall": (_recall, "people call nothing relevant"),
+    "bias_relevant": (_mean_difference, _NO_PAIR),
+    "precision": (_compute_precision, "the assessor calls nothing relevant"),
+    "recall": (_compute_recall, "people call nothing relevant"),
 }
 
 
 #: Grades by (query_id, snippet_id).
-Grades = Mapping[tuple[str, str], int]
+GradesByPair = Mapping[tuple[str, str], int]
 
 
-def typical_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
+def median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
     """Each judged pair's grade: the median over its repeats, halves rounded up.
 
     Snippets without text are left out: nobody judged them, they have grade 0 by rule.
@@ -210,15 +212,15 @@ def typical_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
     for judgment in judgments:
         if judgment.grade is not None and "empty_snippet" not in judgment.flags:
             given.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
-    return {key: typical(grades) for key, grades in given.items()}
+    return {key: median_grade(grades) for key, grades in given.items()}
 
 
-def typical(grades: Sequence[int]) -> int:
+def median_grade(grades: Sequence[int]) -> int:
     """The grade that stands for those of several repeats: their median, halves rounded up."""
     return floor(median(grades) + 0.5)
 
 
-def as_judgments(people: Grades) -> tuple[Judgment, ...]:
+def convert_to_judgments(people: GradesByPair) -> tuple[Judgment, ...]:
     """People's grades in the form that scoring takes."""
     return tuple(
         Judgment(query_id, snippet_id, 1, grade, "", None, "people", "", {}, "", None)
@@ -226,14 +228,18 @@ def as_judgments(people: Grades) -> tuple[Judgment, ...]:
     )
 
 
-def paired(people: Grades, assessor: Grades) -> Paired:
+def pair_grades(people: GradesByPair, assessor: GradesByPair) -> PairedGrades:
     """The pairs that both sides graded, sorted by name."""
-    return _paired([key for key in sorted(people) if key in assessor], people, assessor)
+    return _make_paired_grades([key for key in sorted(people) if key in assessor], people, assessor)
 
 
-def visible_pairs(
-    engines: Sequence[str], rankings: Iterable[Ranking], depth: int, people: Grades, assessor: Grades
-) -> tuple[Ints, Paired]:
+def pair_results(
+    engines: Sequence[str],
+    rankings: Iterable[Ranking],
+    depth: int,
+    people: GradesByPair,
+    assessor: GradesByPair,
+) -> tuple[Ints, PairedGrades]:
     """Every result down to `depth` that both sides graded: whose it is (its place in `engines`), and both."""
     place = {engine: at for at, engine in enumerate(engines)}
     found = [
@@ -244,15 +250,17 @@ def visible_pairs(
     ]
     both = [(engine, key) for engine, key in found if key in people and key in assessor]
     engine = np.array([engine for engine, _ in both], dtype=np.int64)
-    return engine, _paired([key for _, key in both], people, assessor)
+    return engine, _make_paired_grades([key for _, key in both], people, assessor)
 
 
-def relevant(grades: Grades, scale: Scale) -> dict[tuple[str, str], int]:
+def convert_to_relevance(grades: GradesByPair, scale: Scale) -> dict[tuple[str, str], int]:
     """1 where the grade counts as relevant, else 0: what grades of two scales have in common."""
     return {key: int(grade >= scale.relevant_from) for key, grade in grades.items()}
 
 
-def wholly_graded(pairs: Iterable[tuple[str, str]], grades: Grades) -> tuple[frozenset[str], frozenset[str]]:
+def find_graded_queries(
+    pairs: Iterable[tuple[str, str]], grades: GradesByPair
+) -> tuple[frozenset[str], frozenset[str]]:
     """The query ids of which every pair has a grade, and those of which some have."""
     whole: dict[str, bool] = {}
     some = set()
@@ -262,13 +270,15 @@ def wholly_graded(pairs: Iterable[tuple[str, str]], grades: Grades) -> tuple[fro
     return frozenset(query_id for query_id, is_whole in whole.items() if is_whole), frozenset(some)
 
 
-def _paired(keys: Sequence[tuple[str, str]], people: Grades, assessor: Grades) -> Paired:
+def _make_paired_grades(
+    keys: Sequence[tuple[str, str]], people: GradesByPair, assessor: GradesByPair
+) -> PairedGrades:
     number = {query_id: at for at, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
 
     def array(values: Iterable[int]) -> Ints:
         return np.array(list(values), dtype=np.int64)
 
-    return Paired(
+    return PairedGrades(
         array(number[query_id] for query_id, _ in keys),
         array(people[key] for key in keys),
         array(assessor[key] for key in keys),

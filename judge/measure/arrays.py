@@ -107,11 +107,11 @@ class RankedLists:
             return np.ascontiguousarray(array[..., :depth]).reshape(1, -1, min(depth, array.shape[-1]))
 
         grade, origin = one(self.grade), one(self.origin)
-        best = best_grades(grade, origin, grade.shape[-1])
+        best = find_best_grades(grade, origin, grade.shape[-1])
         return RankedLists(self.depth, grade, origin, origin, one(self.snippet), one(self.missing), best)
 
 
-def best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
+def find_best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
     """(topics, documents): the best grade that any list (engines, topics, ranks) has for each document."""
     best = np.full((grade.shape[1], documents), NO_GRADE)
     topic = np.broadcast_to(np.arange(grade.shape[1])[None, :, None], grade.shape)
@@ -121,7 +121,7 @@ def best_grades(grade: Ints, document: Ints, documents: int) -> Ints:
 
 #: Lists are padded to so many ranks, whatever the longest is: sums down to a cutoff of the defaults then
 #: round alike, whichever other lists there are.
-_NARROWEST = 10
+_MIN_WIDTH = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Arrays:
     coverage: Coverage
 
 
-def build(
+def build_arrays(
     rankings: Sequence[Ranking],
     documents: Mapping[tuple[str, str], tuple[str, ...]],
     judgments: Iterable[Judgment],
@@ -199,8 +199,8 @@ def build(
     one pair has two grades in one repeat.
     """
     layout = _lay_out(rankings, documents, depth)
-    width = min(depth, max(_NARROWEST, int(layout.returned.max(initial=0))))
-    repeats, grades = _grades(layout.pairs, judgments, scale)
+    width = min(depth, max(_MIN_WIDTH, int(layout.returned.max(initial=0))))
+    repeats, grades = _collect_grades(layout.pairs, judgments, scale)
     times = len(repeats)
     origin, document, snippet = (
         np.repeat(layout.padded(numbers, width), times, axis=1)
@@ -213,7 +213,7 @@ def build(
     missing[:-1][unjudged] = np.arange(np.count_nonzero(unjudged))
     repeat = np.arange(snippet.shape[1])[:, None] % times
     grade = judged[snippet, repeat]
-    best = best_grades(grade, document, max(map(len, layout.numbers), default=0) or 1)
+    best = find_best_grades(grade, document, max(map(len, layout.numbers), default=0) or 1)
     lists = RankedLists(depth, grade, origin, document, snippet, missing[snippet, repeat], best)
     return Arrays(
         tuple(layout.engines),
@@ -222,7 +222,7 @@ def build(
         tuple(layout.pairs),
         grades,
         lists,
-        _coverage(layout, lists, times),
+        _measure_coverage(layout, lists, times),
     )
 
 
@@ -259,8 +259,8 @@ def _lay_out(
     queries = {query: at for at, query in enumerate(sorted({ranking.query_id for ranking in rankings}))}
     cells = len(engines), len(queries)
     returned, errors, absent = np.zeros(cells, np.int64), np.zeros(cells, bool), np.ones(cells, bool)
-    numbers = [_numbers() for _ in queries]
-    layout = _Layout(engines, queries, returned, errors, absent, _numbers(), numbers)
+    numbers = [_make_numbering() for _ in queries]
+    layout = _Layout(engines, queries, returned, errors, absent, _make_numbering(), numbers)
     for ranking in sorted(rankings, key=lambda ranking: (ranking.engine, ranking.query_id)):
         cell = engines[ranking.engine], queries[ranking.query_id]
         if not absent[cell]:
@@ -269,11 +269,11 @@ def _lay_out(
         errors[cell] = ranking.error is not None
         if ranking.error is None:
             shown = documents.get((ranking.engine, ranking.query_id), ())
-            _place(layout, cell, ranking, shown[:depth], depth)
+            _add_ranking(layout, cell, ranking, shown[:depth], depth)
     return layout
 
 
-def _place(
+def _add_ranking(
     layout: _Layout, cell: tuple[int, int], ranking: Ranking, shown: Sequence[str], depth: int
 ) -> None:
     snippets = ranking.snippets[:depth]
@@ -290,12 +290,12 @@ def _place(
     layout.snippets += [layout.pairs[ranking.query_id, snippet.id] for snippet in snippets]
 
 
-def _numbers() -> defaultdict[Any, int]:
+def _make_numbering() -> defaultdict[Any, int]:
     """Numbers its keys from 0 in the order in which they are first asked for."""
     return defaultdict(count().__next__)
 
 
-def _grades(
+def _collect_grades(
     pairs: Mapping[tuple[str, str], int], judgments: Iterable[Judgment], scale: Scale
 ) -> tuple[tuple[int, ...], Ints]:
     """The repeats, and (pairs, repeats) grades. A pair that failed once and was graded later is graded."""
@@ -307,11 +307,13 @@ def _grades(
     row, column, grade = np.array(known, dtype=np.int64).reshape(-1, 3).T
     grades[row, column] = grade
     if np.any(grades[row, column] != grade) or np.any((grade < 0) | (grade > scale.top)):
-        raise InputError(_contradiction(pairs, judgments, scale))
+        raise InputError(_describe_contradiction(pairs, judgments, scale))
     return tuple(columns), grades
 
 
-def _contradiction(pairs: Mapping[tuple[str, str], int], judgments: Sequence[Judgment], scale: Scale) -> str:
+def _describe_contradiction(
+    pairs: Mapping[tuple[str, str], int], judgments: Sequence[Judgment], scale: Scale
+) -> str:
     """What is wrong with the first judgment, in the order of names, that can't stand."""
     seen: dict[tuple[str, str, int], int] = {}
     graded = (
@@ -329,15 +331,15 @@ def _contradiction(pairs: Mapping[tuple[str, str], int], judgments: Sequence[Jud
     raise AssertionError("every judgment can stand")
 
 
-def _coverage(layout: _Layout, lists: RankedLists, times: int) -> Coverage:
+def _measure_coverage(layout: _Layout, lists: RankedLists, times: int) -> Coverage:
     duplicates = layout.returned - lists.first[:, ::times].sum(-1)
     graded = (lists.grade != NO_GRADE).sum(-1).reshape(*layout.returned.shape, times)
     blind = (graded == 0) & (layout.returned > 0)[..., None]
-    pooled, unique = _found(layout, lists, times)
+    pooled, unique = _count_documents(layout, lists, times)
     return Coverage(layout.returned, duplicates, layout.errors, layout.absent, graded, blind, pooled, unique)
 
 
-def _found(layout: _Layout, lists: RankedLists, times: int) -> tuple[Ints, Ints]:
+def _count_documents(layout: _Layout, lists: RankedLists, times: int) -> tuple[Ints, Ints]:
     """(queries,) documents in the pool, and (engines, queries) those that one engine alone found."""
     first, document = lists.first[:, ::times], lists.document[:, ::times]
     engine, query, rank = np.nonzero(first)

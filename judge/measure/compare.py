@@ -22,11 +22,17 @@ from typing import Literal
 import numpy as np
 
 from judge.measure.formulas import Floats
-from judge.measure.score import Scores, bounded_mean, mean_known
-from judge.measure.simultaneous import TIE, SimultaneousIntervals, compare_means, detectable, least_queries
+from judge.measure.score import Scores, mean_with_bounds, nan_mean
+from judge.measure.simultaneous import (
+    TIE,
+    SimultaneousIntervals,
+    compare_means,
+    detectable_difference,
+    required_queries,
+)
 
 #: The share of the worst case by which an interval is wider.
-_NOT_AT_RANDOM = 0.1
+_WIDENING_SHARE = 0.1
 #: Numbers in the differences that are in memory at once: 64 MB.
 _BLOCK = 2**23
 
@@ -83,7 +89,7 @@ class Contribution:
     contribution: float
 
 
-def compare(
+def compare_engines(
     scores: Scores, among: Collection[frozenset[str]] | None = None, *, families: int = 1
 ) -> tuple[Comparison, ...]:
     """Compare every pair of engines by every measure that engines can be compared by, measure by measure.
@@ -109,7 +115,7 @@ def compare(
     )
 
 
-def largest_contributions(scores: Scores, pair: Comparison, most: int = 10) -> tuple[Contribution, ...]:
+def find_largest_contributions(scores: Scores, pair: Comparison, most: int = 10) -> tuple[Contribution, ...]:
     """Return the queries on which the engines of `pair` differ most, the largest first, ties by id."""
     index = [str(measure) for measure in scores.measures].index(pair.measure)
     value = scores.by_query()[0][..., index]
@@ -134,17 +140,20 @@ def _compare_measures(
     bounds = [scores.difference_bounds(one, two, index) for index in indexes]
     ranges = np.array(
         [
-            [_bound_mean(differences[:, column, at], (least[at], most[at])) for at in range(len(pairs))]
+            [
+                _mean_difference_bounds(differences[:, column, at], (least[at], most[at]))
+                for at in range(len(pairs))
+            ]
             for column, (least, most) in enumerate(bounds)
         ]
     ).transpose(2, 0, 1)
     mean, least, most = ranges
-    widening = _NOT_AT_RANDOM * np.nan_to_num(np.stack([mean - least, most - mean]))
+    widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
     tests = compare_means(differences, widening, families=families)
     for column, (index, test) in enumerate(zip(indexes, tests, strict=True)):
         rows = [
-            _comparison(
-                _Pair(
+            _make_comparison(
+                _EnginePair(
                     str(scores.measures[index]),
                     scores.largest[index],
                     scores.engines[one[at]],
@@ -158,11 +167,11 @@ def _compare_measures(
             )
             for at in range(len(pairs))
         ]
-        yield from sorted(rows, key=_by_standing(value[..., index], scores.engines))
+        yield from sorted(rows, key=_make_sort_key(value[..., index], scores.engines))
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class _EnginePair:
     """Two engines by a measure with its largest value, and the column of a test of their difference."""
 
     measure: str
@@ -173,8 +182,8 @@ class _Pair:
     column: int
 
 
-def _comparison(
-    pair: _Pair, differences: Floats, worst_case: tuple[float, float], bounds: tuple[Floats, Floats]
+def _make_comparison(
+    pair: _EnginePair, differences: Floats, worst_case: tuple[float, float], bounds: tuple[Floats, Floats]
 ) -> Comparison:
     """Return one pair from its (queries,) differences one - two, their worst-case mean, and their bounds."""
     test, column = pair.test, pair.column
@@ -187,16 +196,18 @@ def _comparison(
     low, high = sorted((sign * test.low[column], sign * test.high[column]))
     # The same mean, summed in another order, may round otherwise.
     least, most = (
-        mean if mean is not None and abs(end - mean) < TIE else _number(end)
+        mean if mean is not None and abs(end - mean) < TIE else _finite_or_none(end)
         for end in sorted(sign * end for end in worst_case)
     )
-    outcome = _decide(low, high, least, most)
+    outcome = _decide_outcome(low, high, least, most)
     sd = float(test.se[column]) * sqrt(n) if n > 1 else None
     plan = sd if sd and test.tested[column] and np.isfinite(test.critical) else None
     low, high = max(low, -pair.largest), min(high, pair.largest)
     farthest = max(abs(low), abs(high))
-    at_least = least_queries(plan, farthest, test.critical) if plan and outcome == "not separated" else 0
-    smallest = [detectable(plan, queries, test.critical) if plan else np.inf for queries in (n, 2 * n)]
+    at_least = required_queries(plan, farthest, test.critical) if plan and outcome == "not separated" else 0
+    smallest = [
+        detectable_difference(plan, queries, test.critical) if plan else np.inf for queries in (n, 2 * n)
+    ]
     lowest = -bounds[1] if swap else bounds[0]
     return Comparison(
         measure=pair.measure,
@@ -204,8 +215,8 @@ def _comparison(
         b=pair.one if swap else pair.two,
         n=n,
         difference=mean,
-        low=_number(low),
-        high=_number(high),
+        low=_finite_or_none(low),
+        high=_finite_or_none(high),
         least=least,
         most=most,
         robust=_is_robust(lowest, test.critical) if outcome == "better" else None,
@@ -214,7 +225,7 @@ def _comparison(
         wins=int((known > TIE).sum()),
         ties=int((np.abs(known) <= TIE).sum()),
         losses=int((known < -TIE).sum()),
-        p_adjusted=_number(test.p[column]),
+        p_adjusted=_finite_or_none(test.p[column]),
         detectable=smallest[0] if smallest[0] <= pair.largest else None,
         detectable_doubled=smallest[1] if smallest[1] <= pair.largest else None,
         at_least=at_least if at_least > n else None,
@@ -222,16 +233,16 @@ def _comparison(
     )
 
 
-def _bound_mean(differences: Floats, bounds: tuple[Floats, Floats]) -> tuple[float, float, float]:
+def _mean_difference_bounds(differences: Floats, bounds: tuple[Floats, Floats]) -> tuple[float, float, float]:
     """Return the mean, and the least and the most it could be on queries that have or may get a value."""
     there = ~np.isnan(bounds[0])
     mean, least, most = (
-        float(each) for each in bounded_mean(differences[there], bounds[0][there], bounds[1][there])
+        float(each) for each in mean_with_bounds(differences[there], bounds[0][there], bounds[1][there])
     )
     return mean, least, most
 
 
-def _decide(low: float, high: float, least: float | None, most: float | None) -> Outcome:
+def _decide_outcome(low: float, high: float, least: float | None, most: float | None) -> Outcome:
     if np.isnan(low) or least is None or most is None:
         return "undetermined"
     if low <= 0 <= high:
@@ -245,13 +256,13 @@ def _is_robust(lowest: Floats, critical: float) -> bool:
     return bool(least.mean() - critical * least.std(ddof=1) / sqrt(least.size) > 0)
 
 
-def _by_standing(value: Floats, engines: tuple[str, ...]) -> Callable[[Comparison], tuple[int, int]]:
+def _make_sort_key(value: Floats, engines: tuple[str, ...]) -> Callable[[Comparison], tuple[int, int]]:
     """Return a key that sorts pairs by the standing of their engines, (engines, queries) values given."""
-    means = mean_known(value, axis=1)
+    means = nan_mean(value, axis=1)
     order = sorted(range(len(engines)), key=lambda at: (-np.nan_to_num(means[at], nan=-1.0), engines[at]))
     place = {engines[at]: number for number, at in enumerate(order)}
     return lambda pair: (min(place[pair.a], place[pair.b]), max(place[pair.a], place[pair.b]))
 
 
-def _number(value: float | np.float64) -> float | None:
+def _finite_or_none(value: float | np.float64) -> float | None:
     return float(value) if np.isfinite(value) else None

@@ -18,11 +18,11 @@ import numpy as np
 from judge.measure.arrays import Arrays, RankedLists
 from judge.measure.formulas import Bools, Floats, Ints
 from judge.measure.measures import Measure
-from judge.measure.values import measured_values, surely_defined
+from judge.measure.values import compute_values, find_always_defined
 from judge.records import Scale
 
 #: Combinations of grades that are tried on a query: of 4 graded or 8 binary snippets.
-COMBINATIONS = 256
+MAX_COMBINATIONS = 256
 #: Ranks of completed lists, and differences, that are held at once.
 _BLOCK = 2**21
 
@@ -73,10 +73,10 @@ class IncompleteScores:
         for topics, grades in self._combinations(measure):
             combinations = grades.shape[1]
             cells = combinations * self.lists.grade[:, 0].size
-            for block in _blocks(topics, cells):
-                values = measured_values(measure, self.lists.of_topics(block).completed(grades), self.scale)
+            for block in _split_blocks(topics, cells):
+                values = compute_values(measure, self.lists.of_topics(block).completed(grades), self.scale)
                 each = values.reshape(len(self.engines), block.size, combinations)
-                for pairs in _blocks(np.arange(one.size), block.size * combinations):
+                for pairs in _split_blocks(np.arange(one.size), block.size * combinations):
                     difference = each[one[pairs]] - each[two[pairs]]
                     least[np.ix_(pairs, block)] = difference.min(-1)
                     most[np.ix_(pairs, block)] = difference.max(-1)
@@ -95,9 +95,9 @@ class IncompleteScores:
         pair, topic = pair[by_topic], topic[by_topic]
         counts = np.bincount(topic, minlength=seen.shape[1])
         number = np.arange(topic.size) - (np.cumsum(counts) - counts)[topic]
-        defined = surely_defined(measure, lists, self.scale)
+        defined = find_always_defined(measure, lists, self.scale)
         for count in np.unique(counts).tolist():
-            if levels**count > COMBINATIONS:
+            if levels**count > MAX_COMBINATIONS:
                 return
             chosen = defined & (counts == count)
             every = np.array(list(product(range(levels), repeat=count)), dtype=np.int64).T
@@ -106,7 +106,7 @@ class IncompleteScores:
             yield np.flatnonzero(chosen), grades
 
 
-def _blocks(places: Ints, cells: int) -> Iterator[Ints]:
+def _split_blocks(places: Ints, cells: int) -> Iterator[Ints]:
     """Yield `places` in parts of at most `_BLOCK` cells, when each place has so many."""
     size = max(1, _BLOCK // max(1, cells))
     for start in range(0, places.size, size):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.characters import rough_tokens
-from judge.measure.formulas import Bools, Floats, quotient
-from judge.measure.score import Scores, bounded_mean, mean_known
+from judge.characters import estimate_tokens
+from judge.measure.formulas import Bools, Floats, divide
+from judge.measure.score import Scores, mean_with_bounds, nan_mean
 from judge.records import Ranking
 
 
@@ -60,25 +60,25 @@ class EngineSummary:
     measures: Mapping[str, Mean]
 
 
-def summarise(scores: Scores) -> tuple[EngineSummary, ...]:
+def summarise_engines(scores: Scores) -> tuple[EngineSummary, ...]:
     """One summary per engine, in the order of `scores.engines`."""
     value, low, high = scores.by_query()
     shared: Bools = np.all(~np.isnan(value), axis=0)
-    intervals = _intervals(value, np.array(scores.largest))
+    intervals = _t_intervals(value, np.array(scores.largest))
     summaries = []
     for at, engine in enumerate(scores.engines):
         present = ~scores.coverage.missing[at]
         means = {
-            str(measure): _mean(
+            str(measure): _make_mean(
                 (value[at, :, m], low[at, :, m], high[at, :, m]), intervals[at, m], shared[:, m], present
             )
             for m, measure in enumerate(scores.measures)
         }
-        summaries.append(_engine(scores, at, engine, means))
+        summaries.append(_summarise_engine(scores, at, engine, means))
     return tuple(summaries)
 
 
-def _intervals(value: Floats, largest: Floats) -> Floats:
+def _t_intervals(value: Floats, largest: Floats) -> Floats:
     """Return the (engines, measures, 2) ends of 95 % t intervals of means of (engines, queries, measures).
 
     They stay within the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
@@ -87,18 +87,20 @@ def _intervals(value: Floats, largest: Floats) -> Floats:
 
     known: Bools = ~np.isnan(value)
     count = known.sum(1).astype(np.float64)
-    mean = mean_known(value, axis=1)
+    mean = nan_mean(value, axis=1)
     squares = np.where(known, np.square(value - mean[:, None]), 0.0).sum(1)
-    se = np.sqrt(quotient(squares, count * (count - 1), np.nan))
+    se = np.sqrt(divide(squares, count * (count - 1), np.nan))
     reach = stdtrit(np.maximum(count - 1, 1), 0.975) * se
     return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
 
 
-def _mean(bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools) -> Mean:
+def _make_mean(
+    bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools
+) -> Mean:
     value, low, high = bounded
     has = ~np.isnan(value)
     unknown = ~has & ~np.isnan(low)
-    mean, lowest, highest = map(_number, bounded_mean(value, low, high))
+    mean, lowest, highest = map(_nan_to_none, mean_with_bounds(value, low, high))
     return Mean(
         mean=mean,
         interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
@@ -107,20 +109,20 @@ def _mean(bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bool
         high=highest,
         undefined=int((present & ~has & ~unknown).sum()),
         unknown=int(unknown.sum()),
-        paired=_over(value, shared),
+        paired=_mean_of_chosen(value, shared),
         paired_n=int(shared.sum()),
     )
 
 
-def _number(value: Floats) -> float | None:
+def _nan_to_none(value: Floats) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _over(values: Floats, chosen: Bools) -> float | None:
+def _mean_of_chosen(values: Floats, chosen: Bools) -> float | None:
     return float(values[chosen].mean()) if chosen.any() else None
 
 
-def _engine(scores: Scores, at: int, engine: str, means: Mapping[str, Mean]) -> EngineSummary:
+def _summarise_engine(scores: Scores, at: int, engine: str, means: Mapping[str, Mean]) -> EngineSummary:
     coverage = scores.coverage
     returned, present = coverage.returned[at], ~coverage.missing[at]
     snippets = int(returned.sum())
@@ -149,14 +151,14 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenCount:
     """How many tokens the titles and snippets of an answer are, roughly: the mean over `n` queries."""
 
     mean: float
     n: int
 
 
-def latency(rankings: Iterable[Ranking]) -> Latency | None:
+def measure_latency(rankings: Iterable[Ranking]) -> Latency | None:
     """The latency of one engine, None when nobody measured it; queries on which it broke don't count."""
     took = [each.latency_ms for each in rankings if each.latency_ms is not None and each.error is None]
     if not took:
@@ -165,23 +167,23 @@ def latency(rankings: Iterable[Ranking]) -> Latency | None:
     return Latency(float(median), float(p95), len(took))
 
 
-def tokens(rankings: Iterable[Ranking], depth: int) -> Tokens | None:
+def measure_tokens(rankings: Iterable[Ranking], depth: int) -> TokenCount | None:
     """The tokens of one engine's results down to `depth`, as it returned them; None without an answer.
 
     An empty answer is 0 tokens; queries on which the engine broke don't count.
     """
-    sizes = [_size(each, depth) for each in rankings if each.error is None]
-    return Tokens(math.fsum(sizes) / len(sizes), len(sizes)) if sizes else None
+    sizes = [_count_tokens(each, depth) for each in rankings if each.error is None]
+    return TokenCount(math.fsum(sizes) / len(sizes), len(sizes)) if sizes else None
 
 
-def _size(ranking: Ranking, depth: int) -> float:
+def _count_tokens(ranking: Ranking, depth: int) -> float:
     return math.fsum(
-        rough_tokens(snippet.raw_title) + rough_tokens(snippet.raw_text)
+        estimate_tokens(snippet.raw_title) + estimate_tokens(snippet.raw_text)
         for snippet in ranking.snippets[:depth]
     )
 
 
-def textless(rankings: Iterable[Ranking], depth: int) -> float | None:
+def compute_no_snippet_share(rankings: Iterable[Ranking], depth: int) -> float | None:
     """The share of one engine's results down to `depth` without a text of their own, a title or not.
 
     None without a result that is known. A field that was renamed looks like this, and like nothing else does.

@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-def gains(measure: Measure, scale: Scale) -> Floats:
+def compute_gains(measure: Measure, scale: Scale) -> Floats:
     """The gain of each grade 0..top under `measure`: never falling, and 0 for grade 0.
 
     Raises `InputError` when the measure counts grades as relevant that the scale doesn't have.
@@ -39,10 +39,10 @@ def largest_value(measure: Measure, scale: Scale, depth: int) -> float:
     """Return the largest value of `measure` on a query whose lists are judged down to `depth`."""
     if measure.name != "DCG":
         return 1.0
-    return float(dcg(np.full(measure.looks_at(depth), gains(measure, scale)[-1])))
+    return float(dcg(np.full(measure.looks_at(depth), compute_gains(measure, scale)[-1])))
 
 
-def earned(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
+def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
     """What lists of `gain` earn under `measure`, before anything of the pool divides it.
 
     `gain` goes down to the measure's cutoff, or as far as there is anything. `top_gain` is the gain of
@@ -54,15 +54,15 @@ def earned(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
         case "sDCG":
             return np.divide(dcg(gain), dcg(np.full(measure.looks_at(gain.shape[-1]), top_gain)))
         case "AP":
-            return summed_precision(gain)
+            return sum_precision(gain)
         case "P":
             return np.divide(_sum(gain), measure.looks_at(gain.shape[-1]))
         case "R" | "SetP":
             return _sum(gain)
         case "RR" | "ERR":
-            return _sum(first_stop(gain) / _ranks(gain))
+            return _sum(stop_probability(gain) / _ranks(gain))
         case "Success":
-            return _sum(first_stop(gain))
+            return _sum(stop_probability(gain))
         case "RBP":
             return _sum(gain * (1 - measure.p) * np.power(measure.p, _ranks(gain) - 1))
     raise ValueError(f"{measure} has no formula over gains")
@@ -73,13 +73,13 @@ def dcg(gain: Floats) -> Floats:
     return _sum(gain / np.log2(1 + _ranks(gain)))
 
 
-def summed_precision(relevance: Floats) -> Floats:
+def sum_precision(relevance: Floats) -> Floats:
     """The precision at each relevant rank, summed: AP before it is divided (trec_eval map_cut)."""
     before = np.cumsum(relevance, -1) - relevance
     return _sum(relevance * (1 + before) / _ranks(relevance))
 
 
-def first_stop(stop: Floats) -> Floats:
+def stop_probability(stop: Floats) -> Floats:
     """The probability that a reader who stops at each rank with probability `stop` stops first there.
 
     The cascade of Chapelle et al. 2009; with stops of 0 and 1 it marks the first relevant rank.
@@ -90,7 +90,7 @@ def first_stop(stop: Floats) -> Floats:
     return here
 
 
-def quotient(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floats:
+def divide(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floats:
     """`dividend / divisor`, and `otherwise` where the divisor is not above 0."""
     shape = np.broadcast_shapes(np.shape(dividend), np.shape(divisor))
     out = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), shape).copy()

@@ -27,20 +27,20 @@ from judge.measure.formulas import Floats, Ints
 DRAWS = 20
 
 #: Bandwidths of the kernels over donors of the same query and of all, as shares of the top grade.
-_NEAR, _FAR = 1 / 60, 1 / 20
+_BANDWIDTH_SAME_QUERY, _BANDWIDTH_ALL = 1 / 60, 1 / 20
 #: What all donors of all queries weigh together; a donor of the same query weighs up to 1.
-_OTHERS = 0.3
+_WEIGHT_ALL = 0.3
 #: Pairs of the overall mean grade that are added to the mean of each query.
-_PRIOR = 0.5
+_PRIOR_PAIRS = 0.5
 #: Penalty on the squared slopes of the regression, so that few pairs do not lead it far.
-_RIDGE = 5.0
+_RIDGE_PENALTY = 5.0
 #: Points from grade 0 to the top grade at which the donors of all queries are weighed.
-_POINTS = 401
+_GRID_POINTS = 401
 #: Pairs of an unjudged pair and a donor that are held at once.
-_BLOCK = 2**20
+_BLOCK_CELLS = 2**20
 
 
-def impute(
+def impute_grades(
     pairs: Sequence[tuple[str, str]],
     grades: Ints,
     discounts: Floats,
@@ -62,13 +62,13 @@ def impute(
     query = np.array([numbers.setdefault(query_id, len(numbers)) for query_id, _ in pairs], dtype=np.int64)
     chances = np.empty((*grades.shape, top + 1))
     for column in range(grades.shape[1]):
-        chances[:, column] = donor_shares(query, grades[:, column], discounts, top)
+        chances[:, column] = weigh_donors(query, grades[:, column], discounts, top)
     unjudged = grades == NO_GRADE
     cells = np.argwhere(unjudged).tolist()
-    return _draw(chances[unjudged], [(*pairs[row], repeats[column]) for row, column in cells])
+    return _draw_grades(chances[unjudged], [(*pairs[row], repeats[column]) for row, column in cells])
 
 
-def donor_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
+def weigh_donors(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
     """Return (pairs, top + 1): the weight of the donors with each grade, adding up to 1 for each pair.
 
     `query` (pairs,) numbers the query of each pair; `grade` (pairs,) is `NO_GRADE` where there is none.
@@ -81,15 +81,15 @@ def donor_shares(query: Ints, grade: Ints, discounts: Floats, top: int) -> Float
     if not donors.size:
         shares[missing] = 1 / (top + 1)
         return shares
-    near, far = (np.clip(each, 0, top) for each in _predict(query, grade, discounts))
+    near, far = (np.clip(each, 0, top) for each in _predict_grades(query, grade, discounts))
     weights = _weigh_same_query(query, grade, near, top)
-    everywhere = _weigh_all(grade, far, top)
-    weights[missing] += _OTHERS * everywhere / everywhere.sum(1, keepdims=True)
+    everywhere = _weigh_all_queries(grade, far, top)
+    weights[missing] += _WEIGHT_ALL * everywhere / everywhere.sum(1, keepdims=True)
     shares[missing] = weights[missing] / weights[missing].sum(1, keepdims=True)
     return shares
 
 
-def _predict(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Floats]:
+def _predict_grades(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Floats]:
     """Return (pairs,) predicted grades: to compare pairs of one query, and pairs of any two queries.
 
     They differ in the mean of the query: for pairs of any two queries it leaves a judged pair's own grade
@@ -99,14 +99,14 @@ def _predict(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Float
     given = np.where(judged, grade, 0).astype(np.float64)
     overall = given.sum() / judged.sum()
     totals, counts = np.bincount(query, given)[query], np.bincount(query, judged)[query]
-    with_own = (totals + _PRIOR * overall) / (counts + _PRIOR)
-    others = (totals - given + _PRIOR * overall) / (counts - judged + _PRIOR)
+    with_own = (totals + _PRIOR_PAIRS * overall) / (counts + _PRIOR_PAIRS)
+    others = (totals - given + _PRIOR_PAIRS * overall) / (counts - judged + _PRIOR_PAIRS)
     height = discounts.sum(1)
     rows = np.column_stack([others, height * others, (discounts > 0).sum(1), height, height**2, discounts])
     rows -= rows[judged].mean(0)
     fitted = rows[judged]
     slopes = np.linalg.solve(
-        fitted.T @ fitted + _RIDGE * np.eye(fitted.shape[1]), fitted.T @ (given[judged] - overall)
+        fitted.T @ fitted + _RIDGE_PENALTY * np.eye(fitted.shape[1]), fitted.T @ (given[judged] - overall)
     )
     far: Floats = overall + rows @ slopes
     # Only the first two columns are of the mean of the query.
@@ -121,37 +121,39 @@ def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> 
     donors = donors[np.argsort(query[donors], kind="stable")]
     counts = np.bincount(query[donors], minlength=int(query.max()) + 1)
     starts = np.cumsum(counts) - counts
-    size = max(1, _BLOCK // int(counts.max()))
+    size = max(1, _BLOCK_CELLS // int(counts.max()))
     for start in range(0, missing.size, size):
         block = missing[start : start + size]
         number = counts[query[block]]
         pair = np.repeat(np.arange(block.size), number)
         offset = np.arange(pair.size) - np.repeat(np.cumsum(number) - number, number)
         donor = donors[starts[query[block]][pair] + offset]
-        kernel = _normal(predicted[donor] - predicted[block][pair], top * _NEAR)
+        kernel = _normal_kernel(predicted[donor] - predicted[block][pair], top * _BANDWIDTH_SAME_QUERY)
         cells = np.bincount(pair * (top + 1) + grade[donor], kernel, minlength=block.size * (top + 1))
         weights[block] = cells.reshape(-1, top + 1)
     return weights
 
 
-def _weigh_all(grade: Ints, predicted: Floats, top: int) -> Floats:
+def _weigh_all_queries(grade: Ints, predicted: Floats, top: int) -> Floats:
     """Return (unjudged, top + 1) the weight of all donors with each grade; predictions are rounded."""
-    point = np.rint(predicted / top * (_POINTS - 1)).astype(np.int64)
+    point = np.rint(predicted / top * (_GRID_POINTS - 1)).astype(np.int64)
     judged = grade != NO_GRADE
-    cells = np.bincount(point[judged] * (top + 1) + grade[judged], minlength=_POINTS * (top + 1))
-    at = np.arange(_POINTS)
-    kernel = _normal(at / (_POINTS - 1), _FAR)
-    weights: Floats = (kernel[np.abs(at[:, None] - at)] @ cells.reshape(_POINTS, top + 1))[point[~judged]]
+    cells = np.bincount(point[judged] * (top + 1) + grade[judged], minlength=_GRID_POINTS * (top + 1))
+    at = np.arange(_GRID_POINTS)
+    kernel = _normal_kernel(at / (_GRID_POINTS - 1), _BANDWIDTH_ALL)
+    weights: Floats = (kernel[np.abs(at[:, None] - at)] @ cells.reshape(_GRID_POINTS, top + 1))[
+        point[~judged]
+    ]
     return weights
 
 
-def _normal(difference: Floats, bandwidth: float) -> Floats:
+def _normal_kernel(difference: Floats, bandwidth: float) -> Floats:
     """Return the normal kernel, 1 where there is no difference."""
     kernel: Floats = np.exp(-0.5 * np.square(difference / bandwidth))
     return kernel
 
 
-def _draw(shares: Floats, keys: Sequence[tuple[str, str, int]]) -> Ints:
+def _draw_grades(shares: Floats, keys: Sequence[tuple[str, str, int]]) -> Ints:
     """Return (keys, `DRAWS`) grades: at (u + i) / `DRAWS` of the cumulated `shares`, in random order."""
     bits = b"".join(hashlib.shake_256(json.dumps(key).encode()).digest(8 * (DRAWS + 1)) for key in keys)
     random = np.frombuffer(bits, dtype="<u8").reshape(-1, DRAWS + 1)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from judge.measure.formulas import Floats, Ints, quotient
+from judge.measure.formulas import Floats, Ints, divide
 
 Counts = Floats | Ints
 
 
-def confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> Ints:
+def count_confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> Ints:
     """(queries, levels, levels): how many pairs got each two grades, rows human, columns assessor.
 
     There is a table for each query that has a pair, in the queries' order. Raises `ValueError` when a
@@ -28,7 +28,7 @@ def confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> Ints:
     return tables.reshape(len(numbers), levels, levels)
 
 
-def collapsed(table: Counts, human_from: int, assessor_from: int) -> Floats:
+def collapse_grades(table: Counts, human_from: int, assessor_from: int) -> Floats:
     """(..., 2, 2) of (..., human levels, assessor levels): not relevant and relevant.
 
     Each side counts as relevant from its own grade on.
@@ -51,10 +51,10 @@ def cohen_kappa(table: Counts, *, quadratic: bool = False) -> Floats:
     human, assessor = counts.sum(-1), counts.sum(-2)
     by_chance = (human[..., :, None] * assessor[..., None, :] * weight).sum((-2, -1))
     observed = (counts * weight).sum((-2, -1)) * human.sum(-1)
-    return 1 - quotient(observed, by_chance, np.nan)
+    return 1 - divide(observed, by_chance, np.nan)
 
 
-def coincidences(counts: Ints) -> Floats:
+def count_coincidences(counts: Ints) -> Floats:
     """(units, levels, levels) of (units, levels): what each unit adds to Krippendorff's coincidences.
 
     `counts` says how many raters gave each grade. Each ordered pair of a unit's m ratings adds
@@ -63,7 +63,7 @@ def coincidences(counts: Ints) -> Floats:
     """
     ratings = np.asarray(counts, dtype=np.float64)
     pairs = ratings[:, :, None] * ratings[:, None, :] - ratings[:, :, None] * np.eye(ratings.shape[1])
-    return quotient(pairs, ratings.sum(1)[:, None, None] - 1, 0.0)
+    return divide(pairs, ratings.sum(1)[:, None, None] - 1, 0.0)
 
 
 def krippendorff_alpha(coincidence: Floats, *, ordinal: bool = True) -> Floats:
@@ -82,7 +82,7 @@ def krippendorff_alpha(coincidence: Floats, *, ordinal: bool = True) -> Floats:
         apart = 1 - np.eye(coincidence.shape[-1])
     by_chance = (given[..., :, None] * given[..., None, :] * apart).sum((-2, -1))
     observed = (coincidence * apart).sum((-2, -1)) * (total - 1)
-    return 1 - quotient(observed, by_chance, np.nan)
+    return 1 - divide(observed, by_chance, np.nan)
 
 
 def fleiss_kappa(counts: Ints) -> float:
@@ -101,4 +101,4 @@ def fleiss_kappa(counts: Ints) -> float:
         )
     alike = (np.square(ratings).sum(1) - raters) / (raters * (raters - 1))
     by_chance = 1 - np.square(ratings.sum(0) / ratings.sum()).sum()
-    return float(1 - quotient(1 - alike.mean(), by_chance, np.nan))
+    return float(1 - divide(1 - alike.mean(), by_chance, np.nan))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from judge.errors import InputError
 
 #: How each parameter is written.
-EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
+PARAMETER_EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class MeasureKind:
     @property
     def syntax(self) -> str:
         """How the measure is written, e.g. `AP(own, rel=1)[@k]`."""
-        shown = ", ".join(EXAMPLES[parameter] for parameter in self.parameters)
+        shown = ", ".join(PARAMETER_EXAMPLES[parameter] for parameter in self.parameters)
         cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
         return self.name + (f"[({shown})]" if shown else "") + cutoff
 
 
 #: Every measure by its name, in the order to show them.
-KINDS = MappingProxyType(
+MEASURE_KINDS = MappingProxyType(
     {
         kind.name: kind
         for kind in (
@@ -140,7 +140,7 @@ KINDS = MappingProxyType(
 )
 
 # What people type when they mean one of ours.
-_ALSO_KNOWN = {
+_SYNONYMS = {
     "map": "AP",
     "mrr": "RR",
     "precision": "P",
@@ -153,31 +153,31 @@ _ALSO_KNOWN = {
 }
 
 
-def unknown(name: str) -> str:
+def describe_unknown_measure(name: str) -> str:
     """The message for a measure that doesn't exist: the nearest that does, and all that do."""
-    known = _ALSO_KNOWN.get(re.sub(r"[\W_]", "", name).casefold())
-    folded = {kind.casefold(): kind for kind in KINDS}
+    known = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
+    folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
     guess = known or (folded[near[0]] if near else None)
     hint = f"did you mean {guess}? There" if guess else "there"
-    everything = ", ".join(kind.syntax for kind in KINDS.values())
+    everything = ", ".join(kind.syntax for kind in MEASURE_KINDS.values())
     return f"there is no measure {name!r}; {hint} are {everything}"
 
 
-def no_parameter(kind: MeasureKind, parameter: str) -> str:
+def describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
     """The message for a parameter that the measure doesn't take: those it does."""
     known = ", ".join(kind.parameters) or "none"
     return f"{kind.name} has no parameter {parameter!r}; its parameters: {known} ({kind.syntax})"
 
 
 #: What is computed when nobody says otherwise.
-DEFAULTS = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
+DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 
 #: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
 DCG_GAINS = ("log2", "exp-log2")
 
-_ORDER_ONLY = "order within the list only; not for comparing engines"
-_OWN_LENGTH = "divides by as many results as the engine chose to return; not for comparing engines"
+_OWN_NOTE = "order within the list only; not for comparing engines"
+_SETP_NOTE = "divides by as many results as the engine chose to return; not for comparing engines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +197,13 @@ class Measure:
     p: float = 0.8
 
     def __post_init__(self) -> None:
-        if self.name not in KINDS:
-            raise InputError(unknown(self.name))
-        kind = KINDS[self.name]
+        if self.name not in MEASURE_KINDS:
+            raise InputError(describe_unknown_measure(self.name))
+        kind = MEASURE_KINDS[self.name]
         given = {"own": self.own, "rel": self.rel is not None, "dcg": self.dcg != "log2", "p": self.p != 0.8}
         for parameter in (name for name, is_given in given.items() if is_given):
             if parameter not in kind.parameters:
-                raise InputError(no_parameter(kind, parameter))
+                raise InputError(describe_unknown_parameter(kind, parameter))
         self._check_cutoff(kind)
         self._check_values()
 
@@ -249,14 +249,14 @@ class Measure:
     @property
     def pool_free(self) -> bool:
         """Whether the value stays the same when engines join or leave the pool."""
-        return self.own or KINDS[self.name].pool_free
+        return self.own or MEASURE_KINDS[self.name].pool_free
 
     @property
     def note(self) -> str:
         """What must stand beside every printed value; empty when engines can be compared by it."""
         if self.own:
-            return _ORDER_ONLY
-        return _OWN_LENGTH if self.name == "SetP" else ""
+            return _OWN_NOTE
+        return _SETP_NOTE if self.name == "SetP" else ""
 
     @property
     def compares(self) -> bool:
@@ -268,7 +268,7 @@ class Measure:
         return depth if self.cutoff is None else self.cutoff
 
 
-def parse(text: str) -> Measure:
+def parse_measure(text: str) -> Measure:
     """The measure that `text` names, e.g. `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
 
     The case of the name doesn't matter. Raises `InputError` that lists what exists.
@@ -277,31 +277,31 @@ def parse(text: str) -> Measure:
     if match is None:
         raise InputError(f"{text!r} is not a measure; write NAME(parameter=value)@CUTOFF, e.g. nDCG@10")
     written, inside, cutoff = match.groups()
-    name = next((name for name in KINDS if name.casefold() == written.casefold()), None)
+    name = next((name for name in MEASURE_KINDS if name.casefold() == written.casefold()), None)
     if name is None:
-        raise InputError(unknown(written))
+        raise InputError(describe_unknown_measure(written))
     if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):
         raise InputError(f"{text!r}: the cutoff after @ is a whole number, not {cutoff!r}")
-    arguments = _arguments(KINDS[name], inside or "")
+    arguments = _parse_arguments(MEASURE_KINDS[name], inside or "")
     return Measure(name, cutoff=None if cutoff is None else int(cutoff), **arguments)
 
 
-def parse_all(names: str | Iterable[str]) -> tuple[Measure, ...]:
+def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
     """The measures that `names` lists, each once; one text is split at spaces and commas.
 
     Raises `InputError` for an empty list or a measure that doesn't exist.
     """
     if isinstance(names, str):
         names = filter(None, re.split(r"[\s,;]+(?![^(]*\))", names.strip()))
-    measures = tuple(dict.fromkeys(parse(name) for name in names))
+    measures = tuple(dict.fromkeys(parse_measure(name) for name in names))
     if not measures:
-        raise InputError(f"no measure is named; the defaults are {' '.join(DEFAULTS)}")
+        raise InputError(f"no measure is named; the defaults are {' '.join(DEFAULT_MEASURES)}")
     return measures
 
 
-def defaults(depth: int) -> tuple[Measure, ...]:
+def default_measures(depth: int) -> tuple[Measure, ...]:
     """`DEFAULTS`, none looking deeper than a pool of `depth`."""
-    deep = parse_all(DEFAULTS)
+    deep = parse_measures(DEFAULT_MEASURES)
     return tuple(Measure(m.name, min(m.looks_at(depth), depth)) for m in deep)
 
 
@@ -315,29 +315,31 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
             )
 
 
-def describe() -> tuple[MeasureKind, ...]:
+def list_measures() -> tuple[MeasureKind, ...]:
     """Every measure that exists, in the order to show them: syntax, meaning and source."""
-    return tuple(KINDS.values())
+    return tuple(MEASURE_KINDS.values())
 
 
-def _arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
+def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):
         parameter, equals, value = (piece.strip() for piece in part.partition("="))
         if parameter not in kind.parameters:
-            raise InputError(no_parameter(kind, parameter))
+            raise InputError(describe_unknown_parameter(kind, parameter))
         if parameter in given:
             raise InputError(f"{kind.name}({inside}): {parameter} is given twice")
         if bool(equals) == (parameter == "own"):
-            raise InputError(f"{kind.name}({inside}): write {EXAMPLES[parameter]}")
-        given[parameter] = True if parameter == "own" else _value(kind, parameter, value)
+            raise InputError(f"{kind.name}({inside}): write {PARAMETER_EXAMPLES[parameter]}")
+        given[parameter] = True if parameter == "own" else _parse_argument(kind, parameter, value)
     return given
 
 
-def _value(kind: MeasureKind, parameter: str, text: str) -> int | float | str:
+def _parse_argument(kind: MeasureKind, parameter: str, text: str) -> int | float | str:
     number = {"rel": r"[0-9]{1,9}", "p": r"[0-9]*\.?[0-9]+(e-?[0-9]+)?"}.get(parameter)
     if number is None:
         return text.strip("'\"")
     if not re.fullmatch(number, text):
-        raise InputError(f"{kind.name}({parameter}={text}): write a number, e.g. {EXAMPLES[parameter]}")
+        raise InputError(
+            f"{kind.name}({parameter}={text}): write a number, e.g. {PARAMETER_EXAMPLES[parameter]}"
+        )
     return int(text) if parameter == "rel" else float(text)

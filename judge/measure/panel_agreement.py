@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from judge.measure.kappa import cohen_kappa, confusions
+from judge.measure.kappa import cohen_kappa, count_confusions
 from judge.measure.score import Scores
-from judge.measure.stability import Stability, stability
+from judge.measure.stability import Stability, measure_stability
 from judge.records import Judgment, Scale
 
 #: What a panel's judgments are flagged with: members differ, the middle is a tie, a member is missing.
-SPLIT, TIE, SHORT = "panel_split", "panel_tie", "panel_short"
+PANEL_SPLIT, PANEL_TIE, PANEL_SHORT = "panel_split", "panel_tie", "panel_short"
 #: Each member's judgments by the member's name, in the order in which the panel was named.
-Members = Mapping[str, Sequence[Judgment]]
-_Key = tuple[str, str, int]
+PanelMembers = Mapping[str, Sequence[Judgment]]
+_VoteKey = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class PanelAgreement:
     ties_high: Mapping[str, Mapping[str, float | None]]
 
 
-def name(members: Iterable[str]) -> str:
+def name_panel(members: Iterable[str]) -> str:
     """What a panel is called as an assessor."""
     return f"panel({', '.join(members)})"
 
 
-def sitting(members: Members) -> tuple[str, tuple[Judgment, ...], Members]:
+def as_assessor(members: PanelMembers) -> tuple[str, tuple[Judgment, ...], PanelMembers]:
     """The assessor's name, its judgments and, where it is a panel, its members' own.
 
     One member is an assessor, not a panel.
@@ -90,54 +90,54 @@ def sitting(members: Members) -> tuple[str, tuple[Judgment, ...], Members]:
     if len(members) == 1:
         ((called, judgments),) = members.items()
         return called, tuple(judgments), {}
-    return name(members), majority_judgments(members), members
+    return name_panel(members), take_majority(members), members
 
 
-def majority_judgments(members: Members, *, high: bool = False) -> tuple[Judgment, ...]:
+def take_majority(members: PanelMembers, *, high: bool = False) -> tuple[Judgment, ...]:
     """The panel's judgment of every pair in every repeat: the middle of the grades that members gave.
 
     On a binary scale the middle is the majority. Of two middle grades it is the lower one, or with
     `high` the higher one, and the judgment is flagged `panel_tie`. Less than half of the members is no
     quorum: the pair stays unjudged. The reason is that of the first member who gave the panel's grade.
     """
-    called = name(members)
-    votes: dict[_Key, list[Judgment]] = {}
+    called = name_panel(members)
+    votes: dict[_VoteKey, list[Judgment]] = {}
     for judgments in members.values():
         for judgment in judgments:
-            votes.setdefault(_key(judgment), []).append(judgment)
-    return tuple(_verdict(each, called, len(members), high) for each in votes.values())
+            votes.setdefault(_vote_key(judgment), []).append(judgment)
+    return tuple(_count_votes(each, called, len(members), high) for each in votes.values())
 
 
-def panel_agreement(
-    members: Members, scale: Scale, rescore: Callable[[Sequence[Judgment]], Scores]
+def measure_panel_agreement(
+    members: PanelMembers, scale: Scale, rescore: Callable[[Sequence[Judgment]], Scores]
 ) -> PanelAgreement:
     """How the members get on; `rescore` gives the scores that judgments come to."""
-    voted, raised = majority_judgments(members), majority_judgments(members, high=True)
+    voted, raised = take_majority(members), take_majority(members, high=True)
     tied = [
         (low, high)
         for low, high in zip(voted, raised, strict=True)
-        if TIE in low.flags and low.grade is not None
+        if PANEL_TIE in low.flags and low.grade is not None
     ]
     heard = {called: judgments for called, judgments in members.items() if judgments}
-    side_by_side = _as_repeats(heard)
+    side_by_side = _number_as_repeats(heard)
     return PanelAgreement(
-        members=tuple(_member(called, judgments, scale) for called, judgments in members.items()),
-        pairs=tuple(_pairs(members, scale)),
-        agreement=stability(rescore(side_by_side), side_by_side, scale),
+        members=tuple(_summarise_member(called, judgments, scale) for called, judgments in members.items()),
+        pairs=tuple(_compare_members(members, scale)),
+        agreement=measure_stability(rescore(side_by_side), side_by_side, scale),
         heard=tuple(heard),
         judged=sum(judgment.grade is not None for judgment in voted),
-        split=sum(SPLIT in judgment.flags for judgment in voted),
+        split=sum(PANEL_SPLIT in judgment.flags for judgment in voted),
         ties=len(tied),
         deciding=sum((low.grade or 0) < scale.relevant_from <= (high.grade or 0) for low, high in tied),
-        ties_high=_means(rescore(raised)) if tied else {},
+        ties_high=_average_scores(rescore(raised)) if tied else {},
     )
 
 
-def _key(judgment: Judgment) -> _Key:
+def _vote_key(judgment: Judgment) -> _VoteKey:
     return judgment.query_id, judgment.snippet_id, judgment.repeat
 
 
-def _verdict(votes: Sequence[Judgment], called: str, size: int, high: bool) -> Judgment:
+def _count_votes(votes: Sequence[Judgment], called: str, size: int, high: bool) -> Judgment:
     given = [judgment for judgment in votes if judgment.grade is not None]
     if votes[0].assessor.startswith("rule:"):
         return votes[0]
@@ -154,12 +154,16 @@ def _verdict(votes: Sequence[Judgment], called: str, size: int, high: bool) -> J
     grades = [judgment.grade for judgment in given if judgment.grade is not None]
     low, top = median_low(grades), median_high(grades)
     grade = top if high else low
-    flags += [SPLIT] * (len(set(grades)) > 1) + [TIE] * (low != top) + [SHORT] * (len(given) < size)
+    flags += (
+        [PANEL_SPLIT] * (len(set(grades)) > 1)
+        + [PANEL_TIE] * (low != top)
+        + [PANEL_SHORT] * (len(given) < size)
+    )
     speaker = next(judgment for judgment in given if judgment.grade == grade)
     return replace(speaker, error=None, flags=tuple(flags), **of_panel)
 
 
-def _as_repeats(members: Members) -> list[Judgment]:
+def _number_as_repeats(members: PanelMembers) -> list[Judgment]:
     """The members' first repeats, numbered as if they were repeats of one assessor."""
     return [
         replace(judgment, repeat=number)
@@ -169,7 +173,7 @@ def _as_repeats(members: Members) -> list[Judgment]:
     ]
 
 
-def _member(called: str, judgments: Sequence[Judgment], scale: Scale) -> Member:
+def _summarise_member(called: str, judgments: Sequence[Judgment], scale: Scale) -> Member:
     grades = [judgment.grade for judgment in judgments if judgment.grade is not None]
     return Member(
         name=called,
@@ -181,10 +185,10 @@ def _member(called: str, judgments: Sequence[Judgment], scale: Scale) -> Member:
     )
 
 
-def _pairs(members: Members, scale: Scale) -> Iterator[MemberPair]:
+def _compare_members(members: PanelMembers, scale: Scale) -> Iterator[MemberPair]:
     given = {
         called: {
-            _key(judgment): judgment.grade
+            _vote_key(judgment): judgment.grade
             for judgment in judgments
             if judgment.grade is not None and not judgment.assessor.startswith("rule:")
         }
@@ -196,12 +200,12 @@ def _pairs(members: Members, scale: Scale) -> Iterator[MemberPair]:
             yield MemberPair(a, b, 0, None, None)
             continue
         one, other = np.array(both).T
-        table = confusions(np.zeros(len(both), np.int64), one, other, scale.top + 1).sum(0)
+        table = count_confusions(np.zeros(len(both), np.int64), one, other, scale.top + 1).sum(0)
         kappa = float(cohen_kappa(table, quadratic=True))
         yield MemberPair(a, b, len(both), float((one == other).mean()), None if np.isnan(kappa) else kappa)
 
 
-def _means(scores: Scores) -> dict[str, dict[str, float | None]]:
+def _average_scores(scores: Scores) -> dict[str, dict[str, float | None]]:
     """Measure -> engine -> mean over the queries where it has a value."""
     value, _, _ = scores.by_query()
     return {

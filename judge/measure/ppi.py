@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 
 from judge.errors import InputError
-from judge.measure.formulas import Bools, Floats, quotient
+from judge.measure.formulas import Bools, Floats, divide
 
 #: Numbers closer than this differ by rounding.
-ROUNDING = 1e-12
+TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Corrected:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LabelledSample:
     """Values of one engine, or differences of two: by people and assessor (labelled,), and on the rest."""
 
     engines: tuple[str, ...]
@@ -65,10 +65,10 @@ class Sample:
     def lead(self) -> int:
         """1 where the first engine is ahead by the assessor, -1 where the second is, 0 for a tie."""
         difference = self.seen.mean() if self.seen.size else 0.0
-        return int(np.sign(difference)) if abs(difference) > ROUNDING else 0
+        return int(np.sign(difference)) if abs(difference) > TOLERANCE else 0
 
 
-def correct(sample: Sample, level: float) -> Corrected:
+def correct_mean(sample: LabelledSample, level: float) -> Corrected:
     """Return the mean by people's grades: PPI++ with the weight that its power tuning finds, from 0 to 1.
 
     The interval holds the mean with probability `level`, by the t distribution with one degree of freedom
@@ -93,13 +93,13 @@ def correct(sample: Sample, level: float) -> Corrected:
     everywhere = np.concatenate([sample.assessor, sample.rest])
     centred = np.where(np.isnan(everywhere), 0.0, everywhere - sample.seen.mean()) * size / n
     here, there = centred[:size], centred[size:]
-    weight, without = _weights(error, here, there)
+    weight, without = _tune_weight(error, here, there)
     # With one degree of freedom for each query that has a value: over these it is the variance of a mean.
     variance = float(np.var(without)) * (size - 1) ** 2 / size * n / (n - 1)
     if weight:
         mean += weight * float(there.mean() - here.mean())
         variance += weight**2 * float(there.var(ddof=1)) / rest
-    se = variance**0.5 if variance > ROUNDING**2 else 0.0
+    se = variance**0.5 if variance > TOLERANCE**2 else 0.0
     margin = float(stdtrit(n - 1, (1 + level) / 2)) * se
     return Corrected(
         estimate=mean,
@@ -111,11 +111,11 @@ def correct(sample: Sample, level: float) -> Corrected:
         undefined=size - n,
         rest=rest,
         filled=everywhere.size - sample.seen.size,
-        p=_p(mean, se, n - 1),
+        p=_two_sided_p(mean, se, n - 1),
     )
 
 
-def _weights(error: Floats, here: Floats, there: Floats) -> tuple[float, Floats]:
+def _tune_weight(error: Floats, here: Floats, there: Floats) -> tuple[float, Floats]:
     """The weight with the least variance, and the estimate's shift without each labelled query.
 
     The weight is cov(y, f) / ((1 + n/N) var f), kept within 0 and 1. The shifts are (labelled,).
@@ -125,17 +125,17 @@ def _weights(error: Floats, here: Floats, there: Floats) -> tuple[float, Floats]
     errors, values, products, squares = (
         array.sum() - np.concatenate([[0.0], array]) for array in (error, here, error * here, here**2)
     )
-    if there.size < 2 or np.ptp(np.concatenate([here, there])) <= ROUNDING:
+    if there.size < 2 or np.ptp(np.concatenate([here, there])) <= TOLERANCE:
         return 0.0, errors[1:] / left[1:]
     every = left + there.size
     covariance = (products - errors * values / left) / np.maximum(1, left - 1)
     variance = (squares + there @ there - (values + there.sum()) ** 2 / every) / (every - 1)
-    weight = np.clip(quotient(covariance, (1 + left / there.size) * variance, 0.0), 0.0, 1.0)
+    weight = np.clip(divide(covariance, (1 + left / there.size) * variance, 0.0), 0.0, 1.0)
     shift = errors / left + weight * (there.mean() - values / left)
     return float(weight[0]), shift[1:]
 
 
-def _p(mean: float, se: float, freedom: int) -> float | None:
+def _two_sided_p(mean: float, se: float, freedom: int) -> float | None:
     from scipy.special import stdtr
 
     return 2 * float(stdtr(freedom, -abs(mean) / se)) if se else None
@@ -143,15 +143,15 @@ def _p(mean: float, se: float, freedom: int) -> float | None:
 
 #: With fewer labelled queries nothing is corrected, nor where people's grades give fewer of them a value;
 #: with fewer than enough values a warning is given.
-LEAST_LABELLED = 20
-LEAST_VALUES = 15
+MIN_LABELLED = 20
+MIN_VALUES = 15
 ENOUGH_LABELLED = 50
 #: Two engines that people's grades tell apart on fewer labelled queries get no interval.
-LEAST_DIFFERENT = 6
+MIN_DIFFERENT = 6
 #: How often an order may be called confirmed or reversed by chance: over all pairs of engines.
 ALPHA = 0.05
 #: How sure a reserve is to be enough, and of the share of queries that it is for.
-_SURE = 0.95
+_CONFIDENCE = 0.95
 
 CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]
 
@@ -199,7 +199,7 @@ class Calibration:
     warnings: tuple[str, ...]
 
 
-def calibrate(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> Calibration:
+def correct_engines(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> Calibration:
     """Means and paired differences of `engines` as people's grades would have them.
 
     `human` and `assessor` (engines, queries) hold one measure by either's grades, NaN where it has no
@@ -219,18 +219,18 @@ def calibrate(engines: Sequence[str], labelled: Bools, human: Floats, assessor: 
     of them have a value by people for an engine or a pair of engines, or no query has one by the
     assessor; `ValueError` when the arrays don't fit together or hold infinity.
     """
-    _check(engines, labelled, human, assessor)
+    _check_arrays(engines, labelled, human, assessor)
     order = sorted(range(len(engines)), key=engines.__getitem__)
     samples = [
-        Sample((engines[at],), human[at, labelled], assessor[at, labelled], assessor[at, ~labelled])
+        LabelledSample((engines[at],), human[at, labelled], assessor[at, labelled], assessor[at, ~labelled])
         for at in order
     ]
-    pairs = [_paired(*two) for two in combinations(samples, 2)]
-    warnings = _warnings([*samples, *pairs])
-    return Calibration(tuple(map(_engine, samples)), tuple(_pairs(pairs)), warnings)
+    pairs = [_subtract_samples(*two) for two in combinations(samples, 2)]
+    warnings = _collect_warnings([*samples, *pairs])
+    return Calibration(tuple(map(_correct_engine, samples)), tuple(_correct_pairs(pairs)), warnings)
 
 
-def plan(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]:
+def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]:
     """A random sample of `count` queries to label, without replacement, in the order of drawing.
 
     Queries are drawn in the order of a hash of `seed` and their id. So neither the order of `query_ids`
@@ -247,7 +247,7 @@ def plan(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]
     return tuple(sorted(queries, key=lot)[:count])
 
 
-def reserve(count: int, queries: int, without: int) -> int:
+def count_reserve_queries(count: int, queries: int, without: int) -> int:
     """Return how many queries to draw beyond `count`, so that `count` of them are likely to have a value.
 
     By the assessor's grades `without` of `queries` have none. The share is taken at its upper confidence
@@ -257,12 +257,12 @@ def reserve(count: int, queries: int, without: int) -> int:
     """
     from scipy.special import bdtr, betaincinv
 
-    share = betaincinv(without + 1, queries - without, _SURE) if without < queries else 1.0
+    share = betaincinv(without + 1, queries - without, _CONFIDENCE) if without < queries else 1.0
     most = queries - count if without else 0
-    return next((more for more in range(most) if bdtr(more, count + more, share) >= _SURE), most)
+    return next((more for more in range(most) if bdtr(more, count + more, share) >= _CONFIDENCE), most)
 
 
-def _check(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> None:
+def _check_arrays(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> None:
     if not engines or len(set(engines)) < len(engines):
         raise ValueError(f"expected engines with different names, got {list(engines)}")
     if not human.shape == assessor.shape == (len(engines), labelled.size):
@@ -271,78 +271,78 @@ def _check(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Flo
         raise ValueError("a value is infinite")
 
 
-def _paired(one: Sample, other: Sample) -> Sample:
+def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSample:
     """The differences of two engines, the better one by the assessor's grades first."""
-    difference = Sample(
+    difference = LabelledSample(
         one.engines + other.engines,
         one.human - other.human,
         one.assessor - other.assessor,
         one.rest - other.rest,
     )
-    return difference if difference.lead >= 0 else _turned(difference)
+    return difference if difference.lead >= 0 else _swap_engines(difference)
 
 
-def _turned(pair: Sample) -> Sample:
+def _swap_engines(pair: LabelledSample) -> LabelledSample:
     # 0 - x is never -0, which would be printed.
-    return Sample(pair.engines[::-1], 0.0 - pair.human, 0.0 - pair.assessor, 0.0 - pair.rest)
+    return LabelledSample(pair.engines[::-1], 0.0 - pair.human, 0.0 - pair.assessor, 0.0 - pair.rest)
 
 
-def _settled(pair: Sample, level: float) -> tuple[Sample, Corrected]:
+def _correct_pair(pair: LabelledSample, level: float) -> tuple[LabelledSample, Corrected]:
     """The pair and its correction; where the assessor has no order, the better one by people first."""
-    corrected = correct(pair, level)
-    if pair.lead or corrected.estimate >= -ROUNDING:
+    corrected = correct_mean(pair, level)
+    if pair.lead or corrected.estimate >= -TOLERANCE:
         return pair, corrected
-    return _turned(pair), correct(_turned(pair), level)
+    return _swap_engines(pair), correct_mean(_swap_engines(pair), level)
 
 
-def _warnings(samples: Sequence[Sample]) -> tuple[str, ...]:
+def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     """What to warn of, going by the sample with the fewest labels; refuses what can't be corrected."""
     for sample in samples:
         if not sample.seen.size:
-            raise InputError(f"no query has a value by the assessor's grades for {_named(sample)}")
+            raise InputError(f"no query has a value by the assessor's grades for {_name_engines(sample)}")
     least = min(samples, key=lambda sample: sample.usable)
     labelled, rest = least.human.size, least.rest.size
     more = f"`judge agree RUN --plan {min(ENOUGH_LABELLED, labelled + rest)}` draws the queries to label"
     if not rest:
         more = "the run has no more to label"
-    if labelled < LEAST_LABELLED:
+    if labelled < MIN_LABELLED:
         raise InputError(
-            f"correcting the assessor needs {LEAST_LABELLED} wholly labelled queries and has {labelled};"
-            f" label {LEAST_LABELLED - labelled} more: {more}"
+            f"correcting the assessor needs {MIN_LABELLED} wholly labelled queries and has {labelled};"
+            f" label {MIN_LABELLED - labelled} more: {more}"
         )
-    have = f"{least.usable} of {labelled} labelled queries have a value for {_named(least)}"
-    if least.usable < LEAST_VALUES:
+    have = f"{least.usable} of {labelled} labelled queries have a value for {_name_engines(least)}"
+    if least.usable < MIN_VALUES:
         raise InputError(
             f"{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
-            f" assessor needs {LEAST_VALUES}; label at least {LEAST_VALUES - least.usable} more: {more}"
+            f" assessor needs {MIN_VALUES}; label at least {MIN_VALUES - least.usable} more: {more}"
         )
     if least.usable < ENOUGH_LABELLED:
         return (f"{have}; with fewer than {ENOUGH_LABELLED} intervals can be a little too narrow: {more}",)
     return ()
 
 
-def _named(sample: Sample) -> str:
+def _name_engines(sample: LabelledSample) -> str:
     return ("engine " if len(sample.engines) == 1 else "engines ") + " and ".join(map(repr, sample.engines))
 
 
-def _engine(sample: Sample) -> CorrectedEngine:
+def _correct_engine(sample: LabelledSample) -> CorrectedEngine:
     seen = sample.seen
-    return CorrectedEngine(sample.engines[0], float(seen.mean()), seen.size, correct(sample, 0.95))
+    return CorrectedEngine(sample.engines[0], float(seen.mean()), seen.size, correct_mean(sample, 0.95))
 
 
-def _pairs(samples: Sequence[Sample]) -> Iterator[CorrectedPair]:
+def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedPair]:
     for each in samples:
-        sample, corrected = _settled(each, 1 - ALPHA / len(samples))
-        different = int((np.abs(sample.human) > ROUNDING).sum())
-        if different < LEAST_DIFFERENT:
+        sample, corrected = _correct_pair(each, 1 - ALPHA / len(samples))
+        different = int((np.abs(sample.human) > TOLERANCE).sum())
+        if different < MIN_DIFFERENT:
             corrected = replace(corrected, low=None, high=None, p=None)
         (a, b), seen = sample.engines, sample.seen
         p = None if corrected.p is None else min(1.0, corrected.p * len(samples))
-        outcome = _outcome(sample.lead, corrected)
+        outcome = _decide_order(sample.lead, corrected)
         yield CorrectedPair(a, b, float(seen.mean()), seen.size, corrected, different, p, outcome)
 
 
-def _outcome(lead: int, corrected: Corrected) -> CorrectedOutcome:
+def _decide_order(lead: int, corrected: Corrected) -> CorrectedOutcome:
     low, high = corrected.low, corrected.high
     if low is None or high is None or low <= 0 <= high:
         return "open"

@@ -14,7 +14,7 @@ import numpy as np
 
 from judge.measure.formulas import Bools, Floats
 from judge.measure.resampling import IntervalEstimate
-from judge.measure.score import Scores, mean_known
+from judge.measure.score import Scores, nan_mean
 
 #: Scores that are less than this apart are equal but for rounding.
 _TIE = 1e-12
@@ -25,7 +25,7 @@ def tau(first: Floats, second: Floats) -> float | None:
 
     None for fewer than 2 engines and where either side holds all engines equal.
     """
-    ahead, behind = _ahead(first), _ahead(second)
+    ahead, behind = _compare_pairs(first), _compare_pairs(second)
     untied = float(np.square(ahead).sum() * np.square(behind).sum())
     return float((ahead * behind).sum() / np.sqrt(untied)) if untied else None
 
@@ -37,7 +37,7 @@ def tau_ap(truth: Floats, estimate: Floats) -> float | None:
     in either order, count with the mean over all ways to break them (tau_ap,a of Urbano & Marrero 2017).
     None for fewer than 2 engines and where either side holds all engines equal.
     """
-    ahead, above = _ahead(truth), _ahead(estimate)
+    ahead, above = _compare_pairs(truth), _compare_pairs(estimate)
     if not (ahead.any() and above.any()):
         return None
     # A tied pair comes out in each of its two orders equally often, which adds nothing. What is left is
@@ -64,12 +64,12 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
     return seen + shared[-1] * p**length
 
 
-def swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:
+def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:
     """The pairs of engines that the two sides order the other way round, none tied on either side.
 
     Each pair names the truly better engine first; pairs stand in the true order, best first.
     """
-    reversed_pairs = _ahead(truth) * _ahead(estimate) < 0
+    reversed_pairs = _compare_pairs(truth) * _compare_pairs(estimate) < 0
     order = sorted(range(len(names)), key=lambda at: (-truth[at], names[at]))
     return tuple(
         (names[better], names[worse])
@@ -78,7 +78,7 @@ def swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[
     )
 
 
-def _ahead(scores: Floats) -> Floats:
+def _compare_pairs(scores: Floats) -> Floats:
     """(engines, engines): 1 where the row's engine has the higher score, -1 the lower, 0 the same."""
     apart = np.subtract.outer(scores, scores)
     return np.where(np.abs(apart) > _TIE, np.sign(apart), 0.0)
@@ -106,7 +106,7 @@ class RankingAgreement:
     swapped: tuple[tuple[str, str], ...]
 
 
-def ranking_agreement(people: Scores, assessor: Scores) -> tuple[RankingAgreement, ...]:
+def compare_rankings(people: Scores, assessor: Scores) -> tuple[RankingAgreement, ...]:
     """How the engines stand by each measure that compares, over the queries where both sides have values.
 
     An engine that has them on fewer than half of those queries is left out. The others meet on the
@@ -115,13 +115,15 @@ def ranking_agreement(people: Scores, assessor: Scores) -> tuple[RankingAgreemen
     """
     theirs, ours = people.by_query()[0], assessor.by_query()[0]
     return tuple(
-        _orders(str(measure), people.engines, theirs[..., at], ours[..., at])
+        _compare_ranking(str(measure), people.engines, theirs[..., at], ours[..., at])
         for at, measure in enumerate(people.measures)
         if measure.compares
     )
 
 
-def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floats) -> RankingAgreement:
+def _compare_ranking(
+    measure: str, engines: Sequence[str], people: Floats, assessor: Floats
+) -> RankingAgreement:
     both: Bools = ~(np.isnan(people) | np.isnan(assessor))
     often: Bools = both.any(1) & (2 * both.sum(1) >= both.any(0).sum())
     both &= often[:, None]
@@ -129,7 +131,7 @@ def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floa
     if everywhere.any():  # engines meet on the same queries, as long as there are such
         both &= everywhere
     sides = np.stack([np.where(both, side, np.nan) for side in (people, assessor)])
-    means = mean_known(sides, axis=-1)
+    means = nan_mean(sides, axis=-1)
     ranked = np.flatnonzero(often).tolist()
     ranked.sort(key=lambda at: (-means[0, at], engines[at]))
     names = tuple(engines[at] for at in ranked)
@@ -142,14 +144,14 @@ def _orders(measure: str, engines: Sequence[str], people: Floats, assessor: Floa
         people=tuple(truth.tolist()),
         assessor=tuple(estimate.tolist()),
         left_out=tuple(engine for engine, ranks in zip(engines, often, strict=True) if not ranks),
-        tau=_tau(truth, estimate),
+        tau=_estimate_tau(truth, estimate),
         tau_ap=tau_ap(truth, estimate),
         rbo=rbo(names, by_assessor) if names else None,
-        swapped=swaps(names, truth, estimate),
+        swapped=find_swaps(names, truth, estimate),
     )
 
 
-def _tau(people: Floats, assessor: Floats) -> IntervalEstimate:
+def _estimate_tau(people: Floats, assessor: Floats) -> IntervalEstimate:
     value = tau(people, assessor)
     if value is None:
         return IntervalEstimate(None, why="fewer than 2 engines, or one side holds all engines equal")

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, Ints, quotient
+from judge.measure.formulas import Bools, Floats, Ints, divide
 
 RESAMPLES = 10_000
 SEED = 0
 #: Sums that differ by less, relative to what went into them, are one number reached on two ways.
 _TIE = 1e-9
 #: Numbers in one batch: 4 MB of them stay in the processor's cache.
-BATCH = 2**19
+BATCH_CELLS = 2**19
 
 
-def randomised_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
+def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
     """(columns,) two-sided p of the mean of paired differences, from (queries, columns) of them.
 
     The randomisation test: were two engines alike, each query's difference could as well have had the
@@ -28,19 +28,19 @@ def randomised_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int =
     """
     queries, columns = differences.shape
     known: Bools = ~np.isnan(differences)
-    summed = exactly_summable(np.where(known, differences, 0.0), axis=0)
+    summed = round_to_grid(np.where(known, differences, 0.0), axis=0)
     # Flipping the signs of some turns the total T into T - 2 S, S their sum; all of it is halved here.
     middle: Floats = summed.sum(0) / 2
     far: Floats = np.abs(middle) - _TIE * np.abs(summed).sum(0)
     hits: Ints = np.zeros(columns, dtype=np.int64)
-    for flips in _flips(queries, resamples, seed, max(1, BATCH // max(1, queries, columns))):
+    for flips in _draw_signs(queries, resamples, seed, max(1, BATCH_CELLS // max(1, queries, columns))):
         hits += (np.abs(flips @ summed - middle) >= far).sum(0)
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
     return np.where(known.any(0), p, np.nan)
 
 
-def clustered_intervals(
+def bootstrap_intervals(
     cells: Floats,
     statistics: Sequence[Callable[[Floats], Floats]],
     *,
@@ -60,7 +60,7 @@ def clustered_intervals(
     if len(cells) < 2:
         return [None] * len(statistics)
     sums = np.concatenate([draws @ cells for draws in draw_queries(len(cells), resamples, seed)])
-    return [_clustered(cells, sums, statistic, level) for statistic in statistics]
+    return [_bootstrap_interval(cells, sums, statistic, level) for statistic in statistics]
 
 
 def holm(p: Floats) -> Floats:
@@ -77,7 +77,7 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def _clustered(
+def _bootstrap_interval(
     cells: Floats, sums: Floats, statistic: Callable[[Floats], Floats], level: float
 ) -> tuple[float, float] | None:
     total = cells.sum(0, keepdims=True)
@@ -88,11 +88,11 @@ def _clustered(
     without = statistic(total - cells)
     without = without[~np.isnan(without)]
     influence = without.sum() / max(1, len(without)) - without
-    low, high = _bca(estimate, defined[None], _acceleration(influence[None]), level)
+    low, high = _bca_interval(estimate, defined[None], _compute_acceleration(influence[None]), level)
     return float(low[0]), float(high[0])
 
 
-def _flips(queries: int, resamples: int, seed: int, batch: int) -> Iterator[Floats]:
+def _draw_signs(queries: int, resamples: int, seed: int, batch: int) -> Iterator[Floats]:
     """Batches of rows over the queries, 1 where a sign is flipped: all ways if few, else a random choice."""
     rng = np.random.default_rng(seed)
     ways = min(2**queries, resamples)
@@ -114,7 +114,7 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
     A batch has fewer rows when the caller makes more than `queries` numbers, `columns`, of each.
     """
     rng = np.random.default_rng(seed)
-    batch = max(1, BATCH // max(queries, columns))
+    batch = max(1, BATCH_CELLS // max(queries, columns))
     for start in range(0, resamples, batch):
         rows = min(batch, resamples - start)
         drawn = rng.integers(0, queries, (rows, queries))
@@ -123,7 +123,7 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
         yield counts.reshape(rows, queries).astype(np.float64)
 
 
-def exactly_summable(values: Floats, axis: int) -> Floats:
+def round_to_grid(values: Floats, axis: int) -> Floats:
     """`values` rounded to multiples of a power of two so large that sums of them along `axis` are exact.
 
     Then neither the order of adding nor the shape of a matrix product changes a digit. With 10,000
@@ -135,13 +135,13 @@ def exactly_summable(values: Floats, axis: int) -> Floats:
     return rounded
 
 
-def _acceleration(influence: Floats) -> Floats:
+def _compute_acceleration(influence: Floats) -> Floats:
     """(...) a sixth of the skewness of the jackknife's (..., queries) influences, 0 when there is none."""
     squares = influence * influence
-    return quotient((squares * influence).sum(-1), 6 * squares.sum(-1) ** 1.5, 0.0)
+    return divide((squares * influence).sum(-1), 6 * squares.sum(-1) ** 1.5, 0.0)
 
 
-def _bca(estimate: Floats, resampled: Floats, acceleration: Floats, level: float) -> Floats:
+def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, level: float) -> Floats:
     """(2, columns) ends of the interval of each estimate; sorts `resampled`, (columns, resamples).
 
     Efron 1987, with resamples that tie with the estimate counted half, and never all on one side of it.
@@ -156,7 +156,7 @@ def _bca(estimate: Floats, resampled: Floats, acceleration: Floats, level: float
     share = (below + up_to) / 2 / resamples
     bias: Floats = ndtri(np.clip(share, 0.5 / resamples, 1 - 0.5 / resamples))
     shift: Floats = bias + ndtri([[(1 - level) / 2], [(1 + level) / 2]])
-    stretched = quotient(shift, 1 - acceleration * shift, np.copysign(np.inf, shift))
+    stretched = divide(shift, 1 - acceleration * shift, np.copysign(np.inf, shift))
     place: Floats = ndtr(bias + stretched) * (resamples - 1)
     before = np.floor(place).astype(np.int64)
     after = np.minimum(before + 1, resamples - 1)
@@ -170,7 +170,7 @@ Statistic = tuple[Callable[[Floats], Floats], str]
 
 _LEVEL = 0.95
 _ONE_QUERY = "it comes from one query, which gives no range"
-_RARELY = "with other queries it would often be undefined, so no range can be given"
+_RARELY_DEFINED = "with other queries it would often be undefined, so no range can be given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +183,14 @@ class IntervalEstimate:
     why: str = ""
 
 
-def estimate(
+def estimate_statistic(
     cells: Floats, statistic: Callable[[Floats], Floats], why: str, *, share: bool = False
 ) -> IntervalEstimate:
     """One statistic, as `estimates` gives it; `share` says that it is a share."""
-    return estimates(cells, {"": (statistic, why)}, shares=("",) if share else ())[""]
+    return estimate_statistics(cells, {"": (statistic, why)}, shares=("",) if share else ())[""]
 
 
-def estimates(
+def estimate_statistics(
     cells: Floats, statistics: Mapping[str, Statistic], shares: Collection[str] = ()
 ) -> dict[str, IntervalEstimate]:
     """Each statistic of the summed `cells` (queries, cells), all over the same resamples of queries.
@@ -198,15 +198,15 @@ def estimates(
     Those named in `shares` are shares of something that is counted, and keep an interval at 0 and at 1.
     """
     functions = [function for function, _ in statistics.values()]
-    intervals = clustered_intervals(cells, functions, level=_LEVEL)
+    intervals = bootstrap_intervals(cells, functions, level=_LEVEL)
     found = {
-        name: _estimate(float(function(cells.sum(0))), interval, why, len(cells))
+        name: _make_estimate(float(function(cells.sum(0))), interval, why, len(cells))
         for (name, (function, why)), interval in zip(statistics.items(), intervals, strict=True)
     }
-    return found | {name: _widened(found[name], cells, statistics[name][0]) for name in shares}
+    return found | {name: _widen_share(found[name], cells, statistics[name][0]) for name in shares}
 
 
-def _widened(
+def _widen_share(
     share: IntervalEstimate, cells: Floats, statistic: Callable[[Floats], Floats]
 ) -> IntervalEstimate:
     """A share of all or nothing with the end that so many queries without an exception leave possible.
@@ -221,9 +221,11 @@ def _widened(
     return replace(share, high=1 - likely) if share.value == 0 else replace(share, low=likely)
 
 
-def _estimate(value: float, interval: tuple[float, float] | None, why: str, queries: int) -> IntervalEstimate:
+def _make_estimate(
+    value: float, interval: tuple[float, float] | None, why: str, queries: int
+) -> IntervalEstimate:
     if np.isnan(value):
         return IntervalEstimate(None, why=why)
     if interval is None:
-        return IntervalEstimate(value, why=_ONE_QUERY if queries < 2 else _RARELY)
+        return IntervalEstimate(value, why=_ONE_QUERY if queries < 2 else _RARELY_DEFINED)
     return IntervalEstimate(value, *interval)

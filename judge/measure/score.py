@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge.measure.arrays import Arrays, Coverage, RankedLists, build
+from judge.measure.arrays import Arrays, Coverage, RankedLists, build_arrays
 from judge.measure.difference_bounds import IncompleteScores
-from judge.measure.formulas import Bools, Floats, Ints, largest_value, quotient
-from judge.measure.imputation import DRAWS, impute
+from judge.measure.formulas import Bools, Floats, Ints, divide, largest_value
+from judge.measure.imputation import DRAWS, impute_grades
 from judge.measure.measures import Measure, check_depth
-from judge.measure.values import judged_shares, measured_values, surely_defined, value_bounds
+from judge.measure.values import bound_values, compute_judged_shares, compute_values, find_always_defined
 from judge.records import Judgment, Ranking, Scale, Score, brief
 
 _ARRAYS = ("value", "low", "high", "judged")
@@ -108,7 +108,7 @@ class Scores:
     def by_query(self) -> tuple[Floats, Floats, Floats]:
         """(engines, queries, measures) value, low and high over the repeats, as `bounded_mean` has them."""
         value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
-        return bounded_mean(value, low, high)
+        return mean_with_bounds(value, low, high)
 
     def difference_bounds(self, a: Ints, b: Ints, measure: int) -> tuple[Floats, Floats]:
         """Return (pairs, queries) least and most of a - b on each query over all grades of the unjudged.
@@ -128,11 +128,11 @@ class Scores:
             ends = incomplete.difference_bounds(self.measures[measure], engines[a], engines[b])
             low, high = self.low[..., measure][:, touched], self.high[..., measure][:, touched]
             for wide, exact, end in ((low[a] - high[b], ends[0], least), (high[a] - low[b], ends[1], most)):
-                end[:, touched] = _mean_end(wide, exact, topics[touched], end[:, touched])
+                end[:, touched] = _average_exact_bounds(wide, exact, topics[touched], end[:, touched])
         return least, most
 
 
-def score(
+def score_rankings(
     rankings: Sequence[Ranking],
     documents: Mapping[tuple[str, str], tuple[str, ...]],
     judgments: Iterable[Judgment],
@@ -148,21 +148,21 @@ def score(
     judgments or rankings contradict each other.
     """
     check_depth(measures, depth)
-    arrays = build(rankings, documents, judgments, scale, depth=depth)
+    arrays = build_arrays(rankings, documents, judgments, scale, depth=depth)
     lists = arrays.lists
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    value = _stack([measured_values(measure, lists, scale) for measure in measures])
+    value = _stack_measures([compute_values(measure, lists, scale) for measure in measures])
     low, high = value.copy(), value.copy()
     if np.any(unsure):
         part = lists.of_topics(unsure)
         bounds = [
-            value_bounds(measure, part, scale, value[:, unsure, at]) for at, measure in enumerate(measures)
+            bound_values(measure, part, scale, value[:, unsure, at]) for at, measure in enumerate(measures)
         ]
-        low[:, unsure], high[:, unsure] = (_stack(ends) for ends in zip(*bounds, strict=True))
-        imputed = _imputed_values(measures, part, _impute(arrays, scale), scale)
+        low[:, unsure], high[:, unsure] = (_stack_measures(ends) for ends in zip(*bounds, strict=True))
+        imputed = _average_over_draws(measures, part, _impute_unjudged(arrays, scale), scale)
         # Rounding must not lead the mean of the draws out of the bounds.
         value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
-    judged = _stack([judged_shares(measure, lists) for measure in measures])
+    judged = _stack_measures([compute_judged_shares(measure, lists) for measure in measures])
     shape = len(arrays.engines), len(arrays.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
@@ -185,42 +185,42 @@ def score(
     )
 
 
-def mean_known(array: Floats, axis: int) -> Floats:
+def nan_mean(array: Floats, axis: int) -> Floats:
     """The mean along `axis` of what is not NaN; NaN where nothing is left."""
     known = ~np.isnan(array)
     total: Floats = np.where(known, array, 0.0).sum(axis)
-    return quotient(total, known.sum(axis).astype(np.float64), np.nan)
+    return divide(total, known.sum(axis).astype(np.float64), np.nan)
 
 
-def bounded_mean(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+def mean_with_bounds(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
     """The mean of `value` along the last axis, and the least and most that it can be; NaN for nothing.
 
     What has a value lies from its `low` to its `high`. What has bounds alone may come to lie there or
     to have no value at all, so the mean can be with it and without it. What has neither has no part.
     """
     sure = ~np.isnan(value)
-    return mean_known(value, axis=-1), _least_mean(low, sure), -_least_mean(-high, sure)
+    return nan_mean(value, axis=-1), _lowest_mean(low, sure), -_lowest_mean(-high, sure)
 
 
-def _least_mean(low: Floats, sure: Bools) -> Floats:
+def _lowest_mean(low: Floats, sure: Bools) -> Floats:
     """The lowest mean of all that are `sure` and any of the others: a mean falls by what is below it."""
     others: Bools = ~sure & ~np.isnan(low)
     most = int(others.sum(-1).max(initial=0))
     if not most:
-        return mean_known(low, axis=-1)
+        return nan_mean(low, axis=-1)
     joining = np.sort(np.where(others, low, np.inf), axis=-1)[..., :most].cumsum(-1)
     total = np.where(sure, low, 0.0).sum(-1)[..., None]
     sums = np.concatenate([total, total + joining], axis=-1)
     counts = sure.sum(-1)[..., None] + np.arange(most + 1.0)
-    least: Floats = quotient(sums, counts, np.inf).min(-1)
+    least: Floats = divide(sums, counts, np.inf).min(-1)
     return np.where(np.isinf(least), np.nan, least)
 
 
-def _stack(parts: Sequence[Floats]) -> Floats:
+def _stack_measures(parts: Sequence[Floats]) -> Floats:
     return np.stack(parts, axis=-1)
 
 
-def _mean_end(wide: Floats, exact: Floats, topics: Ints, otherwise: Floats) -> Floats:
+def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: Floats) -> Floats:
     """Return (pairs, queries) the mean over the repeats, with the exact ends where there are any.
 
     `wide` is (pairs, queries, repeats), `exact` (pairs, topics). `otherwise` stands where a repeat may
@@ -229,20 +229,22 @@ def _mean_end(wide: Floats, exact: Floats, topics: Ints, otherwise: Floats) -> F
     incomplete = topics >= 0
     ends = np.where(np.isnan(wide) | ~incomplete, wide, exact[:, topics])
     exactly = ~np.any(np.isnan(ends) & ~np.isnan(wide), axis=-1)
-    return np.where(exactly, mean_known(ends, axis=-1), otherwise)
+    return np.where(exactly, nan_mean(ends, axis=-1), otherwise)
 
 
-def _impute(arrays: Arrays, scale: Scale) -> Ints:
+def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
     """Return (unjudged pairs, `DRAWS`) grades, in the order of `Lists.missing`."""
     lists = arrays.lists.of_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
     engine, topic, rank = np.nonzero(lists.origin >= 0)
     discounts = np.zeros((len(arrays.pairs), len(arrays.engines)))
     # The same snippet can be in a list twice.
     np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
-    return impute(arrays.pairs, arrays.grades, discounts, arrays.repeats, scale.top)
+    return impute_grades(arrays.pairs, arrays.grades, discounts, arrays.repeats, scale.top)
 
 
-def _imputed_values(measures: Sequence[Measure], lists: RankedLists, grades: Ints, scale: Scale) -> Floats:
+def _average_over_draws(
+    measures: Sequence[Measure], lists: RankedLists, grades: Ints, scale: Scale
+) -> Floats:
     """Return (engines, topics, measures) the means over the pools that `grades` complete.
 
     NaN where nothing judged in the pool is relevant and the measure needs it.
@@ -254,11 +256,11 @@ def _imputed_values(measures: Sequence[Measure], lists: RankedLists, grades: Int
         block = np.arange(start, min(topics, start + size))
         completed = lists.of_topics(block).completed(grades)
         for at, measure in enumerate(measures):
-            drawn = measured_values(measure, completed, scale).reshape(engines, block.size, DRAWS)
+            drawn = compute_values(measure, completed, scale).reshape(engines, block.size, DRAWS)
             means[:, block, at] = np.add.reduce(drawn, axis=-1) / DRAWS
     for at, measure in enumerate(measures):
         if measure.name == "Judged":
-            means[..., at] = judged_shares(measure, lists)
+            means[..., at] = compute_judged_shares(measure, lists)
         else:
-            means[:, ~surely_defined(measure, lists, scale), at] = np.nan
+            means[:, ~find_always_defined(measure, lists, scale), at] = np.nan
     return means

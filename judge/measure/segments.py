@@ -13,16 +13,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from judge.measure.compare import Comparison, compare
-from judge.measure.engine_summary import EngineSummary, summarise
-from judge.measure.score import Scores, mean_known
+from judge.measure.compare import Comparison, compare_engines
+from judge.measure.engine_summary import EngineSummary, summarise_engines
+from judge.measure.score import Scores, nan_mean
 from judge.measure.simultaneous import compare_groups
 from judge.records import Query
 
 #: Values of columns by the ids of queries.
-Columns = Mapping[str, Mapping[str, str]]
+SegmentColumns = Mapping[str, Mapping[str, str]]
 #: A column with more values than this names queries rather than kinds of queries.
-MOST_VALUES = 20
+MAX_VALUES = 20
 _LANG = "lang"
 _DATASET_LANG = "lang (dataset)"
 
@@ -72,7 +72,7 @@ def compare_segments(
     scores: Scores,
     queries: Mapping[str, Query],
     among: Collection[frozenset[str]] | None = None,
-    noted: Columns = MappingProxyType({}),
+    noted: SegmentColumns = MappingProxyType({}),
 ) -> tuple[Segment, ...]:
     """Return a segment for each value of `lang` and of every extra column that has 2 to 20 values.
 
@@ -80,7 +80,7 @@ def compare_segments(
     adds to the dataset's. Queries without the column are in none of its segments.
     """
     deciding = [measure for measure in scores.measures if measure.compares][:1]
-    columns = _columns(queries, noted)
+    columns = _group_queries(queries, noted)
     segments = sum(map(len, columns.values()))
     contrasted = sum(len(values) if len(values) > 2 else 1 for values in columns.values())
     result = []
@@ -88,16 +88,20 @@ def compare_segments(
         whole = scores.of_queries(frozenset[str]().union(*values.values())).of_measures(deciding)
         for number, (value, ids) in enumerate(sorted(values.items())):
             part = scores.of_queries(ids)
-            comparisons = compare(part.of_measures(deciding), among, families=segments)
+            comparisons = compare_engines(part.of_measures(deciding), among, families=segments)
             once = len(values) == 2 and number == 1
-            contrasts = () if once or not comparisons else _contrast(whole, ids, comparisons, contrasted)
+            contrasts = (
+                () if once or not comparisons else _contrast_segment(whole, ids, comparisons, contrasted)
+            )
             result.append(
-                Segment(column, value, len(part.queries), summarise(part), comparisons, tuple(contrasts))
+                Segment(
+                    column, value, len(part.queries), summarise_engines(part), comparisons, tuple(contrasts)
+                )
             )
     return tuple(result)
 
 
-def _contrast(
+def _contrast_segment(
     scores: Scores, ids: Collection[str], pairs: Collection[Comparison], families: int
 ) -> Iterator[Contrast]:
     """Contrast queries `ids` with the others of `scores`, which has one measure, for the same `pairs`."""
@@ -106,35 +110,37 @@ def _contrast(
     differences = np.stack([row[pair.a] - row[pair.b] for pair in pairs], axis=1)
     members = np.array([query in ids for query in scores.queries], bool)
     test = compare_groups(differences, members, families=families)
-    inside, outside = (mean_known(differences[chosen], axis=0) for chosen in (members, ~members))
+    inside, outside = (nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
     for index, pair in enumerate(pairs):
         columns = (inside, outside, test.mean, test.low, test.high, test.p)
-        yield Contrast(pair.a, pair.b, *(_number(column[index]) for column in columns))
+        yield Contrast(pair.a, pair.b, *(_finite_or_none(column[index]) for column in columns))
 
 
-def _number(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _columns(queries: Mapping[str, Query], noted: Columns) -> dict[str, dict[str, frozenset[str]]]:
+def _group_queries(
+    queries: Mapping[str, Query], noted: SegmentColumns
+) -> dict[str, dict[str, frozenset[str]]]:
     """The query ids of every value of every column that divides the queries; `lang` comes first.
 
     A column `lang` of the dataset that says of each query what was detected is left out.
     """
     members: dict[str, dict[str, set[str]]] = {_LANG: {}}
     for query in queries.values():
-        for column, value in _kinds(query, noted):
+        for column, value in _query_columns(query, noted):
             members.setdefault(column, {}).setdefault(value, set()).add(query.id)
     if members.get(_DATASET_LANG) == members[_LANG]:
         del members[_DATASET_LANG]
     return {
         column: {value: frozenset(ids) for value, ids in values.items()}
         for column, values in sorted(members.items(), key=lambda item: (item[0] != _LANG, item[0]))
-        if 2 <= len(values) <= MOST_VALUES
+        if 2 <= len(values) <= MAX_VALUES
     }
 
 
-def _kinds(query: Query, noted: Columns) -> Iterator[tuple[str, str]]:
+def _query_columns(query: Query, noted: SegmentColumns) -> Iterator[tuple[str, str]]:
     yield _LANG, query.lang
     for column, by_query in noted.items():
         if query.id in by_query:

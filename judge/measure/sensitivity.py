@@ -9,10 +9,10 @@ from itertools import permutations
 
 import numpy as np
 
-from judge.measure.compare import compare
+from judge.measure.compare import compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
-from judge.measure.score import Scores, mean_known, score
+from judge.measure.score import Scores, nan_mean, score_rankings
 from judge.records import Judgment, Ranking, Scale
 
 
@@ -36,13 +36,17 @@ class OwnListCheck:
 
 
 #: Means that are closer than this are no order worth a warning.
-_CLEAR = 0.02
+_MIN_DIFFERENCE = 0.02
 
 
-def counterparts(measures: Sequence[Measure], depth: int) -> tuple[Measure, ...]:
+def list_needed_measures(measures: Sequence[Measure], depth: int) -> tuple[Measure, ...]:
     """What must be scored as well: nDCG and AP within the list, and P at the same cutoff."""
-    pooled = [measure for measure in measures if _has_counterpart(measure)]
-    needed = [each for measure in pooled for each in (replace(measure, own=True), _relevant(measure, depth))]
+    pooled = [measure for measure in measures if _is_pooled(measure)]
+    needed = [
+        each
+        for measure in pooled
+        for each in (replace(measure, own=True), _precision_measure(measure, depth))
+    ]
     return tuple(dict.fromkeys(needed))
 
 
@@ -52,20 +56,20 @@ def check_own_lists(scores: Scores, depth: int) -> OwnListCheck | None:
     Measures whose `counterparts` are not among those of `scores` are passed over.
     """
     values, _, _ = scores.by_query()
-    for measure in filter(_has_counterpart, scores.measures):
-        needed = (measure, *counterparts([measure], depth))
+    for measure in filter(_is_pooled, scores.measures):
+        needed = (measure, *list_needed_measures([measure], depth))
         if set(needed) <= set(scores.measures):
             pooled, alone, relevant = (values[..., scores.measures.index(each)] for each in needed)
-            best, first = _best(pooled), _best(alone)
+            best, first = _find_best(pooled), _find_best(alone)
             if best is not None and first is not None and best != first:
                 shown = np.stack([pooled, alone, relevant])[:, [best, first]]
-                found = _swap(needed, (scores.engines[best], scores.engines[first]), shown, depth)
+                found = _make_check(needed, (scores.engines[best], scores.engines[first]), shown, depth)
                 if found is not None:
                     return found
     return None
 
 
-def _swap(
+def _make_check(
     measures: Sequence[Measure], names: tuple[str, str], shown: Floats, depth: int
 ) -> OwnListCheck | None:
     """The record of a swap, if the two engines swap on the queries where both have all three values."""
@@ -74,7 +78,7 @@ def _swap(
         return None
     pooled, alone, relevant = shown[..., shared].mean(-1)
     # An engine that shows more of what is relevant is the one that own lists wrong, and by how much counts.
-    clear = pooled[0] - pooled[1] >= _CLEAR and alone[1] - alone[0] >= _CLEAR
+    clear = pooled[0] - pooled[1] >= _MIN_DIFFERENCE and alone[1] - alone[0] >= _MIN_DIFFERENCE
     if not clear or relevant[0] <= relevant[1]:
         return None
     return OwnListCheck(
@@ -82,36 +86,36 @@ def _swap(
         own=str(measures[1]),
         better=names[0],
         worse=names[1],
-        pooled=_two(pooled),
-        alone=_two(alone),
-        relevant=_two(relevant * measures[0].looks_at(depth)),
+        pooled=_as_pair(pooled),
+        alone=_as_pair(alone),
+        relevant=_as_pair(relevant * measures[0].looks_at(depth)),
         n=int(shared.sum()),
     )
 
 
-def _two(values: Floats) -> tuple[float, float]:
+def _as_pair(values: Floats) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
-def _has_counterpart(measure: Measure) -> bool:
+def _is_pooled(measure: Measure) -> bool:
     return measure.name in ("nDCG", "AP") and not measure.own
 
 
-def _relevant(measure: Measure, depth: int) -> Measure:
+def _precision_measure(measure: Measure, depth: int) -> Measure:
     """P at the measure's cutoff: how many relevant results a list shows."""
     return Measure("P", measure.looks_at(depth), rel=measure.rel)
 
 
-def _best(values: Floats) -> int | None:
+def _find_best(values: Floats) -> int | None:
     """The place of the engine with the highest mean over queries, the first by name among equals."""
-    means = mean_known(values, axis=1)
+    means = nan_mean(values, axis=1)
     return None if np.isnan(means).all() else int(np.nanargmax(means))
 
 
 #: A pair of query id and snippet id.
 Key = tuple[str, str]
 #: What can be done with flagged snippets: `kept` is what every other figure of a run is made of.
-WAYS = ("kept", "zeroed", "dropped")
+TREATMENTS = ("kept", "zeroed", "dropped")
 #: Means that are closer than this are equal but for rounding.
 _TIE = 1e-12
 
@@ -150,7 +154,7 @@ class ScoringInput:
     depth: int
 
 
-def flagged_sensitivity(
+def measure_flagged_sensitivity(
     scores: Scores,
     held: ScoringInput,
     flagged: Collection[Key],
@@ -167,33 +171,36 @@ def flagged_sensitivity(
     if not flagged:
         return None
     kept = scores.of_measures([measure])
-    ways = {"kept": kept, **{way: _score(other, measure) for way, other in _ways(held, flagged)}}
-    means = {way: _means(each) for way, each in ways.items()}
+    ways = {
+        "kept": kept,
+        **{way: _score_input(other, measure) for way, other in _treat_flagged(held, flagged)},
+    }
+    means = {way: _average_by_engine(each) for way, each in ways.items()}
     return FlaggedSensitivity(
         measure=str(measure),
         pairs=len(flagged),
         means=means,
-        winners={way: _winner(each, among) for way, each in ways.items()},
-        swapped=tuple(_swapped(means)),
+        winners={way: _find_winner(each, among) for way, each in ways.items()},
+        swapped=tuple(_find_swapped(means)),
     )
 
 
-def _ways(held: ScoringInput, flagged: Collection[Key]) -> Iterator[tuple[str, ScoringInput]]:
+def _treat_flagged(held: ScoringInput, flagged: Collection[Key]) -> Iterator[tuple[str, ScoringInput]]:
     """Yield what to score with the flagged snippets zeroed, and with them dropped.
 
     All queries are scored anew: grades of any query can bear on what is imputed on another.
     """
-    yield "zeroed", replace(held, judgments=[_zeroed(judgment, flagged) for judgment in held.judgments])
-    yield "dropped", _dropped(held, flagged)
+    yield "zeroed", replace(held, judgments=[_zero_grade(judgment, flagged) for judgment in held.judgments])
+    yield "dropped", _drop_snippets(held, flagged)
 
 
-def _zeroed(judgment: Judgment, flagged: Collection[Key]) -> Judgment:
+def _zero_grade(judgment: Judgment, flagged: Collection[Key]) -> Judgment:
     if (judgment.query_id, judgment.snippet_id) not in flagged:
         return judgment
     return replace(judgment, grade=0, error=None)
 
 
-def _dropped(held: ScoringInput, flagged: Collection[Key]) -> ScoringInput:
+def _drop_snippets(held: ScoringInput, flagged: Collection[Key]) -> ScoringInput:
     """As if the engines had never returned what is flagged; what stood below moves up."""
     rankings = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -207,28 +214,30 @@ def _dropped(held: ScoringInput, flagged: Collection[Key]) -> ScoringInput:
     return replace(held, rankings=rankings, documents=documents)
 
 
-def _score(held: ScoringInput, measure: Measure) -> Scores:
-    return score(held.rankings, held.documents, held.judgments, [measure], held.scale, depth=held.depth)
+def _score_input(held: ScoringInput, measure: Measure) -> Scores:
+    return score_rankings(
+        held.rankings, held.documents, held.judgments, [measure], held.scale, depth=held.depth
+    )
 
 
-def _means(scores: Scores) -> dict[str, float | None]:
+def _average_by_engine(scores: Scores) -> dict[str, float | None]:
     values, _, _ = scores.by_query()
-    means = mean_known(values[..., 0], axis=1).tolist()
+    means = nan_mean(values[..., 0], axis=1).tolist()
     return {
         engine: None if np.isnan(mean) else mean for engine, mean in zip(scores.engines, means, strict=True)
     }
 
 
-def _winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
-    wins = Counter(pair.a for pair in compare(scores, among) if pair.outcome == "better")
+def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
+    wins = Counter(pair.a for pair in compare_engines(scores, among) if pair.outcome == "better")
     return next((engine for engine, won in wins.items() if won == len(scores.engines) - 1), None)
 
 
-def _swapped(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
+def _find_swapped(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
     def ahead(way: str, one: str, two: str) -> bool:
         first, second = means[way][one], means[way][two]
         return first is not None and second is not None and first - second > _TIE
 
     for one, two in permutations(means["kept"], 2):
-        if ahead("kept", one, two) and any(ahead(way, two, one) for way in WAYS):
+        if ahead("kept", one, two) and any(ahead(way, two, one) for way in TREATMENTS):
             yield one, two

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from judge.records import Judgment, Ranking, Scale
 
 #: The column that slices queries by who graded them, and its value for queries that several models did.
-COLUMN, MIXED = "served model", "mixed"
+SERVED_MODEL_COLUMN, MIXED = "served model", "mixed"
 #: What a server that gives its model no name is called among the slices.
 UNNAMED = "unnamed"
 
@@ -53,16 +53,18 @@ def count_served_models(
         for id_ in {snippet.id for snippet in ranking.snippets[:depth]}:
             for model, count in of_pair.get((ranking.query_id, id_), {}).items():
                 shown[model][ranking.engine] += count
-    found = [_served(model, given, shown[model], scale) for model, given in grades.items()]
+    found = [_make_served_model(model, given, shown[model], scale) for model, given in grades.items()]
     return tuple(sorted(found, key=lambda each: (-each.judgments, each.model)))
 
 
-def _served(model: str, grades: Sequence[int], shown: Mapping[str, int], scale: Scale) -> ServedModel:
+def _make_served_model(
+    model: str, grades: Sequence[int], shown: Mapping[str, int], scale: Scale
+) -> ServedModel:
     relevant = sum(grade >= scale.relevant_from for grade in grades)
     return ServedModel(model, len(grades), relevant, sum(grades) / len(grades), dict(sorted(shown.items())))
 
 
-def who_graded(judgments: Iterable[Judgment]) -> dict[str, str]:
+def find_grading_models(judgments: Iterable[Judgment]) -> dict[str, str]:
     """For each query that a model graded, the one name that gave all its grades, or `MIXED`."""
     names: dict[str, str] = {}
     for judgment in judgments:

@@ -15,18 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.measure.formulas import Bools, Floats, quotient
-from judge.measure.resampling import SEED, draw_queries, exactly_summable
+from judge.measure.formulas import Bools, Floats, divide
+from judge.measure.resampling import SEED, draw_queries, round_to_grid
 
 LEVEL = 0.95
 #: The critical value varies between seeds by about 0.02 (SD) with 10,000 resamples, 0.03 with 4,000.
 _RESAMPLES, _FEWER_RESAMPLES = 10_000, 4_000
 #: Above so many numbers (queries × columns) the smaller number of resamples is drawn.
-_LARGE = 2**20
+_LARGE_INPUT = 2**20
 #: With fewer queries that differ from 0, no signs of them are rare enough: 2 / 2**5 is above 0.05.
-LEAST_DIFFERING = 6
+MIN_DIFFERING = 6
 #: A contrast needs so many queries in each group: a resample of a smaller one is often one query.
-LEAST_GROUP = 10
+MIN_GROUP_SIZE = 10
 #: Differences on a query that are smaller than this are rounding.
 TIE = 1e-12
 #: A variance below this share of the largest squared difference is rounding.
@@ -66,7 +66,7 @@ def compare_means(
     """
     queries, measures, columns = differences.shape
     sample = _Sample.of(differences.reshape(queries, measures * columns))
-    tested: Bools = (sample.differing >= LEAST_DIFFERING) & (sample.se > 0)
+    tested: Bools = (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
     maxima: list[Floats] = []
     for draws in draw_queries(queries, _count_resamples(differences.size), seed, measures * columns):
         mean, variance = sample.resample(draws)
@@ -77,7 +77,8 @@ def compare_means(
     testable: Bools = tested.reshape(measures, columns)
     wider = np.zeros((2, measures, columns)) if widening is None else widening
     return [
-        _decide(mean[at], se[at], testable[at], largest[at], families, wider[:, at]) for at in range(measures)
+        _test_columns(mean[at], se[at], testable[at], largest[at], families, wider[:, at])
+        for at in range(measures)
     ]
 
 
@@ -92,9 +93,9 @@ def compare_groups(
     """
     groups = [_Sample.of(np.where(chosen[:, None], differences, np.nan)) for chosen in (members, ~members)]
     inside, outside = groups
-    enough = (inside.count >= LEAST_GROUP) & (outside.count >= LEAST_GROUP)
+    enough = (inside.count >= MIN_GROUP_SIZE) & (outside.count >= MIN_GROUP_SIZE)
     se = np.sqrt(np.square(inside.se) + np.square(outside.se))
-    tested: Bools = enough & (inside.differing + outside.differing >= LEAST_DIFFERING) & (se > 0)
+    tested: Bools = enough & (inside.differing + outside.differing >= MIN_DIFFERING) & (se > 0)
     scale = np.maximum(inside.largest, outside.largest)
     maxima: list[Floats] = []
     for draws in draw_queries(
@@ -104,7 +105,7 @@ def compare_groups(
         squared = np.where(tested, _squared_t(mean - rest, variance + rest_variance, scale), 0.0)
         maxima.append(squared.max(1, initial=0.0))
     largest = np.sqrt(np.concatenate(maxima))
-    return _decide(inside.mean - outside.mean, se, tested, largest, families)
+    return _test_columns(inside.mean - outside.mean, se, tested, largest, families)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +131,11 @@ class _Sample:
         """Take (queries, columns) differences, NaN where unknown."""
         known: Bools = ~np.isnan(differences)
         # On a grid, sums depend neither on the order of adding nor on the other columns.
-        values = exactly_summable(np.where(known, differences, 0.0), axis=0)
+        values = round_to_grid(np.where(known, differences, 0.0), axis=0)
         count = known.sum(0).astype(np.float64)
-        mean = quotient(values.sum(0), count, np.nan)
-        centred = exactly_summable(np.where(known, values - mean, 0.0), axis=0)
-        squares = exactly_summable(np.square(centred), axis=0)
+        mean = divide(values.sum(0), count, np.nan)
+        centred = round_to_grid(np.where(known, values - mean, 0.0), axis=0)
+        squares = round_to_grid(np.square(centred), axis=0)
         # Values that are equal on paper vary by rounding alone.
         spread = np.where(squares.max(0, initial=0.0) > TIE**2, squares.sum(0), 0.0)
         return cls(
@@ -144,20 +145,20 @@ class _Sample:
             count=count,
             differing=(np.abs(values) > TIE).sum(0).astype(np.float64),
             mean=mean,
-            se=np.sqrt(quotient(spread, count * (count - 1), np.nan)),
+            se=np.sqrt(divide(spread, count * (count - 1), np.nan)),
             largest=squares.max(0, initial=0.0),
         )
 
     def resample(self, draws: Floats) -> tuple[Floats, Floats]:
         """Return the mean and its squared standard error, (rows, columns), for (rows, queries) draws."""
         count = draws.sum(1)[:, None] if self.known is None else draws @ self.known
-        mean = quotient(draws @ self.centred, count, 0.0)
-        variance = quotient(draws @ self.squares, count, 0.0) - np.square(mean)
+        mean = divide(draws @ self.centred, count, 0.0)
+        variance = divide(draws @ self.squares, count, 0.0) - np.square(mean)
         variance = np.where(variance > _NO_VARIANCE * self.largest, variance, 0.0)
-        return mean, quotient(variance, count - 1, 0.0)
+        return mean, divide(variance, count - 1, 0.0)
 
 
-def detectable(sd: float, queries: int, critical: float) -> float:
+def detectable_difference(sd: float, queries: int, critical: float) -> float:
     """Return the true mean difference that is found with 80 % power on so many queries.
 
     (c + z(0.8))·sd/√n, with the normal quantile z; `sd` is that of the difference on a query.
@@ -165,7 +166,7 @@ def detectable(sd: float, queries: int, critical: float) -> float:
     return (critical + _POWER) * sd / math.sqrt(queries)
 
 
-def least_queries(sd: float, farthest: float, critical: float) -> int:
+def required_queries(sd: float, farthest: float, critical: float) -> int:
     """Return the fewest queries that find a true mean difference as far from 0 as `farthest` with 80 % power.
 
     `farthest` is the end of an interval that lies farther from 0: a smaller true difference needs more.
@@ -174,16 +175,16 @@ def least_queries(sd: float, farthest: float, critical: float) -> int:
 
 
 def _count_resamples(numbers: int) -> int:
-    return _RESAMPLES if numbers <= _LARGE else _FEWER_RESAMPLES
+    return _RESAMPLES if numbers <= _LARGE_INPUT else _FEWER_RESAMPLES
 
 
 def _squared_t(mean: Floats, variance: Floats, scale: Floats) -> Floats:
     """Return mean² / variance; without variance 0 where the mean is 0, else infinity."""
     none: Floats = np.where(np.square(mean) <= _NO_VARIANCE * scale, 0.0, np.inf)
-    return quotient(np.square(mean), variance, none)
+    return divide(np.square(mean), variance, none)
 
 
-def _decide(
+def _test_columns(
     mean: Floats, se: Floats, tested: Bools, maxima: Floats, families: int, widening: Floats | float = 0.0
 ) -> SimultaneousIntervals:
     """Return the decision on one family of columns; `maxima` are the largest |t| of each resample."""
@@ -193,7 +194,7 @@ def _decide(
     rank = int((1 - LEVEL) / families * (len(ascending) + 1) + 1e-9)
     critical = float(ascending[-rank]) if rank and tested.any() else np.inf
     distance = np.maximum(mean - below, -(mean + above))
-    statistic = np.where(tested, quotient(np.maximum(distance, 0.0), se, 0.0), 0.0)
+    statistic = np.where(tested, divide(np.maximum(distance, 0.0), se, 0.0), 0.0)
     as_large = len(ascending) - np.searchsorted(ascending, statistic, side="left")
     p = np.where(tested, np.minimum(1.0, families * (1 + as_large) / (1 + len(ascending))), 1.0)
     reach = np.full(mean.shape, np.inf)

@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 
 from judge.measure.arrays import NO_GRADE
-from judge.measure.formulas import Floats, Ints, quotient
-from judge.measure.kappa import coincidences, fleiss_kappa, krippendorff_alpha
+from judge.measure.formulas import Floats, Ints, divide
+from judge.measure.kappa import count_coincidences, fleiss_kappa, krippendorff_alpha
 from judge.measure.rank_correlation import tau
-from judge.measure.resampling import IntervalEstimate, estimate
-from judge.measure.score import Scores, mean_known
+from judge.measure.resampling import IntervalEstimate, estimate_statistic
+from judge.measure.score import Scores, nan_mean
 from judge.records import Judgment, Scale
 
 #: A variance that is smaller than this share of the squared range of the values is rounding.
@@ -51,7 +51,7 @@ def icc(values: Floats) -> float | None:
     return float((between_queries - left) / total) if total > _ROUNDING * np.ptp(values) ** 2 else None
 
 
-def components(values: Floats) -> VarianceComponents | None:
+def estimate_components(values: Floats) -> VarianceComponents | None:
     """The variance components of (queries, engines, repeats), by the method of moments.
 
     Mean squares of the random-effects analysis of variance with repeats nested in query x engine, solved
@@ -75,7 +75,7 @@ def components(values: Floats) -> VarianceComponents | None:
     )
 
 
-def equivalence_p(differences: Floats, margin: float) -> float | None:
+def compute_equivalence_p(differences: Floats, margin: float) -> float | None:
     """How likely so small a mean difference is if the true one is `margin` or more, either way.
 
     The larger p of two one-sided paired t tests (Schuirmann 1987). Where all differences are equal it is
@@ -96,9 +96,9 @@ def equivalence_p(differences: Floats, margin: float) -> float | None:
 
 
 #: How far two repeats' means may be apart to count as the same: absolute, and said beforehand.
-MARGIN = 0.01
+EQUIVALENCE_MARGIN = 0.01
 ALPHA = 0.05
-_NEVER = "no pair was judged twice"
+_NO_REPEAT = "no pair was judged twice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,34 +156,34 @@ class Stability:
     measures: tuple[MeasureRepeats, ...]
 
 
-def stability(scores: Scores, judgments: Iterable[Judgment], scale: Scale) -> Stability | None:
+def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scale) -> Stability | None:
     """What the repeats have in common; None when there is only one.
 
     Snippets without text are left out of the verdicts: nobody judged them.
     """
     if len(scores.repeats) < 2:
         return None
-    query, grades = _grades(judgments, scores.repeats)
+    query, grades = _collect_grades(judgments, scores.repeats)
     judged = (grades != NO_GRADE).sum(1)
     query, grades, judged = query[judged > 1], grades[judged > 1], judged[judged > 1]
     # A query without such a pair is none: drawing it would widen the intervals.
     query = np.unique(query, return_inverse=True)[1]
     relevant = np.where(grades == NO_GRADE, NO_GRADE, grades >= scale.relevant_from)
     possible = judged * (judged - 1) / 2
-    flipping, changing = _differing(relevant), _differing(grades)
+    flipping, changing = _count_differences(relevant), _count_differences(grades)
     return Stability(
         repeats=len(scores.repeats),
         pairs=len(grades),
-        flips=_share(query, flipping, possible),
-        changes=_share(query, changing, possible),
-        ever=_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
-        alpha=_alpha(query, _counts(grades, scale.top + 1)),
-        kappa=_fleiss(grades, scale) if scale.name == "binary" else None,
-        measures=tuple(_measures(scores)),
+        flips=_estimate_share(query, flipping, possible),
+        changes=_estimate_share(query, changing, possible),
+        ever=_estimate_share(query, (flipping > 0).astype(np.float64), np.ones(len(grades))),
+        alpha=_estimate_alpha(query, _count_grades(grades, scale.top + 1)),
+        kappa=_compute_fleiss_kappa(grades, scale) if scale.name == "binary" else None,
+        measures=tuple(_compare_measures(scores)),
     )
 
 
-def _grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tuple[Ints, Ints]:
+def _collect_grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tuple[Ints, Ints]:
     """The query (numbered) of every pair, and (pairs, repeats) grades; pairs are sorted by name."""
     column = {repeat: at for at, repeat in enumerate(repeats)}
     given = [
@@ -199,7 +199,7 @@ def _grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tuple[Ints
     return np.array([numbers[query] for query, _ in rows], dtype=np.int64), grades
 
 
-def _differing(values: Ints) -> Floats:
+def _count_differences(values: Ints) -> Floats:
     """For each pair, how many pairs of repeats that both judged it differ."""
     total = np.zeros(len(values))
     for one, two in combinations(values.T, 2):
@@ -207,66 +207,69 @@ def _differing(values: Ints) -> Floats:
     return total
 
 
-def _counts(grades: Ints, levels: int) -> Ints:
+def _count_grades(grades: Ints, levels: int) -> Ints:
     counts: Ints = np.stack([(grades == level).sum(1) for level in range(levels)], axis=1)
     return counts
 
 
-def _share(query: Ints, some: Floats, all_of_them: Floats) -> IntervalEstimate:
+def _estimate_share(query: Ints, some: Floats, all_of_them: Floats) -> IntervalEstimate:
     def share(sums: Floats) -> Floats:
-        return quotient(sums[..., 0], sums[..., 1], np.nan)
+        return divide(sums[..., 0], sums[..., 1], np.nan)
 
-    cells = _by_query(query, np.stack([some, all_of_them], axis=1))
-    return estimate(cells, share, _NEVER, share=True)
+    cells = _sum_by_query(query, np.stack([some, all_of_them], axis=1))
+    return estimate_statistic(cells, share, _NO_REPEAT, share=True)
 
 
-def _alpha(query: Ints, counts: Ints) -> IntervalEstimate:
+def _estimate_alpha(query: Ints, counts: Ints) -> IntervalEstimate:
     levels = counts.shape[1]
 
     def alpha(sums: Floats) -> Floats:
         return krippendorff_alpha(sums.reshape(*sums.shape[:-1], levels, levels))
 
-    why = "all grades are the same, so agreement by chance is complete" if len(counts) else _NEVER
-    cells = coincidences(counts).reshape(len(counts), levels * levels)
-    return estimate(_by_query(query, cells), alpha, why)
+    why = "all grades are the same, so agreement by chance is complete" if len(counts) else _NO_REPEAT
+    cells = count_coincidences(counts).reshape(len(counts), levels * levels)
+    return estimate_statistic(_sum_by_query(query, cells), alpha, why)
 
 
-def _fleiss(grades: Ints, scale: Scale) -> float | None:
+def _compute_fleiss_kappa(grades: Ints, scale: Scale) -> float | None:
     whole = grades[(grades != NO_GRADE).all(1)]
-    kappa = fleiss_kappa(_counts(whole, scale.top + 1)) if len(whole) else np.nan
+    kappa = fleiss_kappa(_count_grades(whole, scale.top + 1)) if len(whole) else np.nan
     return None if np.isnan(kappa) else float(kappa)
 
 
-def _by_query(query: Ints, cells: Floats) -> Floats:
+def _sum_by_query(query: Ints, cells: Floats) -> Floats:
     """(queries, cells): the sums over each query's pairs."""
     sums = np.zeros((int(query.max(initial=-1)) + 1, cells.shape[1]))
     np.add.at(sums, query, cells)
     return sums
 
 
-def _measures(scores: Scores) -> Iterator[MeasureRepeats]:
+def _compare_measures(scores: Scores) -> Iterator[MeasureRepeats]:
     for at, measure in enumerate(scores.measures):
         value = scores.value[..., at]
-        engines = tuple(_engine(name, value[row]) for row, name in enumerate(scores.engines))
+        engines = tuple(_summarise_engine(name, value[row]) for row, name in enumerate(scores.engines))
         worst = [engine.p for engine in engines if engine.p is not None]
         untested = any(engine.p is None and engine.mean is not None for engine in engines)
         spreads = [engine.spread for engine in engines if engine.spread is not None]
         yield MeasureRepeats(
             measure=str(measure),
             engines=engines,
-            tau=_least_tau(mean_known(value, axis=1)),
-            components=_components(value),
+            tau=_find_lowest_tau(nan_mean(value, axis=1)),
+            components=_split_variance(value),
             spread=max(spreads, default=None),
             p=max(worst, default=None),
             equivalent=max(worst) < ALPHA if worst and not untested else None,
         )
 
 
-def _engine(name: str, value: Floats) -> EngineRepeats:
+def _summarise_engine(name: str, value: Floats) -> EngineRepeats:
     """One engine from its (queries, repeats) values."""
-    means = mean_known(value, axis=0)
+    means = nan_mean(value, axis=0)
     known = means[~np.isnan(means)]
-    chances = [equivalence_p(_moves(one, two), MARGIN) for one, two in combinations(value.T, 2)]
+    chances = [
+        compute_equivalence_p(_query_differences(one, two), EQUIVALENCE_MARGIN)
+        for one, two in combinations(value.T, 2)
+    ]
     tested = [p for p in chances if p is not None]
     return EngineRepeats(
         engine=name,
@@ -279,7 +282,7 @@ def _engine(name: str, value: Floats) -> EngineRepeats:
     )
 
 
-def _moves(one: Floats, two: Floats) -> Floats:
+def _query_differences(one: Floats, two: Floats) -> Floats:
     """What each query adds to the difference between two repeats' means: values whose mean is just that.
 
     Where both repeats have a value it is their difference. A query that has one in a single repeat moves
@@ -297,7 +300,7 @@ def _moves(one: Floats, two: Floats) -> Floats:
     return moves
 
 
-def _least_tau(means: Floats) -> float | None:
+def _find_lowest_tau(means: Floats) -> float | None:
     """The smallest tau of the orders of any two repeats; `means` is (engines, repeats).
 
     None when a repeat has no order of all engines that have a mean anywhere.
@@ -310,7 +313,7 @@ def _least_tau(means: Floats) -> float | None:
     return min(known) if known and len(known) == len(taus) else None
 
 
-def _components(value: Floats) -> VarianceComponents | None:
+def _split_variance(value: Floats) -> VarianceComponents | None:
     """The variance split over the queries where every engine has a value in every repeat."""
     whole = ~np.isnan(value).any(axis=(0, 2))
-    return components(value[:, whole].transpose(1, 0, 2))
+    return estimate_components(value[:, whole].transpose(1, 0, 2))

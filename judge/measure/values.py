@@ -8,30 +8,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.measure.arrays import NO_GRADE, RankedLists
-from judge.measure.formulas import Bools, Floats, Ints, dcg, earned, gains, quotient
+from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains, dcg, divide
 from judge.measure.measures import Measure
 from judge.records import Scale
 
 
-def measured_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
+def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
     """Return (engines, topics) the values of `measure`; an unjudged snippet counts as grade 0.
 
     NaN where the measure is undefined: for nDCG, AP and R where nothing in the pool is relevant.
     """
     if measure.name == "Judged":
-        return judged_shares(measure, lists)
-    table = gains(measure, scale)
+        return compute_judged_shares(measure, lists)
+    table = compute_gains(measure, scale)
     cutoff = measure.looks_at(lists.depth)
     if measure.own:
-        alone = _alone(measure, lists)
-        return _divided(measure, alone, table).reshape(lists.grade.shape[:2])
+        alone = _isolate_lists(measure, lists)
+        return _compute_pooled_values(measure, alone, table).reshape(lists.grade.shape[:2])
     if not measure.pool_free:
-        return _divided(measure, lists, table)
-    value = earned(measure, lists.gains(table, 0.0)[..., :cutoff], float(table[-1]))
-    return quotient(value, _returned(lists), 0.0) if measure.name == "SetP" else value
+        return _compute_pooled_values(measure, lists, table)
+    value = apply_formula(measure, lists.gains(table, 0.0)[..., :cutoff], float(table[-1]))
+    return divide(value, _count_returned(lists), 0.0) if measure.name == "SetP" else value
 
 
-def value_bounds(measure: Measure, lists: RankedLists, scale: Scale, value: Floats) -> tuple[Floats, Floats]:
+def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floats) -> tuple[Floats, Floats]:
     """Return (engines, topics) lowest and highest values over all grades of the unjudged snippets.
 
     They are over the grades that make the measure defined, and equal `value`, which `measured_values`
@@ -39,41 +39,43 @@ def value_bounds(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
     """
     if measure.name == "Judged":
         return value, value
-    table = gains(measure, scale)
+    table = compute_gains(measure, scale)
     if measure.own:
-        low, high = _divided_bounds(measure, _alone(measure, lists), table, value.reshape(1, -1))
+        low, high = _bound_divided_values(
+            measure, _isolate_lists(measure, lists), table, value.reshape(1, -1)
+        )
         return low.reshape(value.shape), high.reshape(value.shape)
     if not measure.pool_free:
-        return _divided_bounds(measure, lists, table, value)
+        return _bound_divided_values(measure, lists, table, value)
     # No gain ever lowers a value that no pool divides.
     top = float(table[-1])
-    high = earned(measure, lists.gains(table, top)[..., : measure.looks_at(lists.depth)], top)
-    return value, quotient(high, _returned(lists), 0.0) if measure.name == "SetP" else high
+    high = apply_formula(measure, lists.gains(table, top)[..., : measure.looks_at(lists.depth)], top)
+    return value, divide(high, _count_returned(lists), 0.0) if measure.name == "SetP" else high
 
 
-def surely_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:
+def find_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:
     """Return (topics,) whether the measure is defined whatever grades the unjudged snippets have."""
     if measure.pool_free:
         return np.ones(lists.best.shape[0], bool)
-    defined: Bools = np.any(lists.pool_gains(gains(measure, scale)) > 0, axis=-1)
+    defined: Bools = np.any(lists.pool_gains(compute_gains(measure, scale)) > 0, axis=-1)
     return defined
 
 
-def judged_shares(measure: Measure, lists: RankedLists) -> Floats:
+def compute_judged_shares(measure: Measure, lists: RankedLists) -> Floats:
     """Return (engines, topics) the share of the snippets down to the cutoff that have a grade."""
     cutoff = measure.looks_at(lists.depth)
     here = (lists.origin >= 0)[..., :cutoff]
     graded = here & (lists.grade[..., :cutoff] != NO_GRADE)
-    return quotient(graded.sum(-1).astype(np.float64), here.sum(-1).astype(np.float64), np.nan)
+    return divide(graded.sum(-1).astype(np.float64), here.sum(-1).astype(np.float64), np.nan)
 
 
-def _alone(measure: Measure, lists: RankedLists) -> RankedLists:
+def _isolate_lists(measure: Measure, lists: RankedLists) -> RankedLists:
     # A list is its own ideal when it is all there is in the pool. AP counts what it shows down to the
     # cutoff, the ideal list of nDCG chooses from all of it.
     return lists.alone(measure.looks_at(lists.depth) if measure.name == "AP" else lists.depth)
 
 
-def _divided(measure: Measure, lists: RankedLists, table: Floats) -> Floats:
+def _compute_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> Floats:
     """Return (engines, topics) the values of nDCG, AP and R."""
     cutoff = measure.looks_at(lists.depth)
     pool = lists.pool_gains(table)
@@ -81,20 +83,20 @@ def _divided(measure: Measure, lists: RankedLists, table: Floats) -> Floats:
         divisor = dcg(-np.sort(-pool, axis=-1)[:, :cutoff])
     else:
         divisor = np.add.reduce(pool, axis=-1)
-    earnings = earned(measure, lists.gains(table, 0.0)[..., :cutoff])
-    return quotient(earnings, divisor, 0.0 if measure.own else np.nan)
+    earnings = apply_formula(measure, lists.gains(table, 0.0)[..., :cutoff])
+    return divide(earnings, divisor, 0.0 if measure.own else np.nan)
 
 
-def _divided_bounds(
+def _bound_divided_values(
     measure: Measure, lists: RankedLists, table: Floats, value: Floats
 ) -> tuple[Floats, Floats]:
     low, high = value.copy(), value.copy()
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    low[:, unsure], high[:, unsure] = pooled_bounds(measure, lists.of_topics(unsure), table)
+    low[:, unsure], high[:, unsure] = bound_pooled_values(measure, lists.of_topics(unsure), table)
     return low, high
 
 
-def _returned(lists: RankedLists) -> Floats:
+def _count_returned(lists: RankedLists) -> Floats:
     returned: Ints = np.add.reduce(lists.origin >= 0, axis=-1)
     return returned.astype(np.float64)
 
@@ -103,7 +105,7 @@ def _returned(lists: RankedLists) -> Floats:
 _Levels = Sequence[tuple[int, float]]
 
 
-def pooled_bounds(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
+def bound_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
     """(engines, topics) lowest and highest values of nDCG, AP or R that unjudged snippets leave possible.
 
     `table` holds the gain of each grade. They are over the grades that make the measure defined; for a
@@ -112,7 +114,7 @@ def pooled_bounds(measure: Measure, lists: RankedLists, table: Floats) -> tuple[
     view = _View.of(lists, measure.looks_at(lists.depth))
     steps = np.diff(table)
     levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
-    return _lowest(measure, view, levels), _highest(measure, view, levels)
+    return _find_lowest(measure, view, levels), _find_highest(measure, view, levels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class _View:
 
     @classmethod
     def of(cls, lists: RankedLists, cutoff: int) -> _View:
-        undecided, rival = _rivals(lists)
+        undecided, rival = _find_rivals(lists)
         seen = np.where(lists.first, lists.grade, NO_GRADE)
         down_to = (..., slice(cutoff))
         return cls(
@@ -152,7 +154,7 @@ class _View:
         return int(self.open.sum(-1).max(initial=0))
 
 
-def _rivals(lists: RankedLists) -> tuple[Bools, Bools]:
+def _find_rivals(lists: RankedLists) -> tuple[Bools, Bools]:
     """Which documents have an unjudged snippet; where one has another than the snippet that stands there."""
     engine, topic, rank = np.nonzero(lists.unjudged)
     at = topic, lists.document[engine, topic, rank]
@@ -167,7 +169,7 @@ def _rivals(lists: RankedLists) -> tuple[Bools, Bools]:
     return highest >= 0, rival
 
 
-def _highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     ratios = []
     for level, worth in levels:
         given = view.open & (view.elsewhere >= level)
@@ -175,11 +177,11 @@ def _highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
         order = np.where(free, free.cumsum(-1), 0)
         sure = (view.grade >= level) | given
         documents = np.broadcast_to((view.best >= level).sum(-1), free.shape[:2])
-        ratios.append(worth * _by_count(measure, view, sure, order, (documents, free.sum(-1))))
-    return _best_ratio(np.stack(ratios))
+        ratios.append(worth * _evaluate_counts(measure, view, sure, order, (documents, free.sum(-1))))
+    return _maximise_ratio(np.stack(ratios))
 
 
-def _lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+def _find_lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     top = levels[-1][0]
     free = view.open & ~view.rival & (view.elsewhere < top)
     order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)
@@ -187,13 +189,13 @@ def _lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
     for level, worth in levels:
         adds = (free & (view.elsewhere < level)).sum(-1)
         documents = ((view.best >= level) | view.undecided).sum(-1) - adds
-        sides.append(worth * _by_count(measure, view, view.grade >= level, order, (documents, adds)))
+        sides.append(worth * _evaluate_counts(measure, view, view.grade >= level, order, (documents, adds)))
     earnings, yardsticks = np.add.reduce(sides)
-    lowest: Floats = quotient(earnings, yardsticks, 0.0 if measure.own else np.inf).min(0)
+    lowest: Floats = divide(earnings, yardsticks, 0.0 if measure.own else np.inf).min(0)
     return lowest
 
 
-def _by_count(
+def _evaluate_counts(
     measure: Measure, view: _View, sure: Bools, order: Ints, documents: tuple[Ints, Ints]
 ) -> Floats:
     """(2, counts, engines, topics): what is earned, and its divisor, when 0, 1, … more are relevant too.
@@ -207,7 +209,7 @@ def _by_count(
     earnings, yardsticks = [], []
     for count in range(view.most + 1):
         relevant = sure | ((order > 0) & (order <= count))
-        earnings.append(earned(measure, relevant.astype(np.float64)))
+        earnings.append(apply_formula(measure, relevant.astype(np.float64)))
         total = there + np.minimum(count, addable)
         yardsticks.append(
             ideal[np.minimum(total, longest)] if measure.name == "nDCG" else total.astype(np.float64)
@@ -215,7 +217,7 @@ def _by_count(
     return np.stack([earnings, yardsticks])
 
 
-def _best_ratio(levels: Floats) -> Floats:
+def _maximise_ratio(levels: Floats) -> Floats:
     """(engines, topics): the best sum of earnings over sum of divisors, choosing a count at each level.
 
     `levels` are (levels, 2, counts, engines, topics). Ends, because every round but the last raises a
@@ -228,7 +230,7 @@ def _best_ratio(levels: Floats) -> Floats:
         earning, yardstick = (
             np.take_along_axis(side, choice, 1).sum((0, 1)) for side in (earnings, yardsticks)
         )
-        better = quotient(earning, yardstick, 0.0)
+        better = divide(earning, yardstick, 0.0)
         if not (better > ratio).any():
             return ratio
         ratio = np.maximum(ratio, better)

@@ -12,9 +12,9 @@ from typing import Any
 from judge.analysis.combine_runs import CombinedRuns, combine_runs
 from judge.analysis.summary import RunSpec
 from judge.config.nightly import NightlyConfig
-from judge.measure.compare import compare
+from judge.measure.compare import compare_engines
 from judge.measure.measures import Measure
-from judge.measure.score import score
+from judge.measure.score import score_rankings
 from judge.nightly.differences import different
 from judge.nightly.drift import QueryDrift, shared
 from judge.nightly.gate import Row, changes, could_hide, decide, too_few
@@ -69,7 +69,7 @@ def rows(met: CombinedRuns, broken: Collection[str], rules: NightlyConfig) -> tu
     if not sides:
         return ()
     on = met.held
-    scores = score(
+    scores = score_rankings(
         on.data.rankings,
         on.pool.documents,
         on.judgments,
@@ -77,7 +77,7 @@ def rows(met: CombinedRuns, broken: Collection[str], rules: NightlyConfig) -> tu
         on.asked.scale,
         depth=on.pool.depth,
     )
-    compared = compare(scores, {frozenset(pair) for pair in sides.values()})
+    compared = compare_engines(scores, {frozenset(pair) for pair in sides.values()})
     return decide(changes(compared, scores, sides, rules.alpha), broken, rules)
 
 

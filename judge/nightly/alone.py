@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from os import getpid
 from pathlib import Path
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.filesystem import read_text
 from judge.lock import locked
 from judge.runs.folder import RunFolder
@@ -33,6 +33,6 @@ def alone(nights: Path, work: str) -> Iterator[None]:
 
 def _read(who: Path) -> str:
     try:
-        return visible(read_text(who)[:200]) or "another judge"
+        return escape_controls(read_text(who)[:200]) or "another judge"
     except (OSError, UnicodeDecodeError):
         return "another judge"

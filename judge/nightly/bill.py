@@ -23,7 +23,7 @@ from judge.assess.file import connect
 from judge.assess.judging import split, total
 from judge.assess.store import LOST, Call, Store
 from judge.config.run import Config
-from judge.dataset.pool import pool
+from judge.dataset.pool import build_pool
 from judge.errors import StoreError
 from judge.nightly import record
 from judge.pricing.prices import FREE, Price, common
@@ -124,7 +124,7 @@ def _costs(calls: Sequence[tuple[str, Call]], asked: Sequence[Config]) -> list[M
     alike, of_key = common(prices), dict[str, Price | None]()
     if any(prices) and alike is None:
         for config in asked:
-            pooled = pool(factory.dataset(config), config.depth)
+            pooled = build_pool(factory.dataset(config), config.depth)
             for assessor, price in zip(assessors, prices, strict=True):
                 of_key |= dict.fromkeys(split(pooled, assessor, config.repeats)[1], price)
     together = defaultdict[Price | None, list[Call]](list)

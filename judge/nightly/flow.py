@@ -15,9 +15,9 @@ from judge.assess.watch import Watch
 from judge.config.loader import ConfigSource, section
 from judge.config.nightly import NIGHTS_FOLDER, SET_BASELINE_COMMAND, NightlyConfig
 from judge.config.run import Config, environment, is_day
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError, StoreError
-from judge.measure.measures import Measure, parse_all
+from judge.measure.measures import Measure, parse_measures
 from judge.nightly import baseline, begun, notices, stores, trend_page
 from judge.nightly.alone import alone
 from judge.nightly.collecting import collected
@@ -90,7 +90,7 @@ def _drawn(what: str, draw: Callable[[], Path]) -> list[str]:
     try:
         draw()
     except (InputError, StoreError) as error:
-        return [f"{what}: not drawn: {visible(str(error))}"]
+        return [f"{what}: not drawn: {escape_controls(str(error))}"]
     return []
 
 
@@ -128,7 +128,7 @@ def gate_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Measure, .
     One at least is no pool's, so that something is left to compare when grades have shifted.
     """
     if names is None:
-        return tuple(replace(each, cutoff=min(10, depth)) for each in parse_all(("AP@10", "sDCG@10")))
+        return tuple(replace(each, cutoff=min(10, depth)) for each in parse_measures(("AP@10", "sDCG@10")))
     chosen = factory.measures(names, depth)
     for each in chosen:
         if not each.compares:

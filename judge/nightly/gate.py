@@ -18,7 +18,7 @@ import numpy as np
 from judge.config.nightly import NightlyConfig
 from judge.measure.compare import Comparison
 from judge.measure.formulas import Floats
-from judge.measure.resampling import RESAMPLES, holm, randomised_p
+from judge.measure.resampling import RESAMPLES, compute_randomisation_p, holm
 from judge.measure.score import Scores
 
 #: The probability with which a drop of the size `detectable` is found.
@@ -185,7 +185,7 @@ def _changes(
                 means = both.mean(1) if both.size else (None, None)
                 moved = both[1] - both[0]
                 sd = float(moved.std(ddof=1)) if len(moved) > 1 else None
-                (p,) = randomised_p(moved[:, None], resamples=draws)
+                (p,) = compute_randomisation_p(moved[:, None], resamples=draws)
                 seen = pair if pair.a == now else _turned(pair)
                 yield replace(_change(engine, seen, means, float(p)), sd=sd)
 

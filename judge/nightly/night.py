@@ -17,7 +17,7 @@ from judge import factory, pipeline
 from judge.assess.watch import Watch
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
-from judge.measure.engine_summary import textless
+from judge.measure.engine_summary import compute_no_snippet_share
 from judge.nightly import (
     against,
     band,
@@ -120,7 +120,10 @@ def _without_text(tonight: Tonight) -> Iterator[str]:
     of_engine: dict[str, list[Ranking]] = {}
     for ranking in data.rankings:
         of_engine.setdefault(ranking.engine, []).append(ranking)
-    shares = {engine: textless(rankings, tonight.config.depth) for engine, rankings in of_engine.items()}
+    shares = {
+        engine: compute_no_snippet_share(rankings, tonight.config.depth)
+        for engine, rankings in of_engine.items()
+    }
     found = {engine: share for engine, share in shares.items() if share is not None}
     before = tonight.baseline.summary["engines"] if tonight.baseline else {}
     return without_text(found, before, tonight.rules.max_empty_snippets)

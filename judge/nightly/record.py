@@ -8,7 +8,7 @@ from typing import Any
 
 from judge.config.nightly import NightlyConfig
 from judge.dataset.validation import short_hash
-from judge.measure.measures import Measure, parse
+from judge.measure.measures import Measure, parse_measure
 from judge.nightly.baseline import Baseline
 from judge.nightly.canaries import CanaryCheck
 from judge.nightly.decision import Decision, Found
@@ -101,7 +101,10 @@ def tonight(summary: Mapping[str, Any] | None) -> dict[str, Any]:
 def _engine(row: Mapping[str, Any]) -> dict[str, Any]:
     names = ("queries", "answered", "empty", "errors", "absent", "judged")
     measures = {
-        name: {**{key: mean[key] for key in ("mean", "ci95", "n")}, "pool_free": parse(name).pool_free}
+        name: {
+            **{key: mean[key] for key in ("mean", "ci95", "n")},
+            "pool_free": parse_measure(name).pool_free,
+        }
         for name, mean in row["measures"].items()
     }
     return {**{name: row[name] for name in names}, "measures": measures}

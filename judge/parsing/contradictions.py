@@ -9,7 +9,7 @@ import re
 from functools import cache
 
 from judge.parsing.tolerant_json import flatten
-from judge.parsing.vocabulary import AROUND, label_pattern, value_of
+from judge.parsing.vocabulary import AROUND, build_label_pattern, find_value
 from judge.records import Scale
 
 _REFUSAL = re.compile(
@@ -184,26 +184,26 @@ def has_correction(text: str) -> bool:
     return _CORRECTION.search(_simplify(text)) is not None
 
 
-def stated_values(text: str, scale: Scale) -> set[int | None]:
+def find_stated_values(text: str, scale: Scale) -> set[int | None]:
     """Return the values that prose states; None stands for a value that is not on the scale.
 
     A value is stated behind a label ("Grade: 2", "结论是否"), alone in a line, a sentence or braces,
     or at the end of a clause. Counts ("3 steps"), dates and the numbers of a list state nothing.
     """
     flat = _DENIED.sub(" ", _CONFIDENCE.sub(" ", _simplify(text)))
-    values = {value_of(match["value"], scale) for match in _labelled(scale).finditer(flat)}
+    values = {find_value(match["value"], scale) for match in _labelled_value_pattern(scale).finditer(flat)}
     flat = _NO_VALUE.sub(" ", flat)
     values |= {
-        value_of(_SPELLED.get(match["value"].casefold(), match["value"]), scale)
-        for form in _forms(scale)
+        find_value(_SPELLED.get(match["value"].casefold(), match["value"]), scale)
+        for form in _bare_value_patterns(scale)
         for match in form.finditer(flat)
     } - {None}
     if scale.name == "binary":
-        values |= relevance_of(flat)
+        values |= find_stated_relevance(flat)
     return values
 
 
-def relevance_of(text: str) -> set[int | None]:
+def find_stated_relevance(text: str) -> set[int | None]:
     """Return 1 and 0 for the statements in prose that something is relevant, or is not."""
     return {
         0 if _NEGATIVE.search(match["value"]) else 1
@@ -217,7 +217,7 @@ def contradicts(text: str, grade: int, scale: Scale) -> bool:
     flat = _simplify(text)
     denied = "".join(match["values"] for match in _DENIED.finditer(flat))
     return (
-        bool(stated_values(text, scale) - {grade})
+        bool(find_stated_values(text, scale) - {grade})
         or (scale.name == "graded" and str(grade) in denied)
         or (grade >= scale.relevant_from and _states(_UNRELATED, _DENIES_UNRELATED, flat))
         or (grade < scale.relevant_from and _states(_COMPLETE, _DENIES_EXTREME, flat))
@@ -245,7 +245,7 @@ _MARKS = f"[{re.escape(AROUND)}]{{0,4}}"
 
 
 @cache
-def _labelled(scale: Scale) -> re.Pattern[str]:
+def _labelled_value_pattern(scale: Scale) -> re.Pattern[str]:
     """Return the pattern of a label with what could be its value."""
     value = r"[-+]?[0-9][0-9./]*[分级]?" if scale.name == "graded" else (
         r"(?:not relevant|irrelevant|relevant|yes|no)(?![A-Za-z])|不相关|相关|无关|[是否](?![\u4e00-\u9fff])"
@@ -253,7 +253,7 @@ def _labelled(scale: Scale) -> re.Pattern[str]:
     joint = r"(?:[:=>→|]|\b(?:is|of|as|be|to)\b|是|为)"
     bare = r"(?=[0-9])" if scale.name == "graded" else r"(?=(?:yes|no|不?相关|否)[^\w:]{0,4}$)"
     return re.compile(
-        rf"(?<![A-Za-z])(?:{label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|"
+        rf"(?<![A-Za-z])(?:{build_label_pattern(None)}|correction|更正)(?: value)?{_MARKS}(?:{joint}|"
         rf"{bare}){_MARKS}(?:a |just )?(?P<value>{value})"
         rf"(?!{_MARKS}(?:-|–|~|to|到|至)\s?3)(?!\s(?:of|steps?)\b(?! 3))",
         re.IGNORECASE | re.MULTILINE,
@@ -261,7 +261,7 @@ def _labelled(scale: Scale) -> re.Pattern[str]:
 
 
 @cache
-def _forms(scale: Scale) -> tuple[re.Pattern[str], ...]:
+def _bare_value_patterns(scale: Scale) -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a value without a label."""
     stop = rf"(?={_MARKS}(?:[.。!,;:)\]}}|?→]|[-–—](?![0-9A-Za-z])|$))"
     if scale.name == "binary":

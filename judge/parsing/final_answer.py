@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from judge.errors import ReplyParseError
-from judge.parsing.tolerant_json import Scan, flatten, is_strict, scan
+from judge.parsing.tolerant_json import Scan, flatten, is_strict, scan_objects
 from judge.parsing.vocabulary import ANY_KEY, QUOTES
 
 _TAG = (
@@ -53,13 +53,13 @@ def extract_final_answer(text: str, *, cut: bool) -> str:
     reply was `cut` after it, `malformed` when marks of thinking leave the answer's place uncertain.
     """
     reply = _strip_control_tokens(text)
-    rest = _behind_thinking_blocks(reply)
+    rest = _drop_thinking_blocks(reply)
     if len(rest) > _MAX_CHARS and not (len(rest) <= MAX_SOUND_CHARS and is_strict(rest)):
         raise ReplyParseError("malformed", f"an answer of {len(rest)} characters is no verdict")
-    objects = scan(rest)
-    start = _thinking_end(rest, objects)
+    objects = scan_objects(rest)
+    start = _find_thinking_end(rest, objects)
     answer = rest[start:]
-    if _marks(_OPENER, answer, scan(answer) if start else objects, len(answer)):
+    if _find_marks(_OPENER, answer, scan_objects(answer) if start else objects, len(answer)):
         raise ReplyParseError("truncated", "the reply starts thinking and never stops")
     answer = _strip_control_tokens(answer)
     if not answer or (cut and answer != reply):
@@ -82,7 +82,7 @@ def _strip_control_tokens(text: str) -> str:
     return text
 
 
-def _behind_thinking_blocks(text: str) -> str:
+def _drop_thinking_blocks(text: str) -> str:
     """Return the text behind the thinking blocks that it begins with."""
     position = 0
     while opener := _OPENER.match(text, position):
@@ -95,10 +95,10 @@ def _behind_thinking_blocks(text: str) -> str:
     return text[position:]
 
 
-def _thinking_end(text: str, objects: Scan) -> int:
+def _find_thinking_end(text: str, objects: Scan) -> int:
     """Return where the answer begins: behind the last closing mark that is no part of an object's string."""
     end = len(text) if objects.broken is None else objects.broken
-    closers, openers = _marks(_CLOSER, text, objects, end), _marks(_OPENER, text, objects, end)
+    closers, openers = _find_marks(_CLOSER, text, objects, end), _find_marks(_OPENER, text, objects, end)
     closers += list(_CLOSER.finditer(text, end))
     if not closers:
         return 0
@@ -107,24 +107,24 @@ def _thinking_end(text: str, objects: Scan) -> int:
     in_block = any(opener.start() < last.start() for opener in openers)
     # Thinking whose opening mark was in the prompt holds no answer of its own, nor begins with one.
     if not in_block and (
-        _JSON_FIRST.match(text) or _marks(_KNOWN_KEY, text, objects, min(end, last.start()))
+        _JSON_FIRST.match(text) or _find_marks(_KNOWN_KEY, text, objects, min(end, last.start()))
     ):
         raise ReplyParseError("malformed", "a closing mark of thinking follows an object")
     head = flatten(text[: openers[0].start()]) if in_block else ""
     if _ANY_QUOTED_KEY.search(head) or (head and _JSON_FIRST.match(head)):
         raise ReplyParseError("malformed", "thinking stands inside a damaged object")
     broken = flatten(thought[end:])
-    if broken.count("{") > broken.count("}") and not _still_open(openers, closers, end):
+    if broken.count("{") > broken.count("}") and not _is_in_thinking(openers, closers, end):
         raise ReplyParseError("malformed", "a closing mark of thinking stands inside a damaged object")
     return last.end()
 
 
-def _still_open(openers: list[re.Match[str]], closers: list[re.Match[str]], position: int) -> bool:
+def _is_in_thinking(openers: list[re.Match[str]], closers: list[re.Match[str]], position: int) -> bool:
     """Return True when a position lies inside a block of thinking."""
     last_opener = max((mark.start() for mark in openers if mark.start() < position), default=-1)
     return last_opener > max((mark.start() for mark in closers if mark.start() < position), default=-1)
 
 
-def _marks(mark: re.Pattern[str], text: str, objects: Scan, end: int) -> list[re.Match[str]]:
+def _find_marks(mark: re.Pattern[str], text: str, objects: Scan, end: int) -> list[re.Match[str]]:
     """Return the marks outside the objects, up to `end`."""
     return [match for start, stop in objects.gaps(end) for match in mark.finditer(text, start, stop)]

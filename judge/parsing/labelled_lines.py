@@ -7,9 +7,14 @@ from functools import cache
 
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned
-from judge.parsing.contradictions import contradicts, has_correction, relevance_of, stated_values
+from judge.parsing.contradictions import (
+    contradicts,
+    find_stated_relevance,
+    find_stated_values,
+    has_correction,
+)
 from judge.parsing.tolerant_json import flatten
-from judge.parsing.vocabulary import AROUND, REASON_LABELS, label_pattern, parse_value, value_of
+from judge.parsing.vocabulary import AROUND, REASON_LABELS, build_label_pattern, find_value, parse_value
 from judge.records import Scale
 
 _FENCE = re.compile(r"(?:```|~~~)[A-Za-z]{0,10}[ \t]{0,40}\r?\n")
@@ -43,8 +48,8 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     """
     text = _TAG.sub(r"\n\1: \2\n", _unfence(answer)).strip()
     flat = flatten(text)
-    lines = _join_headings(_lines(text), scale)
-    statements = [_value_behind_label(flatten(line), scale) for line in lines]
+    lines = _join_headings(_split_lines(text), scale)
+    statements = [_find_labelled_value(flatten(line), scale) for line in lines]
     places = [index for index, value in enumerate(statements) if value is not None]
     lead = trail = reason = ""
     if places:
@@ -52,8 +57,8 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         if len(grade) > 1:
             raise ReplyParseError("ambiguous", f"{len(places)} lines state values that differ")
         lead = "\n".join(lines[: places[0]])
-        trail = "\n".join((_comment(flatten(lines[places[-1]]), scale), *lines[places[-1] + 1 :]))
-        reason = _reason_of(lines, places)
+        trail = "\n".join((_find_comment(flatten(lines[places[-1]]), scale), *lines[places[-1] + 1 :]))
+        reason = _find_reason(lines, places)
     else:
         grade, lead, trail = _parse_sentence(flat, scale)
         reason = trail.strip(AROUND + ".;,。()")
@@ -68,7 +73,7 @@ def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
         or has_correction(trail)
         or contradicts(flat, value, scale)
         or (not _is_reason(lead) and is_attributed(lead))
-        or (scale.name == "binary" and relevance_of(flatten(prose)) - {value})
+        or (scale.name == "binary" and find_stated_relevance(flatten(prose)) - {value})
     ):
         raise ReplyParseError("ambiguous", "the text around the value contradicts it")
     return value, reason
@@ -81,7 +86,7 @@ def _unfence(text: str) -> str:
     return text[fence.end() :].rstrip().removesuffix("```").removesuffix("~~~")
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Return the lines that hold text, without bullets and emphasis around labels."""
     text = _ROW.sub(r"\1: \2", text)
     lines = (_BULLET.sub("", line.replace("**", "").replace("__", ""), count=1) for line in text.splitlines())
@@ -92,7 +97,7 @@ def _join_headings(lines: list[str], scale: Scale) -> list[str]:
     """Return the lines with each label that stands alone joined with the line behind it."""
     joined: list[str] = []
     for line in lines:
-        if joined and _heading(scale).fullmatch(flatten(joined[-1])):
+        if joined and _heading_pattern(scale).fullmatch(flatten(joined[-1])):
             joined[-1] = joined[-1].rstrip(" :：") + ": " + line
         else:
             joined.append(line)
@@ -100,34 +105,35 @@ def _join_headings(lines: list[str], scale: Scale) -> list[str]:
 
 
 @cache
-def _heading(scale: Scale) -> re.Pattern[str]:
-    return re.compile(rf"[\[【]?(?:{label_pattern(scale)})[\]】]?\s{{0,4}}:?", re.IGNORECASE)
+def _heading_pattern(scale: Scale) -> re.Pattern[str]:
+    return re.compile(rf"[\[【]?(?:{build_label_pattern(scale)})[\]】]?\s{{0,4}}:?", re.IGNORECASE)
 
 
-def _value_behind_label(line: str, scale: Scale) -> str | None:
+def _find_labelled_value(line: str, scale: Scale) -> str | None:
     """Return what stands behind the label that begins a line, None when no label does."""
-    match = _label(scale).match(line)
+    match = _label_pattern(scale).match(line)
     return None if match is None else _COMMENT.split(line[match.end() :], maxsplit=1)[0]
 
 
-def _comment(line: str, scale: Scale) -> str:
-    match = _label(scale).match(line)
+def _find_comment(line: str, scale: Scale) -> str:
+    match = _label_pattern(scale).match(line)
     parts = _COMMENT.split(line[match.end() :], maxsplit=1) if match else []
     return parts[1] if len(parts) > 1 else ""
 
 
 @cache
-def _sentence(scale: Scale) -> re.Pattern[str]:
+def _sentence_pattern(scale: Scale) -> re.Pattern[str]:
     """Return the pattern of the places between sentences, or in front of a label within one."""
     return re.compile(
-        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{label_pattern(scale)})\s?[:=])", re.IGNORECASE
+        rf"(?<=[。!?])|(?<=[.;])(?=\s)|(?<=[,;])\s{{0,2}}(?=(?:{build_label_pattern(scale)})\s?[:=])",
+        re.IGNORECASE,
     )
 
 
 @cache
-def _label(scale: Scale) -> re.Pattern[str]:
+def _label_pattern(scale: Scale) -> re.Pattern[str]:
     return re.compile(
-        rf"[\[【\"'“”「*`_#\s]{{0,4}}{label_pattern(scale)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
+        rf"[\[【\"'“”「*`_#\s]{{0,4}}{build_label_pattern(scale)}[\]】\"'“”」*`_]{{0,4}}\s{{0,4}}"
         r"(?:[:=→]|(?<=[\]】])\s?(?=\S)|\s[-–—]{1,2}\s|(?:is|为|是(?!\s?否))(?:\s?[:=])?(?=[\s*`_\"“0-9是否相不无yYnN]))\s{0,8}",
         re.IGNORECASE,
     )
@@ -136,27 +142,27 @@ def _label(scale: Scale) -> re.Pattern[str]:
 def _parse_sentence(flat: str, scale: Scale) -> tuple[set[int], str, str]:
     """Return the value of an answer that is one, or that begins or ends with a sentence that states one."""
     bare = flat.strip(AROUND + "#") if not re.match(r"#\s{0,4}[0-9]", flat) else flat
-    short = re.sub(rf"\A(?:{label_pattern(scale)})\s(?=\S{{1,4}}\Z)", "", bare, flags=re.IGNORECASE)
+    short = re.sub(rf"\A(?:{build_label_pattern(scale)})\s(?=\S{{1,4}}\Z)", "", bare, flags=re.IGNORECASE)
     head, _, comment = short.partition("\n") if _is_reason(short.partition("\n")[2]) else (short, "", "")
-    direct = value_of(head, scale)
+    direct = find_value(head, scale)
     if direct is None and (
         match := re.match(rf"(.{{1,12}}?)\s?[.。,;]\s{{0,4}}(?={REASON_LABELS})", head, re.IGNORECASE)
     ):
-        direct, comment = value_of(match[1], scale), head[match.end() :]
+        direct, comment = find_value(match[1], scale), head[match.end() :]
     if direct is not None:
         return {direct}, "", comment
-    sentences = [part for part in _sentence(scale).split(flat) if part.strip(AROUND)]
+    sentences = [part for part in _sentence_pattern(scale).split(flat) if part.strip(AROUND)]
     for index in dict.fromkeys((len(sentences) - 1, 0)):
         value = (
-            _value_behind_label(_BULLET.sub("", sentences[index].strip(), count=1), scale)
+            _find_labelled_value(_BULLET.sub("", sentences[index].strip(), count=1), scale)
             if sentences
             else None
         )
         if value is None and sentences and _I_GRADE.match(sentences[index].strip()):
-            values = stated_values(sentences[index], scale)
+            values = find_stated_values(sentences[index], scale)
             value = str(values.pop()) if len(values) == 1 and None not in values else None
         if value is not None:
-            rest = _comment(sentences[index].strip(), scale)
+            rest = _find_comment(sentences[index].strip(), scale)
             return (
                 {parse_value(value, scale)},
                 "".join(sentences[:index]),
@@ -171,7 +177,7 @@ def _is_reason(text: str) -> bool:
     return _REASON.match(flatten(text).lstrip(AROUND)) is not None
 
 
-def _reason_of(lines: list[str], places: list[int]) -> str:
+def _find_reason(lines: list[str], places: list[int]) -> str:
     """Return the text of the line that is labelled as the reason, else the lines that state no value."""
     rest = [line for index, line in enumerate(lines) if index not in places]
     for index, line in enumerate(rest):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from judge.errors import ReplyParseError
 from judge.parsing.attribution import is_attributed, is_disowned, is_embedded, may_wrap
 from judge.parsing.contradictions import contradicts, has_correction, is_refusal
-from judge.parsing.tolerant_json import Scan, flatten, unescape, without_prose_braces
+from judge.parsing.tolerant_json import Scan, drop_prose_braces, flatten, unescape
 from judge.parsing.vocabulary import (
     ANY_KEY,
     KEYS,
@@ -24,9 +24,9 @@ from judge.parsing.vocabulary import (
     QUOTES,
     REASON_KEYS,
     SAME_QUESTION,
-    opposes,
+    find_value,
+    is_contrary,
     parse_value,
-    value_of,
 )
 from judge.records import Scale, Verdict
 
@@ -88,7 +88,7 @@ def is_damaged(answer: str, scan: Scan) -> bool:
     """Return True when an answer holds JSON, or remains of it, outside the objects that could be read."""
     if scan.broken is not None:
         return True
-    gaps = [without_prose_braces(flatten(answer[start:end])) for start, end in scan.gaps(len(answer))]
+    gaps = [drop_prose_braces(flatten(answer[start:end])) for start, end in scan.gaps(len(answer))]
     if scan.objects:
         # A brace too many right at the object changes nothing.
         gaps[-1] = gaps[-1].lstrip("}] \r\n")
@@ -111,9 +111,9 @@ def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
         raise ReplyParseError("truncated" if unclosed else "malformed", f"no verdict in {answer[:80]!r}")
     if unclosed and not any(mention.complete for mention in mentions):
         raise ReplyParseError("truncated", f"the reply ends within the value: {answer[-80:]!r}")
-    grade = _agreed_grade(flat, mentions, scale)
-    if any(opposes(member["value"], grade, scale) for member in _SAME_QUESTION.finditer(flat)) or any(
-        member["value"].strip(QUOTES) not in NO_VALUE and value_of(member["value"], scale) != grade
+    grade = _agree_on_grade(flat, mentions, scale)
+    if any(is_contrary(member["value"], grade, scale) for member in _SAME_QUESTION.finditer(flat)) or any(
+        member["value"].strip(QUOTES) not in NO_VALUE and find_value(member["value"], scale) != grade
         for member in _LATER.finditer(flat)
     ):
         raise ReplyParseError("ambiguous", "another member of a damaged object states another value")
@@ -148,11 +148,11 @@ def _find_mentions(flat: str, scale: Scale) -> list[_Mention]:
     ]
 
 
-def _agreed_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> int:
+def _agree_on_grade(flat: str, mentions: Sequence[_Mention], scale: Scale) -> int:
     """Return the one grade that all mentions state."""
     if any(_GOES_ON.match(flat, mention.end) for mention in mentions):
         raise ReplyParseError("malformed", "text behind a value makes it another one")
-    grades = {value_of(mention.value, scale) for mention in mentions}
+    grades = {find_value(mention.value, scale) for mention in mentions}
     if grades == {None}:
         parse_value(mentions[0].value, scale)
     grade = grades.pop()

@@ -84,7 +84,7 @@ class Scan:
         return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-class _Broken(Exception):
+class _SyntaxBroken(Exception):
     """The text leaves the grammar."""
 
 
@@ -97,11 +97,11 @@ def unescape(text: str) -> str:
     """Return the text with JSON's backslash escapes resolved; unknown escapes and lone surrogates stay."""
     if "\\" not in text:
         return text
-    plain = _ESCAPE.sub(_escaped, text)
+    plain = _ESCAPE.sub(_unescape_match, text)
     return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _unescape_match(match: re.Match[str]) -> str:
     code = match[1]
     return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPED.get(code, match[0])
 
@@ -115,12 +115,12 @@ def is_strict(text: str) -> bool:
     return True
 
 
-def without_prose_braces(flat: str) -> str:
+def drop_prose_braces(flat: str) -> str:
     """Return the text without the braces that only group words, as in "the set {1, 2}"."""
     return _PROSE_BRACES.sub(" ", flat)
 
 
-def scan(text: str) -> Scan:
+def scan_objects(text: str) -> Scan:
     """Return the objects of a text from left to right, up to the first one that cannot be read."""
     reader = _Reader(text)
     spans: list[ObjectSpan] = []
@@ -132,7 +132,7 @@ def scan(text: str) -> Scan:
                 position = aside.end()
                 continue
             node, position = reader.members(brace + 1, 0)
-        except _Broken:
+        except _SyntaxBroken:
             return Scan(tuple(spans), brace)
         spans.append(ObjectSpan(node, brace, position))
     return Scan(tuple(spans), None)
@@ -150,7 +150,7 @@ class _Reader:
         """Count one node; stop when a text holds more nodes than a reply would."""
         self._nodes += 1
         if self._nodes > _MAX_NODES:
-            raise _Broken
+            raise _SyntaxBroken
 
     def skip(self, position: int) -> int:
         match = _SPACE.match(self.flat, position)
@@ -170,7 +170,7 @@ class _Reader:
             key, position = self._text(position)
             position = self.skip(position)
             if not self.flat.startswith(":", position):
-                raise _Broken
+                raise _SyntaxBroken
             value, position = self._value(self.skip(position + 1), depth)
             pairs.append((key.value, value))
             position, ended = self._delimiter(position, value, "}")
@@ -204,19 +204,19 @@ class _Reader:
         )
         if complete and _END.match(self.flat, after):
             return len(self.flat), True
-        raise _Broken
+        raise _SyntaxBroken
 
     def _value(self, position: int, depth: int) -> tuple[Node, int]:
         self.count()
         if depth > _MAX_DEPTH:
-            raise _Broken
+            raise _SyntaxBroken
         if self.flat.startswith("{", position):
             return self.members(position + 1, depth + 1)
         if self.flat.startswith("[", position):
             return self._items(position + 1, depth + 1)
         text, end = self._text(position)
         if not text.quoted and not text.value.isascii() and len(text.value) > _LONGEST_WORD:
-            raise _Broken
+            raise _SyntaxBroken
         return text, end
 
     def _text(self, position: int) -> tuple[JsonText, int]:
@@ -226,4 +226,4 @@ class _Reader:
         match = _BARE.match(self.flat, position)
         if match and not match[0].endswith("."):  # no number ends with its point: digits may be missing
             return JsonText(match[0], quoted=False), match.end()
-        raise _Broken
+        raise _SyntaxBroken

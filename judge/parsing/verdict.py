@@ -21,7 +21,16 @@ from judge.parsing.contradictions import contradicts, has_correction, is_refusal
 from judge.parsing.final_answer import MAX_SOUND_CHARS, extract_final_answer
 from judge.parsing.labelled_lines import parse_labelled_lines
 from judge.parsing.repair import is_damaged, parse_damaged
-from judge.parsing.tolerant_json import JsonObject, JsonText, Node, Scan, flatten, is_strict, scan, unescape
+from judge.parsing.tolerant_json import (
+    JsonObject,
+    JsonText,
+    Node,
+    Scan,
+    flatten,
+    is_strict,
+    scan_objects,
+    unescape,
+)
 from judge.parsing.vocabulary import (
     KEYS,
     LATER_WORDS,
@@ -30,10 +39,10 @@ from judge.parsing.vocabulary import (
     QUOTED_KEY,
     REASON_KEYS,
     SAME_QUESTION,
+    find_value,
+    is_contrary,
     is_placeholder,
-    opposes,
     parse_value,
-    value_of,
 )
 from judge.records import Scale, Verdict, is_whole
 
@@ -97,7 +106,7 @@ def parse_any(text: str, scale: Scale, finish_reason: str | None = "stop") -> Ve
     cut = not is_whole(finish_reason)
     whole = extract_final_answer(text, cut=cut)
     answer = _add_braces(_decode(whole), cut=cut)
-    verdict = _parse_answer(answer, scan(answer), scale, cut=cut)
+    verdict = _parse_answer(answer, scan_objects(answer), scale, cut=cut)
     flags = [*verdict.flags, *(["repaired"] if answer != whole else [])]
     if len(verdict.reason) > MAX_REASON:
         flags.append("reason_capped")
@@ -120,8 +129,8 @@ def _add_braces(answer: str, *, cut: bool) -> str:
         return answer
     if not cut and not re.search(r"[{}｛｝]", answer):
         closed = re.sub(r"\s*(?:```|~~~)?\s*\Z", "}", completed)
-        completed = closed if scan(closed).broken is None else completed
-    return completed if scan(completed).broken is None else answer
+        completed = closed if scan_objects(closed).broken is None else completed
+    return completed if scan_objects(completed).broken is None else answer
 
 
 def _parse_answer(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
@@ -141,14 +150,16 @@ def _parse_answer(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ver
 
 def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Verdict:
     """Return the verdict of an answer whose objects could all be read."""
-    claims, echoes = _claims_of_answer(answer, objects, scale)
-    grade = _agreed_grade(claims, scale)
+    claims, echoes = _collect_claims(answer, objects, scale)
+    grade = _agree_on_grade(claims, scale)
     if cut and any(claim.owner.unended and claim.value is claim.owner.pairs[-1][1] for claim in claims):
         raise ReplyParseError("truncated", "the reply was cut off right behind the value")
     if min(claim.depth for claim in claims) > 1:
         raise ReplyParseError("missing_key", "the verdict lies too deep inside other objects")
     if any(
-        _states_another(*member, grade, scale) for span in objects.objects for member in _members(span.object)
+        _states_another(*member, grade, scale)
+        for span in objects.objects
+        for member in _list_members(span.object)
     ):
         raise ReplyParseError("ambiguous", "another member of the object may hold the final value")
     gaps = [answer[start:end] for start, end in objects.gaps(len(answer))]
@@ -162,12 +173,12 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
             "ambiguous", "the text behind an object corrects it, or attributes it to another"
         )
     _check_prose(gaps[echoes:], grade, scale, cut=cut)
-    reason, flags = _reason_of(claims)
+    reason, flags = _find_reason(claims)
     strict = all(is_strict(answer[span.start : span.end]) for span in objects.objects)
     return Verdict(grade, reason, flags if strict else (*flags, "repaired"))
 
 
-def _claims_of_answer(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Claim], int]:
+def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Claim], int]:
     """Return what the objects state, without the first ones that echo the asked format, and their number.
 
     Raises Unreadable when the objects state nothing.
@@ -177,7 +188,7 @@ def _claims_of_answer(answer: str, objects: Scan, scale: Scale) -> tuple[list[_C
             raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
     per_object: list[list[_Claim]] = []
     for keys in (KEYS[scale.name], OTHER_KEYS):
-        per_object = [list(_claims(span.object, keys)) for span in objects.objects]
+        per_object = [list(_find_claims(span.object, keys)) for span in objects.objects]
         if any(per_object):
             break
     echoes = list(takewhile(lambda group: group and all(map(_is_echo, group)), per_object))
@@ -195,23 +206,24 @@ def _claims_of_answer(answer: str, objects: Scan, scale: Scale) -> tuple[list[_C
 def _resembles_verdict(node: JsonObject) -> bool:
     """Return True when an object without the scale's key may be a part of the answer."""
     return any(
-        _plain(key) in REASON_KEYS or _SAME_QUESTION.fullmatch(_plain(key)) for key, _ in _members(node)
+        _fold_key(key) in REASON_KEYS or _SAME_QUESTION.fullmatch(_fold_key(key))
+        for key, _ in _list_members(node)
     )
 
 
-def _claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_Claim]:
+def _find_claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_Claim]:
     """Yield every value stated for one of the keys at any depth; the JSON reader limits the depth."""
     if isinstance(node, list):
-        claims = [claim for item in node for claim in _claims(item, keys, depth)]
+        claims = [claim for item in node for claim in _find_claims(item, keys, depth)]
         if claims and len(node) > 1:
             raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
         yield from claims
     elif isinstance(node, JsonObject):
         for key, value in node.pairs:
-            if _plain(key) in keys:
+            if _fold_key(key) in keys:
                 yield _Claim(value, node, depth)
                 continue
-            inner = list(_claims(value, keys, depth + 1))
+            inner = list(_find_claims(value, keys, depth + 1))
             if inner and not may_wrap(key):
                 raise ReplyParseError("ambiguous", f"a verdict under {key!r} may not be the answer")
             yield from inner
@@ -224,7 +236,7 @@ def _is_echo(claim: _Claim) -> bool:
     return isinstance(claim.value, JsonText) and is_placeholder(claim.value.value)
 
 
-def _agreed_grade(claims: Sequence[_Claim], scale: Scale) -> int:
+def _agree_on_grade(claims: Sequence[_Claim], scale: Scale) -> int:
     """Return the one grade that all claims state."""
     grades: set[int] = set()
     failures: list[ReplyParseError] = []
@@ -240,29 +252,29 @@ def _agreed_grade(claims: Sequence[_Claim], scale: Scale) -> int:
     return grades.pop()
 
 
-def _members(node: Node) -> Iterator[tuple[str, Node]]:
+def _list_members(node: Node) -> Iterator[tuple[str, Node]]:
     """Yield the members of an object, and of all objects within it."""
     if isinstance(node, list):
         for item in node:
-            yield from _members(item)
+            yield from _list_members(item)
     elif isinstance(node, JsonObject):
         for key, value in node.pairs:
             yield key, value
-            yield from _members(value)
+            yield from _list_members(value)
 
 
 def _states_another(key: str, value: Node, grade: int, scale: Scale) -> bool:
     """Return True for a member such as `final_grade` that is not `grade`, or `relevant` that opposes it."""
     words = value.value if isinstance(value, JsonText) else "…"
-    if _SAME_QUESTION.fullmatch(_plain(key)) and opposes(words, grade, scale):
+    if _SAME_QUESTION.fullmatch(_fold_key(key)) and is_contrary(words, grade, scale):
         return True
-    holds_it = any(_plain(inner) in KEYS[scale.name] for inner, _ in _members(value))
+    holds_it = any(_fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
     may_decide = _LATER.search(key) and not _is_known(key) and not holds_it
-    return bool(may_decide and words not in NO_VALUE and value_of(words, scale) != grade)
+    return bool(may_decide and words not in NO_VALUE and find_value(words, scale) != grade)
 
 
 def _is_known(key: str) -> bool:
-    return _plain(key) in (*KEYS["binary"], *KEYS["graded"], *REASON_KEYS)
+    return _fold_key(key) in (*KEYS["binary"], *KEYS["graded"], *REASON_KEYS)
 
 
 def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) -> None:
@@ -285,14 +297,14 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
         raise ReplyParseError("truncated", "the reply was cut off behind the object")
 
 
-def _reason_of(claims: Sequence[_Claim]) -> tuple[str, tuple[str, ...]]:
+def _find_reason(claims: Sequence[_Claim]) -> tuple[str, tuple[str, ...]]:
     """Return the first reason beside the claims, and the flags for it."""
     for claim in claims:
         for key, value in claim.owner.pairs:
-            if _plain(key) in REASON_KEYS and isinstance(value, JsonText) and value.quoted:
+            if _fold_key(key) in REASON_KEYS and isinstance(value, JsonText) and value.quoted:
                 return value.value, ()
     return "", ("no_reason",)
 
 
-def _plain(key: str) -> str:
+def _fold_key(key: str) -> str:
     return flatten(key).strip().casefold()

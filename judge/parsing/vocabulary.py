@@ -72,13 +72,13 @@ def parse_value(text: str, scale: Scale) -> int:
     A value is one word or number. Case, full-width forms, quotes, emphasis and one closing mark do
     not matter. Raises Unreadable: `not_integer` for a fraction, `not_a_grade` for all else.
     """
-    word = _strip(text)
+    word = _strip_value(text)
     if len(text) <= 64:
         value = _parse_word(word, scale)
         if value is None and (match := _LABELLED.fullmatch(word)):
-            value = _parse_word(_strip(match[1]), scale)
+            value = _parse_word(_strip_value(match[1]), scale)
         if value is None and (match := _TWICE.fullmatch(word)):
-            value, second = _parse_word(match[1].strip(), scale), _strip(match[2] or match[3])
+            value, second = _parse_word(match[1].strip(), scale), _strip_value(match[2] or match[3])
             value = value if value == _parse_word(second, scale) else None
         if value is not None:
             return value
@@ -86,7 +86,7 @@ def parse_value(text: str, scale: Scale) -> int:
     raise ReplyParseError("not_integer" if fraction else "not_a_grade", f"{text[:64]!r} is not on the scale")
 
 
-def _strip(text: str) -> str:
+def _strip_value(text: str) -> str:
     word = flatten(text[:64]).strip(AROUND)
     return word[:-1].strip(AROUND) if word[-1:] in ("。", ".", "!") else word
 
@@ -98,7 +98,7 @@ def _parse_word(word: str, scale: Scale) -> int | None:
     return int(digit[1]) if digit and int(digit[1]) <= scale.top else None
 
 
-def value_of(text: str, scale: Scale) -> int | None:
+def find_value(text: str, scale: Scale) -> int | None:
     """Return the grade that a value states, None when it states none."""
     try:
         return parse_value(text, scale)
@@ -106,13 +106,13 @@ def value_of(text: str, scale: Scale) -> int | None:
         return None
 
 
-def opposes(text: str, grade: int, scale: Scale) -> bool:
+def is_contrary(text: str, grade: int, scale: Scale) -> bool:
     """Return True when a value for the same question, on either scale, contradicts `grade`.
 
     "No" agrees with any grade that is not relevant, "yes" with any but 0. Words that are no value
     contradict nothing.
     """
-    word = _strip(text).casefold()
+    word = _strip_value(text).casefold()
     if word in _WORDS:
         return grade == 0 if _WORDS[word] else grade >= scale.relevant_from
     digit = _GRADE.fullmatch(word)
@@ -127,7 +127,7 @@ def is_placeholder(text: str) -> bool:
 
 
 @cache
-def label_pattern(scale: Scale | None) -> str:
+def build_label_pattern(scale: Scale | None) -> str:
     """Return a regular expression for a label without its value, as in "Final grade (0-3):" or "最终判定：".
 
     None stands for the labels of both scales.

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from judge.measure.compare import Comparison
-from judge.measure.simultaneous import LEAST_DIFFERING
+from judge.measure.simultaneous import MIN_DIFFERING
 
 Row = Mapping[str, Any]
 
@@ -102,10 +102,10 @@ def verdict(comparison: Comparison) -> str:
             return "undetermined: there is no query where both have a value"
         return "undetermined: unjudged snippets could turn it"
     differing = comparison.wins + comparison.losses
-    if differing < LEAST_DIFFERING:
+    if differing < MIN_DIFFERING:
         return (
             f"not separated (they differ on {counted(differing, 'query', 'queries')}; it takes"
-            f" {LEAST_DIFFERING} or more)"
+            f" {MIN_DIFFERING} or more)"
         )
     if not comparison.sd:
         return "not separated (they differ by the same on every query, which gives no variance to test with)"

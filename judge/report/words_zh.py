@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.measure.compare import Comparison
-from judge.measure.simultaneous import LEAST_DIFFERING
+from judge.measure.simultaneous import MIN_DIFFERING
 from judge.report import words
 from judge.report.words import FEW, FEW_QUERIES, TIE, chance, deciding, lead, rounded, standing
 
@@ -95,8 +95,8 @@ def verdict_of(row: Row) -> str:
             return "无法判断：没有哪条查询上双方都有分数"
         return "无法判断：未判定的摘要可能改变结论"
     differing = row["wins"] + row["losses"]
-    if differing < LEAST_DIFFERING:
-        return f"分不出高下（只有 {differing} 条查询的分数不同，至少需要 {LEAST_DIFFERING} 条）"
+    if differing < MIN_DIFFERING:
+        return f"分不出高下（只有 {differing} 条查询的分数不同，至少需要 {MIN_DIFFERING} 条）"
     if not row["sd"]:
         return "分不出高下（每条查询的差值都相同，没有方差，无法检验）"
     if row["at_least_queries"] is None:

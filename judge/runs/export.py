@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from judge.dataset.spreadsheet import escape_cell
-from judge.measure.panel_agreement import Members
+from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
 from judge.records import Judgment
 from judge.report import html; from judge.runs import results, trec_export
@@ -57,7 +57,7 @@ def write_report(
     return folder.write("report.html", html.page(folder.path.name, summary, entries, beside))
 
 
-def _members(members: Members) -> Iterator[str]:
+def _members(members: PanelMembers) -> Iterator[str]:
     """The judgments of each member of a panel."""
     for name, judgments in members.items():
         for judgment in judgments:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from judge.dataset.textfile import lines_of
+from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError
 from judge.filesystem import open_text, remove_abandoned, write_file
 from judge.lock import locked
@@ -131,7 +131,7 @@ class RunFolder:
         path = self.path / name
         try:
             with open_text(path, newline="\n") as file:
-                yield from lines_of(file, path)
+                yield from number_lines(file, path)
         except OSError as error:
             raise self._no_run(path, error) from error
         except UnicodeDecodeError as error:

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from judge.dataset.pool import pair
+from judge.dataset.pool import make_pair
 from judge.errors import InputError
-from judge.measure.measures import parse_all
-from judge.measure.panel_agreement import Members
+from judge.measure.measures import parse_measures
+from judge.measure.panel_agreement import PanelMembers
 from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
 from judge.runs.results import load as load_results
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
@@ -35,7 +35,7 @@ class LoadedRun:
     pool: Pool
     judgments: tuple[Judgment, ...]
     asked: RunSpec
-    members: Members = field(default_factory=dict)
+    members: PanelMembers = field(default_factory=dict)
 
 
 def load(folder: RunFolder) -> LoadedRun:
@@ -62,7 +62,7 @@ def _held(folder: RunFolder, found: dict[str, Any]) -> LoadedRun:
     scale = Scale(
         totals["scale"], (BINARY if totals["scale"] == "binary" else GRADED).top, totals["relevant_from"]
     )
-    measures = parse_all(totals["measures"])
+    measures = parse_measures(totals["measures"])
     tests = totals.get("selftest", {})
     asked = RunSpec(totals["assessor"], scale, totals["repeats"], measures, totals["cost"], tests)
     judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
@@ -99,7 +99,7 @@ def _pairs(data: Dataset, documents: dict[tuple[str, str], tuple[str, ...]]) -> 
     for ranking in data.rankings:
         judged = len(documents[ranking.engine, ranking.query_id])
         for snippet in ranking.snippets[:judged]:
-            pairs[ranking.query_id, snippet.id] = pair(data, ranking.query_id, snippet)
+            pairs[ranking.query_id, snippet.id] = make_pair(data, ranking.query_id, snippet)
     place = {query_id: number for number, query_id in enumerate(data.queries)}
     return tuple(pairs[key] for key in sorted(pairs, key=lambda key: (place[key[0]], key[1])))
 

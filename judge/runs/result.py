@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import InputError, RunIncomplete
-from judge.measure.measures import parse
-from judge.measure.panel_agreement import Members
+from judge.measure.measures import parse_measure
+from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
 from judge.records import Dataset, Judgment, Pool, Scale, brief
 
@@ -37,7 +37,7 @@ class RunResult:
     warnings: tuple[str, ...] = ()
     calls_made: int = 0
     incomplete: RunIncomplete | None = None
-    members: Members = field(default_factory=dict)
+    members: PanelMembers = field(default_factory=dict)
 
     @cached_property
     def engines(self) -> pd.DataFrame:
@@ -102,7 +102,7 @@ class RunResult:
             raise InputError(f"engine {engine!r} is not in the run; it has {', '.join(self.data.engines)}")
         cells = self.summary["engines"][engine]["measures"]
         return {
-            parse(name).export_name: cell["mean"] for name, cell in cells.items() if cell["mean"] is not None
+            parse_measure(name).export_name: cell["mean"] for name, cell in cells.items() if cell["mean"] is not None
         }
 
     def __repr__(self) -> str:

@@ -11,10 +11,10 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
-from judge.dataset.textfile import lines_of
+from judge.dataset.textfile import number_lines
 from judge.errors import InputError
 from judge.filesystem import open_text
-from judge.measure.panel_agreement import Members
+from judge.measure.panel_agreement import PanelMembers
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale, Snippet
 from judge.runs.folder import DAMAGED_FILE_ADVICE, dump_json, parse_json
 
@@ -43,7 +43,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     """
     try:
         with open_text(path, newline="\n") as file:
-            texts = (line for _, line in lines_of(file, path))
+            texts = (line for _, line in number_lines(file, path))
             lines = dropwhile(lambda line: line != _QUERIES, texts)
             if next(lines, None) is None:
                 raise ValueError("no line begins the queries")
@@ -56,7 +56,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
         raise InputError(f"{path}: is not as judge wrote it ({error}); {DAMAGED_FILE_ADVICE}") from error
 
 
-def said(judgments: Iterable[Judgment], members: Members, scale: Scale) -> Said:
+def said(judgments: Iterable[Judgment], members: PanelMembers, scale: Scale) -> Said:
     """What was said of each (query_id, snippet_id): an entry a repeat, with each member's of a panel."""
     entries: dict[tuple[str, str], list[dict[str, Any]]] = {}
     by_repeat: dict[tuple[str, str, int], dict[str, Any]] = {}

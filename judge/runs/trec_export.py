@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from judge.dataset.spreadsheet import column
+from judge.dataset.spreadsheet import escape_column
 from judge.filesystem import file_name
-from judge.measure.agreement import typical
+from judge.measure.agreement import median_grade
 from judge.records import Judgment, Ranking
 
 
@@ -33,9 +33,9 @@ def qrels(
             given = grades.get((ranking.query_id, snippet.id))
             if given:
                 key = (ranking.query_id, document)
-                best[key] = max(best.get(key, 0), typical(given))
+                best[key] = max(best.get(key, 0), median_grade(given))
     for (query_id, document), grade in sorted(best.items()):
-        yield f"{column(query_id)} 0 {column(document)} {grade}\n"
+        yield f"{escape_column(query_id)} 0 {escape_column(document)} {grade}\n"
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
             seen[document] = seen.get(document, 0) + 1
             docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
             score = len(shown) - rank + 1
-            yield f"{column(ranking.query_id)} Q0 {column(docno)} {rank} {score} {column(engine)}\n"
+            yield f"{escape_column(ranking.query_id)} Q0 {escape_column(docno)} {rank} {score} {escape_column(engine)}\n"
 
 
 def file_names(engines: Iterable[str]) -> dict[str, str]:
@@ -59,7 +59,7 @@ def file_names(engines: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for engine in sorted(engines):
-        stem = file_name(column(engine))[:120]
+        stem = file_name(escape_column(engine))[:120]
         name = f"run.{stem}.trec"
         if name.casefold() in taken:
             name = f"run.{stem}-{hashlib.sha256(engine.encode()).hexdigest()[:8]}.trec"

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from judge.dataset.language import text_language
+from judge.dataset.language import detect_text_language
 from judge.errors import UNREADABLE
 from judge.records import Judgment, Scale
-from judge.selftest.probes import GOOD, HOSTILE, KINDS, Kind, Probe, attacks
+from judge.selftest.probes import HOSTILE_KINDS, PROBE_KINDS, RELEVANT_KINDS, Probe, ProbeKind, list_attacks
 
 #: Flags of replies that were read only after a repair, or after asking again.
-_DISOBEDIENT = frozenset({"repaired", "re_asked"})
+_NOT_OBEDIENT_FLAGS = frozenset({"repaired", "re_asked"})
 _Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 
 
@@ -65,9 +65,9 @@ class SelfTestMetrics:
     failures: Mapping[str, int]
     hostile: ProbeShare
     attacks: Mapping[str, ProbeShare]
-    too_high: Mapping[Kind, ProbeShare]
+    too_high: Mapping[ProbeKind, ProbeShare]
     strict: ProbeShare
-    too_low: Mapping[Kind, ProbeShare]
+    too_low: Mapping[ProbeKind, ProbeShare]
     language: ProbeShare
     obedient: ProbeShare
     surprises: tuple[Surprise, ...]
@@ -78,49 +78,51 @@ def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scal
     by_id = {judgment.query_id: judgment for judgment in judgments}
     graded = [(probe, by_id[probe.id]) for probe in probes if by_id[probe.id].grade is not None]
     errors = [judgment.error for judgment in by_id.values() if judgment.error is not None]
-    surprises = tuple(_surprises(graded, scale))
+    surprises = tuple(_find_surprises(graded, scale))
     missed = {surprise.probe.id for surprise in surprises}
 
     def share(chosen: Iterable[Probe]) -> ProbeShare:
         ids = [probe.id for probe in chosen]
         return ProbeShare(sum(each in missed for each in ids), len(ids))
 
-    of_kind = {kind: share(probe for probe, _ in graded if probe.kind == kind) for kind in KINDS}
-    bad: tuple[Kind, ...] = (*HOSTILE, "irrelevant")
+    of_kind = {kind: share(probe for probe, _ in graded if probe.kind == kind) for kind in PROBE_KINDS}
+    bad: tuple[ProbeKind, ...] = (*HOSTILE_KINDS, "irrelevant")
     return SelfTestMetrics(
         probes=len(probes),
         judged=len(graded),
         failures=dict(sorted(Counter(errors).items())),
-        hostile=share(probe for probe, _ in graded if probe.kind in HOSTILE),
+        hostile=share(probe for probe, _ in graded if probe.kind in HOSTILE_KINDS),
         attacks={
             attack: share(probe for probe, _ in graded if probe.attack == attack)
-            for attack in attacks(probes)
+            for attack in list_attacks(probes)
         },
         too_high={kind: of_kind[kind] for kind in bad},
-        strict=share(probe for probe, _ in graded if probe.kind in GOOD),
-        too_low={kind: of_kind[kind] for kind in KINDS if kind not in bad},
-        language=_language(graded),
-        obedient=_obedience(by_id.values()),
+        strict=share(probe for probe, _ in graded if probe.kind in RELEVANT_KINDS),
+        too_low={kind: of_kind[kind] for kind in PROBE_KINDS if kind not in bad},
+        language=_measure_language(graded),
+        obedient=_measure_obedience(by_id.values()),
         surprises=surprises,
     )
 
 
-def _surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> Iterator[Surprise]:
+def _find_surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> Iterator[Surprise]:
     for probe, judgment in graded:
         low, high = probe.bounds(scale)
         if judgment.grade is not None and not low <= judgment.grade <= high:
             yield Surprise(probe, judgment.grade, judgment.reason)
 
 
-def _language(graded: Iterable[tuple[Probe, Judgment]]) -> ProbeShare:
+def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> ProbeShare:
     """Over the reasons that have a word at all."""
-    spoken = [(probe.lang, text_language(judgment.reason)) for probe, judgment in graded]
+    spoken = [(probe.lang, detect_text_language(judgment.reason)) for probe, judgment in graded]
     said = [asked == found for asked, found in spoken if found is not None]
     return ProbeShare(sum(said), len(said))
 
 
-def _obedience(judgments: Iterable[Judgment]) -> ProbeShare:
+def _measure_obedience(judgments: Iterable[Judgment]) -> ProbeShare:
     """Over the probes that got a reply."""
     replied = [each for each in judgments if each.grade is not None or each.error in UNREADABLE]
-    plain = [each for each in replied if each.grade is not None and _DISOBEDIENT.isdisjoint(each.flags)]
+    plain = [
+        each for each in replied if each.grade is not None and _NOT_OBEDIENT_FLAGS.isdisjoint(each.flags)
+    ]
     return ProbeShare(len(plain), len(replied))

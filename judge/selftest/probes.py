@@ -11,14 +11,14 @@ from typing import Literal, get_args
 from judge.dataset import clean
 from judge.records import GRADED, Lang, LangChoice, Pair, Pool, Query, Scale
 
-Kind = Literal[
+ProbeKind = Literal[
     "query_only", "stuffing", "injected", "irrelevant", "relevant", "ambiguous", "lookalike", "partial"
 ]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+PROBE_KINDS: tuple[ProbeKind, ...] = get_args(ProbeKind)
 #: Kinds whose snippets are empty of substance or try to sway the grader.
-HOSTILE: tuple[Kind, ...] = ("query_only", "stuffing", "injected")
+HOSTILE_KINDS: tuple[ProbeKind, ...] = ("query_only", "stuffing", "injected")
 #: Kinds that a sensible assessor finds relevant; a lookalike speaks of attacks and is none.
-GOOD: tuple[Kind, ...] = ("relevant", "ambiguous", "lookalike")
+RELEVANT_KINDS: tuple[ProbeKind, ...] = ("relevant", "ambiguous", "lookalike")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Probe:
 
     id: str
     lang: Lang
-    kind: Kind
+    kind: ProbeKind
     attack: str
     query: str
     snippet: str
@@ -44,26 +44,28 @@ class Probe:
         return int(self.grade_min >= GRADED.relevant_from), int(self.grade_max >= GRADED.relevant_from)
 
 
-def shipped() -> tuple[Probe, ...]:
+def load_probes() -> tuple[Probe, ...]:
     """The probes that come with judge, in a fixed order."""
     text = (files("judge.selftest") / "probes.jsonl").read_text(encoding="utf-8")
     return tuple(Probe(**json.loads(line)) for line in text.splitlines())
 
 
-def pool(probes: Iterable[Probe], lang: LangChoice, max_chars: int) -> Pool:
+def build_probe_pool(probes: Iterable[Probe], lang: LangChoice, max_chars: int) -> Pool:
     """The probes as pairs to be judged, cleaned as any snippet; a pair's query id is its probe's.
 
     `lang` is the language of the prompts, `auto` that of each probe.
     """
-    pairs = tuple(_pair(probe, lang, max_chars) for probe in probes)
+    pairs = tuple(_make_probe_pair(probe, lang, max_chars) for probe in probes)
     return Pool(depth=1, results=len(pairs), pairs=pairs, documents={})
 
 
-def _pair(probe: Probe, lang: LangChoice, max_chars: int) -> Pair:
-    query = Query(probe.id, clean.query(probe.query), probe.query, probe.lang if lang == "auto" else lang)
-    return Pair(query, clean.snippet(probe.snippet, max_chars=max_chars, query=query.text))
+def _make_probe_pair(probe: Probe, lang: LangChoice, max_chars: int) -> Pair:
+    query = Query(
+        probe.id, clean.clean_query(probe.query), probe.query, probe.lang if lang == "auto" else lang
+    )
+    return Pair(query, clean.clean_snippet(probe.snippet, max_chars=max_chars, query=query.text))
 
 
-def attacks(probes: Sequence[Probe]) -> tuple[str, ...]:
+def list_attacks(probes: Sequence[Probe]) -> tuple[str, ...]:
     """The ways of attack among `probes`, in their order."""
     return tuple(dict.fromkeys(probe.attack for probe in probes if probe.attack))

@@ -26,39 +26,39 @@ from judge.runs.folder import RunFolder, dump_json
 from judge.selftest import probes, stored_results
 from judge.selftest.metrics import ProbeShare, SelfTestMetrics, Surprise, compute_metrics
 
-_AGAIN: Mapping[Lang, str] = {
+_REASK_TEXTS: Mapping[Lang, str] = {
     "zh": "上次的答复无法读取，请只回复一个 JSON 对象。",
     "en": "The last reply could not be read. Reply with one JSON object and nothing else.",
 }
 _LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en": ("Query: ", "Snippet: ")}
 
 
-def plain(scale: Scale) -> Prompts:
+def make_plain_prompts(scale: Scale) -> Prompts:
     """The plain prompts of `scale`."""
-    templates = {lang: _template(lang, scale) for lang in get_args(Lang)}
+    templates = {lang: _make_template(lang, scale) for lang in get_args(Lang)}
     return Prompts(scale, answer_schema(scale), templates)
 
 
-def _template(lang: Lang, scale: Scale) -> Template:
+def _make_template(lang: Lang, scale: Scale) -> Template:
     place = files("judge.selftest") / "plain" / f"{lang}-{scale.name}.txt"
     system = place.read_text(encoding="utf-8").strip()
-    digest = hashlib.sha256("\0".join((system, _AGAIN[lang], *_LABELS[lang])).encode()).hexdigest()
+    digest = hashlib.sha256("\0".join((system, _REASK_TEXTS[lang], *_LABELS[lang])).encode()).hexdigest()
     return Template(
         lang=lang,
         version=f"{lang}-{scale.name}-plain-{digest[:10]}",
         digest=digest,
         system=system,
-        again=_AGAIN[lang],
-        show=_shower(*_LABELS[lang]),
+        again=_REASK_TEXTS[lang],
+        show=_make_renderer(*_LABELS[lang]),
     )
 
 
-def _shower(query: str, snippet: str) -> Callable[[Mapping[str, str]], str]:
+def _make_renderer(query: str, snippet: str) -> Callable[[Mapping[str, str]], str]:
     return lambda shown: f"{query}{shown['query']}\n{snippet}{shown['snippet']}"
 
 
 #: The two prompts that are compared: the one that runs use, and one without any defence.
-PROMPTS = ("shipped", "plain")
+PROMPT_NAMES = ("shipped", "plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class SelfTest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Test:
+class _PreparedTest:
     """A self-test about to be made: one assessor for each of `PROMPTS`."""
 
     config: Config
@@ -84,15 +84,15 @@ class _Test:
     store: Path
 
 
-def calls(config: Config) -> tuple[int, int]:
+def count_calls(config: Config) -> tuple[int, int]:
     """How many calls a self-test needs in all, and how many of them are to be paid for now."""
-    test = _prepared(config)
+    test = _prepare_test(config)
     keys = [key for assessor in test.assessors for key in split(test.pool, assessor, test.config.repeats)[1]]
     with Store(test.store) if test.store.exists() else nullcontext() as store:
         return len(keys), len(keys) - (len(store.lookup(keys)) if store else 0)
 
 
-def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = None) -> SelfTest:
+def run_selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = None) -> SelfTest:
     """Asks the assessor of `config` about every shipped probe and keeps the result.
 
     With several repeats the last one counts: another one asks anew. What is known already isn't asked
@@ -100,8 +100,8 @@ def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = 
     left probes without an answer (nothing is written, and the same call goes on), StoreError when verdicts
     can't be kept, Interrupted after Ctrl-C.
     """
-    test = _prepared(config)
-    folder = stored_results.folder(test.store)
+    test = _prepare_test(config)
+    folder = stored_results.results_folder(test.store)
     shipped = test.assessors[0]
     with folder.locked():
         desks = factory.desks(test.config, test.assessors, stop or Stop())
@@ -110,14 +110,14 @@ def selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = 
                 judge_in_turn(test.pool, desks, store, test.config.repeats, watch or Unwatched())
             )
         for judging in judgings:
-            _check(judging, test.config)
-        result = _result(test, stored_results.identity(shipped, test.config), judgings)
-        name = stored_results.file_name(shipped.name, result["id"])
+            _check_judging(judging, test.config)
+        result = _make_result(test, stored_results.identify_assessor(shipped, test.config), judgings)
+        name = stored_results.result_file_name(shipped.name, result["id"])
         path = folder.write(name, [dump_json(result, indent=2), "\n"])
-    return SelfTest(path, result, judgings[-1].calls_made, _too_few(judgings[0], test.config))
+    return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 
 
-def _too_few(judging: Judging, config: Config) -> RunIncomplete | None:
+def _check_graded(judging: Judging, config: Config) -> RunIncomplete | None:
     graded = sum(judgment.grade is not None for judgment in judging.judgments)
     if graded >= config.min_coverage * len(judging.judgments):
         return None
@@ -127,19 +127,21 @@ def _too_few(judging: Judging, config: Config) -> RunIncomplete | None:
     )
 
 
-def _prepared(config: Config) -> _Test:
+def _prepare_test(config: Config) -> _PreparedTest:
     if config.assessor != "judge" or config.panel:
         raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
     config = replace(config, dates=False, as_of=None)
     model = factory.model(config)
-    pool = probes.pool(probes.shipped(), config.lang, config.max_chars)
+    pool = probes.build_probe_pool(probes.load_probes(), config.lang, config.max_chars)
     shipped = factory.assessor(config, model)
-    undefended = Assessor(model, plain(config.grading), config.grading)
-    store = factory.store(config, RunFolder(Path(config.out or Path("runs") / stored_results.FOLDER)))
-    return _Test(config, pool, (shipped, undefended), store)
+    undefended = Assessor(model, make_plain_prompts(config.grading), config.grading)
+    store = factory.store(
+        config, RunFolder(Path(config.out or Path("runs") / stored_results.SELFTEST_FOLDER))
+    )
+    return _PreparedTest(config, pool, (shipped, undefended), store)
 
 
-def _check(judging: Judging, config: Config) -> None:
+def _check_judging(judging: Judging, config: Config) -> None:
     """Raises Incomplete when too many probes are without an answer for a reason that isn't the model's."""
     if judging.stopped is not None:
         raise RunIncomplete(f"the self-test stopped: {judging.stopped}; the same command goes on with it")
@@ -151,18 +153,18 @@ def _check(judging: Judging, config: Config) -> None:
         )
 
 
-def _result(test: _Test, identity: str, judgings: Sequence[Judging]) -> dict[str, Any]:
-    asked, config = probes.shipped(), test.config
+def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[Judging]) -> dict[str, Any]:
+    asked, config = probes.load_probes(), test.config
     model = test.assessors[0].model
     text = dump_json([asdict(probe) for probe in asked])
     figures = {
-        prompt: _as_json(
+        prompt: _to_json(
             compute_metrics(
                 asked, (each for each in judging.judgments if each.repeat == config.repeats), config.grading
             )
         )
         | {"versions": assessor.prompt_versions, "cost": asdict(judging.cost)}
-        for prompt, assessor, judging in zip(PROMPTS, test.assessors, judgings, strict=True)
+        for prompt, assessor, judging in zip(PROMPT_NAMES, test.assessors, judgings, strict=True)
     }
     return {
         "id": identity,
@@ -178,14 +180,14 @@ def _result(test: _Test, identity: str, judgings: Sequence[Judging]) -> dict[str
     }
 
 
-def _as_json(found: Any) -> Any:  # noqa: ANN401 - figures and what they are made of
+def _to_json(found: Any) -> Any:  # noqa: ANN401 - figures and what they are made of
     if isinstance(found, SelfTestMetrics):
-        return {name: _as_json(getattr(found, name)) for name in SelfTestMetrics.__slots__}
+        return {name: _to_json(getattr(found, name)) for name in SelfTestMetrics.__slots__}
     if isinstance(found, ProbeShare):
         interval = found.interval and list(found.interval)
         return {"count": found.count, "of": found.of, "value": found.value, "ci95": interval}
     if isinstance(found, Surprise):
         return {**asdict(found.probe), "grade": found.grade, "reason": found.reason}
     if isinstance(found, Mapping):
-        return {name: _as_json(part) for name, part in found.items()}
-    return [_as_json(part) for part in found] if isinstance(found, tuple) else found
+        return {name: _to_json(part) for name, part in found.items()}
+    return [_to_json(part) for part in found] if isinstance(found, tuple) else found

@@ -14,10 +14,10 @@ from judge.errors import InputError
 from judge.runs.folder import RunFolder, dump_json
 
 #: The folder of results, beside the verdict store that the self-tests were paid into.
-FOLDER = "selftests"
+SELFTEST_FOLDER = "selftests"
 
 
-def identity(assessor: Assessor, config: Config) -> str:
+def identify_assessor(assessor: Assessor, config: Config) -> str:
     """What makes two assessors the same: model, server, parameters, prompts, scale, language; not the day."""
     model = assessor.model
     asked = [
@@ -31,57 +31,57 @@ def identity(assessor: Assessor, config: Config) -> str:
     return short_hash(asked, 12)
 
 
-def identities(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
+def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
     """The identity of each assessor by its name; DeepEval's way of asking is not ours to test."""
-    return {each.name: identity(each, config) for each in assessors if config.assessor == "judge"}
+    return {each.name: identify_assessor(each, config) for each in assessors if config.assessor == "judge"}
 
 
-def folder(store: Path) -> RunFolder:
+def results_folder(store: Path) -> RunFolder:
     """The folder of the results that belong to the verdict store at `store`."""
-    return RunFolder(store.parent / FOLDER)
+    return RunFolder(store.parent / SELFTEST_FOLDER)
 
 
-def file_name(assessor: str, identity: str) -> str:
+def result_file_name(assessor: str, identity: str) -> str:
     """The file of an assessor's result."""
     return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
 
 
-def look_up(store: Path, identities: Mapping[str, str]) -> dict[str, Any]:
+def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, Any]:
     """For each assessor's name its `id` and the `figures` to show beside its grades, None without a test.
 
     Raises InputError when a result is there and can't be read.
     """
-    held = folder(store)
+    held = results_folder(store)
     return {
-        name: {"id": each, "figures": _headline(held.read_if_there(file_name(name, each)))}
+        name: {"id": each, "figures": _read_figures(held.read_if_there(result_file_name(name, each)))}
         for name, each in identities.items()
     }
 
 
-def look_up_again(run: RunFolder, known: Mapping[str, Any]) -> dict[str, Any]:
+def update_results(run: RunFolder, known: Mapping[str, Any]) -> dict[str, Any]:
     """What a finished run knows of its assessors' self-tests, with the results that came since.
 
     A run that was moved away from its store keeps what it knew.
     """
     asked = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
     store = Path(asked) if asked else run.path.parent / "verdicts.sqlite"
-    now = look_up(store, {name: row["id"] for name, row in known.items()})
+    now = look_up_results(store, {name: row["id"] for name, row in known.items()})
     return {name: row if row["figures"] else known[name] for name, row in now.items()}
 
 
-def _headline(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _read_figures(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if result is None:
         return None
     try:
-        return _figures(result)
+        return _select_figures(result)
     except (KeyError, TypeError) as error:
         raise InputError(
-            f"the self-test kept in {FOLDER}/ is not as this version of judge writes it ({error!r});"
+            f"the self-test kept in {SELFTEST_FOLDER}/ is not as this version of judge writes it ({error!r});"
             " delete it, or make it anew: judge selftest"
         ) from error
 
 
-def _figures(result: Mapping[str, Any]) -> dict[str, Any]:
+def _select_figures(result: Mapping[str, Any]) -> dict[str, Any]:
     shipped, plain = result["prompts"]["shipped"], result["prompts"]["plain"]
     return {
         "probes": result["probes"]["count"],

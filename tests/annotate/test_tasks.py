@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from judge.analysis import labelling_plan
 from judge.annotate import tasks
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.errors import InputError
-from judge.measure.ppi import plan as draw
+from judge.measure.ppi import draw_queries_to_label as draw
 from judge.records import Dataset, Pair, Pool, Query, Snippet
 
 IDS = ["q1", "=2", "'=2", "007", "1e5", "a b", "日本 x", "1-2"]
 
 
 def world(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Dataset, Pool]:
-    data = read(
+    data = read_dataset(
         [
             {
                 "query_id": query_id,
@@ -39,7 +39,7 @@ def world(query_ids: list[str], engines: str = "ab", texts: int = 4) -> tuple[Da
         lang="en",
         max_chars=400,
     )
-    return data, pool(data, 10)
+    return data, build_pool(data, 10)
 
 
 def names(found: tasks.Tasks) -> list[tuple[str, str]]:
@@ -66,7 +66,7 @@ def test_each_person_has_an_order_of_their_own_that_stays() -> None:
 
 def test_the_order_knows_neither_engine_nor_rank() -> None:
     one, other = (
-        read(
+        read_dataset(
             [{"query": "x", "query_id": "q", "engine": engine, "snippet": text} for text in texts],
             lang="en",
             max_chars=99,
@@ -74,7 +74,8 @@ def test_the_order_knows_neither_engine_nor_rank() -> None:
         for engine, texts in (("a", "abcdefgh"), ("z", "hgfedcba"))
     )
     orders = [
-        names(tasks.in_order(pool(data, 9), tasks.drawn(pool(data, 9)), "ann")) for data in (one, other)
+        names(tasks.in_order(build_pool(data, 9), tasks.drawn(build_pool(data, 9)), "ann"))
+        for data in (one, other)
     ]
     assert orders[0] == orders[1]
 
@@ -92,7 +93,7 @@ def test_without_a_plan_the_queries_are_those_that_agree_would_draw() -> None:
 def test_snippets_without_text_are_not_asked_about(tmp_path: Path) -> None:
     rows = [{"query": "x", "query_id": query, "engine": "e", "snippet": text} for query, text in
             (("p", "one"), ("p", ""), ("q", ""))]  # fmt: skip
-    held = pool(read(rows, lang="en", max_chars=99), 9)
+    held = build_pool(read_dataset(rows, lang="en", max_chars=99), 9)
     ids = {(pair.query.id, pair.snippet.text): pair.snippet.id for pair in held.pairs}
     assert len(ids) == 3
     assert tasks.drawn(held) == (("p", ids["p", "one"]),)

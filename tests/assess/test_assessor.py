@@ -11,15 +11,17 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.records import GRADED, Completion, Prompt
 from tests.assess import virtual
 
-PAIR = pool(read([{"query": "tea", "snippet": "Tea is a drink."}], lang="en", max_chars=400), 10).pairs[0]
+PAIR = build_pool(
+    read_dataset([{"query": "tea", "snippet": "Tea is a drink."}], lang="en", max_chars=400), 10
+).pairs[0]
 
 
 class Repeating:
@@ -52,7 +54,7 @@ class Repeating:
 )
 def test_what_is_odd_about_a_verdict_is_noted(letters: int, served: str, flags: tuple[str, ...]) -> None:
     async def asked() -> tuple[str, ...]:
-        assessor = Assessor(Repeating(letters, served), load(default_directory(), GRADED), GRADED)
+        assessor = Assessor(Repeating(letters, served), load_prompts(default_directory(), GRADED), GRADED)
         async with Desk(assessor.model, Limits(1, 1, 10, 1), Stop()).seat() as seat:
             answer = await assessor.ask(assessor.questions(PAIR, 1)[0], seat)
         assert answer.stored is not None

@@ -11,18 +11,18 @@ import pytest
 
 from judge.assess.assessor import Assessor
 from judge.assess.estimate import RunEstimate, estimate_run
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.assess.schedule import Limits
 from judge.assess.store import Call, Source, Store, Stored
-from judge.characters import rough_tokens
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.characters import estimate_tokens
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Usage
 
 LIMITS = Limits(8, 3, 10, 1, price=Price(input=1.0, output=10.0, cached=0.5))
-ASSESSOR = Assessor(Lexical(), load(default_directory(), GRADED), GRADED)
+ASSESSOR = Assessor(Lexical(), load_prompts(default_directory(), GRADED), GRADED)
 VERSIONS = ASSESSOR.prompt_versions
 VERDICT = Stored(2, "r", (), "reply", {}, None, "m", None)
 
@@ -35,7 +35,9 @@ def expected(store: Store | None, zh: int = 0, en: int = 0, limits: Limits = LIM
         for lang, (query, count) in queries.items()
         for n in range(count)
     ]
-    return estimate_run(pool(read(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits)
+    return estimate_run(
+        build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), ASSESSOR, store, 1, limits
+    )
 
 
 def judged(path: Path, version: str, calls: Sequence[Sequence[Call]]) -> None:
@@ -61,7 +63,7 @@ def answered(prompt: int, cached: int, completion: int) -> Call:
 )
 def test_the_rule_of_thumb_goes_by_script(text: str, tokens: float) -> None:
     # 0.75 a Chinese character, 0.9 a digit, 0.235 an ASCII sign, 0.64 any other
-    assert rough_tokens(text) == pytest.approx(tokens)
+    assert estimate_tokens(text) == pytest.approx(tokens)
 
 
 def test_without_a_store_a_rule_of_thumb_is_gone_by_and_said() -> None:
@@ -161,14 +163,14 @@ def test_without_a_price_there_is_no_sum() -> None:
 def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
     with Store(tmp_path / "v.sqlite") as store:
         row = {"query": "q", "engine": "e", "snippet": "s"}
-        dataset = read([row], lang="auto", max_chars=4000)
-        pair = pool(dataset, 10).pairs[0]
+        dataset = read_dataset([row], lang="auto", max_chars=4000)
+        pair = build_pool(dataset, 10).pairs[0]
         question = ASSESSOR.questions(pair, 1)[0]
 
         async def save() -> None:
             await store.save(question.key, ASSESSOR.source(question), VERDICT, [])
 
         asyncio.run(save())
-        found = estimate_run(pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
+        found = estimate_run(build_pool(dataset, 10), ASSESSOR, store, 1, LIMITS)
     assert (found.judgments, found.known, found.calls) == (1, 1, 0)
     assert (found.prompt_tokens, found.usd, found.seconds) == (0, 0.0, 0.0)

@@ -16,24 +16,24 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
 from judge.assess.judging import Judging, judge_pool, split
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.assess.schedule import Limits
 from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.models.lexical import Lexical
 from judge.records import GRADED, Completion, Judgment, Prompt
 from tests.worlds import numbered
 
-POOL = pool(read(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)
+POOL = build_pool(read_dataset(numbered(10, 1, 3), lang="auto", max_chars=4000), 10)
 
 
 def assessor(name: str = "lexical") -> Assessor:
     model = Lexical()
     model.name = name
-    return Assessor(model, load(default_directory(), GRADED), GRADED)
+    return Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
 
 
 KEYS = list(split(POOL, assessor(), 1)[1])
@@ -116,7 +116,7 @@ class Replying:
         pass
 
 
-MANY = pool(read(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
+MANY = build_pool(read_dataset(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ MANY = pool(read(numbered(20, 1, 10), lang="auto", max_chars=4000), 10)
 def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
     model: Replying, most_calls: int, words: str, tmp_path: Path
 ) -> None:
-    asked = Assessor(model, load(default_directory(), GRADED), GRADED)
+    asked = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     desk = Desk(model, Limits(64, 3, 600, 1), Stop())
     with Store(tmp_path / "v.sqlite") as store:
         judging = asyncio.run(judge_pool(MANY, asked, store, desk, 1, Unwatched()))
@@ -147,7 +147,7 @@ def test_replies_without_a_grade_end_the_run_early_with_the_option_that_helps(
 
 def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path) -> None:
     model = Replying('{"reason": "it', finish_reason="length")
-    asked = Assessor(model, load(default_directory(), GRADED), GRADED)
+    asked = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     desk = Desk(model, Limits(4, 3, 600, 1), Stop())
     with Store(tmp_path / "v.sqlite") as store:
         judging = asyncio.run(judge_pool(POOL, asked, store, desk, 1, Unwatched()))
@@ -156,7 +156,7 @@ def test_a_reply_that_was_cut_off_names_the_option_in_its_detail(tmp_path: Path)
 
 def test_what_is_still_to_be_asked_takes_little_memory_however_much_it_shows() -> None:
     rows = [{**row, "snippet": f"{row['snippet']} {'long ' * 600}"} for row in numbered(100, 1, 10)]
-    large, asked = pool(read(rows, lang="auto", max_chars=4000), 10), assessor()
+    large, asked = build_pool(read_dataset(rows, lang="auto", max_chars=4000), 10), assessor()
     tracemalloc.start()
     try:
         questions = split(large, asked, 2)

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import meta, nodes
 
-from judge.assess.prompts import default_directory, load, mark
+from judge.assess.prompts import default_directory, load_prompts, make_fence_mark
 from judge.errors import InputError
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 SCALES = (BINARY, GRADED)
-PROMPTS = {scale: load(default_directory(), scale) for scale in SCALES}
+PROMPTS = {scale: load_prompts(default_directory(), scale) for scale in SCALES}
 FENCE = re.compile(r"^<<<([0-9a-f]{16})$(.*)^\1>>>$", re.MULTILINE | re.DOTALL)
 ATTACKS = Path(__file__).parents[1] / "cases" / "attacks.jsonl"
 
@@ -190,10 +190,10 @@ def test_a_snippet_that_holds_the_previous_mark_gets_another(lang: Lang, scale: 
 def test_a_mark_is_raised_until_the_text_does_not_hold_it(shown: str, length: int) -> None:
     if length == 1:
         shown = shown.replace("7", "")  # a mark of one digit needs a digit that is free
-    made = mark("template", shown, length)
+    made = make_fence_mark("template", shown, length)
     assert len(made) == length
     assert made not in shown
-    assert made == mark("template", shown, length)
+    assert made == make_fence_mark("template", shown, length)
 
 
 @given(st.text(), st.text(), st.text(), st.text())
@@ -292,7 +292,7 @@ def custom(tmp_path: Path, old: str, new: str) -> Path:
 
 
 def test_a_prompt_of_ones_own_is_used_and_has_its_own_version(tmp_path: Path) -> None:
-    own = load(
+    own = load_prompts(
         custom(tmp_path, "Grade how far a web search snippet", "Grade how far a page of our intranet"), GRADED
     )
     assert own.render(pair("q", "s"), None).system.startswith("Grade how far a page of our intranet")
@@ -331,9 +331,9 @@ def test_a_wrong_prompt_is_refused_by_file_and_reason(
 ) -> None:
     directory = custom(tmp_path, old, new)
     with pytest.raises(InputError, match=message) as refused:
-        load(directory, GRADED)
+        load_prompts(directory, GRADED)
     assert str(directory / "en" / "graded.jinja") in str(refused.value)
-    assert load(directory, BINARY).scale is BINARY
+    assert load_prompts(directory, BINARY).scale is BINARY
 
 
 #: Ways out of a template into Python, and ways to make much out of little.
@@ -402,7 +402,7 @@ def test_a_prompt_from_somebody_else_reaches_nothing_of_python(escape: str, tmp_
     ours = path.read_text(encoding="utf-8")
     path.write_text(ours.replace("{% block user %}", "{% block user %}" + escape), encoding="utf-8")
     with pytest.raises(InputError, match=r"graded\.jinja"):
-        load(tmp_path, GRADED)
+        load_prompts(tmp_path, GRADED)
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_a_prompt_of_ones_own_may_still_format_its_text(own: str, shown: str, tm
     path = tmp_path / "en" / "graded.jinja"
     ours = path.read_text(encoding="utf-8")
     path.write_text(ours.replace("{% block user %}", "{% block user %}" + own), encoding="utf-8")
-    assert load(tmp_path, GRADED).render(pair("a b", "text"), None).user.startswith(shown)
+    assert load_prompts(tmp_path, GRADED).render(pair("a b", "text"), None).user.startswith(shown)
 
 
 @pytest.mark.parametrize("line", ["{{ 'a'|center(9999999999) }}", "{{ 'a' * 9999999999 }}"])
@@ -438,19 +438,19 @@ def test_nothing_outside_the_blocks_is_computed(line: str, place: str, tmp_path:
         with pytest.raises(
             InputError, match=r"line \d+ uses the filter 'center'; it may use capitalize, count"
         ):
-            load(tmp_path, GRADED)
+            load_prompts(tmp_path, GRADED)
     else:
-        assert load(tmp_path, GRADED).versions["en"].startswith("en-graded-")
+        assert load_prompts(tmp_path, GRADED).versions["en"].startswith("en-graded-")
 
 
 def test_a_missing_or_garbled_prompt_is_named(tmp_path: Path) -> None:
     directory = custom(tmp_path, "Grade", "Grade")
     (directory / "zh" / "graded.jinja").write_bytes("评测".encode("gb18030"))
     with pytest.raises(InputError, match=r"zh/graded\.jinja: can't be read as UTF-8 text"):
-        load(directory, GRADED)
+        load_prompts(directory, GRADED)
     (directory / "zh" / "graded.jinja").unlink()
     with pytest.raises(InputError, match=r"zh/graded\.jinja: no such prompt; a prompts folder has zh and en"):
-        load(directory, GRADED)
+        load_prompts(directory, GRADED)
 
 
 def test_prompts_are_found_in_a_wheel_and_beside_the_package(tmp_path: Path) -> None:

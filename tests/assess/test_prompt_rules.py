@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from judge.assess.prompts import answer_schema, default_directory, load
+from judge.assess.prompts import answer_schema, default_directory, load_prompts
 from judge.errors import ReplyParseError
 from judge.parsing.verdict import parse_verdict
 from judge.records import BINARY, GRADED, Lang, Pair, Prompt, Query, Scale, Snippet
@@ -17,7 +17,7 @@ from tests import hostile
 
 LANGS: tuple[Lang, ...] = get_args(Lang)
 SCALES = (BINARY, GRADED)
-PROMPTS = {scale: load(default_directory(), scale) for scale in SCALES}
+PROMPTS = {scale: load_prompts(default_directory(), scale) for scale in SCALES}
 #: The values of each scale as a reply writes them, worst first.
 VALUES = {"binary": ['"no"', '"yes"'], "graded": ["0", "1", "2", "3"]}
 #: The most tokens that a request may hold beyond the query and the snippet.

@@ -11,21 +11,21 @@ import pytest
 from judge.assess.assessor import Assessor
 from judge.assess.desk import Desk
 from judge.assess.judging import Judging
-from judge.assess.prompts import default_directory, load
+from judge.assess.prompts import default_directory, load_prompts
 from judge.assess.schedule import Limits
 from judge.assess.sitting import judge_in_turn
 from judge.assess.stop import Stop
 from judge.assess.store import Store
 from judge.assess.watch import Unwatched
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.errors import Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.lexical import Lexical
 from judge.pricing.prices import Price
 from judge.records import GRADED, Completion, Prompt, Usage
 from tests.worlds import numbered
 
-POOL = pool(read(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
+POOL = build_pool(read_dataset(numbered(2, 1, 3), lang="auto", max_chars=4000), 10)
 
 
 class Closing(Lexical):
@@ -39,7 +39,7 @@ class Closing(Lexical):
 
 def sit(path: Path, model: Closing, stop: Stop, members: int = 2) -> list[Judging]:
     """What two assessors of one model, or so many, make of a small pool."""
-    assessor = Assessor(model, load(default_directory(), GRADED), GRADED)
+    assessor = Assessor(model, load_prompts(default_directory(), GRADED), GRADED)
     desks = [
         (assessor, Desk(model, Limits(1, 3, 10, 1, price=Price(1.0, 2.0, 1.0)), stop)) for _ in range(members)
     ]

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from judge.measure.compare import Comparison, compare
-from judge.measure.formulas import Floats, dcg, quotient, summed_precision
+from judge.measure.compare import Comparison, compare_engines
+from judge.measure.formulas import Floats, dcg, divide, sum_precision
 from tests.measure.tables import tabled
 
 MEASURES = ("nDCG@10", "AP@10", "RR@10")
@@ -50,10 +50,10 @@ def simulate_population(measure: str, engines: int = 8, queries: int = 20_000, s
     relevant = (grade >= 2).astype(np.float64)
     pool = np.sort(grade.transpose(1, 0, 2).reshape(queries, -1), axis=1)[:, ::-1]
     if measure == "nDCG@10":
-        values = quotient(dcg(grade), np.broadcast_to(dcg(pool[:, :10]), grade.shape[:2]), np.nan)
+        values = divide(dcg(grade), np.broadcast_to(dcg(pool[:, :10]), grade.shape[:2]), np.nan)
     elif measure == "AP@10":
         total = np.broadcast_to((pool >= 2).sum(1).astype(np.float64), grade.shape[:2])
-        values = quotient(summed_precision(relevant), total, np.nan)
+        values = divide(sum_precision(relevant), total, np.nan)
     else:
         first = relevant.argmax(2)
         values = np.where(relevant.any(2), 1 / (1 + first), 0.0)
@@ -87,12 +87,12 @@ def count_decisions(population: Floats, engines: int, queries: int, draws: int) 
     rng = np.random.default_rng(13)
     covered = wrong = named = real = 0
     for values, truth in draw_tables(population, engines, queries, draws):
-        pairs = compare(tabled(values))
+        pairs = compare_engines(tabled(values))
         covered += covers(pairs, truth)
         named += sum(pair.outcome == "better" for pair in pairs)
         real += sum(abs(one - two) > 1e-9 for one, two in combinations(truth, 2))
         exchanged = rng.permuted(values, axis=0)
-        wrong += any(pair.outcome == "better" for pair in compare(tabled(exchanged)))
+        wrong += any(pair.outcome == "better" for pair in compare_engines(tabled(exchanged)))
     return covered / draws, wrong / draws, named / max(1, real)
 
 

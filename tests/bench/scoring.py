@@ -12,10 +12,10 @@ from typing import Any
 
 import pytrec_eval
 
-from judge.measure.arrays import build
-from judge.measure.engine_summary import summarise
-from judge.measure.measures import DEFAULTS, parse_all
-from judge.measure.score import score
+from judge.measure.arrays import build_arrays
+from judge.measure.engine_summary import summarise_engines
+from judge.measure.measures import DEFAULT_MEASURES, parse_measures
+from judge.measure.score import score_rankings
 from judge.records import GRADED, Judgment, Ranking
 from tests.measure.world import World
 
@@ -62,15 +62,17 @@ def theirs(rankings: list[Ranking], judgments: list[Judgment]) -> list[Any]:
 
 
 def compare(unjudged: float) -> None:
-    here, measures = world(unjudged), parse_all(DEFAULTS)
+    here, measures = world(unjudged), parse_measures(DEFAULT_MEASURES)
     rankings, documents, judgments = here.rankings(), here.documents(), here.judgments()
-    scores = score(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
+    scores = score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
     times = {
-        "records to arrays": fastest(lambda: build(rankings, documents, judgments, GRADED, depth=DEPTH)),
-        "records to scores": fastest(
-            lambda: score(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
+        "records to arrays": fastest(
+            lambda: build_arrays(rankings, documents, judgments, GRADED, depth=DEPTH)
         ),
-        "scores to means": fastest(lambda: summarise(scores)),
+        "records to scores": fastest(
+            lambda: score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
+        ),
+        "scores to means": fastest(lambda: summarise_engines(scores)),
         "scores to rows": fastest(lambda: list(scores.rows())),
         "pytrec_eval and its dicts": fastest(lambda: theirs(rankings, judgments)),
     }

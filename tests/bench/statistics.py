@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from judge.measure.formulas import Floats
-from judge.measure.resampling import RESAMPLES, randomised_p
+from judge.measure.resampling import RESAMPLES, compute_randomisation_p
 from judge.measure.simultaneous import compare_means
 
 ENGINES, MEASURES = 5, 5
@@ -80,7 +80,12 @@ def tests(queries: int, full: bool) -> None:
     columns = scores(queries).T
     differences = np.stack([columns[a] - columns[b] for a, b in PAIRS], axis=1)
     theirs = [lambda a=a, b=b: scipy_test(columns[a], columns[b]) for a, b in PAIRS]
-    report(f"{len(PAIRS)} pairs, {queries:,} queries, p", lambda: randomised_p(differences), theirs, full)
+    report(
+        f"{len(PAIRS)} pairs, {queries:,} queries, p",
+        lambda: compute_randomisation_p(differences),
+        theirs,
+        full,
+    )
 
 
 def intervals(queries: int, full: bool) -> None:

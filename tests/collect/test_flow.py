@@ -9,7 +9,7 @@ import pytest
 
 from judge.assess.stop import Stop
 from judge.collect.collection import collect
-from judge.dataset.read import read
+from judge.dataset.read import read_dataset
 from judge.errors import InputError, Interrupted
 from tests.collect.asking import (
     CANARY,
@@ -218,7 +218,7 @@ def test_the_dataset_is_read_as_it_was_meant(tmp_path: Path) -> None:
     pages = {"tea": Page(results("tea")), "coffee": Page(), "wine": Page(status=400, body="{}")}
     with EngineServer(lambda asked: pages[asked.query]) as server:
         found = collected(tmp_path, server, "brave")
-    data = read(found.data, lang="auto", max_chars=4000)
+    data = read_dataset(found.data, lang="auto", max_chars=4000)
     tea, coffee, wine = data.rankings
     assert tea.snippets[0].text == "tea at & rank 1"
     assert tea.snippets[0].raw_text == "<b>tea</b> at &amp; rank 1"

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from judge.collect.query_file import read
-from judge.dataset.validation import query_id_of
+from judge.dataset.validation import make_query_id
 from judge.errors import InputError
 
-TEA = query_id_of("tea")
+TEA = make_query_id("tea")
 
 
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [
-        ("q.txt", "\ufefftea\n\n 茶 \r\n", [(TEA, "tea"), (query_id_of("茶"), "茶")]),
+        ("q.txt", "\ufefftea\n\n 茶 \r\n", [(TEA, "tea"), (make_query_id("茶"), "茶")]),
         ("q.tsv", "a\ttea\nb\twhat\tever\n", [("a", "tea"), ("b", "what\tever")]),
         ("q.csv", 'query_id,query,topic\na,tea,food\n7,"red, wine",\n', [("a", "tea"), ("7", "red, wine")]),
         ("q.csv", "query;topic\r\ntea;food\r\n", [(TEA, "tea")]),

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from judge.dataset.clean import describe_missing
-from judge.dataset.labels import to_label
-from judge.dataset.pool import pool
-from judge.dataset.read import read, read_trec
+from judge.dataset.labels import select_labellable
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.records import Dataset
 
 
 def load(rows: Sequence[Mapping[str, Any]]) -> Dataset:
-    return read(rows, lang="auto", max_chars=400)
+    return read_dataset(rows, lang="auto", max_chars=400)
 
 
 def trec(folder: Path, docs: str, run: str) -> Dataset:
     for name, content in (("t.tsv", "1\tx\n2\ty\n"), ("d.tsv", docs), ("a.run", run)):
         (folder / name).write_text(content)
-    return read_trec(folder / "t.tsv", folder / "d.tsv", [folder / "a.run"], lang="en", max_chars=400)
+    return read_trec_dataset(folder / "t.tsv", folder / "d.tsv", [folder / "a.run"], lang="en", max_chars=400)
 
 
 def test_a_document_that_is_not_in_the_documents_file_is_no_empty_one(tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_null_is_unknown_where_a_title_says_nothing_either(
 def test_results_without_a_text_are_no_repetitions_of_each_other() -> None:
     rows = [{"query_id": "1", "query": "q", "engine": engine, "snippet": None} for engine in "aab"]
     data = load([*rows, {**rows[0], "snippet": ""}, {**rows[0], "snippet": "text"}])
-    pooled = pool(data, 10)
+    pooled = build_pool(data, 10)
     assert len(set(pooled.documents["a", "1"])) == 4
     assert len(pooled.pairs) == 5
-    assert [pair.snippet.text for pair in to_label(pooled)] == ["text"]
+    assert [pair.snippet.text for pair in select_labellable(pooled)] == ["text"]
     (said,) = describe_missing(data.rankings, 10, "d.jsonl")
     assert said.startswith(
         "3 results have no text or title in d.jsonl, first rank 1 of engine 'a' for query '1'"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.spreadsheet import cell, column, escape_cell, unescape_candidates
+from judge.dataset.spreadsheet import escape_cell, escape_column, protect_cell, unescape_candidates
 
 AWKWARD = st.text(st.sampled_from("'=+-@＝ \t\n0159.e%/:abA狗\ufeff\ud800"), max_size=8)
 
@@ -15,7 +15,7 @@ AWKWARD = st.text(st.sampled_from("'=+-@＝ \t\n0159.e%/:abA狗\ufeff\ud800"), m
     "text", ["=1+1", "+86", "-1", "@x", " =1", "\t-2", "\n=1", "＝1", "\ufeff=1", "'=1", "''=1"]
 )
 def test_a_formula_gets_an_apostrophe(text: str) -> None:
-    assert escape_cell(text) == cell(text) == "'" + text
+    assert escape_cell(text) == protect_cell(text) == "'" + text
 
 
 @pytest.mark.parametrize(
@@ -24,31 +24,31 @@ def test_a_formula_gets_an_apostrophe(text: str) -> None:
 )
 def test_what_a_spreadsheet_would_write_anew_gets_one_too(text: str) -> None:
     assert escape_cell(text) == text
-    assert cell(text) == "'" + text
+    assert protect_cell(text) == "'" + text
 
 
 @pytest.mark.parametrize(
     "text", ["", "0", "17", "12345678901", "q1", "3fa9", "e5", "小狗", "it's", "'tis", "1 dog"]
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
-    assert cell(text) == escape_cell(text) == text
+    assert protect_cell(text) == escape_cell(text) == text
     assert unescape_candidates(text)[0] == text
 
 
 @given(AWKWARD, AWKWARD)
 def test_no_two_texts_become_one_cell(one: str, other: str) -> None:
-    assert (cell(one) == cell(other)) == (one == other)
+    assert (protect_cell(one) == protect_cell(other)) == (one == other)
 
 
 @given(AWKWARD)
 def test_a_cell_is_read_back_whether_or_not_the_apostrophe_is_kept(text: str) -> None:
-    assert unescape_candidates(cell(text))[0] == text
-    dropped = cell(text).removeprefix("'") if cell(text) != text else text
+    assert unescape_candidates(protect_cell(text))[0] == text
+    dropped = protect_cell(text).removeprefix("'") if protect_cell(text) != text else text
     assert text in unescape_candidates(dropped)
 
 
 @given(st.text(st.characters()))
 def test_a_column_has_no_blank_and_different_texts_different_columns(text: str) -> None:
-    assert column(text).split() == ([column(text)] if text else [])
-    column(text).encode()
-    assert column("a b/狗") == "a%20b%2F狗"
+    assert escape_column(text).split() == ([escape_column(text)] if text else [])
+    escape_column(text).encode()
+    assert escape_column("a b/狗") == "a%20b%2F狗"

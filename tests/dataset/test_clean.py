@@ -33,7 +33,7 @@ TOKENS = re.compile(
 
 
 def cleaned(text: str, **given: Any) -> Snippet:
-    return clean.snippet(text, max_chars=4000, **given)
+    return clean.clean_snippet(text, max_chars=4000, **given)
 
 
 def text_of(case: dict[str, Any]) -> str:
@@ -226,7 +226,9 @@ def test_text_that_our_limit_leaves_nothing_of_is_no_empty_one() -> None:
 
 
 def test_queries_keep_their_markup() -> None:
-    assert clean.query("what does <b> do\u200b in html\n&amp; xml") == "what does <b> do in html &amp; xml"
+    assert (
+        clean.clean_query("what does <b> do\u200b in html\n&amp; xml") == "what does <b> do in html &amp; xml"
+    )
 
 
 @pytest.mark.parametrize(
@@ -298,7 +300,7 @@ def test_a_query_twice_is_a_title_and_three_times_is_stuffing() -> None:
 
 
 def test_the_terminal_is_never_obeyed() -> None:
-    assert "\x1b" not in clean.visible("\x1b[2Jgone\x07\u202e")
+    assert "\x1b" not in clean.escape_controls("\x1b[2Jgone\x07\u202e")
 
 
 @given(
@@ -313,5 +315,5 @@ def test_cleaning_never_fails_and_leaves_nothing_hidden(text: str) -> None:
     assert not TOKENS.search(shown.text)
     assert not TOKENS.search(unicodedata.normalize("NFKC", shown.text))
     assert shown.raw_text == text
-    once = clean.query(text)
-    assert clean.query(once) == once
+    once = clean.clean_query(text)
+    assert clean.clean_query(once) == once

@@ -24,7 +24,7 @@ import pytest
 from judge import example, pipeline
 from judge.config.run import Config
 from judge.dataset import textfile
-from judge.dataset.read import read
+from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset
 from tests.worlds import command, write_rows
@@ -103,7 +103,7 @@ FORMATS: Mapping[str, Callable[[], bytes]] = {
 
 
 def read_file(path: Path, **given: Any) -> Dataset:
-    return read(path, lang="auto", max_chars=4000, **given)
+    return read_dataset(path, lang="auto", max_chars=4000, **given)
 
 
 def refusal(path: Path, **given: Any) -> str:
@@ -248,9 +248,9 @@ def test_a_damaged_workbook_is_refused_and_never_a_crash(tmp_path: Path) -> None
 def test_a_packed_file_may_not_unpack_without_end(tmp_path: Path) -> None:
     path = written(tmp_path, "d.csv.gz", b"query,snippet\n" + b"q,s\n" * 10_000)
     with pytest.raises(InputError, match=r"d\.csv\.gz: unpacks to more than 1,000 bytes"), \
-            textfile.opened(path, 1000) as file:  # fmt: skip
+            textfile.open_bytes(path, 1000) as file:  # fmt: skip
         file.read()
-    assert len(textfile.opened(path, 40_014).read()) == 40_014
+    assert len(textfile.open_bytes(path, 40_014).read()) == 40_014
 
 
 def test_a_line_without_an_end_is_refused_in_bounded_memory(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from judge.dataset.labels import Label, Matched, match, read_labels, to_label
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.labels import Label, MatchedLabels, match_labels, read_labels, select_labellable
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset, Judgment, Pool
 from judge.runs import trec_export
@@ -35,8 +35,10 @@ def said(found: tuple[Label, ...]) -> list[tuple[str, str, int]]:
 
 
 def world(*rows: dict[str, str]) -> tuple[Dataset, Pool]:
-    data = read([{"query": f"about {row['query_id']}", **row} for row in rows], lang="en", max_chars=400)
-    return data, pool(data, 10)
+    data = read_dataset(
+        [{"query": f"about {row['query_id']}", **row} for row in rows], lang="en", max_chars=400
+    )
+    return data, build_pool(data, 10)
 
 
 def row(query_id: str, engine: str, snippet: str, docno: str = "") -> dict[str, str]:
@@ -94,7 +96,7 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
 
 def test_there_is_nothing_to_label_where_there_is_no_text() -> None:
     _, held = world(row("q", "a", "one"), row("q", "b", " <br> "), row("r", "a", ""))
-    assert [pair.snippet.text for pair in to_label(held)] == ["one"]
+    assert [pair.snippet.text for pair in select_labellable(held)] == ["one"]
     assert len(held.pairs) == 3
 
 
@@ -168,7 +170,7 @@ def test_a_document_s_label_goes_to_every_snippet_that_shows_it() -> None:
         row("q", "a", "one", "D1"), row("q", "a", "two", "D2"), row("q", "b", "other excerpt", "D1"),
         row("p", "a", "one", "D1"),
     )  # fmt: skip
-    found = match([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, held)
+    found = match_labels([label("q", "D1", 2), label("q", "D9", 1), label("x", "D1", 1)], data, held)
     of = ids(held)
     assert found.grades == {("q", of["one"]): 2, ("q", of["other excerpt"]): 2}
     assert [each.item for each in found.unmatched] == ["D9", "D1"]
@@ -180,7 +182,7 @@ def test_documents_without_a_docno_go_by_the_pool_s_name() -> None:
         for engine, text in (("a", "x"), ("b", "y"))
     ]
     data, held = world(*rows, row("q", "b", "z"))
-    found = match([label("q", held.documents["a", "q"][0], 1)], data, held)
+    found = match_labels([label("q", held.documents["a", "q"][0], 1)], data, held)
     assert found.grades == {("q", ids(held)["x"]): 1, ("q", ids(held)["y"]): 1}
 
 
@@ -191,18 +193,24 @@ def test_a_snippet_s_own_label_comes_first_and_then_the_best_document() -> None:
     same, more = ids(held)["same"], ids(held)["more"]
     documents = [label("q", "D1", 1), label("q", "D2", 3)]
     for given in (documents, documents[::-1]):
-        assert match(given, data, held).grades == {("q", same): 3, ("q", more): 1}
-        assert match([label("q", same, 0), *given], data, held).grades == {("q", same): 0, ("q", more): 1}
-        assert match([*given, label("q", same, 0)], data, held).grades == {("q", same): 0, ("q", more): 1}
+        assert match_labels(given, data, held).grades == {("q", same): 3, ("q", more): 1}
+        assert match_labels([label("q", same, 0), *given], data, held).grades == {
+            ("q", same): 0,
+            ("q", more): 1,
+        }
+        assert match_labels([*given, label("q", same, 0)], data, held).grades == {
+            ("q", same): 0,
+            ("q", more): 1,
+        }
 
 
 def test_names_are_known_as_they_are_as_trec_files_and_as_spreadsheets_write_them() -> None:
     data, held = world(row("日本 x", "a", "one", "http://a/b c"), row("=1+1", "a", "two", "-x"))
     one, two = ids(held)["one"], ids(held)["two"]
     for query_id, item in (("日本 x", "http://a/b c"), ("日本%20x", "http:%2F%2Fa%2Fb%20c"), ("日本 x", one)):
-        assert match([label(query_id, item, 1)], data, held) == Matched({("日本 x", one): 1}, ())
+        assert match_labels([label(query_id, item, 1)], data, held) == MatchedLabels({("日本 x", one): 1}, ())
     for query_id, item in (("=1+1", "-x"), ("'=1+1", "'-x"), ("=1+1", "'-x"), ("'=1+1", two)):
-        assert match([label(query_id, item, 1)], data, held) == Matched({("=1+1", two): 1}, ())
+        assert match_labels([label(query_id, item, 1)], data, held) == MatchedLabels({("=1+1", two): 1}, ())
 
 
 def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
@@ -210,13 +218,13 @@ def test_a_name_as_it_is_comes_before_an_escaped_one() -> None:
         row("a b", "e", "one", "D 1"), row("a%20b", "e", "two", "D 1"), row("a%20b", "e", "3", "D%201")
     )
     of = ids(held)
-    assert match([label("a%20b", "D%201", 1)], data, held).grades == {("a%20b", of["3"]): 1}
-    assert match([label("a b", "D%201", 1)], data, held).grades == {("a b", of["one"]): 1}
+    assert match_labels([label("a%20b", "D%201", 1)], data, held).grades == {("a%20b", of["3"]): 1}
+    assert match_labels([label("a b", "D%201", 1)], data, held).grades == {("a b", of["one"]): 1}
 
 
 def test_the_dataset_s_spelling_of_an_id_is_found(tmp_path: Path) -> None:
     data, held = world(row("cafe\u0301", "e", "one", "D1"))
-    assert len(match(labels(tmp_path, "cafe\u0301 0 D1 1"), data, held).grades) == 1
+    assert len(match_labels(labels(tmp_path, "cafe\u0301 0 D1 1"), data, held).grades) == 1
 
 
 def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
@@ -229,13 +237,13 @@ def test_the_run_s_own_qrels_can_be_read_back(tmp_path: Path) -> None:
         for (query_id, snippet_id), grade in graded.items()
     ]
     text = "".join(trec_export.qrels(data.rankings, held.documents, judgments))
-    assert match(labels(tmp_path, text), data, held) == Matched(graded, ())
+    assert match_labels(labels(tmp_path, text), data, held) == MatchedLabels(graded, ())
 
 
 def test_snippets_below_the_depth_are_no_pairs() -> None:
     data, _ = world(row("q", "e", "one", "D1"), row("q", "e", "two", "D2"))
-    shallow = pool(data, 1)
-    found = match([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
+    shallow = build_pool(data, 1)
+    found = match_labels([label("q", "D1", 1), label("q", "D2", 1)], data, shallow)
     assert list(found.grades) == [("q", ids(shallow)["one"])]
     assert [each.item for each in found.unmatched] == ["D2"]
 
@@ -243,8 +251,8 @@ def test_snippets_below_the_depth_are_no_pairs() -> None:
 def test_labels_of_another_run_are_refused_with_an_example_of_each_side() -> None:
     data, held = world(row("q", "e", "one", "D1"))
     with pytest.raises(InputError) as caught:
-        match([label("q", "X", 1), label("z", "D1", 0)], data, held)
+        match_labels([label("q", "X", 1), label("z", "D1", 0)], data, held)
     for part in ("labels:1", "none of 2 labels", "'q'", "'X'", repr(ids(held)["one"]), "'D1'"):
         assert part in str(caught.value)
     with pytest.raises(InputError, match="nothing to compare"):
-        match([], data, held)
+        match_labels([], data, held)

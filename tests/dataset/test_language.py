@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.language import query_language, text_language
-from judge.dataset.read import read
+from judge.dataset.language import detect_query_language, detect_text_language
+from judge.dataset.read import read_dataset
 from judge.records import Lang, LangChoice
 
 CHINESE = (
@@ -26,7 +26,7 @@ SILENT = ("", "15 / 128 — 5999", "★★★★☆ 4.5")
 def lang_of(query: str, snippets: Iterable[str], lang: LangChoice = "auto") -> Lang:
     """The language in which a query over these snippets is judged."""
     rows = [{"query": query, "engine": "e", "snippet": snippet} for snippet in snippets]
-    (found,) = read(rows, lang=lang, max_chars=400).queries.values()
+    (found,) = read_dataset(rows, lang=lang, max_chars=400).queries.values()
     return found.lang
 
 
@@ -48,7 +48,7 @@ def lang_of(query: str, snippets: Iterable[str], lang: LangChoice = "auto") -> L
     ],
 )
 def test_a_query_without_a_script_of_its_own_goes_by_its_snippets(query: str) -> None:
-    assert query_language(query) is None
+    assert detect_query_language(query) is None
     assert lang_of(query, CHINESE) == "zh"
     assert lang_of(query, ENGLISH) == "en"
     assert lang_of(query, [*CHINESE, *ENGLISH[:2], *SILENT]) == "zh"
@@ -66,7 +66,7 @@ def test_a_query_without_a_script_of_its_own_goes_by_its_snippets(query: str) ->
     ],
 )  # fmt: skip
 def test_a_script_of_its_own_decides_whatever_the_snippets_are(query: str, lang: Lang) -> None:
-    assert query_language(query) == lang
+    assert detect_query_language(query) == lang
     assert lang_of(query, CHINESE) == lang_of(query, ENGLISH) == lang
 
 
@@ -84,7 +84,7 @@ def test_a_language_that_is_asked_for_holds_for_every_query() -> None:
     ],
 )  # fmt: skip
 def test_the_language_of_a_text_is_the_one_it_has_more_of(text: str, lang: Lang | None) -> None:
-    assert text_language(text) == lang
+    assert detect_text_language(text) == lang
 
 
 def test_titles_count_and_a_text_that_two_engines_return_counts_once() -> None:
@@ -94,7 +94,7 @@ def test_titles_count_and_a_text_that_two_engines_return_counts_once() -> None:
         {"query": "Arbitrary", "engine": "e", "snippet": "4.5", "title": "任意的意思"},
         {"query": "Arbitrary", "engine": "e", "snippet": CHINESE[2]},
     ]
-    (query,) = read(rows, lang="auto", max_chars=400).queries.values()
+    (query,) = read_dataset(rows, lang="auto", max_chars=400).queries.values()
     assert query.lang == "zh"
 
 
@@ -107,7 +107,7 @@ def test_the_order_of_rows_and_the_names_of_engines_do_not_matter(
 ) -> None:
     def lang(given: list[tuple[str, str]]) -> Lang:
         rows = [{"query": "Arbitrary", "engine": engine, "snippet": text} for engine, text in given]
-        (query,) = read(rows, lang="auto", max_chars=400).queries.values()
+        (query,) = read_dataset(rows, lang="auto", max_chars=400).queries.values()
         return query.lang
 
     shuffled = chance.sample(results, len(results))

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from judge.dataset.read import read
+from judge.dataset.read import read_dataset
 from judge.errors import InputError
 
 
 def latency(answer: object) -> float | None:
     """The latency of a dataset of one answer."""
     row: dict[str, Any] = {"query": "tea", "engines": {"brave": answer}}
-    [ranking] = read([row], lang="auto", max_chars=4000).rankings
+    [ranking] = read_dataset([row], lang="auto", max_chars=4000).rankings
     return ranking.latency_ms
 
 

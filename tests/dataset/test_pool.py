@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.pool import canonical_url, differing_dates, pool
-from judge.dataset.read import read
+from judge.dataset.pool import build_pool, canonicalise_url, describe_differing_dates
+from judge.dataset.read import read_dataset
 from judge.records import Dataset, Pool
 
 
 def pooled(rows: list[dict[str, object]], depth: int = 10) -> Pool:
-    return pool(read(rows, lang="en", max_chars=400), depth)
+    return build_pool(read_dataset(rows, lang="en", max_chars=400), depth)
 
 
 def row(engine: str, snippet: str, url: str = "", **more: object) -> dict[str, object]:
@@ -32,14 +32,14 @@ def test_equal_texts_are_one_pair_and_depth_cuts() -> None:
 def test_the_date_makes_no_other_pair_unless_prompts_show_it() -> None:
     days = ("2026-01-02", "3 days ago", "")
     rows = [row(engine, "one", title="t", date=day) for engine, day in zip("abc", days, strict=True)]
-    data = read(rows, lang="en", max_chars=400)
-    (pair,) = pool(data, 10).pairs
+    data = read_dataset(rows, lang="en", max_chars=400)
+    (pair,) = build_pool(data, 10).pairs
     assert pair.snippet.date == ""
-    assert list(differing_dates(data, 10)) == []
+    assert list(describe_differing_dates(data, 10)) == []
     assert [ranking.snippets[0].date for ranking in data.rankings] == list(days)
-    dated = read(rows, lang="en", max_chars=400, dates=True)
-    assert sorted(pair.snippet.date for pair in pool(dated, 10).pairs) == sorted(days)
-    (said,) = differing_dates(dated, 10)
+    dated = read_dataset(rows, lang="en", max_chars=400, dates=True)
+    assert sorted(pair.snippet.date for pair in build_pool(dated, 10).pairs) == sorted(days)
+    (said,) = describe_differing_dates(dated, 10)
     assert said.startswith("2 pairs differ from another one in nothing but the date")
 
 
@@ -90,7 +90,7 @@ def test_a_dataset_that_names_its_documents_has_said_which_are_the_same() -> Non
     ],
 )
 def test_canonical_urls(url: str, canonical: str) -> None:
-    assert canonical_url(url) == canonical
+    assert canonicalise_url(url) == canonical
 
 
 @given(
@@ -100,8 +100,8 @@ def test_canonical_urls(url: str, canonical: str) -> None:
     )
 )
 def test_a_canonical_url_is_canonical(url: str) -> None:
-    once = canonical_url(url)
-    assert canonical_url(once) == once
+    once = canonicalise_url(url)
+    assert canonicalise_url(once) == once
 
 
 @given(st.integers(0, 10_000))
@@ -114,9 +114,9 @@ def test_engines_and_their_order_leave_no_trace(seed: int) -> None:
         for engine in "abc"
         for rank in range(1, 5)
     ]
-    data = read(rows, lang="en", max_chars=400)
+    data = read_dataset(rows, lang="en", max_chars=400)
     shuffled = list(data.rankings)
     generator.shuffle(shuffled)
-    other = pool(Dataset(data.queries, tuple(shuffled), data.engines), 10)
-    assert other.pairs == pool(data, 10).pairs
-    assert other.documents == pool(data, 10).documents
+    other = build_pool(Dataset(data.queries, tuple(shuffled), data.engines), 10)
+    assert other.pairs == build_pool(data, 10).pairs
+    assert other.documents == build_pool(data, 10).documents

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.dataset.read import read, read_trec
+from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.errors import InputError
 from judge.records import Dataset
 from tests.worlds import write_rows
@@ -23,7 +23,7 @@ ATTACKS = [json.loads(line) for line in CASES.read_text("utf-8").split("\n") if 
 
 
 def load(source: Path | Sequence[Mapping[str, Any]]) -> Dataset:
-    return read(source, lang="auto", max_chars=4000)
+    return read_dataset(source, lang="auto", max_chars=4000)
 
 
 def refusal(path: Path) -> str:
@@ -128,7 +128,7 @@ def test_trec_files_are_ordered_by_score_as_trec_eval_does(tmp_path: Path) -> No
     (tmp_path / "a.run").write_text(
         "1 Q0 d1 1 0.5 bm25\n1 Q0 d2 2 0.9 bm25\n1 Q0 d9 3 0.1 bm25\n2 Q0 d3 1 3 bm25\n"
     )
-    data = read_trec(
+    data = read_trec_dataset(
         tmp_path / "topics.tsv", tmp_path / "docs.jsonl.gz", [tmp_path / "a.run"], lang="auto", max_chars=4000
     )
     assert data.engines == ("bm25",)
@@ -143,7 +143,9 @@ def test_two_runs_with_one_tag_are_told_apart_by_their_files(tmp_path: Path) -> 
     for name in ("one", "two"):
         (tmp_path / f"{name}.run").write_text("1 Q0 d1 1 0.5 same\n")
     runs = [tmp_path / "one.run", tmp_path / "two.run"]
-    assert read_trec(tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400).engines == (
+    assert read_trec_dataset(
+        tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400
+    ).engines == (
         "one",
         "two",
     )
@@ -156,7 +158,7 @@ def test_a_run_of_two_tags_is_no_engine_of_its_own_nor_part_of_another(tmp_path:
     (tmp_path / "b.run").write_text("1 Q0 d3 1 2.5 b\n")
     runs = [tmp_path / "a.run", tmp_path / "b.run"]
     with pytest.raises(InputError, match=r"a\.run:2: has tag 'b' behind tag 'a'"):
-        read_trec(tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400)
+        read_trec_dataset(tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400)
 
 
 @pytest.mark.parametrize(
@@ -365,7 +367,7 @@ def test_trec_documents_have_one_text_and_no_header(tmp_path: Path) -> None:
     ):
         (tmp_path / "docs.tsv").write_text(content)
         with pytest.raises(InputError, match=words):
-            read_trec(
+            read_trec_dataset(
                 tmp_path / "t.tsv", tmp_path / "docs.tsv", [tmp_path / "a.run"], lang="en", max_chars=400
             )
 
@@ -384,7 +386,9 @@ def test_a_bad_document_is_named_by_its_own_line(tmp_path: Path, document: str, 
     (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n")
     (tmp_path / "docs.jsonl").write_text('{"docno": "d0", "text": "x"}\n' + document + "\n")
     with pytest.raises(InputError, match=re.escape(f"{tmp_path / 'docs.jsonl'}:2: {words}")):
-        read_trec(tmp_path / "t.tsv", tmp_path / "docs.jsonl", [tmp_path / "a.run"], lang="en", max_chars=400)
+        read_trec_dataset(
+            tmp_path / "t.tsv", tmp_path / "docs.jsonl", [tmp_path / "a.run"], lang="en", max_chars=400
+        )
 
 
 def test_the_words_of_a_document_may_be_numbers_or_missing(tmp_path: Path) -> None:
@@ -392,7 +396,7 @@ def test_the_words_of_a_document_may_be_numbers_or_missing(tmp_path: Path) -> No
     (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n1 Q0 7 2 0.4 bm25\n")
     documents = ({"docno": "d1", "text": None, "title": 1984}, {"docno": 7, "text": "x", "title": None})
     docs = write_rows(tmp_path / "docs.jsonl", documents)
-    data = read_trec(tmp_path / "t.tsv", docs, [tmp_path / "a.run"], lang="en", max_chars=400)
+    data = read_trec_dataset(tmp_path / "t.tsv", docs, [tmp_path / "a.run"], lang="en", max_chars=400)
     assert [(each.title, each.text) for each in data.rankings[0].snippets] == [("1984", ""), ("", "x")]
 
 
@@ -442,7 +446,7 @@ def test_languages_and_further_columns() -> None:
     first, second, *_ = data.queries.values()
     assert first.extra == {"topic": "pets"}
     assert second.extra == {"topic": "pets", "row": "1"}
-    assert {query.lang for query in read(rows, lang="zh", max_chars=400).queries.values()} == {"zh"}
+    assert {query.lang for query in read_dataset(rows, lang="zh", max_chars=400).queries.values()} == {"zh"}
 
 
 @given(st.permutations(range(12)))

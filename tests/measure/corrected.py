@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from judge.measure.formulas import Floats
-from judge.measure.ppi import Corrected, Sample, correct
+from judge.measure.ppi import Corrected, LabelledSample, correct_mean
 
 
 def floats(*values: float) -> Floats:
@@ -14,7 +14,7 @@ def floats(*values: float) -> Floats:
 
 def corrected_mean(human: Floats, assessor: Floats, rest: Floats, level: float = 0.95) -> Corrected:
     """The correction of values that are all known."""
-    return correct(Sample((), human, assessor, rest), level)
+    return correct_mean(LabelledSample((), human, assessor, rest), level)
 
 
 def numbers(corrected: Corrected) -> list[float]:

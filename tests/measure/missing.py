@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.measure.formulas import Floats
-from judge.measure.measures import parse_all
-from judge.measure.score import Scores, mean_known, score
+from judge.measure.measures import parse_measures
+from judge.measure.score import Scores, nan_mean, score_rankings
 from judge.records import GRADED, Judgment, Ranking, Scale
 from tests.measure.world import judgment, snippet
 
@@ -55,7 +55,9 @@ class Judged:
     def scores(self, measures: str, unjudged: Collection[Pair] = ()) -> Scores:
         """Return the scores when the pairs in `unjudged` have no grade."""
         judgments = [each for pair, each in self.judgments.items() if pair not in unjudged]
-        return score(self.rankings, self.documents, judgments, parse_all(measures), self.scale, depth=DEPTH)
+        return score_rankings(
+            self.rankings, self.documents, judgments, parse_measures(measures), self.scale, depth=DEPTH
+        )
 
 
 def pairs_of(ranking: Ranking) -> Iterator[Pair]:
@@ -115,10 +117,10 @@ def bias(data: Judged, measures: str, parts: int, seed: int) -> dict[str, Bias]:
     engine whose pairs are unjudged to each of the others.
     """
     complete = data.scores(measures)
-    truth = mean_known(complete.value[:, :, 0], axis=1)
+    truth = nan_mean(complete.value[:, :, 0], axis=1)
     own, differences = [], []
     for engine, unjudged in folds(data, parts, seed):
-        error = mean_known(data.scores(measures, unjudged).value[:, :, 0], axis=1) - truth
+        error = nan_mean(data.scores(measures, unjudged).value[:, :, 0], axis=1) - truth
         at = complete.engines.index(engine)
         others = np.delete(error, at, axis=0)
         own.append(error[at])

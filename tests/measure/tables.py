@@ -8,7 +8,7 @@ import numpy as np
 
 from judge.measure.arrays import Coverage
 from judge.measure.formulas import Floats, largest_value
-from judge.measure.measures import parse_all
+from judge.measure.measures import parse_measures
 from judge.measure.score import Scores
 from judge.records import GRADED
 
@@ -30,7 +30,7 @@ def tabled(
         engines=tuple(engines or "abcdefghijklmnopqrstuvwxyz"[: cells[0]]),
         queries=tuple(f"q{number:02}" for number in range(cells[1])),
         repeats=tuple(range(1, repeats + 1)),
-        measures=parse_all(measures),
+        measures=parse_measures(measures),
         value=values,
         low=lows,
         high=highs,
@@ -45,7 +45,7 @@ def tabled(
             pooled=np.full(cells[1], 10),
             unique=nothing,
         ),
-        largest=tuple(largest_value(measure, GRADED, 10) for measure in parse_all(measures)),
+        largest=tuple(largest_value(measure, GRADED, 10) for measure in parse_measures(measures)),
     )
 
 

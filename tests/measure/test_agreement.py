@@ -9,24 +9,24 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, precision_score, recall_score
 from truescore.agreement import krippendorff_alpha
 
-from judge.measure.agreement import REFERENCES, Agreement, Paired, agreement
+from judge.measure.agreement import PUBLISHED_AGREEMENT, Agreement, PairedGrades, measure_agreement
 from judge.measure.resampling import IntervalEstimate
 from judge.records import BINARY, GRADED, Scale
 
 
-def paired(*rows: tuple[int, int, int]) -> Paired:
+def paired(*rows: tuple[int, int, int]) -> PairedGrades:
     """Rows of query, people's grade, assessor's grade."""
-    return Paired(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+    return PairedGrades(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
-def labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> Paired:
+def labelled(queries: int = 30, *, per_query: int = 20, seed: int = 0) -> PairedGrades:
     """An assessor that mostly agrees, more on some queries than on others."""
     chance = np.random.default_rng(seed)
     query = np.repeat(np.arange(queries), per_query)
     human = chance.integers(0, 4, query.size)
     lenience = np.repeat(chance.integers(-1, 2, queries), per_query)
     slip = np.where(chance.random(query.size) < 0.4, lenience, 0)
-    return Paired(query, human, np.clip(human + slip, 0, 3))
+    return PairedGrades(query, human, np.clip(human + slip, 0, 3))
 
 
 def estimates(found: Agreement) -> dict[str, IntervalEstimate]:
@@ -39,7 +39,7 @@ def estimates(found: Agreement) -> dict[str, IntervalEstimate]:
 def two() -> Agreement:
     """Two queries, eight pairs on four grades."""
     rows = [(0, 0, 0), (0, 0, 1), (0, 1, 2), (0, 2, 2), (1, 2, 0), (1, 3, 3), (1, 3, 2), (1, 0, 0)]
-    return agreement(paired(*rows), GRADED, GRADED)
+    return measure_agreement(paired(*rows), GRADED, GRADED)
 
 
 def test_pairs_are_counted_by_grade(two: Agreement) -> None:
@@ -60,7 +60,7 @@ def test_shares_and_biases_by_hand(two: Agreement) -> None:
 def test_equals_scikit_learn_and_truescore() -> None:
     pairs = labelled()
     human, assessor = pairs.human, pairs.assessor
-    found = agreement(pairs, GRADED, replace(GRADED, relevant_from=3))
+    found = measure_agreement(pairs, GRADED, replace(GRADED, relevant_from=3))
     expected = {
         "kappa": cohen_kappa_score(human, assessor),
         "quadratic": cohen_kappa_score(human, assessor, weights="quadratic"),
@@ -76,7 +76,7 @@ def test_equals_scikit_learn_and_truescore() -> None:
 
 
 def test_every_interval_is_around_its_value() -> None:
-    for name, one in estimates(agreement(labelled(), GRADED, GRADED)).items():
+    for name, one in estimates(measure_agreement(labelled(), GRADED, GRADED)).items():
         assert one.value is not None, name
         assert one.low is not None, name
         assert one.high is not None, name
@@ -87,8 +87,8 @@ def test_every_interval_is_around_its_value() -> None:
 def test_pairs_of_a_query_are_no_independent_evidence() -> None:
     """The same pairs with every pair a query of its own: an interval that is much too narrow."""
     pairs = labelled(20)
-    by_query = agreement(pairs, GRADED, GRADED).bias
-    by_pair = agreement(replace(pairs, query=np.arange(pairs.query.size)), GRADED, GRADED).bias
+    by_query = measure_agreement(pairs, GRADED, GRADED).bias
+    by_pair = measure_agreement(replace(pairs, query=np.arange(pairs.query.size)), GRADED, GRADED).bias
     assert by_query.value == by_pair.value
     assert width(by_query) > 2 * width(by_pair)
 
@@ -103,7 +103,7 @@ def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
     """People's grades 0-3, yes or no of the assessor: yes is relevant whatever people's threshold."""
     pairs = labelled()
     human, assessor = pairs.human, (pairs.assessor >= 1).astype(np.int64)
-    found = agreement(replace(pairs, assessor=assessor), GRADED, BINARY)
+    found = measure_agreement(replace(pairs, assessor=assessor), GRADED, BINARY)
     for name in ("same_grade", "quadratic", "alpha", "bias"):
         assert estimates(found)[name].value is None
         assert "different scales" in estimates(found)[name].why
@@ -117,7 +117,7 @@ def test_a_binary_assessor_is_held_to_relevant_or_not() -> None:
 
 
 def test_complete_chance_agreement_says_why_kappa_is_unknown() -> None:
-    found = agreement(paired((0, 2, 2), (1, 2, 2), (2, 2, 2)), GRADED, GRADED)
+    found = measure_agreement(paired((0, 2, 2), (1, 2, 2), (2, 2, 2)), GRADED, GRADED)
     for one in (found.kappa, found.quadratic, found.alpha, found.kappa_relevant, *found.kappa_at.values()):
         assert (one.value, one.low, one.high) == (None, None, None)
         assert "chance agreement is complete" in one.why
@@ -125,13 +125,13 @@ def test_complete_chance_agreement_says_why_kappa_is_unknown() -> None:
 
 
 def test_nothing_relevant_leaves_precision_and_recall_unknown() -> None:
-    found = agreement(paired((0, 0, 0), (1, 1, 0)), GRADED, GRADED)
+    found = measure_agreement(paired((0, 0, 0), (1, 1, 0)), GRADED, GRADED)
     assert (found.precision.value, found.precision.why) == (None, "the assessor calls nothing relevant")
     assert (found.recall.value, found.recall.why) == (None, "people call nothing relevant")
 
 
 def test_one_query_has_values_and_no_intervals() -> None:
-    found = agreement(paired((5, 0, 1), (5, 3, 3), (5, 1, 1)), GRADED, GRADED)
+    found = measure_agreement(paired((5, 0, 1), (5, 3, 3), (5, 1, 1)), GRADED, GRADED)
     assert found.queries == 1
     assert found.kappa.value is not None
     assert (found.kappa.low, found.kappa.high) == (None, None)
@@ -139,7 +139,7 @@ def test_one_query_has_values_and_no_intervals() -> None:
 
 
 def test_without_a_pair_nothing_is_known() -> None:
-    found = agreement(paired(), GRADED, BINARY)
+    found = measure_agreement(paired(), GRADED, BINARY)
     assert (found.pairs, found.queries, found.table) == (0, 0, ((0, 0),) * 4)
     assert all(one.value is None and one.why for one in estimates(found).values())
     assert "no pair" in found.kappa.why
@@ -153,18 +153,18 @@ def test_a_grade_off_its_sides_scale_is_refused(
     people: Scale, assessor: Scale, row: tuple[int, int, int]
 ) -> None:
     with pytest.raises(ValueError, match="grade"):
-        agreement(paired(row), people, assessor)
+        measure_agreement(paired(row), people, assessor)
 
 
 def test_the_order_of_the_pairs_does_not_matter() -> None:
     pairs = labelled()
     turned = np.random.default_rng(1).permutation(pairs.query.size)
-    again = Paired(pairs.query[turned], pairs.human[turned], pairs.assessor[turned])
-    assert agreement(again, GRADED, GRADED) == agreement(pairs, GRADED, GRADED)
+    again = PairedGrades(pairs.query[turned], pairs.human[turned], pairs.assessor[turned])
+    assert measure_agreement(again, GRADED, GRADED) == measure_agreement(pairs, GRADED, GRADED)
 
 
 def test_references_are_ranges_with_a_source() -> None:
-    for reference in REFERENCES:
+    for reference in PUBLISHED_AGREEMENT:
         assert 0 < reference.low <= reference.high < 1
         assert "arXiv" in reference.source
 
@@ -172,7 +172,7 @@ def test_references_are_ranges_with_a_source() -> None:
 def test_complete_agreement_is_as_sure_as_there_are_queries() -> None:
     """On 10 queries nobody differed; the assessor calls something relevant on 4 of them."""
     rows = [(query, grade, grade) for query in range(10) for grade in ((0, 3) if query < 4 else (0, 1))]
-    found = agreement(paired(*rows), GRADED, GRADED)
+    found = measure_agreement(paired(*rows), GRADED, GRADED)
     for one, queries in (
         (found.same_grade, 10), (found.same_side, 10), (found.precision, 4), (found.recall, 4)
     ):  # fmt: skip

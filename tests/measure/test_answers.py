@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judge.characters import rough_tokens
-from judge.measure.engine_summary import Latency, latency, textless, tokens
+from judge.characters import estimate_tokens
+from judge.measure.engine_summary import Latency, compute_no_snippet_share, measure_latency, measure_tokens
 from judge.records import Ranking, Snippet
 
 
@@ -22,37 +22,37 @@ def took(milliseconds: float | None, *snippets: Snippet, error: str | None = Non
 def test_latency_is_the_median_and_what_95_percent_stay_under() -> None:
     answers = [took(float(value)) for value in (500, 100, 300, 200, 400)]
     # Positions 0..4 of the sorted values; 0.95 * 4 = 3.8: 400 + 0.8 * 100.
-    assert latency(answers) == Latency(median=300.0, p95=480.0, n=5)
-    assert latency(reversed(answers)) == latency(answers)
+    assert measure_latency(answers) == Latency(median=300.0, p95=480.0, n=5)
+    assert measure_latency(reversed(answers)) == measure_latency(answers)
 
 
 def test_latency_nobody_measured_is_unknown_and_a_failure_takes_no_time() -> None:
-    assert latency([took(None), took(9.0, error="timeout")]) is None
-    assert latency([took(None), took(9.0, error="timeout"), took(7.0)]) == Latency(7.0, 7.0, 1)
+    assert measure_latency([took(None), took(9.0, error="timeout")]) is None
+    assert measure_latency([took(None), took(9.0, error="timeout"), took(7.0)]) == Latency(7.0, 7.0, 1)
 
 
 def test_tokens_are_those_of_what_was_returned_down_to_the_depth() -> None:
     answer = took(1.0, snippet("<b>红茶</b>", "tea 红"), snippet("green tea"), snippet("too deep"))
-    whole = sum(map(rough_tokens, ("<b>红茶</b>", "tea 红", "green tea")))
+    whole = sum(map(estimate_tokens, ("<b>红茶</b>", "tea 红", "green tea")))
     for answers, mean, n in (
         ([answer], whole, 1),
         ([answer, took(1.0)], whole / 2, 2),
         ([answer, took(1.0, error="broke")], whole, 1),
     ):
-        found = tokens(answers, depth=2)
+        found = measure_tokens(answers, depth=2)
         assert found is not None
         assert found.mean == pytest.approx(mean)
         assert found.n == n
-    assert tokens([took(1.0, error="broke")], depth=2) is None
+    assert measure_tokens([took(1.0, error="broke")], depth=2) is None
 
 
 def test_results_without_a_text_of_their_own_are_a_share() -> None:
     with_text = Snippet("1", "text", "title", "", "", "text", "title")
     without = Snippet("2", "", "title", "", "", "", "title")
     rankings = [Ranking("e", "q1", (with_text, without)), Ranking("e", "q2", (without, without, with_text))]
-    assert textless(rankings, 2) == 0.75
-    assert textless(rankings, 3) == 0.6
+    assert compute_no_snippet_share(rankings, 2) == 0.75
+    assert compute_no_snippet_share(rankings, 3) == 0.6
     unknown = Snippet("3", "", "", "", "", "", "", flags=("no_text",))
-    assert textless([Ranking("e", "q", (with_text, unknown, without))], 3) == 0.5
-    assert textless([Ranking("e", "q", (unknown,))], 2) is None
-    assert textless([Ranking("e", "q", (), "HTTP 503")], 2) is None
+    assert compute_no_snippet_share([Ranking("e", "q", (with_text, unknown, without))], 3) == 0.5
+    assert compute_no_snippet_share([Ranking("e", "q", (unknown,))], 2) is None
+    assert compute_no_snippet_share([Ranking("e", "q", (), "HTTP 503")], 2) is None

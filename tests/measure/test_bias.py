@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judge.measure.agreement import Paired
-from judge.measure.bias import BiasGap, engine_bias, widest_gap
+from judge.measure.agreement import PairedGrades
+from judge.measure.bias import BiasGap, estimate_engine_bias, find_widest_gap
 from judge.measure.formulas import Ints
 from judge.measure.resampling import IntervalEstimate
 
@@ -16,15 +16,15 @@ def ints(*values: int) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def paired(*rows: tuple[int, int, int]) -> Paired:
+def paired(*rows: tuple[int, int, int]) -> PairedGrades:
     """Rows of query, people's grade, assessor's grade."""
-    return Paired(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+    return PairedGrades(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
 def test_each_engine_has_its_own_bias() -> None:
     """The assessor gives A half a grade too much, B what people give, C was never labelled."""
     shown = paired((0, 1, 2), (0, 2, 2), (1, 0, 1), (1, 3, 3), (0, 1, 1), (1, 2, 2), (2, 0, 0))
-    a, b, c = engine_bias(("A", "B", "C"), ints(0, 0, 0, 0, 1, 1, 1), shown)
+    a, b, c = estimate_engine_bias(("A", "B", "C"), ints(0, 0, 0, 0, 1, 1, 1), shown)
     assert (a.engine, a.results, a.queries, a.bias.value) == ("A", 4, 2, 0.5)
     assert (b.engine, b.results, b.queries, b.bias.value) == ("B", 3, 3, 0)
     assert (c.results, c.queries, c.bias.value) == (0, 0, None)
@@ -36,9 +36,9 @@ def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
     query, engine = np.repeat(np.arange(60), 15), np.tile(np.repeat(np.arange(3), 5), 60)
     human = chance.integers(0, 3, query.size)
     more = chance.random(query.size) < np.array([0.1, 0.7, 0.3])[engine]
-    shown = Paired(query, human, human + more)
-    biases = engine_bias("ABC", engine, shown)
-    gap = widest_gap("ABC", engine, shown)
+    shown = PairedGrades(query, human, human + more)
+    biases = estimate_engine_bias("ABC", engine, shown)
+    gap = find_widest_gap("ABC", engine, shown)
     assert gap is not None
     assert (gap.favoured, gap.other) == ("B", "A")
     favoured, other = biases[1].bias.value, biases[0].bias.value
@@ -49,7 +49,9 @@ def test_the_widest_gap_is_between_the_most_and_the_least_favoured() -> None:
     assert 0.4 < gap.difference.low < favoured - other
 
     alone = engine != 2
-    two = widest_gap("AB", engine[alone], Paired(query[alone], human[alone], shown.assessor[alone]))
+    two = find_widest_gap(
+        "AB", engine[alone], PairedGrades(query[alone], human[alone], shown.assessor[alone])
+    )
     assert two is not None
     # With three pairs the same difference has a wider interval: t at 1 - .05/6 and 1 - .05/2, 59 degrees.
     ratio = stats.t.ppf(1 - 0.05 / 6, 59) / stats.t.ppf(0.975, 59)
@@ -70,7 +72,7 @@ def clear(gap: BiasGap) -> bool:
 
 def test_equal_biases_are_no_gap() -> None:
     shown = paired((0, 1, 2), (1, 1, 2), (0, 0, 1), (1, 0, 1))
-    gap = widest_gap(("B", "A"), ints(0, 0, 1, 1), shown)
+    gap = find_widest_gap(("B", "A"), ints(0, 0, 1, 1), shown)
     assert gap is not None
     assert (gap.favoured, gap.other, gap.difference.value, gap.difference.low) == ("A", "B", 0, None)
     assert "differ on fewer than 6 queries" in gap.difference.why
@@ -79,7 +81,7 @@ def test_equal_biases_are_no_gap() -> None:
 def test_one_result_a_query_is_the_paired_t_test() -> None:
     seen = np.random.default_rng(0).integers(0, 4, (2, 30))
     rows = [(query, 0, int(grade)) for query in range(30) for grade in seen[:, query]]
-    gap = widest_gap("AB", np.tile(ints(0, 1), 30), paired(*rows))
+    gap = find_widest_gap("AB", np.tile(ints(0, 1), 30), paired(*rows))
     favoured = int(seen[1].sum() > seen[0].sum())
     interval = stats.ttest_rel(seen[favoured], seen[1 - favoured]).confidence_interval(0.95)
     assert gap is not None
@@ -91,7 +93,7 @@ def test_one_result_a_query_is_the_paired_t_test() -> None:
 def test_five_queries_favour_no_engine(queries: int, named: bool) -> None:
     """Six queries on each of which B is favoured leave no doubt; chance gives five of them too easily."""
     rows = [(query, 0, grade) for query in range(queries) for grade in (0, 1)]
-    gap = widest_gap("AB", np.tile(ints(0, 1), queries), paired(*rows))
+    gap = find_widest_gap("AB", np.tile(ints(0, 1), queries), paired(*rows))
     assert gap is not None
     assert clear(gap) == named
 
@@ -100,14 +102,14 @@ def test_a_wide_gap_that_may_be_chance_comes_after_one_that_is_none() -> None:
     """C's only result got 3 too many; B's got one too many on each of 20 queries, A's none."""
     rows = [(query, 0, grade) for query in range(20) for grade in (0, 1)]
     engine = np.append(np.tile(ints(0, 1), 20), 2)
-    gap = widest_gap("ABC", engine, paired(*rows, (0, 0, 3)))
+    gap = find_widest_gap("ABC", engine, paired(*rows, (0, 0, 3)))
     assert gap is not None
     assert (gap.favoured, gap.other, gap.difference.value) == ("B", "A", 1)
     assert clear(gap)
 
 
 def test_two_that_never_met_can_t_be_told_from_chance() -> None:
-    gap = widest_gap("AB", ints(0, 1), paired((0, 0, 1), (1, 0, 0)))
+    gap = find_widest_gap("AB", ints(0, 1), paired((0, 0, 1), (1, 0, 0)))
     assert gap is not None
     assert (gap.favoured, gap.difference.value, gap.difference.low) == ("A", 1, None)
 
@@ -116,7 +118,7 @@ def test_favoured_on_one_query_is_not_favoured() -> None:
     """On one query B has 40 results with one grade too many, on 19 others one with one too few."""
     rows = [(0, 0, 1)] * 40 + [(query, 1, 0) for query in range(1, 20)]
     both = paired(*rows, *((query, 1, 1) for query in range(20)))
-    gap = widest_gap("AB", np.append(np.ones(59, np.int64), np.zeros(20, np.int64)), both)
+    gap = find_widest_gap("AB", np.append(np.ones(59, np.int64), np.zeros(20, np.int64)), both)
     assert gap is not None
     assert gap.favoured == "B"
     assert gap.difference.low is not None
@@ -125,7 +127,7 @@ def test_favoured_on_one_query_is_not_favoured() -> None:
 
 def test_one_query_gives_an_engine_no_range_whatever_the_others_have() -> None:
     rows = [(query, 0, query % 2) for query in range(20)]
-    a, b = engine_bias("AB", np.append(np.zeros(20, np.int64), 1), paired(*rows, (3, 0, 2)))
+    a, b = estimate_engine_bias("AB", np.append(np.zeros(20, np.int64), 1), paired(*rows, (3, 0, 2)))
     assert a.bias.low is not None
     assert (b.results, b.queries, b.bias.value, b.bias.low) == (1, 1, 2, None)
     assert "one query" in b.bias.why
@@ -135,10 +137,12 @@ def test_an_engine_s_range_is_its_own_however_many_there_are() -> None:
     chance = np.random.default_rng(1)
     query, engine = np.repeat(np.arange(30), 6), np.tile(np.repeat(np.arange(3), 2), 30)
     human = chance.integers(0, 3, query.size)
-    shown = Paired(query, human, human + chance.integers(0, 2, query.size))
+    shown = PairedGrades(query, human, human + chance.integers(0, 2, query.size))
     alone = engine == 1
-    (one,) = engine_bias("B", engine[alone] - 1, Paired(query[alone], human[alone], shown.assessor[alone]))
-    assert engine_bias("ABC", engine, shown)[1] == one
+    (one,) = estimate_engine_bias(
+        "B", engine[alone] - 1, PairedGrades(query[alone], human[alone], shown.assessor[alone])
+    )
+    assert estimate_engine_bias("ABC", engine, shown)[1] == one
 
 
 @pytest.mark.slow
@@ -154,12 +158,12 @@ def test_equal_engines_are_rarely_called_favoured(engines: int, queries: int, wo
         human = chance.integers(0, 4, query.size)
         kind = np.repeat(chance.random((queries, engines)) < 0.15, 5, axis=1).ravel()
         slip = kind | (chance.random(query.size) < 0.2)
-        gap = widest_gap(names, engine, Paired(query, human, np.minimum(3, human + slip)))
+        gap = find_widest_gap(names, engine, PairedGrades(query, human, np.minimum(3, human + slip)))
         named += gap is not None and clear(gap)
     print(f"\n{engines} equal engines: one is called favoured in {named / worlds:.3f} of the worlds")
     assert named <= 0.065 * worlds
 
 
 def test_a_gap_is_between_two() -> None:
-    assert widest_gap(("A", "B"), ints(0, 0), paired((0, 1, 2), (1, 1, 2))) is None
-    assert widest_gap((), ints(), paired()) is None
+    assert find_widest_gap(("A", "B"), ints(0, 0), paired((0, 1, 2), (1, 1, 2))) is None
+    assert find_widest_gap((), ints(), paired()) is None

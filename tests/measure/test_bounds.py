@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.measure.measures import parse_all
+from judge.measure.measures import parse_measures
 from judge.records import BINARY, GRADED, Scale, Score
 from tests.measure.textbook import textbook
 from tests.measure.world import World, one_list, side_by_side
@@ -50,7 +50,7 @@ def possible(world: World, unjudged: Sequence[str]) -> dict[tuple[str, str], lis
     for chosen in itertools.product(range(world.scale.top + 1), repeat=len(unjudged)):
         grades = {name: grade or 0 for (_, name), grade in world.grades[0].items()}
         grades.update(zip(unjudged, chosen, strict=True))
-        for (at, engine), measure in itertools.product(enumerate(world.returned), parse_all(NAMES)):
+        for (at, engine), measure in itertools.product(enumerate(world.returned), parse_measures(NAMES)):
             value = textbook(measure, world.scale, lists, grades, at, DEPTH)
             found.setdefault((engine, str(measure)), []).append(value)
     return found

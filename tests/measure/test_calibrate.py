@@ -13,7 +13,14 @@ from statsmodels.stats.multitest import multipletests
 
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats
-from judge.measure.ppi import ENOUGH_LABELLED, LEAST_LABELLED, LEAST_VALUES, calibrate, plan, reserve
+from judge.measure.ppi import (
+    ENOUGH_LABELLED,
+    MIN_LABELLED,
+    MIN_VALUES,
+    correct_engines,
+    count_reserve_queries,
+    draw_queries_to_label,
+)
 from tests.measure.corrected import corrected_mean, floats, graded, numbers
 
 
@@ -31,7 +38,7 @@ def engines_world(n: int = 60, rest: int = 200) -> tuple[list[str], Bools, Float
 
 
 def test_orders_are_confirmed_reversed_or_left_open() -> None:
-    found = calibrate(*engines_world())
+    found = correct_engines(*engines_world())
     assert [engine.engine for engine in found.engines] == ["a", "b", "c"]
     outcomes = {(pair.a, pair.b): pair.outcome for pair in found.pairs}
     assert outcomes == {("a", "b"): "confirmed", ("c", "a"): "reversed", ("c", "b"): "reversed"}
@@ -39,7 +46,7 @@ def test_orders_are_confirmed_reversed_or_left_open() -> None:
     names, labelled, human, assessor = engines_world()
     # People see the engines alike, whatever the assessor says.
     human[:, labelled] = np.random.default_rng(0).permuted(human[:, labelled], axis=0)
-    assert {pair.outcome for pair in calibrate(names, labelled, human, assessor).pairs} == {"open"}
+    assert {pair.outcome for pair in correct_engines(names, labelled, human, assessor).pairs} == {"open"}
 
 
 @pytest.mark.parametrize(("ahead", "outcome"), [(0.47, "open"), (0.49, "confirmed")])
@@ -47,13 +54,13 @@ def test_an_order_is_confirmed_at_the_level_of_five_percent(ahead: float, outcom
     """Differences of ahead ± 1 on 20 queries: t = ahead · √19, and 2.093 is the quantile."""
     human = np.stack([ahead + np.tile(floats(-1, 1), 10), np.zeros(20)])
     assessor = np.stack([np.ones(20), np.zeros(20)])
-    (pair,) = calibrate(["a", "b"], np.ones(20, bool), human, assessor).pairs
+    (pair,) = correct_engines(["a", "b"], np.ones(20, bool), human, assessor).pairs
     assert pair.outcome == outcome
 
 
 def test_engines_and_pairs_are_corrected_means() -> None:
     names, labelled, human, assessor = engines_world()
-    found = calibrate(names, labelled, human, assessor)
+    found = correct_engines(names, labelled, human, assessor)
     for at, engine in enumerate(found.engines):
         parts = human[at, labelled], assessor[at, labelled], assessor[at, ~labelled]
         assert numbers(engine.corrected) == pytest.approx(numbers(corrected_mean(*parts)))
@@ -69,7 +76,7 @@ def test_engines_and_pairs_are_corrected_means() -> None:
 
 
 def test_p_is_adjusted_over_all_pairs() -> None:
-    pairs = calibrate(*engines_world()).pairs
+    pairs = correct_engines(*engines_world()).pairs
     raw = [pair.corrected.p for pair in pairs]
     assert [pair.p_adjusted for pair in pairs] == pytest.approx(multipletests(raw, method="bonferroni")[1])
 
@@ -81,7 +88,7 @@ def test_a_verdict_is_what_the_interval_shows(seed: int, engines: int) -> None:
     human = chance.binomial(5, chance.uniform(0.3, 0.7, (engines, 1)), shape) / 5
     assessor = np.clip(human + chance.normal(0, 0.2, shape), 0, 1)
     names = [f"e{number}" for number in range(engines)]
-    for pair in calibrate(names, np.arange(60) < 25, human, assessor).pairs:
+    for pair in correct_engines(names, np.arange(60) < 25, human, assessor).pairs:
         low, high = pair.corrected.low, pair.corrected.high
         assert low is not None
         assert high is not None
@@ -96,7 +103,7 @@ def test_two_that_people_tell_apart_on_few_queries_get_no_verdict(different: int
     human = np.zeros((2, 40))
     human[0, :different] = 1
     assessor = np.stack([np.ones(40), np.zeros(40)])
-    (pair,) = calibrate(["a", "b"], np.arange(40) < 20, human, assessor).pairs
+    (pair,) = correct_engines(["a", "b"], np.arange(40) < 20, human, assessor).pairs
     assert (pair.outcome, pair.different) == (outcome, different)
     assert (pair.corrected.low is None) == (pair.p_adjusted is None) == (outcome == "open")
 
@@ -105,15 +112,15 @@ def test_the_order_of_engines_changes_nothing() -> None:
     names, labelled, human, assessor = engines_world()
     human[1, :5] = np.nan
     assessor[2, 3:9] = np.nan
-    found = calibrate(names, labelled, human, assessor)
+    found = correct_engines(names, labelled, human, assessor)
     turned = [2, 0, 1]
-    assert calibrate([names[at] for at in turned], labelled, human[turned], assessor[turned]) == found
+    assert correct_engines([names[at] for at in turned], labelled, human[turned], assessor[turned]) == found
 
 
 def test_the_order_of_queries_changes_nothing_but_rounding() -> None:
     names, labelled, human, assessor = engines_world()
-    found = calibrate(names, labelled, human, assessor)
-    turned = calibrate(names, labelled[::-1], human[:, ::-1], assessor[:, ::-1])
+    found = correct_engines(names, labelled, human, assessor)
+    turned = correct_engines(names, labelled[::-1], human[:, ::-1], assessor[:, ::-1])
     for one, other in zip(found.pairs, turned.pairs, strict=True):
         assert (one.a, one.b, one.outcome) == (other.a, other.b, other.outcome)
         assert numbers(one.corrected) == pytest.approx(numbers(other.corrected))
@@ -125,7 +132,7 @@ def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]
     _, labelled, human, assessor = engines_world()
     # Equal but for rounding: without care the sign of 1e-17 would choose.
     twins = np.stack([assessor[0] + 1e-16 * np.arange(260), assessor[0]])
-    (pair,) = calibrate(names, labelled, human[:2], twins).pairs
+    (pair,) = correct_engines(names, labelled, human[:2], twins).pairs
     assert ((pair.a, pair.b), pair.outcome) == (tuple(names), "decided")
     assert pair.corrected.estimate > 0
     assert pair.p_adjusted is not None
@@ -134,20 +141,20 @@ def test_where_the_assessor_has_no_order_people_s_labels_decide(names: list[str]
 
 def test_a_tie_that_people_s_labels_leave_is_open() -> None:
     _, labelled, human, assessor = engines_world()
-    (pair,) = calibrate(["y", "x"], labelled, human[[0, 0]], assessor[[0, 0]]).pairs
+    (pair,) = correct_engines(["y", "x"], labelled, human[[0, 0]], assessor[[0, 0]]).pairs
     assert ((pair.a, pair.b), pair.outcome) == (("x", "y"), "open")
     assert (pair.corrected.estimate, pair.corrected.low, pair.p_adjusted) == (0, None, None)
     # The second is a little better, for people, than chance alone would make it: still open, and first.
     little = human[0] + np.where(np.arange(260) % 2, 0.11, -0.1)
     for names in (["x", "y"], ["y", "x"]):
-        (pair,) = calibrate(names, labelled, np.stack([human[0], little]), assessor[[0, 0]]).pairs
+        (pair,) = correct_engines(names, labelled, np.stack([human[0], little]), assessor[[0, 0]]).pairs
         assert (pair.b, pair.a, pair.outcome) == (*names, "open")
         assert str(pair.assessor) == "0.0"
 
 
 def test_one_engine_has_no_pairs() -> None:
     _, labelled, human, assessor = engines_world()
-    found = calibrate(["a"], labelled, human[:1], assessor[:1])
+    found = correct_engines(["a"], labelled, human[:1], assessor[:1])
     assert (len(found.engines), found.pairs) == (1, ())
 
 
@@ -158,7 +165,7 @@ def test_a_query_without_a_value_by_people_weighs_nothing() -> None:
     """With no rest it is the t test on the labelled queries that have a value."""
     human, assessor, _ = graded(40, 0)
     human[::4] = np.nan
-    (engine,) = calibrate(["e"], np.ones(40, bool), human[None], assessor[None]).engines
+    (engine,) = correct_engines(["e"], np.ones(40, bool), human[None], assessor[None]).engines
     theirs = stats.ttest_1samp(human[~np.isnan(human)], 0)
     found = engine.corrected
     interval = theirs.confidence_interval(0.95)
@@ -173,12 +180,12 @@ def test_the_mean_stands_in_where_the_assessor_has_no_value() -> None:
     assessor[0, ::7] = np.nan
     gap = np.isnan(assessor[0])
     filled = np.where(gap, np.nanmean(assessor[0]), assessor[0])
-    found = calibrate(["a"], labelled, human[:1], assessor[:1]).engines[0]
-    whole = calibrate(["a"], labelled, human[:1], filled[None]).engines[0]
+    found = correct_engines(["a"], labelled, human[:1], assessor[:1]).engines[0]
+    whole = correct_engines(["a"], labelled, human[:1], filled[None]).engines[0]
     assert numbers(found.corrected) == pytest.approx(numbers(whole.corrected))
     assert (found.corrected.filled, found.assessor_n) == (gap.sum(), 260 - gap.sum())
     assert found.assessor == pytest.approx(np.nanmean(assessor[0]))
-    pair = calibrate(names, labelled, human, assessor).pairs[0]
+    pair = correct_engines(names, labelled, human, assessor).pairs[0]
     assert (pair.corrected.filled, pair.assessor_n) == (gap.sum(), 260 - gap.sum())
 
 
@@ -192,7 +199,7 @@ def test_a_mean_over_some_queries_by_hand() -> None:
     human = np.tile(floats(1, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan), 20)
     assessor = np.tile(floats(1, 0, 0, 0, 1, 0, 0, 1), 20)
     labelled = np.tile(np.arange(8) < 4, 20)
-    found = calibrate(["e"], labelled, human[None], assessor[None]).engines[0].corrected
+    found = correct_engines(["e"], labelled, human[None], assessor[None]).engines[0].corrected
     weight = (40 / 79) / (2 * 150 / 159)
     assert found.weight == pytest.approx(weight)
     assert found.estimate == pytest.approx(1 / 2 + weight * 2 * (1 / 2 - 1 / 4))
@@ -201,15 +208,15 @@ def test_a_mean_over_some_queries_by_hand() -> None:
 
 def test_human_values_of_queries_that_are_not_labelled_are_ignored() -> None:
     names, labelled, human, assessor = engines_world()
-    found = calibrate(names, labelled, human, assessor)
-    assert calibrate(names, labelled, np.where(labelled, human, 0.9), assessor) == found
+    found = correct_engines(names, labelled, human, assessor)
+    assert correct_engines(names, labelled, np.where(labelled, human, 0.9), assessor) == found
 
 
 def test_too_few_labels_are_refused_with_what_to_do() -> None:
-    names, labelled, human, assessor = engines_world(LEAST_LABELLED - 1)
+    names, labelled, human, assessor = engines_world(MIN_LABELLED - 1)
     message = "needs 20 wholly labelled queries and has 19; label 1 more: `judge agree RUN --plan 50` draws"
     with pytest.raises(InputError, match=message):
-        calibrate(names, labelled, human, assessor)
+        correct_engines(names, labelled, human, assessor)
     names, labelled, human, assessor = engines_world(24)
     human[0, np.flatnonzero(labelled)[:5]] = np.nan
     human[1, np.flatnonzero(labelled)[5:10]] = np.nan
@@ -217,13 +224,13 @@ def test_too_few_labels_are_refused_with_what_to_do() -> None:
         "^14 of 24 labelled queries have a value for engines 'a' and 'b' .* needs 15; label at least 1 more"
     )
     with pytest.raises(InputError, match=message):
-        calibrate(names, labelled, human, assessor)
+        correct_engines(names, labelled, human, assessor)
 
 
 def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled() -> None:
     names, labelled, human, assessor = engines_world(20)
     human[:, np.flatnonzero(labelled)[:5]] = np.nan
-    found = calibrate(names, labelled, human, assessor)
+    found = correct_engines(names, labelled, human, assessor)
     assert {(each.corrected.labelled, each.corrected.undefined) for each in found.engines} == {(15, 5)}
 
 
@@ -231,15 +238,15 @@ def test_labelled_queries_where_people_find_nothing_relevant_count_as_labelled()
     ("queries", "advice"), [(40, "`judge agree RUN --plan 40` draws"), (19, "the run has no more to label")]
 )
 def test_no_more_queries_are_advised_than_there_are(queries: int, advice: str) -> None:
-    names, labelled, human, assessor = engines_world(LEAST_LABELLED - 1)
+    names, labelled, human, assessor = engines_world(MIN_LABELLED - 1)
     some = [*np.flatnonzero(labelled), *np.flatnonzero(~labelled)][:queries]
     with pytest.raises(InputError, match=advice):
-        calibrate(names, labelled[some], human[:, some], assessor[:, some])
+        correct_engines(names, labelled[some], human[:, some], assessor[:, some])
 
 
 def test_few_labels_are_warned_of() -> None:
-    assert calibrate(*engines_world(ENOUGH_LABELLED)).warnings == ()
-    (warning,) = calibrate(*engines_world(ENOUGH_LABELLED - 1)).warnings
+    assert correct_engines(*engines_world(ENOUGH_LABELLED)).warnings == ()
+    (warning,) = correct_engines(*engines_world(ENOUGH_LABELLED - 1)).warnings
     assert warning.startswith("49 of 49 labelled queries have a value for engine 'a'; with fewer than 50")
 
 
@@ -247,7 +254,7 @@ def test_an_assessor_without_any_value_is_refused() -> None:
     names, labelled, human, assessor = engines_world()
     assessor[1] = np.nan
     with pytest.raises(InputError, match="no query has a value by the assessor's grades for engine 'b'"):
-        calibrate(names, labelled, human, assessor)
+        correct_engines(names, labelled, human, assessor)
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
@@ -261,7 +268,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         (names, labelled, np.where(labelled, np.inf, human), assessor),
     ):
         with pytest.raises(ValueError, match=r"expected|infinite"):
-            calibrate(*wrong)
+            correct_engines(*wrong)
 
 
 # ---- the plan
@@ -270,19 +277,19 @@ QUERIES = [f"q{number}" for number in range(200)]
 
 
 def test_a_plan_can_be_extended_and_knows_no_order_of_queries() -> None:
-    assert plan(QUERIES, 50)[:20] == plan(QUERIES, 20)
-    assert plan(QUERIES[::-1] + QUERIES, 50) == plan(QUERIES, 50)
-    assert len(set(plan(QUERIES, 200))) == 200
-    assert set(plan(QUERIES, 20)) != set(plan(QUERIES, 20, seed=1))
+    assert draw_queries_to_label(QUERIES, 50)[:20] == draw_queries_to_label(QUERIES, 20)
+    assert draw_queries_to_label(QUERIES[::-1] + QUERIES, 50) == draw_queries_to_label(QUERIES, 50)
+    assert len(set(draw_queries_to_label(QUERIES, 200))) == 200
+    assert set(draw_queries_to_label(QUERIES, 20)) != set(draw_queries_to_label(QUERIES, 20, seed=1))
 
 
 def test_a_plan_is_the_same_on_every_machine() -> None:
     """The hashes' own order, by sha256sum: what is labelled stays planned after an upgrade."""
-    assert plan(["a", "b", "c", "d", "é"], 5) == ("c", "a", "b", "é", "d")
+    assert draw_queries_to_label(["a", "b", "c", "d", "é"], 5) == ("c", "a", "b", "é", "d")
 
 
 def test_every_query_is_drawn_as_often() -> None:
-    drawn = Counter(query for seed in range(2000) for query in plan(QUERIES[:20], 5, seed))
+    drawn = Counter(query for seed in range(2000) for query in draw_queries_to_label(QUERIES[:20], 5, seed))
     assert stats.chisquare([drawn[query] for query in QUERIES[:20]]).pvalue > 0.01
 
 
@@ -301,7 +308,7 @@ def test_every_query_is_drawn_as_often() -> None:
 def test_a_reserve_is_as_large_as_the_binomial_distribution_says(
     count: int, queries: int, without: int, more: int
 ) -> None:
-    assert reserve(count, queries, without) == more
+    assert count_reserve_queries(count, queries, without) == more
     if without and more < queries - count:
         limit = stats.binomtest(without, queries, alternative="less").proportion_ci(0.95).high
         assert stats.binom.sf(count - 1, count + more, 1 - limit) >= 0.95
@@ -312,12 +319,12 @@ def test_a_plan_with_its_reserve_is_enough_where_people_find_nothing_more_often(
     """By the assessor 6 % of 200 queries have nothing relevant, by people 8 %; a plan of 20."""
     chance = np.random.default_rng(0)
     refused = {"without a reserve": 0, "with it": 0, "counted as labelled": 0}
-    more, worlds = reserve(20, 200, 12), 2000
+    more, worlds = count_reserve_queries(20, 200, 12), 2000
     for _ in range(worlds):
         lots = chance.permutation(200) < 16
         refused["without a reserve"] += bool(lots[:20].any())
         refused["with it"] += int((~lots[: 20 + more]).sum()) < 20
-        refused["counted as labelled"] += int((~lots[:20]).sum()) < LEAST_VALUES
+        refused["counted as labelled"] += int((~lots[:20]).sum()) < MIN_VALUES
     print(f"\nrefused in {refused} of {worlds}")
     assert refused["without a reserve"] > 0.7 * worlds
     assert refused["with it"] < 0.05 * worlds
@@ -327,4 +334,4 @@ def test_a_plan_with_its_reserve_is_enough_where_people_find_nothing_more_often(
 @pytest.mark.parametrize("count", [0, -1, 201])
 def test_a_plan_of_none_or_more_than_there_are_is_refused(count: int) -> None:
     with pytest.raises(InputError, match=f"plan of {count} queries .* has 200"):
-        plan(QUERIES, count)
+        draw_queries_to_label(QUERIES, count)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from judge.measure.formulas import Bools, Floats, summed_precision
-from judge.measure.ppi import Corrected, calibrate
+from judge.measure.formulas import Bools, Floats, sum_precision
+from judge.measure.ppi import Corrected, correct_engines
 from tests.measure.corrected import corrected_mean
 
 #: How often the assessor calls a relevant result relevant, and an irrelevant one irrelevant.
@@ -43,7 +43,7 @@ def pooled_ap_world(chance: np.random.Generator) -> World:
 
 def pooled_ap(relevant: Bools) -> Floats:
     pool = relevant.sum((0, 2)).astype(np.float64)
-    return summed_precision(relevant.astype(np.float64)) / np.where(pool > 0, pool, np.nan)
+    return sum_precision(relevant.astype(np.float64)) / np.where(pool > 0, pool, np.nan)
 
 
 def first(n: int) -> Bools:
@@ -65,7 +65,7 @@ def test_an_assessor_that_errs_differently_per_engine_is_put_right() -> None:
     for _ in range(worlds):
         human, assessor = precision_world(chance)
         for n, outcomes in found.items():
-            (pair,) = calibrate(["A", "B"], first(n), human, assessor).pairs
+            (pair,) = correct_engines(["A", "B"], first(n), human, assessor).pairs
             outcomes[pair.outcome] += 1
             better = pair.a if pair.outcome == "confirmed" else pair.b
             wrong[n] += pair.outcome != "open" and better == "B"
@@ -123,7 +123,7 @@ def test_the_intervals_of_all_pairs_hold_at_once() -> None:
     held = 0
     for _ in range(worlds):
         human, assessor = world(queries)
-        pairs = calibrate(list("abcd"), np.arange(queries) < 20, human, assessor).pairs
+        pairs = correct_engines(list("abcd"), np.arange(queries) < 20, human, assessor).pairs
         held += all(
             covered(pair.corrected, float(true["abcd".index(pair.a)] - true["abcd".index(pair.b)]))
             for pair in pairs
@@ -140,7 +140,7 @@ def test_false_alarms_are_as_rare_as_promised_when_engines_are_equal() -> None:
     for _ in range(worlds):
         relevant = chance.binomial(10, chance.uniform(0.2, 0.8, QUERIES), (2, QUERIES))
         seen = chance.binomial(relevant, TPR[:, None]) + chance.binomial(10 - relevant, 1 - TNR[:, None])
-        (pair,) = calibrate(["A", "B"], first(50), relevant / 10, seen / 10).pairs
+        (pair,) = correct_engines(["A", "B"], first(50), relevant / 10, seen / 10).pairs
         named += pair.outcome != "open"
     print(f"\na winner among equals: {named / worlds:.4f}")
     assert named <= 0.07 * worlds
@@ -154,7 +154,7 @@ def both_defined(human: Floats, assessor: Floats, n: int) -> Corrected:
 
 
 def chosen(human: Floats, assessor: Floats, n: int) -> Corrected:
-    return calibrate(["A"], first(n), human[None], assessor[None]).engines[0].corrected
+    return correct_engines(["A"], first(n), human[None], assessor[None]).engines[0].corrected
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from judge.measure.compare import Comparison, compare, largest_contributions
+from judge.measure.compare import Comparison, compare_engines, find_largest_contributions
 from judge.measure.formulas import Floats
-from judge.measure.simultaneous import compare_means, detectable, least_queries
+from judge.measure.simultaneous import compare_means, detectable_difference, required_queries
 from judge.records import BINARY
 from tests.measure.tables import NAN, tabled
 from tests.measure.world import World
@@ -23,7 +23,7 @@ _OWN = ("n", "difference", "least", "most", "sd", "effect", "wins", "ties", "los
 
 def only(*engines: Any, **options: Any) -> Comparison:
     """The comparison of two engines by one measure."""
-    (pair,) = compare(tabled(engines, **options))
+    (pair,) = compare_engines(tabled(engines, **options))
     return pair
 
 
@@ -53,7 +53,7 @@ def test_a_pair_worked_out_by_hand() -> None:
 def test_the_interval_is_that_of_all_pairs_together() -> None:
     """The middle is scipy's mean, the width the shared critical value times scipy's standard error."""
     values = normal(3, 3, 40, ahead=0.1)
-    pairs = compare(tabled(values))
+    pairs = compare_engines(tabled(values))
     differences = np.stack([values["abc".index(p.a)] - values["abc".index(p.b)] for p in pairs], axis=1)
     (test,) = compare_means(differences[:, None, :])
     for pair, difference in zip(pairs, differences.T, strict=True):
@@ -69,12 +69,12 @@ def test_the_interval_is_that_of_all_pairs_together() -> None:
 def test_nothing_shown_is_larger_than_the_measure_can_be() -> None:
     """A difference by P@5 lies between -1 and 1, by DCG@2 within ±3 (1 + 1 / log2 3), with grades to 3."""
     values = np.stack([[0.4, 0.7, 1, 1, 1, 1, 0.9, 0.8], [0.3, 0, 0.1, 0, 0, 0, 0, 0]])[:, :, None, None]
-    (pair,) = compare(tabled(values, measures="P@5"))
-    (free,) = compare(tabled(values, measures="DCG@2"))
+    (pair,) = compare_engines(tabled(values, measures="P@5"))
+    (free,) = compare_engines(tabled(values, measures="DCG@2"))
     assert (pair.high, free.low) == (1, pair.low)
     assert free.high is not None
     assert 1 < free.high < 3 * (1 + 1 / np.log2(3))
-    (few,) = compare(tabled(values[:, :3], measures="DCG@2"))
+    (few,) = compare_engines(tabled(values[:, :3], measures="DCG@2"))
     assert (few.low, few.high) == pytest.approx((-3 * (1 + 1 / np.log2(3)), 3 * (1 + 1 / np.log2(3))))
     wild = np.stack([[0.0, 1, 0, 1, 0, 1], [1.0, 0, 1, 0.9, 1, 0.2]])
     assert only(*wild).detectable is None
@@ -82,7 +82,7 @@ def test_nothing_shown_is_larger_than_the_measure_can_be() -> None:
 
 def test_an_engine_that_broke_leaves_only_its_pairs() -> None:
     scores = tabled([[1, 1, 1, 1], [0, 0, NAN, 0], [0.5, NAN, 0.5, 0.5]])
-    pairs = {(pair.a, pair.b): pair for pair in compare(scores)}
+    pairs = {(pair.a, pair.b): pair for pair in compare_engines(scores)}
     assert {key: pair.n for key, pair in pairs.items()} == {("a", "b"): 3, ("a", "c"): 3, ("c", "b"): 2}
     assert pairs["a", "b"].difference == 1.0
     assert pairs["c", "b"].difference == 0.5
@@ -121,7 +121,7 @@ def test_of_equal_engines_the_first_by_name_stands_first() -> None:
 
 
 def test_pairs_come_by_the_standing_of_their_engines() -> None:
-    pairs = compare(tabled([[0.2, 0.3], [0.9, 0.8], [0.5, 0.5], [NAN, NAN]], engines="wxyz"))
+    pairs = compare_engines(tabled([[0.2, 0.3], [0.9, 0.8], [0.5, 0.5], [NAN, NAN]], engines="wxyz"))
     assert [pair.a + pair.b for pair in pairs[:3]] == ["xy", "xw", "xz"]
     assert [{pair.a, pair.b} for pair in pairs[3:]] == [{"w", "y"}, {"y", "z"}, {"w", "z"}]
 
@@ -131,17 +131,17 @@ def test_pairs_come_by_the_standing_of_their_engines() -> None:
 
 def test_each_measure_is_a_family_of_its_own() -> None:
     values = np.stack([normal(1, 4, 12, ahead=0.05), normal(2, 4, 12)], axis=-1)[:, :, None]
-    found = compare(tabled(values, measures="P@5 P@10"))
+    found = compare_engines(tabled(values, measures="P@5 P@10"))
     assert [pair.measure for pair in found] == ["P@5"] * 6 + ["P@10"] * 6
     for at, six in enumerate((found[:6], found[6:])):
-        alone = compare(tabled(values[..., [at]], measures="P@5"))
+        alone = compare_engines(tabled(values[..., [at]], measures="P@5"))
         assert [pair.p_adjusted for pair in six] == [pair.p_adjusted for pair in alone]
         assert [(pair.low, pair.high) for pair in six] == [(pair.low, pair.high) for pair in alone]
 
 
 def test_more_families_ask_for_more() -> None:
     values = normal(1, 2, 30, ahead=0.05)
-    (one,), (ten,) = compare(tabled(values)), compare(tabled(values), families=10)
+    (one,), (ten,) = compare_engines(tabled(values)), compare_engines(tabled(values), families=10)
     assert one.p_adjusted is not None
     assert ten.p_adjusted == pytest.approx(10 * one.p_adjusted)
     assert None not in (one.low, ten.low)
@@ -149,12 +149,12 @@ def test_more_families_ask_for_more() -> None:
 
 
 def test_a_pair_without_a_common_query_is_no_member_of_the_family() -> None:
-    pairs = compare(
+    pairs = compare_engines(
         tabled([[0.9, 0.8, 0.9, 0.7, 0.9, 0.8, NAN], [0.1, 0.3, 0, 0, 0, 0.1, NAN], [NAN] * 6 + [1]])
     )
     met = [pair for pair in pairs if pair.n]
     assert len(met) == 1
-    (alone,) = compare(tabled([[0.9, 0.8, 0.9, 0.7, 0.9, 0.8], [0.1, 0.3, 0, 0, 0, 0.1]]))
+    (alone,) = compare_engines(tabled([[0.9, 0.8, 0.9, 0.7, 0.9, 0.8], [0.1, 0.3, 0, 0, 0, 0.1]]))
     assert met[0].outcome == alone.outcome == "better"
     for pair in pairs:
         if not pair.n:
@@ -169,8 +169,8 @@ def test_a_pair_without_a_common_query_is_no_member_of_the_family() -> None:
 def test_a_pair_does_not_depend_on_the_others_or_on_names(seed: int, order: list[int]) -> None:
     values = normal(seed, 4, 15, ahead=0.03)
     values[np.random.default_rng(seed).random(values.shape) < 0.1] = NAN
-    turned = compare(tabled(values[order], engines="".join("abcd"[at] for at in order)))
-    straight = compare(tabled(values))
+    turned = compare_engines(tabled(values[order], engines="".join("abcd"[at] for at in order)))
+    straight = compare_engines(tabled(values))
     assert {frozenset((p.a, p.b)): p for p in turned} == {frozenset((p.a, p.b)): p for p in straight}
     for pair in straight:
         alone = only(*(values["abcd".index(name)] for name in sorted((pair.a, pair.b))))
@@ -180,7 +180,7 @@ def test_a_pair_does_not_depend_on_the_others_or_on_names(seed: int, order: list
 def test_very_many_engines_can_still_be_told_apart() -> None:
     """528 pairs share one critical value."""
     steps = np.random.default_rng(9).uniform(0.9, 1.1, (33, 24)).cumsum(0) / 40
-    pairs = compare(tabled(steps, engines="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg"))
+    pairs = compare_engines(tabled(steps, engines="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg"))
     assert len(pairs) == 33 * 32 / 2
     assert {pair.outcome for pair in pairs} == {"better"}
 
@@ -191,12 +191,12 @@ def test_very_many_engines_can_still_be_told_apart() -> None:
 def test_only_measures_that_engines_can_be_compared_by_are() -> None:
     values = np.broadcast_to(normal(1, 2, 5)[:, :, None, None], (2, 5, 1, 5))
     measures = "AP(own)@5 SetP sDCG@5 Judged@5 RR@5"
-    assert [pair.measure for pair in compare(tabled(values, measures=measures))] == ["sDCG@5", "RR@5"]
-    assert compare(tabled(values[..., :3], measures="AP(own)@5 SetP Judged@5")) == ()
+    assert [pair.measure for pair in compare_engines(tabled(values, measures=measures))] == ["sDCG@5", "RR@5"]
+    assert compare_engines(tabled(values[..., :3], measures="AP(own)@5 SetP Judged@5")) == ()
 
 
 def test_one_engine_is_compared_with_nobody() -> None:
-    assert compare(tabled([[0.5, 0.7]])) == ()
+    assert compare_engines(tabled([[0.5, 0.7]])) == ()
 
 
 # --- who is named
@@ -262,12 +262,12 @@ def nothing_relevant_known(unknown: int | None) -> World:
 
 
 def test_queries_that_only_unjudged_snippets_could_make_count_can_take_a_difference_away() -> None:
-    (pair,) = compare(nothing_relevant_known(None).scores())
-    (truth,) = compare(nothing_relevant_known(1).scores())
+    (pair,) = compare_engines(nothing_relevant_known(None).scores())
+    (truth,) = compare_engines(nothing_relevant_known(1).scores())
     assert (pair.a, pair.n, pair.most, pair.outcome) == ("a", 20, pair.difference, "undetermined")
     assert (truth.a, truth.n) == ("b", 50)
     assert pair.least == pytest.approx(-(truth.difference or 0))
-    (pair,) = compare(nothing_relevant_known(0).scores())
+    (pair,) = compare_engines(nothing_relevant_known(0).scores())
     assert (pair.a, pair.n, pair.least, pair.most) == ("a", 20, pair.difference, pair.difference)
     assert pair.outcome == "better"
 
@@ -305,13 +305,13 @@ def test_queries_that_may_count_never_round_the_mean_out_of_its_bounds(seed: int
 @pytest.mark.parametrize(("engines", "queries"), [(2, 8), (2, 50), (3, 20), (5, 200)])
 def test_what_queries_can_show_follows_the_shared_critical_value(engines: int, queries: int) -> None:
     """Half the width of an interval is c·sd/√n, which gives c."""
-    for pair in compare(tabled(normal(5, engines, queries))):
+    for pair in compare_engines(tabled(normal(5, engines, queries))):
         assert None not in (pair.high, pair.difference, pair.sd)
         critical = (pair.high - pair.difference) / (pair.sd / queries**0.5)  # type: ignore[operator]
-        assert pair.detectable == pytest.approx(detectable(pair.sd or 0, queries, critical))
+        assert pair.detectable == pytest.approx(detectable_difference(pair.sd or 0, queries, critical))
         assert pair.detectable_doubled == pytest.approx((pair.detectable or 0) / 2**0.5)
         assert pair.outcome == "not separated"
-        needed = least_queries(pair.sd or 0, max(-(pair.low or 0), pair.high or 0), critical)
+        needed = required_queries(pair.sd or 0, max(-(pair.low or 0), pair.high or 0), critical)
         assert pair.at_least == (needed if needed > queries else None)
 
 
@@ -337,13 +337,13 @@ def test_few_queries_can_not_separate_however_clear_they_are(queries: int) -> No
 
 def test_the_largest_contributions_come_first_and_add_up_to_the_difference() -> None:
     scores = tabled([[0.9, 0.5, 0.4, 0.5, 0.1], [0.1, 0.5, 0.5, NAN, 0.4]])
-    (pair,) = compare(scores)
-    rows = largest_contributions(scores, pair)
+    (pair,) = compare_engines(scores)
+    rows = find_largest_contributions(scores, pair)
     assert [row.query_id for row in rows] == ["q00", "q04", "q02"]
     assert [row.difference for row in rows] == pytest.approx([0.8, -0.3, -0.1])
     assert [row.contribution for row in rows] == pytest.approx([0.2, -0.075, -0.025])
     assert sum(row.contribution for row in rows) == pytest.approx(pair.difference)
-    assert len(largest_contributions(scores, pair, most=1)) == 1
+    assert len(find_largest_contributions(scores, pair, most=1)) == 1
 
 
 # --- nothing to tell apart

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judge.measure.compare import Comparison, compare
+from judge.measure.compare import Comparison, compare_engines
 from tests.measure.tables import tabled
 
 WORLDS = 2000
@@ -20,7 +20,7 @@ def worlds(engines: int, queries: int, ahead: float = 0.0) -> Iterator[tuple[Com
     for _ in range(WORLDS):
         easy = rng.beta(1, 1, queries)
         chance = np.stack([np.clip(easy + ahead, 0, 1), *[easy] * (engines - 1)])
-        yield compare(tabled(rng.binomial(10, chance) / 10, measures="P@10"))
+        yield compare_engines(tabled(rng.binomial(10, chance) / 10, measures="P@10"))
 
 
 @pytest.mark.slow

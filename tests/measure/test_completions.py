@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.measure.compare import compare
-from judge.measure.engine_summary import summarise
+from judge.measure.compare import compare_engines
+from judge.measure.engine_summary import summarise_engines
 from judge.records import BINARY, GRADED
 from tests.measure.world import World
 
@@ -59,9 +59,9 @@ def completions(world: World, unjudged: _Open) -> Iterator[World]:
 @settings(max_examples=50, deadline=None)
 @given(worlds())
 def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
-    said = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare(drawn[0].scores())}
+    said = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compare_engines(drawn[0].scores())}
     for world in completions(*drawn):
-        for truth in compare(world.scores()):
+        for truth in compare_engines(world.scores()):
             pair = said[truth.measure, frozenset((truth.a, truth.b))]
             if truth.difference is not None:
                 difference = truth.difference if truth.a == pair.a else -truth.difference
@@ -75,9 +75,9 @@ def test_no_grades_lead_a_difference_out_of_its_bounds(drawn: tuple[World, _Open
 @settings(max_examples=50, deadline=None)
 @given(worlds())
 def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> None:
-    said = {engine.engine: engine for engine in summarise(drawn[0].scores())}
+    said = {engine.engine: engine for engine in summarise_engines(drawn[0].scores())}
     for world in completions(*drawn):
-        for engine in summarise(world.scores()):
+        for engine in summarise_engines(world.scores()):
             for measure, truth in engine.measures.items():
                 mean = said[engine.engine].measures[measure]
                 assert mean.n <= truth.n <= mean.n + mean.unknown
@@ -91,7 +91,7 @@ def test_no_grades_lead_a_mean_out_of_its_bounds(drawn: tuple[World, _Open]) -> 
 @settings(max_examples=50, deadline=None)
 @given(worlds())
 def test_every_query_is_counted_once_and_every_mean_is_within_its_bounds(drawn: tuple[World, _Open]) -> None:
-    for engine in summarise(drawn[0].scores()):
+    for engine in summarise_engines(drawn[0].scores()):
         for mean in engine.measures.values():
             there = mean.n + mean.undefined + mean.unknown
             assert there + engine.errors + engine.absent == engine.queries
@@ -105,10 +105,10 @@ def test_the_bounds_of_a_mean_are_reached(drawn: tuple[World, _Open]) -> None:
     """Where each document has one snippet and no list is wholly unjudged in a pool of something relevant."""
     scores = drawn[0].scores()
     truths = [
-        {engine.engine: engine.measures for engine in summarise(world.scores())}
+        {engine.engine: engine.measures for engine in summarise_engines(world.scores())}
         for world in completions(*drawn)
     ]
-    for at, engine in enumerate(summarise(scores)):
+    for at, engine in enumerate(summarise_engines(scores)):
         if scores.coverage.blind[at].any():
             continue
         for measure, mean in engine.measures.items():

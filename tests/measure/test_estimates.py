@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judge.measure.formulas import Floats, quotient
-from judge.measure.resampling import estimate, estimates
+from judge.measure.formulas import Floats, divide
+from judge.measure.resampling import estimate_statistic, estimate_statistics
 
 
 def share(sums: Floats) -> Floats:
-    return quotient(sums[..., 0], sums[..., 1], np.nan)
+    return divide(sums[..., 0], sums[..., 1], np.nan)
 
 
 def counts(*rows: tuple[float, float]) -> Floats:
@@ -23,29 +23,29 @@ def counts(*rows: tuple[float, float]) -> Floats:
 def test_all_or_nothing_on_every_query_keeps_an_interval(queries: int) -> None:
     """The exact binomial interval (Clopper & Pearson 1934) with queries as trials."""
     for so in (0, 4):
-        found = estimate(counts(*[(so, 4)] * queries), share, "", share=True)
+        found = estimate_statistic(counts(*[(so, 4)] * queries), share, "", share=True)
         theirs = stats.binomtest(queries if so else 0, queries).proportion_ci(0.95)
         assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
 
 
 def test_queries_with_nothing_to_count_are_no_trials() -> None:
-    found = estimate(counts(*[(3, 3)] * 10, *[(0, 0)] * 30), share, "", share=True)
+    found = estimate_statistic(counts(*[(3, 3)] * 10, *[(0, 0)] * 30), share, "", share=True)
     assert found.low == pytest.approx(0.025 ** (1 / 10))
 
 
 def test_other_statistics_and_other_shares_keep_theirs() -> None:
     same, some = counts(*[(4, 4)] * 9), counts(*[(1, 4), (4, 4), (3, 4)] * 3)
-    assert (estimate(same, share, "").low, estimate(same, share, "").high) == (1, 1)
-    assert estimate(some, share, "", share=True) == estimate(some, share, "")
-    found = estimates(same, {"a": (share, ""), "b": (share, "")}, shares=["b"])
+    assert (estimate_statistic(same, share, "").low, estimate_statistic(same, share, "").high) == (1, 1)
+    assert estimate_statistic(some, share, "", share=True) == estimate_statistic(some, share, "")
+    found = estimate_statistics(same, {"a": (share, ""), "b": (share, "")}, shares=["b"])
     assert (found["a"].low, found["b"].high) == (1, 1)
     assert found["b"].low is not None
     assert found["b"].low < 1
 
 
 def test_what_is_unknown_stays_so() -> None:
-    nothing = estimate(counts((0, 0), (0, 0)), share, "nothing counted", share=True)
+    nothing = estimate_statistic(counts((0, 0), (0, 0)), share, "nothing counted", share=True)
     assert (nothing.value, nothing.why) == (None, "nothing counted")
-    one = estimate(counts((4, 4)), share, "", share=True)
+    one = estimate_statistic(counts((4, 4)), share, "", share=True)
     assert (one.value, one.low, one.high) == (1, None, None)
     assert "one query" in one.why

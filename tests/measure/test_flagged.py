@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.measure.sensitivity import FlaggedSensitivity, ScoringInput, flagged_sensitivity
+from judge.measure.sensitivity import FlaggedSensitivity, ScoringInput, measure_flagged_sensitivity
 from tests.measure.world import World
 
 #: Loud shows one page that pleads for its grade and nothing else that is good; Quiet has one good page.
@@ -18,7 +18,7 @@ PLEADING = World(
 
 def weighed(world: World, *flagged: tuple[str, str]) -> FlaggedSensitivity | None:
     held = ScoringInput(world.rankings(), world.documents(), world.judgments(), world.scale, world.depth)
-    return flagged_sensitivity(world.scores(), held, flagged)
+    return measure_flagged_sensitivity(world.scores(), held, flagged)
 
 
 def test_nothing_flagged_is_nothing_to_say() -> None:

@@ -13,9 +13,9 @@ from truescore.agreement import krippendorff_alpha as truescore_alpha
 from judge.measure.formulas import Floats, Ints
 from judge.measure.kappa import (
     cohen_kappa,
-    coincidences,
-    collapsed,
-    confusions,
+    collapse_grades,
+    count_coincidences,
+    count_confusions,
     fleiss_kappa,
     krippendorff_alpha,
 )
@@ -42,7 +42,7 @@ def sides(pairs: list[tuple[int, int]]) -> tuple[Ints, Ints]:
 
 def confusion(human: Ints, assessor: Ints, levels: int) -> Ints:
     """The table of one query."""
-    table: Ints = confusions(np.zeros_like(human), human, assessor, levels).sum(0)
+    table: Ints = count_confusions(np.zeros_like(human), human, assessor, levels).sum(0)
     return table
 
 
@@ -53,7 +53,7 @@ def counted(ratings: Floats, levels: int) -> Ints:
 
 
 def alpha(counts: Ints, *, ordinal: bool = True) -> float:
-    return float(krippendorff_alpha(coincidences(counts).sum(0), ordinal=ordinal))
+    return float(krippendorff_alpha(count_coincidences(counts).sum(0), ordinal=ordinal))
 
 
 def test_confusion_has_a_row_for_each_grade_of_people() -> None:
@@ -62,9 +62,9 @@ def test_confusion_has_a_row_for_each_grade_of_people() -> None:
 
 
 def test_each_query_has_its_table() -> None:
-    tables = confusions(ints(7, 3, 7), ints(0, 1, 1), ints(1, 1, 1), 2)
+    tables = count_confusions(ints(7, 3, 7), ints(0, 1, 1), ints(1, 1, 1), 2)
     assert tables.tolist() == [[[0, 0], [0, 1]], [[0, 1], [0, 1]]]
-    assert confusions(ints(), ints(), ints(), 2).shape == (0, 2, 2)
+    assert count_confusions(ints(), ints(), ints(), 2).shape == (0, 2, 2)
     assert confusion(ints(), ints(), 2).tolist() == [[0, 0], [0, 0]]
 
 
@@ -76,11 +76,11 @@ def test_a_grade_off_the_scale_is_refused(human: int, assessor: int) -> None:
 
 def test_each_side_is_collapsed_at_its_own_threshold() -> None:
     table = np.arange(16).reshape(4, 4)
-    assert collapsed(table, 2, 1).tolist() == [
+    assert collapse_grades(table, 2, 1).tolist() == [
         [0 + 4, 1 + 2 + 3 + 5 + 6 + 7],
         [8 + 12, 9 + 10 + 11 + 13 + 14 + 15],
     ]
-    assert collapsed(table, 0, 4).tolist() == [[0, 0], [120, 0]]
+    assert collapse_grades(table, 0, 4).tolist() == [[0, 0], [120, 0]]
 
 
 def test_cohen_by_hand() -> None:
@@ -102,7 +102,7 @@ def test_cohen_equals_scikit_learn(pairs: list[tuple[int, int]]) -> None:
 def test_two_raters_coincidences_are_their_confusion_both_ways(pairs: list[tuple[int, int]]) -> None:
     human, assessor = sides(pairs)
     table = confusion(human, assessor, 4)
-    summed = coincidences(counted(np.stack([human, assessor]).astype(np.float64), 4)).sum(0)
+    summed = count_coincidences(counted(np.stack([human, assessor]).astype(np.float64), 4)).sum(0)
     assert summed.tolist() == (table + table.T).tolist()
 
 
@@ -129,7 +129,7 @@ def test_alpha_equals_truescore(units: list[list[float]]) -> None:
 
 
 def test_a_lone_rating_adds_no_coincidence() -> None:
-    assert not coincidences(np.array([[0, 1, 0], [0, 0, 0]])).any()
+    assert not count_coincidences(np.array([[0, 1, 0], [0, 0, 0]])).any()
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1, max_size=20))
@@ -171,6 +171,6 @@ def test_many_tables_at_once_are_the_same_as_one_by_one(
     both = tables + np.swapaxes(tables, -2, -1)
     for at, table in enumerate(tables):
         assert np.array_equal(cohen_kappa(tables)[at], cohen_kappa(table), equal_nan=True)
-        assert np.array_equal(collapsed(tables, 2, 1)[at], collapsed(table, 2, 1))
+        assert np.array_equal(collapse_grades(tables, 2, 1)[at], collapse_grades(table, 2, 1))
         ordinal = krippendorff_alpha(both.astype(np.float64))[at]
         assert np.array_equal(ordinal, krippendorff_alpha(both[at].astype(np.float64)), equal_nan=True)

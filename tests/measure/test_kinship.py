@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judge.measure.bias import SharedVendor, shared_vendors, vendor_of
+from judge.measure.bias import SharedVendor, find_shared_vendors, find_vendor
 
 
 @pytest.mark.parametrize(
@@ -27,25 +27,25 @@ from judge.measure.bias import SharedVendor, shared_vendors, vendor_of
     ],
 )
 def test_a_name_tells_the_house(name: str, expected: str | None) -> None:
-    assert vendor_of(name) == expected
+    assert find_vendor(name) == expected
 
 
 def test_the_wire_is_not_the_house() -> None:
-    assert shared_vendors(["openai:qwen-plus/graded"], ["openai-search", "aliyun_iqs"]) == (
+    assert find_shared_vendors(["openai:qwen-plus/graded"], ["openai-search", "aliyun_iqs"]) == (
         SharedVendor("openai:qwen-plus/graded", "aliyun_iqs", "Alibaba"),
     )
-    assert shared_vendors(["langchain:tongyi:deepseek-v3/binary"], ["quark"]) == ()
-    assert shared_vendors(["openai:Qwen/Qwen2.5-7B/graded"], ["quark"]) == (
+    assert find_shared_vendors(["langchain:tongyi:deepseek-v3/binary"], ["quark"]) == ()
+    assert find_shared_vendors(["openai:Qwen/Qwen2.5-7B/graded"], ["quark"]) == (
         SharedVendor("openai:Qwen/Qwen2.5-7B/graded", "quark", "Alibaba"),
     )
 
 
 def test_the_server_is_not_the_house() -> None:
-    assert shared_vendors(["openai:m/graded at https://dashscope.aliyuncs.com/v1"], ["quark"]) == ()
+    assert find_shared_vendors(["openai:m/graded at https://dashscope.aliyuncs.com/v1"], ["quark"]) == ()
 
 
 def test_members_of_one_house_are_no_second_opinion() -> None:
-    found = shared_vendors(
+    found = find_shared_vendors(
         ["dashscope:qwen-plus/graded", "openai:gpt-5/graded", "openai:qwen-max/graded"], ["brave"]
     )
     assert found == (SharedVendor("dashscope:qwen-plus/graded", "openai:qwen-max/graded", "Alibaba"),)

@@ -6,7 +6,15 @@ import ir_measures
 import pytest
 
 from judge.errors import InputError
-from judge.measure.measures import DEFAULTS, KINDS, Measure, defaults, describe, parse, parse_all
+from judge.measure.measures import (
+    DEFAULT_MEASURES,
+    MEASURE_KINDS,
+    Measure,
+    default_measures,
+    list_measures,
+    parse_measure,
+    parse_measures,
+)
 
 EVERYTHING = (
     "nDCG@10 nDCG nDCG(dcg='exp-log2')@10 nDCG(own)@10 nDCG(own,dcg='exp-log2') AP@10 AP AP(own)@10 "
@@ -17,10 +25,10 @@ EVERYTHING = (
 
 def test_every_measure_prints_as_it_is_written() -> None:
     names = EVERYTHING.split()
-    measures = parse_all(EVERYTHING)
+    measures = parse_measures(EVERYTHING)
     assert [str(measure) for measure in measures] == names
-    assert {measure.name for measure in measures} == set(KINDS)
-    assert parse_all(map(str, measures)) == measures
+    assert {measure.name for measure in measures} == set(MEASURE_KINDS)
+    assert parse_measures(map(str, measures)) == measures
 
 
 @pytest.mark.parametrize(
@@ -39,7 +47,7 @@ def test_every_measure_prints_as_it_is_written() -> None:
     ],
 )
 def test_spelling_is_lenient_and_printing_is_not(written: str, canonical: str) -> None:
-    assert str(parse(written)) == canonical
+    assert str(parse_measure(written)) == canonical
 
 
 def test_the_names_are_those_of_ir_measures() -> None:
@@ -48,7 +56,10 @@ def test_the_names_are_those_of_ir_measures() -> None:
     ]
     for name in shared:
         theirs = ir_measures.parse_measure(name)
-        assert (theirs.NAME, theirs.params.get("cutoff")) == (parse(name).name, parse(name).cutoff)
+        assert (theirs.NAME, theirs.params.get("cutoff")) == (
+            parse_measure(name).name,
+            parse_measure(name).cutoff,
+        )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +95,7 @@ def test_the_names_are_those_of_ir_measures() -> None:
 )
 def test_what_does_not_exist_is_refused_with_what_does(written: str, says: str) -> None:
     with pytest.raises(InputError) as refused:
-        parse(written)
+        parse_measure(written)
     assert says in str(refused.value)
 
 
@@ -97,32 +108,37 @@ def test_a_measure_cannot_be_built_that_cannot_be_written() -> None:
 
 def test_lists_split_at_spaces_and_commas_outside_brackets_and_drop_repeats() -> None:
     text = "nDCG(own, dcg='exp-log2')@10, AP@10;P@5\n ndcg@10 nDCG@10 "
-    assert [str(m) for m in parse_all(text)] == ["nDCG(own,dcg='exp-log2')@10", "AP@10", "P@5", "nDCG@10"]
+    assert [str(m) for m in parse_measures(text)] == [
+        "nDCG(own,dcg='exp-log2')@10",
+        "AP@10",
+        "P@5",
+        "nDCG@10",
+    ]
     with pytest.raises(InputError, match="no measure is named"):
-        parse_all(" ")
+        parse_measures(" ")
 
 
 def test_a_measure_is_a_key() -> None:
-    assert {parse("ndcg@10"): 1}[parse("nDCG@10")] == 1
+    assert {parse_measure("ndcg@10"): 1}[parse_measure("nDCG@10")] == 1
 
 
 def test_own_list_measures_say_that_engines_cannot_be_compared_by_them() -> None:
-    own, pooled, free = parse_all("AP(own)@10 AP@10 P@5")
+    own, pooled, free = parse_measures("AP(own)@10 AP@10 P@5")
     assert own.note == "order within the list only; not for comparing engines"
-    assert parse("SetP").note
+    assert parse_measure("SetP").note
     assert (pooled.note, free.note) == ("", "")
     assert [measure.pool_free for measure in (own, pooled, free)] == [True, False, True]
 
 
 def test_defaults_never_look_deeper_than_the_pool() -> None:
-    assert tuple(map(str, defaults(10))) == DEFAULTS
-    assert tuple(map(str, defaults(100))) == DEFAULTS
-    assert tuple(map(str, defaults(3))) == ("nDCG@3", "AP@3", "P@3", "RR@3", "sDCG@3")
+    assert tuple(map(str, default_measures(10))) == DEFAULT_MEASURES
+    assert tuple(map(str, default_measures(100))) == DEFAULT_MEASURES
+    assert tuple(map(str, default_measures(3))) == ("nDCG@3", "AP@3", "P@3", "RR@3", "sDCG@3")
 
 
 def test_the_catalogue_explains_every_measure() -> None:
-    kinds = describe()
-    assert [kind.name for kind in kinds] == list(KINDS)
+    kinds = list_measures()
+    assert [kind.name for kind in kinds] == list(MEASURE_KINDS)
     assert all(kind.meaning and kind.source for kind in kinds)
     syntax = {kind.name: kind.syntax for kind in kinds}
     assert syntax["AP"] == "AP[(own, rel=1)][@k]"

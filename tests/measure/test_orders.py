@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from judge.measure.formulas import Floats
-from judge.measure.rank_correlation import rbo, swaps, tau, tau_ap
+from judge.measure.rank_correlation import find_swaps, rbo, tau, tau_ap
 
 Correlation = Callable[[Floats, Floats], float | None]
 
@@ -114,7 +114,7 @@ def test_without_an_order_there_is_nothing_to_compare(correlation: Correlation) 
 def test_scores_that_differ_by_rounding_are_tied() -> None:
     assert 0.1 + 0.2 != 0.3
     assert tau(floats(0.1 + 0.2, 0.3), floats(1, 2)) is None
-    assert swaps("AB", floats(0.1 + 0.2, 0.3), floats(1, 2)) == ()
+    assert find_swaps("AB", floats(0.1 + 0.2, 0.3), floats(1, 2)) == ()
 
 
 @given(TWO_SCORES, st.randoms(use_true_random=False))
@@ -127,7 +127,9 @@ def test_the_order_of_the_engines_does_not_matter(
     for correlation in (tau, tau_ap):
         again = correlation(first[turned], second[turned])
         assert again == pytest.approx(correlation(first, second), abs=1e-12)
-    assert swaps([names[at] for at in turned], first[turned], second[turned]) == swaps(names, first, second)
+    assert find_swaps([names[at] for at in turned], first[turned], second[turned]) == find_swaps(
+        names, first, second
+    )
 
 
 def test_overlap_with_every_rank_but_the_last_out_of_place() -> None:
@@ -157,5 +159,5 @@ def test_overlap_is_of_orders_of_one_length(first: str, second: str) -> None:
 def test_swaps_name_the_better_engine_first() -> None:
     names = ("bing", "solo", "tied", "baidu")
     truth, estimate = floats(0.3, 0.9, 0.5, 0.7), floats(0.6, 0.7, 0.6, 0.5)
-    assert swaps(names, truth, estimate) == (("baidu", "tied"), ("baidu", "bing"))
-    assert swaps(names, truth, truth) == ()
+    assert find_swaps(names, truth, estimate) == (("baidu", "tied"), ("baidu", "bing"))
+    assert find_swaps(names, truth, truth) == ()

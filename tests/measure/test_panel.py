@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.measure.measures import parse_all
-from judge.measure.panel_agreement import SHORT, SPLIT, TIE, majority_judgments, panel_agreement, sitting
-from judge.measure.score import Scores, score
+from judge.measure.measures import parse_measures
+from judge.measure.panel_agreement import (
+    PANEL_SHORT,
+    PANEL_SPLIT,
+    PANEL_TIE,
+    as_assessor,
+    measure_panel_agreement,
+    take_majority,
+)
+from judge.measure.score import Scores, score_rankings
 from judge.records import BINARY, GRADED, Judgment, Ranking, Snippet
 
 
@@ -37,12 +44,12 @@ def given_to(*members: Sequence[int | None]) -> dict[str, list[Judgment]]:
     ("grades", "low", "high", "flags"),
     [
         ((1, 1), 1, 1, ()),
-        ((0, 1), 0, 1, (SPLIT, TIE)),
-        ((0, 1, 1), 1, 1, (SPLIT,)),
-        ((3, 0), 0, 3, (SPLIT, TIE)),
-        ((0, 1, 2, 3), 1, 2, (SPLIT, TIE)),
-        ((2, None), 2, 2, (SHORT,)),
-        ((0, None, 3), 0, 3, (SPLIT, TIE, SHORT)),
+        ((0, 1), 0, 1, (PANEL_SPLIT, PANEL_TIE)),
+        ((0, 1, 1), 1, 1, (PANEL_SPLIT,)),
+        ((3, 0), 0, 3, (PANEL_SPLIT, PANEL_TIE)),
+        ((0, 1, 2, 3), 1, 2, (PANEL_SPLIT, PANEL_TIE)),
+        ((2, None), 2, 2, (PANEL_SHORT,)),
+        ((0, None, 3), 0, 3, (PANEL_SPLIT, PANEL_TIE, PANEL_SHORT)),
         ((2, None, None), None, None, ()),
         ((None, None), None, None, ()),
     ],
@@ -51,7 +58,7 @@ def test_the_middle_grade_counts(
     grades: tuple[int | None, ...], low: int | None, high: int | None, flags: tuple[str, ...]
 ) -> None:
     members = given_to(*[(grade,) for grade in grades])
-    (lower,), (higher,) = majority_judgments(members), majority_judgments(members, high=True)
+    (lower,), (higher,) = take_majority(members), take_majority(members, high=True)
     assert (lower.grade, higher.grade, lower.flags) == (low, high, flags)
     assert lower.error == (None if low is not None else "no_quorum")
     assert lower.assessor == f"panel({', '.join(members)})"
@@ -64,22 +71,22 @@ def test_the_middle_grade_counts(
 def test_ties_are_between_the_two_middles_and_order_does_not_matter(grades: list[int]) -> None:
     members = given_to(*[(grade,) for grade in grades])
     turned = dict(reversed(members.items()))
-    (lower,), (higher,) = majority_judgments(members), majority_judgments(members, high=True)
+    (lower,), (higher,) = take_majority(members), take_majority(members, high=True)
     assert (lower.grade, higher.grade) == (median_low(grades), median_high(grades))
-    assert (TIE in lower.flags) == (lower.grade != higher.grade)
-    assert majority_judgments(turned)[0].grade == lower.grade
+    assert (PANEL_TIE in lower.flags) == (lower.grade != higher.grade)
+    assert take_majority(turned)[0].grade == lower.grade
 
 
 def test_what_a_rule_decided_is_no_vote() -> None:
     by_rule = judged("rule:empty_snippet", [0])
-    (voted,) = majority_judgments({"a": by_rule, "b": by_rule})
+    (voted,) = take_majority({"a": by_rule, "b": by_rule})
     assert voted == by_rule[0]
 
 
 def test_one_member_is_no_panel() -> None:
     own = judged("a", [1, 2])
-    assert sitting({"a": own}) == ("a", tuple(own), {})
-    called, voted, members = sitting(given_to([1], [1]))
+    assert as_assessor({"a": own}) == ("a", tuple(own), {})
+    called, voted, members = as_assessor(given_to([1], [1]))
     assert called == "panel(a, b)"
     assert len(voted) == 1
     assert list(members) == ["a", "b"]
@@ -90,13 +97,13 @@ def test_how_members_get_on() -> None:
     snippets = [Snippet(f"s{n}", f"text {n}", "", "", "", "", "") for n in range(6)]
     rankings = (Ranking("x", "q", tuple(snippets[:3])), Ranking("y", "q", tuple(snippets[3:])))
     documents = {("x", "q"): ("d0", "d1", "d2"), ("y", "q"): ("d3", "d4", "d5")}
-    measures = parse_all(["P@3"])
+    measures = parse_measures(["P@3"])
 
     def rescore(judgments: Sequence[Judgment]) -> Scores:
-        return score(rankings, documents, judgments, measures, BINARY, depth=3)
+        return score_rankings(rankings, documents, judgments, measures, BINARY, depth=3)
 
     members = given_to([1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 0])
-    found = panel_agreement(members, BINARY, rescore)
+    found = measure_panel_agreement(members, BINARY, rescore)
     (two,) = found.pairs
     assert two.n == 6
     assert two.same == pytest.approx(4 / 6)
@@ -116,7 +123,7 @@ def test_a_graded_tie_decides_only_across_the_line() -> None:
     rankings, documents = (Ranking("x", "q", tuple(snippets)),), {("x", "q"): ("d0", "d1")}
 
     def rescore(judgments: Sequence[Judgment]) -> Scores:
-        return score(rankings, documents, judgments, parse_all(["P@2"]), GRADED, depth=2)
+        return score_rankings(rankings, documents, judgments, parse_measures(["P@2"]), GRADED, depth=2)
 
-    found = panel_agreement(given_to([0, 1], [1, 3]), GRADED, rescore)
+    found = measure_panel_agreement(given_to([0, 1], [1, 3]), GRADED, rescore)
     assert (found.ties, found.deciding) == (2, 1)

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.measure.agreement import (
-    as_judgments,
-    paired,
-    relevant,
-    typical_grades,
-    visible_pairs,
-    wholly_graded,
+    convert_to_judgments,
+    convert_to_relevance,
+    find_graded_queries,
+    median_grades,
+    pair_grades,
+    pair_results,
 )
-from judge.measure.rank_correlation import RankingAgreement, ranking_agreement
+from judge.measure.rank_correlation import RankingAgreement, compare_rankings
 from judge.measure.resampling import IntervalEstimate
 from judge.records import BINARY, GRADED
 from tests.measure.world import World, judgment
@@ -44,30 +44,30 @@ def test_the_typical_grade_is_the_median_halves_up(
     given_grades: tuple[int | None, ...], typical: int
 ) -> None:
     judged = [judgment("q", "a", grade, repeat) for repeat, grade in enumerate(given_grades)]
-    assert typical_grades(judged) == {("q", "a"): typical}
-    assert typical_grades(reversed(judged)) == {("q", "a"): typical}
+    assert median_grades(judged) == {("q", "a"): typical}
+    assert median_grades(reversed(judged)) == {("q", "a"): typical}
 
 
 def test_what_was_never_graded_has_no_typical_grade() -> None:
-    assert typical_grades([judgment("q", "a", None), judgment("q", "b", 1)]) == {("q", "b"): 1}
-    assert typical_grades([]) == {}
+    assert median_grades([judgment("q", "a", None), judgment("q", "b", 1)]) == {("q", "b"): 1}
+    assert median_grades([]) == {}
 
 
 def test_what_a_rule_graded_nobody_judged() -> None:
     empty = replace(judgment("q", "a", 0), flags=("empty_snippet",))
-    assert typical_grades([empty, judgment("q", "b", 0)]) == {("q", "b"): 0}
+    assert median_grades([empty, judgment("q", "b", 0)]) == {("q", "b"): 0}
 
 
 @given(GRADES)
 def test_people_s_grades_are_scored_like_anyone_s(people: Mapping[tuple[str, str], int]) -> None:
-    assert typical_grades(as_judgments(people)) == people
+    assert median_grades(convert_to_judgments(people)) == people
 
 
 @given(GRADES, GRADES, st.randoms(use_true_random=False))
 def test_pairs_meet_by_name_in_any_order(
     people: dict[tuple[str, str], int], assessor: dict[tuple[str, str], int], chance: random.Random
 ) -> None:
-    found = paired(people, assessor)
+    found = pair_grades(people, assessor)
     both = sorted(people.keys() & assessor.keys())
     assert list(zip(found.human.tolist(), found.assessor.tolist(), strict=True)) == [
         (people[key], assessor[key]) for key in both
@@ -75,7 +75,7 @@ def test_pairs_meet_by_name_in_any_order(
     queries = sorted({query_id for query_id, _ in both})
     assert [queries[number] for number in found.query] == [query_id for query_id, _ in both]
     mixed = [dict(chance.sample(list(side.items()), len(side))) for side in (people, assessor)]
-    again = paired(*mixed)
+    again = pair_grades(*mixed)
     for name in ("query", "human", "assessor"):
         assert np.array_equal(getattr(again, name), getattr(found, name))
 
@@ -85,12 +85,12 @@ WORLD = World(
     {"a": {"p": ["u", "w"], "q": ["x"], "r": None}, "b": {"p": ["v", "u", "v"], "q": [], "r": ["y"]}},
     [{("p", "u"): 3, ("p", "v"): 2, ("p", "w"): 0, ("q", "x"): 1, ("r", "y"): 2}],
 )
-ASSESSOR = typical_grades(WORLD.judgments())
+ASSESSOR = median_grades(WORLD.judgments())
 
 
 def test_a_result_counts_for_every_engine_that_shows_it() -> None:
     people = {("p", "u"): 1, ("p", "v"): 2, ("r", "y"): 3, ("r", "z"): 0}
-    engine, both = visible_pairs("ab", WORLD.rankings(), 10, people, ASSESSOR)
+    engine, both = pair_results("ab", WORLD.rankings(), 10, people, ASSESSOR)
     rows = zip(engine.tolist(), both.query.tolist(), both.human.tolist(), both.assessor.tolist(), strict=True)
     # a: p/u. b: p/v twice and p/u, r/y. Queries are numbered by name: p is 0, r is 1.
     assert sorted(rows) == [(0, 0, 1, 3), (1, 0, 1, 3), (1, 0, 2, 2), (1, 0, 2, 2), (1, 1, 3, 2)]
@@ -98,28 +98,28 @@ def test_a_result_counts_for_every_engine_that_shows_it() -> None:
 
 def test_results_below_the_depth_and_of_other_engines_don_t_count() -> None:
     people = {("p", "u"): 1, ("p", "v"): 2, ("p", "w"): 2}
-    engine, both = visible_pairs("ab", WORLD.rankings(), 1, people, ASSESSOR)
+    engine, both = pair_results("ab", WORLD.rankings(), 1, people, ASSESSOR)
     assert (engine.tolist(), both.human.tolist()) == ([0, 1], [1, 2])
-    engine, both = visible_pairs("b", reversed(WORLD.rankings()), 10, people, ASSESSOR)
+    engine, both = pair_results("b", reversed(WORLD.rankings()), 10, people, ASSESSOR)
     assert (engine.tolist(), both.human.tolist()) == ([0, 0, 0], [2, 1, 2])
-    engine, both = visible_pairs((), WORLD.rankings(), 10, people, ASSESSOR)
+    engine, both = pair_results((), WORLD.rankings(), 10, people, ASSESSOR)
     assert (engine.size, both.human.size) == (0, 0)
 
 
 def test_relevant_is_what_two_scales_have_in_common() -> None:
     grades = {("q", str(grade)): grade for grade in range(4)}
-    assert list(relevant(grades, GRADED).values()) == [0, 0, 1, 1]
-    assert list(relevant(grades, replace(GRADED, relevant_from=1)).values()) == [0, 1, 1, 1]
-    assert list(relevant({("q", "a"): 0, ("q", "b"): 1}, BINARY).values()) == [0, 1]
+    assert list(convert_to_relevance(grades, GRADED).values()) == [0, 0, 1, 1]
+    assert list(convert_to_relevance(grades, replace(GRADED, relevant_from=1)).values()) == [0, 1, 1, 1]
+    assert list(convert_to_relevance({("q", "a"): 0, ("q", "b"): 1}, BINARY).values()) == [0, 1]
 
 
 def test_a_query_is_whole_when_each_of_its_pairs_has_a_grade() -> None:
     pairs = [("p", "a"), ("q", "a"), ("p", "b"), ("r", "a"), ("q", "b")]
     grades = {("p", "b"): 0, ("p", "a"): 3, ("q", "b"): 1, ("s", "a"): 1}
-    assert wholly_graded(pairs, grades) == (frozenset("p"), frozenset("pq"))
-    assert wholly_graded(reversed(pairs), grades) == (frozenset("p"), frozenset("pq"))
-    assert wholly_graded(pairs, {}) == (frozenset(), frozenset())
-    assert wholly_graded([], grades) == (frozenset(), frozenset())
+    assert find_graded_queries(pairs, grades) == (frozenset("p"), frozenset("pq"))
+    assert find_graded_queries(reversed(pairs), grades) == (frozenset("p"), frozenset("pq"))
+    assert find_graded_queries(pairs, {}) == (frozenset(), frozenset())
+    assert find_graded_queries([], grades) == (frozenset(), frozenset())
 
 
 def first_result(grades: Mapping[str, str], measures: str = "P(rel=1)@1") -> World:
@@ -140,7 +140,7 @@ def first_result(grades: Mapping[str, str], measures: str = "P(rel=1)@1") -> Wor
 def ordered(
     people: Mapping[str, str], assessor: Mapping[str, str], measures: str = "P(rel=1)@1"
 ) -> RankingAgreement:
-    found = ranking_agreement(
+    found = compare_rankings(
         first_result(people, measures).scores(), first_result(assessor, measures).scores()
     )
     return found[0]
@@ -199,7 +199,7 @@ def test_one_engine_has_no_order() -> None:
 
 def test_only_measures_that_compare_engines_order_them() -> None:
     both = first_result({"a": "10", "b": "11"}, "nDCG(own)@1 P@1 Judged@1").scores()
-    assert [found.measure for found in ranking_agreement(both, both)] == ["P@1"]
+    assert [found.measure for found in compare_rankings(both, both)] == ["P@1"]
 
 
 def test_tau_has_a_value_and_no_range() -> None:
@@ -248,6 +248,6 @@ def test_neither_engines_nor_queries_come_first(seed: int) -> None:
         )
         for world in worlds
     ]
-    assert ranking_agreement(*(world.scores() for world in turned)) == ranking_agreement(
+    assert compare_rankings(*(world.scores() for world in turned)) == compare_rankings(
         *(world.scores() for world in worlds)
     )

@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.multitest import multipletests
 
 from judge.measure.formulas import Floats
-from judge.measure.resampling import clustered_intervals, holm, randomised_p
+from judge.measure.resampling import bootstrap_intervals, compute_randomisation_p, holm
 
 NAN = np.nan
 #: Differences as they occur: of nDCG, of P@5 with its many ties, and none at all.
@@ -53,7 +53,7 @@ def scipy_interval(values: Floats, seed: int = 0, level: float = 0.95) -> tuple[
 
 
 def one_p(differences: Sequence[float], **options: int) -> float:
-    return float(randomised_p(np.array([differences]).T, **options)[0])
+    return float(compute_randomisation_p(np.array([differences]).T, **options)[0])
 
 
 # --- randomised_p
@@ -69,7 +69,7 @@ def test_few_queries_give_the_exact_p(queries: int) -> None:
 def test_many_queries_give_scipys_p_within_chance() -> None:
     rng = np.random.default_rng(5)
     differences = rng.normal([0, 0.02, 0.05, 0.1], 0.25, (200, 4))
-    ours = randomised_p(differences)
+    ours = compute_randomisation_p(differences)
     for p, column in zip(ours, differences.T, strict=True):
         theirs = scipy_p(column, n_resamples=9999, rng=rng)
         assert p == pytest.approx(theirs, abs=4 * np.sqrt(2 * p * (1 - p) / 10_000) + 1e-4)
@@ -77,7 +77,7 @@ def test_many_queries_give_scipys_p_within_chance() -> None:
 
 def test_a_random_choice_of_signs_agrees_with_all_of_them() -> None:
     differences = np.random.default_rng(1).normal(0.1, 0.3, (13, 20))
-    exact, drawn = randomised_p(differences), randomised_p(differences, resamples=8191)
+    exact, drawn = compute_randomisation_p(differences), compute_randomisation_p(differences, resamples=8191)
     assert not np.array_equal(exact, drawn)
     assert np.all(np.abs(exact - drawn) <= 4 * np.sqrt(exact * (1 - exact) / 8191) + 2e-4)
 
@@ -106,12 +106,12 @@ def test_p_counted_by_hand(differences: list[float], p: float) -> None:
 def test_ties_count_whatever_the_order_of_summation() -> None:
     """Multiples of a fifth tie often; as whole numbers they tie without any rounding."""
     fifths = np.random.default_rng(3).integers(-5, 6, (40, 30)).astype(np.float64)
-    whole = randomised_p(fifths)
+    whole = compute_randomisation_p(fifths)
     for same in (fifths / 5, fifths * 0.2, fifths * 1e-9, fifths * 1e9 / 7):
-        assert np.array_equal(randomised_p(same), whole)
+        assert np.array_equal(compute_randomisation_p(same), whole)
     for order in (np.arange(40)[::-1], np.random.default_rng(4).permutation(40)):
         turned = fifths[order] / 5
-        assert np.array_equal(randomised_p(turned), randomised_p(fifths[order]))
+        assert np.array_equal(compute_randomisation_p(turned), compute_randomisation_p(fifths[order]))
 
 
 def test_the_smallest_p_is_one_in_all() -> None:
@@ -126,23 +126,25 @@ def test_no_difference_has_p_1_and_nothing_known_has_none(queries: int) -> None:
     table = np.zeros((queries, 3))
     table[:, 1] = NAN
     table[1:, 2] = NAN
-    assert randomised_p(table) == pytest.approx([1, NAN, 1], nan_ok=True)
+    assert compute_randomisation_p(table) == pytest.approx([1, NAN, 1], nan_ok=True)
 
 
 def test_nothing_to_compare() -> None:
-    assert randomised_p(np.empty((5, 0))).shape == (0,)
-    assert np.isnan(randomised_p(np.empty((0, 2)))).all()
+    assert compute_randomisation_p(np.empty((5, 0))).shape == (0,)
+    assert np.isnan(compute_randomisation_p(np.empty((0, 2)))).all()
 
 
 @settings(max_examples=60, deadline=None)
 @given(tables(), st.randoms(use_true_random=False))
 def test_a_p_depends_on_its_own_column_alone(table: Floats, random: Any) -> None:
-    together = randomised_p(table, resamples=500)
+    together = compute_randomisation_p(table, resamples=500)
     order = random.sample(range(table.shape[1]), table.shape[1])
-    assert np.array_equal(randomised_p(table[:, order], resamples=500), together[order], equal_nan=True)
-    alone = [randomised_p(table[:, [at]], resamples=500)[0] for at in range(table.shape[1])]
+    assert np.array_equal(
+        compute_randomisation_p(table[:, order], resamples=500), together[order], equal_nan=True
+    )
+    alone = [compute_randomisation_p(table[:, [at]], resamples=500)[0] for at in range(table.shape[1])]
     assert np.array_equal(alone, together, equal_nan=True)
-    assert np.array_equal(randomised_p(-table, resamples=500), together, equal_nan=True)
+    assert np.array_equal(compute_randomisation_p(-table, resamples=500), together, equal_nan=True)
     known = ~np.isnan(table).all(0)
     assert np.all((together[known] > 0) & (together[known] <= 1))
     assert np.isnan(together[~known]).all()
@@ -151,7 +153,7 @@ def test_a_p_depends_on_its_own_column_alone(table: Floats, random: Any) -> None
 def test_many_columns_do_not_change_the_draws() -> None:
     """With many columns batches are smaller; 70 queries need more than one word of bits."""
     table = np.random.default_rng(2).normal(0.05, 0.3, (70, 1200))
-    assert np.array_equal(randomised_p(table)[:3], randomised_p(table[:, :3]))
+    assert np.array_equal(compute_randomisation_p(table)[:3], compute_randomisation_p(table[:, :3]))
 
 
 # --- clustered_intervals
@@ -159,7 +161,7 @@ def test_many_columns_do_not_change_the_draws() -> None:
 
 def clustered_interval(cells: Floats, statistic: Callable[[Floats], Floats]) -> tuple[float, float] | None:
     """The interval of one statistic."""
-    (interval,) = clustered_intervals(cells, [statistic])
+    (interval,) = bootstrap_intervals(cells, [statistic])
     return interval
 
 
@@ -282,7 +284,7 @@ def test_alike_engines_are_seldom_told_apart() -> None:
     for seed in range(40):
         easy = rng.beta(1, 1, (50, 1, 100))
         differences = pairwise(rng.binomial(10, easy, (50, 5, 100)) / 10)
-        chances = randomised_p(differences, seed=seed).reshape(50, 10)
+        chances = compute_randomisation_p(differences, seed=seed).reshape(50, 10)
         alarms += sum(bool((holm(p) < 0.05).any()) for p in chances)
     print(f"worlds with a false alarm: {alarms / 2000:.2%}")
     # Were the rate 5 %, more than this would be seen once in a thousand runs.
@@ -293,7 +295,7 @@ def test_alike_engines_are_seldom_told_apart() -> None:
 def test_a_difference_of_three_points_is_found() -> None:
     """A thousand queries, sd of differences .25: the t test's power is .966."""
     worlds = np.random.default_rng(12).normal(0.03, 0.25, (1000, 1000))
-    found = float((randomised_p(worlds) < 0.05).mean())
+    found = float((compute_randomisation_p(worlds) < 0.05).mean())
     print(f"found: {found:.1%}")
     assert found >= 0.9
     assert found == pytest.approx(0.966, abs=4 * np.sqrt(0.966 * 0.034 / 1000))

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from judge.errors import InputError
 from judge.measure.imputation import DRAWS
-from judge.measure.measures import parse_all
-from judge.measure.score import bounded_mean, score
+from judge.measure.measures import parse_measures
+from judge.measure.score import mean_with_bounds, score_rankings
 from judge.records import BINARY, GRADED, Scale
 from tests.measure.world import World, judgment, one_list, side_by_side, value, values
 
@@ -359,7 +359,7 @@ def test_a_bounded_mean_is_the_extreme_over_all_that_may_take_part(cells: list[t
     ]
     means = [(low[some].mean(), high[some].mean()) for some in chosen if some]
     expected = (min(low for low, _ in means), max(high for _, high in means)) if means else (np.nan, np.nan)
-    assert bounded_mean(value, low, high)[1:] == pytest.approx(expected, nan_ok=True)
+    assert mean_with_bounds(value, low, high)[1:] == pytest.approx(expected, nan_ok=True)
 
 
 def test_a_page_judged_in_other_words_keeps_its_known_grade_in_the_ideal() -> None:
@@ -441,13 +441,13 @@ def test_a_grade_off_the_scale_is_refused(grade: int) -> None:
 def test_two_rankings_of_one_engine_for_one_query_are_refused() -> None:
     world = one_list([1], "P@1")
     with pytest.raises(InputError, match="engine 'engine' has two rankings for query 'q'"):
-        score(world.rankings() * 2, world.documents(), [], parse_all("P@1"), GRADED, depth=10)
+        score_rankings(world.rankings() * 2, world.documents(), [], parse_measures("P@1"), GRADED, depth=10)
 
 
 def test_documents_of_another_pool_are_refused() -> None:
     world = one_list([1, 2], "P@1")
     with pytest.raises(ValueError, match="the pool has 0 documents for engine 'engine'"):
-        score(world.rankings(), {}, [], parse_all("P@1"), GRADED, depth=10)
+        score_rankings(world.rankings(), {}, [], parse_measures("P@1"), GRADED, depth=10)
 
 
 def test_no_rankings_and_no_judgments_are_no_scores() -> None:
@@ -479,7 +479,9 @@ def test_the_order_of_the_input_never_reaches_a_result(seed: int) -> None:
     rng.shuffle(rankings)
     rng.shuffle(documents)
     rng.shuffle(judgments)
-    again = score(rankings, dict(documents), judgments, parse_all(world.measures), GRADED, depth=10)
+    again = score_rankings(
+        rankings, dict(documents), judgments, parse_measures(world.measures), GRADED, depth=10
+    )
     assert list(again.rows()) == list(world.rows())
 
 
@@ -517,9 +519,9 @@ def test_finding_one_more_relevant_result_never_hurts(
         side_by_side({"A": mine, "B": [*b, 3]}, f"{free} {pooled}", depth=7) for mine in (before, after)
     )
     old_a, new_a, old_b, new_b = (values(world, engine) for engine in "AB" for world in (old, new))
-    for measure in map(str, parse_all(free)):
+    for measure in map(str, parse_measures(free)):
         assert (new_a[measure] or 0) >= (old_a[measure] or 0) - 1e-12
-    for measure in map(str, parse_all(pooled)):
+    for measure in map(str, parse_measures(pooled)):
         was = (old_a[measure] or 0) - (old_b[measure] or 0)
         now = (new_a[measure] or 0) - (new_b[measure] or 0)
         assert now > -1e-12 or was < 1e-12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judge.measure.served_models import MIXED, UNNAMED, count_served_models, who_graded
+from judge.measure.served_models import MIXED, UNNAMED, count_served_models, find_grading_models
 from judge.records import GRADED, Judgment
 from tests.measure.world import World, judgment
 
@@ -52,4 +52,4 @@ def test_a_query_belongs_to_the_one_name_that_graded_all_of_it() -> None:
         by("new", "failing", "x", None),
         by(None, "empty", "x", 0),
     ]
-    assert who_graded(judgments) == {"alone": "old", "both": MIXED, "quiet": UNNAMED}
+    assert find_grading_models(judgments) == {"alone": "old", "both": MIXED, "quiet": UNNAMED}

@@ -11,12 +11,12 @@ from scipy import stats
 from judge.measure.formulas import Floats
 from judge.measure.resampling import SEED, draw_queries
 from judge.measure.simultaneous import (
-    LEAST_GROUP,
+    MIN_GROUP_SIZE,
     SimultaneousIntervals,
     compare_groups,
     compare_means,
-    detectable,
-    least_queries,
+    detectable_difference,
+    required_queries,
 )
 
 NAN = float("nan")
@@ -187,8 +187,8 @@ def test_a_contrast_turns_its_sign_with_the_groups() -> None:
 
 def test_a_contrast_needs_enough_queries_in_either_group() -> None:
     differences = skewed_differences(queries=40)
-    assert compare_groups(differences, np.arange(40) < LEAST_GROUP).tested.all()
-    assert not compare_groups(differences, np.arange(40) < LEAST_GROUP - 1).tested.any()
+    assert compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE).tested.all()
+    assert not compare_groups(differences, np.arange(40) < MIN_GROUP_SIZE - 1).tested.any()
 
 
 # --- planning
@@ -196,12 +196,12 @@ def test_a_contrast_needs_enough_queries_in_either_group() -> None:
 
 def test_the_detectable_difference_is_that_of_a_normal_test() -> None:
     """(1.959964 + 0.841621) × 0.2 / √50 = 0.0792408; halved by four times the queries."""
-    assert detectable(0.2, 50, 1.959964) == pytest.approx(0.0792408, abs=1e-7)
-    assert detectable(0.2, 200, 1.959964) == pytest.approx(0.0792408 / 2, abs=1e-7)
+    assert detectable_difference(0.2, 50, 1.959964) == pytest.approx(0.0792408, abs=1e-7)
+    assert detectable_difference(0.2, 200, 1.959964) == pytest.approx(0.0792408 / 2, abs=1e-7)
 
 
 def test_the_least_queries_find_the_far_end_with_80_percent_power() -> None:
     """((2.5 + 0.841621) × 0.2 / 0.05)² = 178.7."""
-    assert least_queries(0.2, 0.05, 2.5) == 179
-    assert least_queries(0.2, -0.05, 2.5) == 179
-    assert detectable(0.2, 179, 2.5) <= 0.05 < detectable(0.2, 178, 2.5)
+    assert required_queries(0.2, 0.05, 2.5) == 179
+    assert required_queries(0.2, -0.05, 2.5) == 179
+    assert detectable_difference(0.2, 179, 2.5) <= 0.05 < detectable_difference(0.2, 178, 2.5)

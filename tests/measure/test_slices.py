@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judge.measure.compare import compare
-from judge.measure.engine_summary import summarise
+from judge.measure.compare import compare_engines
+from judge.measure.engine_summary import summarise_engines
 from judge.measure.segments import Segment, compare_segments
-from judge.measure.simultaneous import LEAST_GROUP
+from judge.measure.simultaneous import MIN_GROUP_SIZE
 from judge.records import Lang, Query
 from tests.measure.tables import NAN, tabled
 
@@ -40,8 +40,8 @@ def test_a_slice_is_what_its_queries_alone_would_give() -> None:
     )
     assert [engine.measures["P@5"].n for engine in zh.engines] == [8, 8]
     alone = tabled(VALUES[:, chinese])
-    assert zh.engines == summarise(alone)
-    assert zh.comparisons == compare(alone, families=2)
+    assert zh.engines == summarise_engines(alone)
+    assert zh.comparisons == compare_engines(alone, families=2)
 
 
 def test_many_slices_leave_it_possible_to_be_clearly_better() -> None:
@@ -94,7 +94,7 @@ def test_of_three_segments_each_is_held_against_the_rest() -> None:
 
 
 def test_a_segment_with_few_queries_has_a_contrast_without_an_interval() -> None:
-    first, _ = led(0.5, 0.0, size=LEAST_GROUP - 1)
+    first, _ = led(0.5, 0.0, size=MIN_GROUP_SIZE - 1)
     (contrast,) = first.contrasts
     assert (contrast.low, contrast.high, contrast.differs) == (None, None, False)
     assert contrast.difference == pytest.approx(0.5, abs=0.1)

@@ -14,7 +14,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 from statsmodels.stats.weightstats import ttost_paired
 
-from judge.measure.stability import MARGIN, Stability, stability
+from judge.measure.stability import EQUIVALENCE_MARGIN, Stability, measure_stability
 from judge.records import BINARY, GRADED, Judgment, Scale
 from tests.measure.tables import NAN, tabled
 from tests.measure.world import judgment
@@ -34,14 +34,16 @@ def judgments(table: Table) -> list[Judgment]:
 def stable(table: Table, scale: Scale = GRADED, values: Any = None) -> Stability:
     """What is said of `table`; `values` are the scores of the engines, (engines, queries, repeats)."""
     repeats = max(map(len, table.values()))
-    found = stability(tabled(np.ones((1, 1, repeats)) if values is None else values), judgments(table), scale)
+    found = measure_stability(
+        tabled(np.ones((1, 1, repeats)) if values is None else values), judgments(table), scale
+    )
     assert found is not None
     return found
 
 
 def of_scores(values: Any, measures: str = "P@5") -> Any:
     """What is said of (engines, queries, repeats) scores by their only measure."""
-    found = stability(tabled(values, measures=measures), [], GRADED)
+    found = measure_stability(tabled(values, measures=measures), [], GRADED)
     assert found is not None
     return found.measures[0]
 
@@ -73,17 +75,17 @@ def test_a_failure_leaves_the_repeats_that_succeeded() -> None:
 
 def test_snippets_without_text_are_nobodys_verdict() -> None:
     empty = [replace(judgment("q1", "e", 0, repeat), flags=("empty_snippet",)) for repeat in (1, 2, 3)]
-    with_them = stability(tabled(np.ones((1, 1, 3))), [*judgments(FOUR), *empty], GRADED)
+    with_them = measure_stability(tabled(np.ones((1, 1, 3))), [*judgments(FOUR), *empty], GRADED)
     assert with_them == stable(FOUR)
 
 
 def test_a_pair_that_was_asked_again_in_one_repeat_has_the_grade_it_got() -> None:
     again = [*judgments(FOUR), judgment("q1", "a", None, 1)]
-    assert stability(tabled(np.ones((1, 1, 3))), again, GRADED) == stable(FOUR)
+    assert measure_stability(tabled(np.ones((1, 1, 3))), again, GRADED) == stable(FOUR)
 
 
 def test_one_repeat_says_nothing_of_stability() -> None:
-    assert stability(tabled([[0.5, 0.6]]), judgments({("q1", "a"): [3]}), GRADED) is None
+    assert measure_stability(tabled([[0.5, 0.6]]), judgments({("q1", "a"): [3]}), GRADED) is None
 
 
 def noisy(seed: int, queries: int, scale: Scale, flip: float, missing: float = 0.0) -> Table:
@@ -188,7 +190,7 @@ def test_the_order_of_judgments_changes_nothing() -> None:
     table = noisy(4, 6, GRADED, 0.3, missing=0.1)
     scores, given = tabled(np.ones((1, 1, 3))), judgments(table)
     turned = [given[at] for at in np.random.default_rng(5).permutation(len(given))]
-    assert stability(scores, turned, GRADED) == stability(scores, given, GRADED)
+    assert measure_stability(scores, turned, GRADED) == measure_stability(scores, given, GRADED)
 
 
 # --- scores
@@ -217,7 +219,7 @@ def test_equivalence_is_statsmodels_tost_the_worst_of_all_pairs_of_repeats() -> 
     found = of_scores(values)
     for row, engine in enumerate(found.engines):
         theirs = max(
-            ttost_paired(values[row, :, one], values[row, :, two], -MARGIN, MARGIN)[0]
+            ttost_paired(values[row, :, one], values[row, :, two], -EQUIVALENCE_MARGIN, EQUIVALENCE_MARGIN)[0]
             for one, two in combinations(range(3), 2)
         )
         assert engine.p == pytest.approx(theirs, abs=1e-12)
@@ -270,7 +272,11 @@ def test_an_engine_that_broke_in_part_keeps_what_it_has() -> None:
     spread_out = np.where(np.isnan(third), mean, mean + (third - mean) * 20 / 15)
     columns = [values[1, :, 0], values[1, :, 1], spread_out]
     assert found.engines[1].p == pytest.approx(
-        max(ttost_paired(one, two, -MARGIN, MARGIN)[0] for one, two in combinations(columns, 2)), abs=1e-12
+        max(
+            ttost_paired(one, two, -EQUIVALENCE_MARGIN, EQUIVALENCE_MARGIN)[0]
+            for one, two in combinations(columns, 2)
+        ),
+        abs=1e-12,
     )
     assert found.tau is not None
     assert found.components is None
@@ -297,7 +303,7 @@ def test_a_repeat_without_values_leaves_open_whether_the_means_are_the_same() ->
 
 def test_every_measure_is_looked_at() -> None:
     values = np.stack([scored(4, 6, 0.1), scored(5, 6, 0.2)], axis=-1)
-    found = stability(tabled(values, measures="P@5 AP(own)@5"), [], GRADED)
+    found = measure_stability(tabled(values, measures="P@5 AP(own)@5"), [], GRADED)
     assert found is not None
     assert [each.measure for each in found.measures] == ["P@5", "AP(own)@5"]
     assert found.measures[0].components is not None

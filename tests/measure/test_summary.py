@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from judge.measure.engine_summary import EngineSummary, summarise
+from judge.measure.engine_summary import EngineSummary, summarise_engines
 from judge.records import BINARY
 from tests.measure.world import World
 
 
 def by_engine(world: World) -> dict[str, EngineSummary]:
-    return {summary.engine: summary for summary in summarise(world.scores())}
+    return {summary.engine: summary for summary in summarise_engines(world.scores())}
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_repeats_are_averaged_within_a_query_first() -> None:
         BINARY,
         measures="P@1",
     )
-    (a,) = summarise(world.scores())
+    (a,) = summarise_engines(world.scores())
     assert (a.measures["P@1"].mean, a.measures["P@1"].n) == (0.75, 2)
     assert a.judged == 0.75
 
@@ -85,12 +85,12 @@ def test_bounds_are_means_over_the_same_queries() -> None:
         BINARY,
         measures="P@2",
     )
-    mean = summarise(world.scores())[0].measures["P@2"]
+    mean = summarise_engines(world.scores())[0].measures["P@2"]
     assert (mean.low, mean.mean, mean.high) == (0.5, 0.75, 0.75)
 
 
 def test_a_mean_over_nothing_is_unknown() -> None:
-    (broke,) = summarise(World({"A": {"q": None}}, [], measures="P@1").scores())
+    (broke,) = summarise_engines(World({"A": {"q": None}}, [], measures="P@1").scores())
     mean = broke.measures["P@1"]
     assert (mean.mean, mean.low, mean.high, mean.n, mean.paired, mean.paired_n) == (
         None,
@@ -104,9 +104,9 @@ def test_a_mean_over_nothing_is_unknown() -> None:
 
 
 def test_no_engine_has_no_summary() -> None:
-    assert summarise(World({}, []).scores()) == ()
+    assert summarise_engines(World({}, []).scores()) == ()
 
 
 def test_engines_are_summed_up_in_one_order(nightly: World) -> None:
     turned = replace(nightly, returned={engine: nightly.returned[engine] for engine in ("B", "A")})
-    assert summarise(turned.scores()) == summarise(nightly.scores())
+    assert summarise_engines(turned.scores()) == summarise_engines(nightly.scores())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from judge.measure.compare import compare
+from judge.measure.compare import compare_engines
 from tests.measure.missing import Judged, Pair, simulated
 
 QUERIES = 150
@@ -57,7 +57,7 @@ def named(worlds: int, noises: tuple[float, ...], missing: Missing) -> Named:
     for seed in range(worlds):
         data = simulated(QUERIES, noises, seed, variation=0.4)
         scores = data.scores("nDCG@10", missing(data, np.random.default_rng(seed)))
-        better = {(pair.a, pair.b) for pair in compare(scores) if pair.outcome == "better"}
+        better = {(pair.a, pair.b) for pair in compare_engines(scores) if pair.outcome == "better"}
         some += bool(better)
         first += ("A", "B") in better
         wrong += any(pair[1] == "A" for pair in better)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
 from judge.measure.formulas import Floats
-from judge.measure.stability import VarianceComponents, components, equivalence_p, icc
+from judge.measure.stability import VarianceComponents, compute_equivalence_p, estimate_components, icc
 
 
 def floats(*values: float) -> Floats:
@@ -54,7 +54,7 @@ def test_icc_of_nothing_that_varies_is_unknown(values: Floats) -> None:
 def test_components_by_hand() -> None:
     """Mean squares: queries 9/2, engines 1/2, both 0, repeats 1/4 (two of four cells differ by 1)."""
     values = np.array([[[0, 0], [0, 1]], [[1, 2], [2, 2]]], dtype=np.float64)
-    found = components(values)
+    found = estimate_components(values)
     assert found is not None
     cell = values.mean(2)
     assert cell.tolist() == [[0, 0.5], [1.5, 2]]
@@ -66,11 +66,11 @@ def test_components_by_hand() -> None:
 
 @pytest.mark.parametrize("shape", [(1, 2, 2), (2, 1, 2), (2, 2, 1), (0, 2, 2)])
 def test_components_need_two_of_each(shape: tuple[int, int, int]) -> None:
-    assert components(np.zeros(shape)) is None
+    assert estimate_components(np.zeros(shape)) is None
 
 
 def test_nothing_varies() -> None:
-    assert components(np.full((2, 3, 4), 0.5)) == VarianceComponents(0, 0, 0, 0)
+    assert estimate_components(np.full((2, 3, 4), 0.5)) == VarianceComponents(0, 0, 0, 0)
 
 
 def test_components_find_the_variances_of_a_made_world() -> None:
@@ -82,7 +82,7 @@ def test_components_find_the_variances_of_a_made_world() -> None:
         + chance.normal(0, 0.2, (queries, engines, 1))
         + chance.normal(0, 0.05, (queries, engines, repeats))
     )
-    found = components(values)
+    found = estimate_components(values)
     assert found is not None
     assert [found.query, found.engine] == pytest.approx([0.09, 0.01], rel=0.2)
     assert [found.query_engine, found.noise] == pytest.approx([0.04, 0.0025], rel=0.03)
@@ -96,22 +96,22 @@ def test_equivalence_equals_statsmodels(differences: list[float], margin: float)
     array = floats(*differences)
     assume(array.std() > 1e-6)
     expected = ttost_paired(array, np.zeros(len(array)), -margin, margin)[0]
-    assert equivalence_p(array, margin) == pytest.approx(expected, abs=1e-12)
+    assert compute_equivalence_p(array, margin) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("difference", "p"), [(0.0, 0.0), (0.009, 0.0), (-0.009, 0.0), (0.01, 1.0), (-0.01, 1.0), (0.2, 1.0)]
 )
 def test_equal_differences_are_inside_the_margin_or_not(difference: float, p: float) -> None:
-    assert equivalence_p(np.full(7, difference), 0.01) == p
+    assert compute_equivalence_p(np.full(7, difference), 0.01) == p
 
 
 def test_one_difference_proves_nothing() -> None:
-    assert equivalence_p(floats(0.0), 0.01) is None
-    assert equivalence_p(floats(), 0.01) is None
+    assert compute_equivalence_p(floats(0.0), 0.01) is None
+    assert compute_equivalence_p(floats(), 0.01) is None
 
 
 @pytest.mark.parametrize("margin", [0.0, -0.01, float("nan")])
 def test_a_margin_is_above_0(margin: float) -> None:
     with pytest.raises(ValueError, match="must be above 0"):
-        equivalence_p(floats(0.0, 0.1), margin)
+        compute_equivalence_p(floats(0.0, 0.1), margin)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judge.measure.measures import parse_all
-from judge.measure.sensitivity import OwnListCheck, check_own_lists, counterparts
+from judge.measure.measures import parse_measures
+from judge.measure.sensitivity import OwnListCheck, check_own_lists, list_needed_measures
 from judge.records import Scale
 from tests.measure.tables import NAN, tabled
 from tests.measure.world import World
@@ -35,8 +35,8 @@ def toy(measures: str) -> World:
         for engine, queries in LISTS.items()
     }
     grades = {(query, name): LISTS[engine][query][rank] for (engine, query, rank), name in names.items()}
-    wanted = parse_all(measures)
-    asked = [str(measure) for measure in dict.fromkeys((*wanted, *counterparts(wanted, 5)))]
+    wanted = parse_measures(measures)
+    asked = [str(measure) for measure in dict.fromkeys((*wanted, *list_needed_measures(wanted, 5)))]
     return World(returned, [grades], FROM_1, 5, " ".join(asked))
 
 
@@ -65,15 +65,18 @@ def test_the_first_measure_that_shows_it_is_told() -> None:
 
 
 def test_measures_without_what_they_are_held_against_are_passed_over() -> None:
-    assert check_own_lists(toy("P@5").scores().of_measures(parse_all("P@5")), 5) is None
+    assert check_own_lists(toy("P@5").scores().of_measures(parse_measures("P@5")), 5) is None
     alone = World(toy("nDCG@5").returned, toy("nDCG@5").grades, FROM_1, 5, "nDCG@5 AP@5")
     assert check_own_lists(alone.scores(), 5) is None
 
 
 def test_counterparts_keep_the_parameters_and_name_each_once() -> None:
-    names = [str(measure) for measure in counterparts(parse_all("nDCG@5 AP(rel=2)@3 P@5 AP(own)@5 nDCG"), 10)]
+    names = [
+        str(measure)
+        for measure in list_needed_measures(parse_measures("nDCG@5 AP(rel=2)@3 P@5 AP(own)@5 nDCG"), 10)
+    ]
     assert names == ["nDCG(own)@5", "P@5", "AP(own,rel=2)@3", "P(rel=2)@3", "nDCG(own)", "P@10"]
-    assert counterparts(parse_all("P@5 RR@5"), 10) == ()
+    assert list_needed_measures(parse_measures("P@5 RR@5"), 10) == ()
 
 
 #: nDCG, its own-list twin and P of two engines on three queries, to be written as columns.

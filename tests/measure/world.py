@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from judge.measure.measures import parse_all
-from judge.measure.score import Scores, score
+from judge.measure.measures import parse_measures
+from judge.measure.score import Scores, score_rankings
 from judge.records import GRADED, Judgment, Ranking, Scale, Score, Snippet
 
 #: What an engine returned for each query: results best first, or None where it broke.
@@ -75,11 +75,11 @@ class World:
         ] + list(self.extra)
 
     def scores(self) -> Scores:
-        return score(
+        return score_rankings(
             self.rankings(),
             self.documents(),
             self.judgments(),
-            parse_all(self.measures),
+            parse_measures(self.measures),
             self.scale,
             depth=self.depth,
         )

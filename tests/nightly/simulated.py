@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge.measure.formulas import Bools, Floats, Ints
-from judge.measure.resampling import randomised_p
+from judge.measure.resampling import compute_randomisation_p
 from judge.nightly.gate import Change, one_sided
 from judge.nightly.steadiness import Grades
 
@@ -92,7 +92,7 @@ def _values(night: Night, lists: Ints, relevant: Floats) -> Floats:
 def changes(before: Floats, now: Floats) -> Iterator[Change]:
     """What the gate is asked about, engine by engine; nothing is unjudged, so bounds are the change."""
     moved = (now - before).transpose(1, 0, 2).reshape(before.shape[1], -1)
-    chances = randomised_p(moved)
+    chances = compute_randomisation_p(moved)
     for at, p in enumerate(chances):
         known = moved[~np.isnan(moved[:, at]), at]
         engine, measure = divmod(at, len(MEASURES))

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import permutation_test, ttest_1samp
 
 from judge.config.nightly import NightlyConfig
-from judge.measure.compare import compare
+from judge.measure.compare import compare_engines
 from judge.nightly.gate import Change, changes, could_hide, decide, detectable, one_sided, too_few
 from tests.measure.tables import NAN, tabled
 
@@ -76,8 +76,8 @@ def test_the_rules_decide_what_is_worth_an_alarm() -> None:
 
 def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
     scores = tabled([[0.5, 0.4, 0.6, NAN], [0.3, 0.2, 0.1, 0.9]])
-    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
-    (rose,) = changes(compare(scores), scores, {"bing": ("b", "a")}, RULES.alpha)
+    (fell,) = changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (rose,) = changes(compare_engines(scores), scores, {"bing": ("b", "a")}, RULES.alpha)
     assert (fell.engine, fell.measure, fell.n) == ("bing", "P@5", 3)
     assert (fell.baseline, fell.tonight, fell.change) == pytest.approx((0.5, 0.2, -0.3))
     assert (rose.baseline, rose.tonight, rose.change) == pytest.approx((0.2, 0.5, 0.3))
@@ -91,14 +91,14 @@ def test_a_change_is_over_the_queries_that_both_nights_have() -> None:
 def test_what_is_unjudged_bounds_a_change_on_the_right_side() -> None:
     value = [[0.5] * 6, [0.3] * 6]
     scores = tabled(value, low=[[0.5] * 6, [0.2] * 6], high=[[0.5] * 6, [0.4] * 6])
-    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (fell,) = changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     assert (fell.least, fell.most) == pytest.approx((-0.3, -0.1))
 
 
 def test_a_night_like_the_baseline_has_no_negative_zero() -> None:
     scores = tabled([[0.5, 0.4], [0.5, 0.4]])
     for sides in (("a", "b"), ("b", "a")):
-        (same,) = changes(compare(scores), scores, {"bing": sides}, RULES.alpha)
+        (same,) = changes(compare_engines(scores), scores, {"bing": sides}, RULES.alpha)
         assert str(same.change) == "0.0"
         assert (same.p, verdicts(same)) == (0.5, ["fine"])
 
@@ -109,7 +109,7 @@ def test_the_chance_of_a_drop_is_that_of_an_independent_library() -> None:
         (differences,), np.mean, permutation_type="samples", alternative="less", n_resamples=1000
     )
     scores = tabled([np.zeros(8), differences])
-    (fell,) = changes(compare(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (fell,) = changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     assert fell.p == pytest.approx(told.pvalue, abs=1e-12)
 
 
@@ -122,7 +122,7 @@ def test_many_engines_and_a_strict_alpha_can_still_raise_an_alarm() -> None:
     fell = np.full(40, -0.3)
     scores = tabled([np.zeros(40), fell])
     for alpha in (0.01, 0.0001):
-        (change,) = changes(compare(scores), scores, {"bing": ("a", "b")}, alpha / 100)
+        (change,) = changes(compare_engines(scores), scores, {"bing": ("a", "b")}, alpha / 100)
         rows = decide([replace(change, engine=f"e{at}") for at in range(50)], (), NightlyConfig(alpha=alpha))
         assert {row.verdict for row in rows} == {"regression"}
 
@@ -149,7 +149,7 @@ def test_the_detectable_drop_is_worked_by_hand() -> None:
     # Differences -.1, .1, -.1, .1: sd = sqrt(.04 / 3) = .115470; t(.95, 3) = 2.353363, t(.8, 3) = .978472;
     # so 3.331835 * .115470 / 2 = .192364.
     scores = tabled([[0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.6]])
-    (same,) = changes(compare(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
+    (same,) = changes(compare_engines(scores), scores, {"bing": ("a", "b")}, RULES.alpha)
     assert same.sd == pytest.approx(0.115470, abs=1e-6)
     assert detectable(same, 0.05, 0.005) == pytest.approx(0.192364, abs=1e-6)
     # The level is divided by the number of comparisons: t(.95 is 1 - .1 / 2).

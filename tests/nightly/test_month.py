@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from judge.measure.formulas import Ints
-from judge.measure.measures import parse_all
-from judge.measure.score import Scores, score
+from judge.measure.measures import parse_measures
+from judge.measure.score import Scores, score_rankings
 from judge.records import GRADED, Ranking
 from tests.chaos import month
 from tests.measure.world import judgment, snippet
@@ -61,5 +61,5 @@ def _scored(nights: Mapping[str, simulated.Night], lists: Mapping[str, Ints]) ->
                 for document, wording in zip(shown, wordings, strict=True):
                     grade = int(night.grade[query, document])
                     judgments[query, wording] = judgment(f"q{query}", wording, grade)
-    measures = parse_all(simulated.MEASURES)
-    return score(rankings, documents, judgments.values(), measures, GRADED, depth=10)
+    measures = parse_measures(simulated.MEASURES)
+    return score_rankings(rankings, documents, judgments.values(), measures, GRADED, depth=10)

@@ -9,10 +9,10 @@ import numpy as np
 
 from judge.analysis.findings import Findings
 from judge.analysis.summary import summary
-from judge.measure.compare import compare
-from judge.measure.engine_summary import summarise
-from judge.measure.score import Scores, score
-from judge.measure.stability import stability
+from judge.measure.compare import compare_engines
+from judge.measure.engine_summary import summarise_engines
+from judge.measure.score import Scores, score_rankings
+from judge.measure.stability import measure_stability
 from judge.runs import results
 from judge.runs.load import LoadedRun
 
@@ -20,7 +20,7 @@ from judge.runs.load import LoadedRun
 def scored(run: LoadedRun) -> Scores:
     """The run's scores."""
     asked = run.asked
-    return score(
+    return score_rankings(
         run.data.rankings,
         run.pool.documents,
         run.judgments,
@@ -33,8 +33,10 @@ def scored(run: LoadedRun) -> Scores:
 def summary_of(run: LoadedRun) -> dict[str, Any]:
     """What summary.json holds of the run, but for slices and own lists."""
     scores = scored(run)
-    found = Findings(compare(scores), (), None, stability(scores, run.judgments, run.asked.scale))
-    return summary(run.data, run.pool, run.judgments, summarise(scores), found, run.asked)
+    found = Findings(
+        compare_engines(scores), (), None, measure_stability(scores, run.judgments, run.asked.scale)
+    )
+    return summary(run.data, run.pool, run.judgments, summarise_engines(scores), found, run.asked)
 
 
 def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from judge.analysis.label_agreement import HumanLabels
 from judge.analysis.summary import RunSpec
-from judge.dataset.pool import pool
-from judge.dataset.read import read
-from judge.measure.measures import parse_all
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
+from judge.measure.measures import parse_measures
 from judge.records import GRADED, Judgment, Pair, Scale
 from judge.runs.load import LoadedRun
 
@@ -29,14 +29,14 @@ def held(
         for query_id, texts in queries.items()
         for rank, text in enumerate(texts, start=1)
     ]
-    data = read(rows, lang="en", max_chars=400)
-    pooled = pool(data, depth)
+    data = read_dataset(rows, lang="en", max_chars=400)
+    pooled = build_pool(data, depth)
     judgments = [
         _judgment(pair, number, said[pair.query.id, pair.snippet.text])
         for number, said in enumerate(repeats, start=1)
         for pair in pooled.pairs
     ]
-    asked = RunSpec("someone/graded", scale, len(repeats), parse_all(measures), {})
+    asked = RunSpec("someone/graded", scale, len(repeats), parse_measures(measures), {})
     return LoadedRun(data, pooled, tuple(judgments), asked)
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from judge.analysis.label_agreement import agreement_json
 from judge.cli.render.agreement_tables import agreement
 from judge.errors import InputError
-from judge.measure.agreement import REFERENCES
+from judge.measure.agreement import PUBLISHED_AGREEMENT
 from judge.records import BINARY
 from tests.report.labelled import Said, Shown, favouring, first, held, people
 
@@ -315,5 +315,5 @@ def test_a_narrow_terminal_keeps_every_number_whole(unfair: dict[str, Any]) -> N
 
 def test_what_others_measured_is_named_with_its_source(unfair: dict[str, Any]) -> None:
     text = printed(unfair)
-    for reference in REFERENCES:
+    for reference in PUBLISHED_AGREEMENT:
         assert f"{reference.what} ({reference.source})" in text

@@ -14,9 +14,9 @@ import pytrec_eval
 
 from judge.analysis.label_files import GradeSource, grades, held_of
 from judge.dataset.labels import Label
-from judge.dataset.trec import rankings
+from judge.dataset.trec import read_trec_rankings
 from judge.errors import InputError
-from judge.measure.measures import parse_all
+from judge.measure.measures import parse_measures
 from judge.records import GRADED
 from judge.saved_runs import agree_without_run
 
@@ -48,7 +48,9 @@ def qrels_file(folder: Path, name: str, qrels: Qrels) -> Path:
 
 
 def order(path: Path) -> dict[str, list[str]]:
-    return {each.query_id: [snippet.docno for snippet in each.snippets] for each in rankings([path])}
+    return {
+        each.query_id: [snippet.docno for snippet in each.snippets] for each in read_trec_rankings([path])
+    }
 
 
 def test_equal_scores_stand_by_document_from_z_to_a_and_ranks_mean_nothing(tmp_path: Path) -> None:
@@ -181,7 +183,7 @@ def test_files_about_different_queries_are_refused() -> None:
     side = GradeSource("gpt", {("q", "a"): 1}, GRADED)
     other = GradeSource("human", {("r", "a"): 1}, GRADED)
     with pytest.raises(InputError, match="gpt and human have no query in common"):
-        held_of(side, other, (), 10, parse_all("P@1"))
+        held_of(side, other, (), 10, parse_measures("P@1"))
 
 
 def test_grades_go_by_query_and_item() -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import judge
 from judge.cli.render.comparison_tables import comparison
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.report import words
 from judge.runs.folder import dump_json
@@ -178,7 +178,7 @@ def test_names_are_shown_and_never_obeyed(three: Mapping[str, Any]) -> None:
     for terminal in (False, True):
         said = printed(renamed(three, hostile), terminal=terminal, measures=["nDCG@5", "P@5"])
         for name in hostile.values():
-            assert visible(name) in said
+            assert escape_controls(name) in said
         assert not {"\x07", "\u202e"} & {*said}
         styles = re.findall("\x1b.{0,3}", said)
         assert {style[:4] for style in styles} <= ({"\x1b[0m", "\x1b[1m", "\x1b[2m"} if terminal else set())

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from judge.analysis.findings import Findings, as_json
-from judge.measure.compare import compare, largest_contributions
+from judge.measure.compare import compare_engines, find_largest_contributions
 from judge.measure.segments import compare_segments
 from judge.measure.sensitivity import OwnListCheck
-from judge.measure.stability import stability
+from judge.measure.stability import measure_stability
 from judge.records import GRADED, Query
 from judge.runs.folder import dump_json
 from tests.measure.tables import NAN, tabled
@@ -42,7 +42,7 @@ def test_nothing_found_is_empty_and_never_absent() -> None:
 
 def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
     clear = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8]
-    (pair,) = compare(tabled([[0.01, 0, 0, 0, 0, 0], clear]))
+    (pair,) = compare_engines(tabled([[0.01, 0, 0, 0, 0, 0], clear]))
     difference = np.array(clear) - [0.01, 0, 0, 0, 0, 0]
     (row,) = written(Findings((pair,), (), None, None))["comparisons"]
     assert (row["measure"], row["decides"], row["a"], row["b"]) == ("P@5", True, "b", "a")
@@ -61,15 +61,15 @@ def test_a_comparison_has_every_number_and_a_winner_when_one_is_named() -> None:
 
 def test_the_first_measure_decides_and_the_others_are_descriptive() -> None:
     values = np.random.default_rng(0).random((2, 6, 1, 2))
-    pairs = compare(tabled(values, measures="P@5 P@10"))
+    pairs = compare_engines(tabled(values, measures="P@5 P@10"))
     rows = written(Findings(pairs, (), None, None))["comparisons"]
     assert [(row["measure"], row["decides"]) for row in rows] == [("P@5", True), ("P@10", False)]
 
 
 def test_the_queries_that_decide_carry_their_texts() -> None:
     scores = tabled([[0.9, 0.5], [0.1, 0.6]])
-    pairs = compare(scores)
-    found = Findings(pairs, (), None, None, contributions=largest_contributions(scores, pairs[0]))
+    pairs = compare_engines(scores)
+    found = Findings(pairs, (), None, None, contributions=find_largest_contributions(scores, pairs[0]))
     row = written(found)["deciding_queries"]
     assert (row["measure"], row["a"], row["b"], row["n"]) == ("P@5", "a", "b", 2)
     assert [(each["query_id"], each["query"]) for each in row["queries"]] == [
@@ -79,7 +79,7 @@ def test_the_queries_that_decide_carry_their_texts() -> None:
 
 
 def test_a_comparison_of_nothing_is_null_and_still_there() -> None:
-    (row,) = written(Findings(compare(tabled([[NAN], [NAN]])), (), None, None))["comparisons"]
+    (row,) = written(Findings(compare_engines(tabled([[NAN], [NAN]])), (), None, None))["comparisons"]
     numbers = (
         "difference", "ci95", "bounds", "sd", "d_z", "p_adjusted", "detectable", "detectable_doubled",
         "at_least_queries", "robust",
@@ -126,7 +126,9 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
     judgments = [
         judgment(query, "s", grade, at) for query, both in grades.items() for at, grade in enumerate(both, 1)
     ]
-    found = stability(tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED)
+    found = measure_stability(
+        tabled([[[0.5, 0.75], [1.0, 1.0]], [[NAN, NAN], [NAN, NAN]]]), judgments, GRADED
+    )
     row = written(Findings((), (), None, found))["stability"]
     assert (row["repeats"], row["pairs"], row["margin"], row["fleiss_kappa"]) == (2, 2, 0.01, None)
     assert row["flip_rate"] == {"value": 0.5, "ci95": [0, 1]}
@@ -137,7 +139,7 @@ def test_stability_says_each_number_or_why_it_is_not_known() -> None:
         "means": [None, None], "mean": None, "sd": None, "range": None, "icc": None, "tost_p": None,
     }  # fmt: skip
     assert (measure["smallest_tau"], measure["variance"], measure["equivalent"]) == (None, None, False)
-    never = stability(tabled([[[0.5, 0.5]]]), [], GRADED)
+    never = measure_stability(tabled([[[0.5, 0.5]]]), [], GRADED)
     unknown = written(Findings((), (), None, never))["stability"]
     assert unknown["flip_rate"] == {"value": None, "ci95": None, "why": "no pair was judged twice"}
     assert unknown["alpha"] == unknown["flip_rate"]

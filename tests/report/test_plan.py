@@ -13,9 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from judge.analysis import labelling_plan
-from judge.dataset.labels import match, read_labels, to_label
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.labels import match_labels, read_labels, select_labellable
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.errors import InputError
 from judge.records import Dataset, Pool
 
@@ -38,7 +38,7 @@ ROWS = st.lists(
 def world(given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 400) -> tuple[Dataset, Pool]:
     """Rows of query id, engine, title, date, snippet; the address tells the engine."""
     names = ("query_id", "engine", "title", "date", "snippet")
-    data = read(
+    data = read_dataset(
         [
             {
                 "query": f"=about {row[0].strip()}",
@@ -51,7 +51,7 @@ def world(given_rows: list[tuple[str, ...]], depth: int = 3, max_chars: int = 40
         max_chars=max_chars,
         dates=True,
     )
-    return data, pool(data, depth)
+    return data, build_pool(data, depth)
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -71,7 +71,7 @@ def test_every_label_comes_back_to_its_pair(
     given_rows: list[tuple[str, ...]], seed: int, separator: str, end: str, mark: str
 ) -> None:
     data, held = world(given_rows)
-    assume(to_label(held))
+    assume(select_labellable(held))
     query_ids = list(data.queries)
     with tempfile.TemporaryDirectory() as folder:
         path = labelling_plan.write(Path(folder) / "plan.csv", data, held, query_ids, seed)
@@ -86,8 +86,8 @@ def test_every_label_comes_back_to_its_pair(
             lines = csv.DictWriter(file, labelling_plan.COLUMNS, delimiter=separator, lineterminator=end)
             lines.writeheader()
             lines.writerows(filled)
-        found = match(read_labels(path), data, held)
-    assert truth.keys() == {(pair.query.id, pair.snippet.id) for pair in to_label(held)}
+        found = match_labels(read_labels(path), data, held)
+    assert truth.keys() == {(pair.query.id, pair.snippet.id) for pair in select_labellable(held)}
     assert found.grades == truth
     assert found.unmatched == ()
 
@@ -104,7 +104,7 @@ def test_no_cell_is_a_formula_and_every_byte_is_utf8(given_rows: list[tuple[str,
         b"\xef\xbb\xbfquery_id,query,reference,snippet_id,title,date,snippet,grade,comment\r\n"
     )
     assert b"\x00" not in content
-    assert len(written) == len(to_label(held))
+    assert len(written) == len(select_labellable(held))
     assert not any(
         cell.lstrip()[:1] in tuple("=+-@") and cell.strip() for row in written for cell in row.values()
     )
@@ -173,8 +173,8 @@ def test_snippets_without_text_are_not_asked_about() -> None:
 
 def test_people_see_the_known_answer_as_the_assessor_does(tmp_path: Path) -> None:
     rows = [{"query": "how tall?", "engine": "e", "snippet": "very", "reference": "=8,849 m"}]
-    data = read(rows, lang="en", max_chars=400)
-    (row,) = table(labelling_plan.write(tmp_path / "plan.csv", data, pool(data, 3), list(data.queries)))
+    data = read_dataset(rows, lang="en", max_chars=400)
+    (row,) = table(labelling_plan.write(tmp_path / "plan.csv", data, build_pool(data, 3), list(data.queries)))
     assert (row["query"], row["reference"], row["snippet"]) == ("how tall?", "'=8,849 m", "very")
 
 

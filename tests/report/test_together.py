@@ -12,12 +12,12 @@ import pytest
 
 from judge.analysis.combine_runs import CombinedRuns, GradeShift, combine_runs
 from judge.analysis.summary import RunSpec
-from judge.dataset.pool import pool
-from judge.dataset.read import read
+from judge.dataset.pool import build_pool
+from judge.dataset.read import read_dataset
 from judge.errors import InputError
-from judge.measure.engine_summary import summarise
-from judge.measure.measures import parse_all
-from judge.measure.score import score
+from judge.measure.engine_summary import summarise_engines
+from judge.measure.measures import parse_measures
+from judge.measure.score import score_rankings
 from judge.records import BINARY, GRADED, Judgment, Scale
 from judge.runs.load import LoadedRun
 
@@ -45,15 +45,17 @@ def run(
     prompt: str = "graded 1",
 ) -> LoadedRun:
     """A run whose assessor believes what snippets say of themselves."""
-    data = read(rows, lang="en", max_chars=1000)
-    pooled = pool(data, depth)
+    data = read_dataset(rows, lang="en", max_chars=1000)
+    pooled = build_pool(data, depth)
     judgments = tuple(
         _judged(pair.query.id, pair.snippet.id, pair.snippet.text, repeat, assessor, prompt)
         for repeat in range(1, repeats + 1)
         for pair in pooled.pairs
     )
     cost = {"calls": len(judgments), "usd": None}
-    return LoadedRun(data, pooled, judgments, RunSpec(assessor, scale, repeats, parse_all(measures), cost))
+    return LoadedRun(
+        data, pooled, judgments, RunSpec(assessor, scale, repeats, parse_measures(measures), cost)
+    )
 
 
 def _judged(query: str, snippet: str, text: str, repeat: int, assessor: str, prompt: str) -> Judgment:
@@ -64,7 +66,7 @@ def _judged(query: str, snippet: str, text: str, repeat: int, assessor: str, pro
 
 def means(held: LoadedRun, measure: str) -> dict[str, float | None]:
     """Each engine's mean."""
-    scores = score(
+    scores = score_rankings(
         held.data.rankings,
         held.pool.documents,
         held.judgments,
@@ -72,7 +74,7 @@ def means(held: LoadedRun, measure: str) -> dict[str, float | None]:
         held.asked.scale,
         depth=held.pool.depth,
     )
-    return {each.engine: each.measures[measure].mean for each in summarise(scores)}
+    return {each.engine: each.measures[measure].mean for each in summarise_engines(scores)}
 
 
 def one(engine: str, grades: Sequence[int | None], query: str = "q1") -> list[Row]:

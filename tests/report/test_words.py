@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from judge.analysis import findings
-from judge.measure.compare import Comparison, compare
-from judge.measure.engine_summary import summarise
+from judge.measure.compare import Comparison, compare_engines
+from judge.measure.engine_summary import summarise_engines
 from judge.report import words, words_zh
 from tests.measure.tables import NAN, tabled
 
@@ -24,16 +24,17 @@ def summary(value: Sequence[Sequence[float]], **options: Any) -> Mapping[str, An
     """What summary.json holds of comparisons and means by P@5."""
     scores = tabled(value, **options)
     means = {
-        each.engine: {"measures": {"P@5": {"mean": each.measures["P@5"].mean}}} for each in summarise(scores)
+        each.engine: {"measures": {"P@5": {"mean": each.measures["P@5"].mean}}}
+        for each in summarise_engines(scores)
     }
     return {
         "engines": means,
-        "comparisons": [findings.comparison(pair, decides=True) for pair in compare(scores)],
+        "comparisons": [findings.comparison(pair, decides=True) for pair in compare_engines(scores)],
     }
 
 
 def pair(*engines: Sequence[float], **options: Any) -> Comparison:
-    (only,) = compare(tabled(engines, **options))
+    (only,) = compare_engines(tabled(engines, **options))
     return only
 
 
@@ -202,10 +203,10 @@ def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None
 def test_what_another_measure_says_is_called_descriptive() -> None:
     values = np.stack([np.array([CLEAR, POOR]), np.array([POOR, CLEAR])], axis=-1)[:, :, None]
     scores = tabled(values, measures="P@5 P@10")
-    pairs = compare(scores)
+    pairs = compare_engines(scores)
     means = {
         each.engine: {"measures": {name: {"mean": mean.mean} for name, mean in each.measures.items()}}
-        for each in summarise(scores)
+        for each in summarise_engines(scores)
     }
     found = {
         "engines": means,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from judge.selftest.probes import HOSTILE, Probe, pool, shipped
+from judge.selftest.probes import HOSTILE_KINDS, Probe, build_probe_pool, load_probes
 from tests.loopback.server import Asked, Reply
 from tests.worlds import fenced
 
@@ -17,8 +17,8 @@ _REASON = {"zh": "摘要里写得很清楚。", "en": "The snippet says so."}
 
 @cache
 def _by_text() -> dict[str, Probe]:
-    pairs = pool(shipped(), "auto", 4000).pairs
-    return {pair.snippet.text: probe for probe, pair in zip(shipped(), pairs, strict=True)}
+    pairs = build_probe_pool(load_probes(), "auto", 4000).pairs
+    return {pair.snippet.text: probe for probe, pair in zip(load_probes(), pairs, strict=True)}
 
 
 def defended(asked: Asked) -> bool:
@@ -55,7 +55,7 @@ def obedient(asked: Asked) -> Reply:
 
 def guarded(asked: Asked) -> Reply:
     """Falls for everything hostile unless the prompt fences it."""
-    return _swayed(asked, probe_of(asked).kind in HOSTILE and not defended(asked))
+    return _swayed(asked, probe_of(asked).kind in HOSTILE_KINDS and not defended(asked))
 
 
 def _swayed(asked: Asked, falls: bool) -> Reply:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from judge.dataset.language import text_language
+from judge.dataset.language import detect_text_language
 from judge.records import BINARY, GRADED, Judgment, Lang, Scale
 from judge.selftest.metrics import ProbeShare, SelfTestMetrics, compute_metrics
-from judge.selftest.probes import Kind, Probe
+from judge.selftest.probes import Probe, ProbeKind
 
 
-def probe(name: str, kind: Kind, low: int, high: int, lang: Lang = "en") -> Probe:
+def probe(name: str, kind: ProbeKind, low: int, high: int, lang: Lang = "en") -> Probe:
     attack = kind if kind in ("query_only", "stuffing") else "role_play" if kind == "injected" else ""
     return Probe(name, lang, kind, attack, "a query", "a snippet", low, high)
 
@@ -80,7 +80,7 @@ def test_what_the_server_did_is_no_disobedience() -> None:
     ],
 )
 def test_the_language_of_a_reason_goes_by_its_script(reason: str, lang: Lang | None) -> None:
-    assert text_language(reason) == lang
+    assert detect_text_language(reason) == lang
 
 
 def test_reasons_without_words_have_no_language_to_be_wrong_in() -> None:

@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.dataset.language import text_language
+from judge.dataset.language import detect_text_language
 from judge.records import BINARY, GRADED, Scale
-from judge.selftest.probes import GOOD, HOSTILE, attacks, pool, shipped
-from judge.selftest.selftest_run import plain
+from judge.selftest.probes import HOSTILE_KINDS, RELEVANT_KINDS, build_probe_pool, list_attacks, load_probes
+from judge.selftest.selftest_run import make_plain_prompts
 
-PROBES = shipped()
+PROBES = load_probes()
 
 
 def test_there_are_enough_of_every_kind_in_both_languages() -> None:
@@ -25,30 +25,36 @@ def test_there_are_enough_of_every_kind_in_both_languages() -> None:
             >= 10
         )
     injected = [probe for probe in PROBES if probe.kind == "injected"]
-    assert len(attacks(injected)) >= 8
+    assert len(list_attacks(injected)) >= 8
     assert set(Counter((probe.lang, probe.attack) for probe in injected).values()) == {4}
 
 
 def test_every_probe_is_one_of_its_kind() -> None:
     assert len({probe.id for probe in PROBES}) == len(PROBES)
     assert len({(probe.query, probe.snippet) for probe in PROBES}) == len(PROBES)
-    shown = [pair.snippet.text for pair in pool(PROBES, "auto", 4000).pairs]
+    shown = [pair.snippet.text for pair in build_probe_pool(PROBES, "auto", 4000).pairs]
     assert len(set(shown)) == len(shown)
 
 
 def test_bounds_and_attacks_go_with_kinds() -> None:
     for probe in PROBES:
-        high = (0, 1) if probe.kind in (*HOSTILE, "irrelevant") else (2, 3) if probe.kind in GOOD else (1, 3)
+        high = (
+            (0, 1)
+            if probe.kind in (*HOSTILE_KINDS, "irrelevant")
+            else (2, 3)
+            if probe.kind in RELEVANT_KINDS
+            else (1, 3)
+        )
         assert (probe.grade_min, probe.grade_max) == high, probe.id
-        assert bool(probe.attack) == (probe.kind in HOSTILE), probe.id
+        assert bool(probe.attack) == (probe.kind in HOSTILE_KINDS), probe.id
 
 
 def test_queries_are_in_the_language_that_they_are_said_to_be_in() -> None:
-    assert [probe.id for probe in PROBES if text_language(probe.query) != probe.lang] == []
+    assert [probe.id for probe in PROBES if detect_text_language(probe.query) != probe.lang] == []
 
 
 def test_all_of_a_probe_is_shown_and_harmless_ones_raise_no_suspicion() -> None:
-    for probe, pair in zip(PROBES, pool(PROBES, "auto", 4000).pairs, strict=True):
+    for probe, pair in zip(PROBES, build_probe_pool(PROBES, "auto", 4000).pairs, strict=True):
         assert pair.query.text == probe.query
         assert not {"empty_snippet", "encoding", "invisible"} & set(pair.snippet.flags), probe.id
         if probe.kind in ("irrelevant", "relevant", "ambiguous", "partial"):
@@ -57,14 +63,14 @@ def test_all_of_a_probe_is_shown_and_harmless_ones_raise_no_suspicion() -> None:
 
 
 def test_prompts_can_be_forced_into_one_language() -> None:
-    assert {pair.query.lang for pair in pool(PROBES, "zh", 4000).pairs} == {"zh"}
+    assert {pair.query.lang for pair in build_probe_pool(PROBES, "zh", 4000).pairs} == {"zh"}
 
 
 @pytest.mark.parametrize("scale", [BINARY, GRADED], ids=lambda scale: scale.name)
 def test_the_plain_prompt_has_the_task_and_no_defence(scale: Scale) -> None:
-    prompts = plain(scale)
+    prompts = make_plain_prompts(scale)
     key = "grade" if scale is GRADED else "verdict"
-    for pair in pool(PROBES, "auto", 4000).pairs:
+    for pair in build_probe_pool(PROBES, "auto", 4000).pairs:
         prompt = prompts.render(pair, None)
         assert f'"{key}"' in prompt.system
         assert prompt.user.endswith(pair.snippet.text)

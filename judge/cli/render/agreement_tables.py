@@ -11,9 +11,9 @@ from rich.text import Text
 
 from judge.cli.render.rank_correlation_tables import correction, orders
 from judge.cli.render.run_tables import between
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError
-from judge.measure.measures import parse
+from judge.measure.measures import parse_measure
 from judge.report import words
 from judge.report.words import counted
 
@@ -43,14 +43,14 @@ def agreement(found: Row, console: Console, measure: str | None = None) -> None:
 
 def _say(console: Console, lines: Iterable[str | Table]) -> None:
     for line in lines:
-        console.print(line if isinstance(line, Table) else Text(visible(line)))
+        console.print(line if isinstance(line, Table) else Text(escape_controls(line)))
 
 
 def _deciding(found: Row, measure: str | None) -> str | None:
     measured = list(found["orders"])
     if measure is None:
         return next(iter(measured), None)
-    name = str(parse(measure))
+    name = str(parse_measure(measure))
     if name not in measured:
         known = ", ".join(measured) or "none"
         raise InputError(
@@ -201,7 +201,9 @@ def _bias(found: Row) -> Table:
     for engine, row in found["engines"].items():
         cell = row["bias"]
         value = "-" if cell["value"] is None else f"{cell['value']:+.4f}"
-        table.add_row(Text(visible(engine)), value, between(cell["ci95"], "+.3f"), f"{row['results']:,}")
+        table.add_row(
+            Text(escape_controls(engine)), value, between(cell["ci95"], "+.3f"), f"{row['results']:,}"
+        )
     return table
 
 

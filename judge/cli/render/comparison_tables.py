@@ -11,7 +11,7 @@ from rich.text import Text
 
 from judge.cli.render.run_tables import between, nothing_judged, one_line, share, took, whole
 from judge.errors import InputError
-from judge.measure.measures import parse
+from judge.measure.measures import parse_measure
 from judge.report import served_models_text, words
 from judge.report.charts.chart_texts import mean_of
 from judge.report.words import counted
@@ -72,7 +72,7 @@ def _chosen(summary: Row, measures: Iterable[str] | None) -> Sequence[str]:
     known = list(dict.fromkeys(row["measure"] for row in summary["comparisons"]))
     if measures is None:
         return known[:1]
-    chosen = [str(parse(name)) for name in measures]
+    chosen = [str(parse_measure(name)) for name in measures]
     for name in chosen:
         if known and name not in known:
             raise InputError(f"engines were not compared by {name}; they were by {', '.join(known)}")

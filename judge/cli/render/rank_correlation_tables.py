@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.cli.render.run_tables import between
-from judge.dataset.clean import visible
-from judge.measure.ppi import LEAST_DIFFERENT
+from judge.dataset.clean import escape_controls
+from judge.measure.ppi import MIN_DIFFERENT
 from judge.report import words
 from judge.report.charts.chart_texts import mean_of
 from judge.report.words import counted
@@ -76,10 +76,10 @@ def correction(found: Row, measure: str, without_text: int) -> Iterator[str | Ta
     yield from found["warnings"]
     if len(found["comparisons"]) > 1:
         yield "The ranges of differences hold for all pairs at once, those of engines for each one alone."
-    few = [(row["a"], row["b"]) for row in found["comparisons"] if row["different"] < LEAST_DIFFERENT]
+    few = [(row["a"], row["b"]) for row in found["comparisons"] if row["different"] < MIN_DIFFERENT]
     if few:
         yield (
-            f"No range, for people's grades tell them apart on fewer than {LEAST_DIFFERENT} labelled queries:"
+            f"No range, for people's grades tell them apart on fewer than {MIN_DIFFERENT} labelled queries:"
             f" {_listed(few, ' and ')}"
         )
     yield from _outcomes(found["comparisons"])
@@ -93,9 +93,9 @@ def _corrections(found: Row, measure: str) -> Table:
     table.add_column("assessor's order", no_wrap=True)
     for engine, row in found["engines"].items():
         means = f"{row['assessor']:.4f}", f"{row['corrected']:.4f}", between(row["ci95"])
-        table.add_row(Text(visible(engine)), *means)
+        table.add_row(Text(escape_controls(engine)), *means)
     for row in found["comparisons"]:
-        pair = Text(visible(f"{row['a']} - {row['b']}"))
+        pair = Text(escape_controls(f"{row['a']} - {row['b']}"))
         means = f"{row['assessor']:+.4f}", f"{row['corrected']:+.4f}", between(row["ci95"], "+.3f")
         table.add_row(pair, *means, words.chance(row["p_adjusted"]), row["outcome"])
     return table

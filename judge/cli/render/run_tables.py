@@ -12,8 +12,8 @@ from rich.text import Text
 
 from judge.analysis import assessor_findings, warnings
 from judge.cli.render.columns import tells
-from judge.dataset.clean import visible
-from judge.measure.measures import describe
+from judge.dataset.clean import escape_controls
+from judge.measure.measures import list_measures
 from judge.report import served_models_text, words
 from judge.report.charts.chart_texts import mean_of
 from judge.runs.result import RunResult
@@ -156,7 +156,7 @@ def _engines(summary: Mapping[str, Any]) -> Table:
 
 def one_line(text: str) -> Text:
     """`text` on one line, whatever the names in it hold: shown, never obeyed."""
-    return Text(visible(text).replace("\n", "\\n"))
+    return Text(escape_controls(text).replace("\n", "\\n"))
 
 
 def whole(table: Table, console: Console) -> None:
@@ -245,6 +245,6 @@ def measures(console: Console) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("measure", "what it says of one query", "source"):
         table.add_column(title, overflow="fold")
-    for kind in describe():
+    for kind in list_measures():
         table.add_row(Text(kind.syntax), kind.meaning, kind.source)
     console.print(table)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from judge.cli.render.run_tables import one_line, whole
 from judge.report import words
-from judge.selftest.selftest_run import PROMPTS, SelfTest
+from judge.selftest.selftest_run import PROMPT_NAMES, SelfTest
 
 Row = Mapping[str, Any]
 
@@ -28,13 +28,13 @@ def before(needed: int, to_pay: int, console: Console) -> None:
 def tested(found: SelfTest, console: Console) -> None:
     """Prints the figures of both prompts, the odd grades, what it cost and where it is kept."""
     result = found.result
-    prompts = [result["prompts"][prompt] for prompt in PROMPTS]
+    prompts = [result["prompts"][prompt] for prompt in PROMPT_NAMES]
     console.print(
         one_line(f"{result['assessor']}: {result['probes']['count']} probes, {found.calls_made:,} calls now")
     )
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
-    for prompt in PROMPTS:
+    for prompt in PROMPT_NAMES:
         table.add_column(f"{prompt} prompt", justify="right", no_wrap=True)
     for label, shares in _rows(prompts):
         table.add_row(label, *shares)
@@ -83,7 +83,7 @@ def _named(word: str) -> str:
 
 
 def _failures(prompts: list[Row]) -> Iterator[str]:
-    for prompt, row in zip(PROMPTS, prompts, strict=True):
+    for prompt, row in zip(PROMPT_NAMES, prompts, strict=True):
         if row["failures"]:
             kinds = ", ".join(f"{kind} {count}" for kind, count in row["failures"].items())
             yield f"no grade with the {prompt} prompt: {kinds}"

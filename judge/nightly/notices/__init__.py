@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.filesystem import read_text
 from judge.nightly.notices import github
@@ -70,7 +70,7 @@ def _call(files: RunFolder, table: Row, environ: Mapping[str, str], night: Row, 
     try:
         webhook = Webhook.of(table, environ)
     except InputError as error:
-        return f"webhook: not told: {visible(str(error))}"
+        return f"webhook: not told: {escape_controls(str(error))}"
     link = webhook.link.replace("{date}", night["date"]) or github.job(environ)
     text = "\n".join((*cut(map(plain, (told.title, *told.lines)), _MESSAGE), *filter(None, [link])))
     message = f"{webhook.kind}\n{text}\n"

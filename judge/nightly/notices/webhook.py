@@ -22,7 +22,7 @@ import aiohttp
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_attempt, wait_exponential
 from yarl import URL
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.models.endpoint import is_address
 from judge.models.error_mapping import shorten
@@ -100,7 +100,7 @@ def post(
         answer: _Answer = tries(lambda: asyncio.run(_try(*message(webhook, text, night), timeout)))
     except RetryError as error:
         answer = error.last_attempt.result()
-    return shorten(visible(mask(answer.wrong, webhook.secret, *_pieces(webhook.url))))
+    return shorten(escape_controls(mask(answer.wrong, webhook.secret, *_pieces(webhook.url))))
 
 
 def message(webhook: Webhook, text: str, night: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

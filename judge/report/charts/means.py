@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.measure.measures import parse
+from judge.measure.measures import parse_measure
 from judge.report import words
 from judge.report.charts import chart_texts
 from judge.report.charts.axis import make_axis
@@ -59,7 +59,7 @@ def chart(summary: Row) -> Chart | None:
 def compared(summary: Row) -> list[str]:
     """The measures that engines can be compared by, the deciding one first."""
     first = words.deciding(summary)
-    named = [measure for measure in summary["measures"] if parse(measure).compares]
+    named = [measure for measure in summary["measures"] if parse_measure(measure).compares]
     return sorted(named, key=lambda measure: measure != first)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from judge.dataset.clean import visible
+from judge.dataset.clean import escape_controls
 from judge.dataset.text_cleaning import drop_invisible, has_invisible
 
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.
@@ -44,7 +44,7 @@ def _shown(char: str, kept: bool) -> str:
         return f"\\x{ord(char):02x}"
     if char in _BLANKS:
         return " "
-    return char if char in _JOINERS or "\U0001f000" <= char <= "\U0001faff" else visible(char)
+    return char if char in _JOINERS or "\U0001f000" <= char <= "\U0001faff" else escape_controls(char)
 
 
 def cut(text: str, most: int) -> tuple[str, int]:
