@@ -106,7 +106,7 @@ def measure(path: Path, held: LoadedRun, pairs: Collection[frozenset[str]] | Non
     everything = score_rankings(
         data.rankings, pooled.documents, judgments, wanted, asked.scale, depth=pooled.depth
     )
-    scores = everything.of_measures(asked.measures)
+    scores = everything.select_measures(asked.measures)
     measured = ScoringInput(data.rankings, pooled.documents, judgments, asked.scale, pooled.depth)
     comparisons = compare_engines(scores, pairs)
     found = Findings(

@@ -25,7 +25,7 @@ def as_json(
         "members": [asdict(member) for member in panel.members],
         "pairs": [asdict(pair) for pair in panel.pairs],
         "agreement": stability(panel.agreement),
-        "heard": list(panel.heard),
+        "heard": list(panel.responded),
         "judged": panel.judged,
         "split": panel.split,
         "ties": panel.ties,
@@ -36,7 +36,7 @@ def as_json(
 
 def kinship(kin: Sequence[SharedVendor]) -> list[dict[str, str]]:
     """Who is of one house, as JSON values."""
-    return [asdict(each) for each in kin]
+    return [{"assessor": pair.assessor, "other": pair.other, "house": pair.vendor} for pair in kin]
 
 
 def said(summary: Row) -> Iterator[Text]:

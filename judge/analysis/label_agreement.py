@@ -98,12 +98,12 @@ def queries_without_value(held: LoadedRun) -> tuple[int, str]:
     with a value: nDCG and AP have none where nothing is relevant, and no measure where an engine failed.
     0 and "" when no measure compares engines.
     """
-    measures = [measure for measure in held.asked.measures if measure.compares]
+    measures = [measure for measure in held.asked.measures if measure.compares_engines]
     if not (measures and held.data.engines):
         return 0, ""
     queries = {pair.query.id for pair in select_labellable(held.pool)}
-    scores = _scores(held, held.judgments, held.asked.scale, measures).of_queries(queries)
-    known = (~np.isnan(scores.by_query()[0])).astype(np.int64)
+    scores = _scores(held, held.judgments, held.asked.scale, measures).select_queries(queries)
+    known = (~np.isnan(scores.average_repeats()[0])).astype(np.int64)
     fewest = [int((known[..., at] @ known[..., at].T).min()) for at in range(len(measures))]
     at = int(np.argmin(fewest))
     return len(queries) - fewest[at], str(scores.measures[at])
@@ -170,7 +170,7 @@ def _scored(held: LoadedRun, people: HumanLabels, labelled: _Labelled, bare: boo
     measures = [
         measure
         for measure in held.asked.measures
-        if measure.compares and (measure.rel or 0) <= people.scale.top
+        if measure.compares_engines and (measure.rel or 0) <= people.scale.top
     ]
     if not (measures and labelled.some and held.data.engines):
         return {"orders": {}, "calibration": {}}
@@ -179,7 +179,7 @@ def _scored(held: LoadedRun, people: HumanLabels, labelled: _Labelled, bare: boo
     if not (labelled.whole or bare):
         both = _sides(*_graded_by_both(held, people), measures)
     used = labelled.some if bare or not labelled.whole else labelled.whole
-    met = compare_rankings(*(scores.of_queries(used) for scores in both))
+    met = compare_rankings(*(scores.select_queries(used) for scores in both))
     return {
         "orders": {each.measure: _order(each, partly=not used <= labelled.whole) for each in met},
         "calibration": {} if bare else _calibrations(by_people, by_assessor, labelled),
@@ -209,7 +209,7 @@ def _scores(
 ) -> Scores:
     rankings, documents = held.data.rankings, held.pool.documents
     scores = score_rankings(rankings, documents, judgments, measures, scale, depth=held.pool.depth)
-    return scores.of_engines(held.data.engines)
+    return scores.select_engines(held.data.engines)
 
 
 def _order(found: RankingAgreement, *, partly: bool) -> dict[str, Any]:
@@ -228,9 +228,9 @@ def _order(found: RankingAgreement, *, partly: bool) -> dict[str, Any]:
 
 def _calibrations(people: Scores, assessor: Scores, labelled: _Labelled) -> dict[str, Any]:
     """By measure, over the queries that have something to label: others can't be in a sample."""
-    people, assessor = people.of_queries(labelled.asked), assessor.of_queries(labelled.asked)
+    people, assessor = people.select_queries(labelled.asked), assessor.select_queries(labelled.asked)
     whole = np.array([query in labelled.whole for query in people.queries], bool)
-    theirs, ours = people.by_query()[0], assessor.by_query()[0]
+    theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
     return {
         str(measure): _calibrated(people.engines, whole, theirs[..., at], ours[..., at])
         for at, measure in enumerate(people.measures)

@@ -1,4 +1,8 @@
-"""Measures as values: which exist, how one is written, parsed and printed."""
+"""Measures: the catalogue of those that exist, and measures as values that are parsed and printed.
+
+A measure is a value: `parse_measure("ndcg@10")` prints as `nDCG@10` and serves as a key, a column name and
+a command-line argument. The syntax is the one of ir_measures: `NAME(parameter=value, …)@CUTOFF`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from typing import Any, Literal
 
 from judge.errors import InputError
 
-#: How each parameter is written.
+#: An example of each parameter, for messages.
 PARAMETER_EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
 
 
@@ -19,8 +23,8 @@ PARAMETER_EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p"
 class MeasureKind:
     """One entry of the catalogue of measures.
 
-    `parameters` may stand in the brackets; `pool_free` measures don't change when another engine
-    joins the pool; `source` names the paper or the trec_eval measure that defines it.
+    `parameters` are allowed in the brackets. The value of a `pool_free` measure does not change when another
+    engine joins the pool. `source` names the paper or the trec_eval measure that defines it.
     """
 
     name: str
@@ -32,13 +36,13 @@ class MeasureKind:
 
     @property
     def syntax(self) -> str:
-        """How the measure is written, e.g. `AP(own, rel=1)[@k]`."""
-        shown = ", ".join(PARAMETER_EXAMPLES[parameter] for parameter in self.parameters)
+        """Return the syntax of the measure, e.g. `AP(own, rel=1)[@k]`."""
+        parameters = ", ".join(PARAMETER_EXAMPLES[parameter] for parameter in self.parameters)
         cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
-        return self.name + (f"[({shown})]" if shown else "") + cutoff
+        return self.name + (f"[({parameters})]" if parameters else "") + cutoff
 
 
-#: Every measure by its name, in the order to show them.
+#: Every measure by its name, in display order.
 MEASURE_KINDS = MappingProxyType(
     {
         kind.name: kind
@@ -139,7 +143,7 @@ MEASURE_KINDS = MappingProxyType(
     }
 )
 
-# What people type when they mean one of ours.
+# Other common names of measures.
 _SYNONYMS = {
     "map": "AP",
     "mrr": "RR",
@@ -154,23 +158,23 @@ _SYNONYMS = {
 
 
 def describe_unknown_measure(name: str) -> str:
-    """The message for a measure that doesn't exist: the nearest that does, and all that do."""
-    known = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
+    """Return the message about an unknown measure: the most similar one, and all that exist."""
+    synonym = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
     folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    guess = known or (folded[near[0]] if near else None)
+    guess = synonym or (folded[near[0]] if near else None)
     hint = f"did you mean {guess}? There" if guess else "there"
     everything = ", ".join(kind.syntax for kind in MEASURE_KINDS.values())
     return f"there is no measure {name!r}; {hint} are {everything}"
 
 
 def describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
-    """The message for a parameter that the measure doesn't take: those it does."""
-    known = ", ".join(kind.parameters) or "none"
-    return f"{kind.name} has no parameter {parameter!r}; its parameters: {known} ({kind.syntax})"
+    """Return the message about a parameter that the measure does not have: those that it has."""
+    parameters = ", ".join(kind.parameters) or "none"
+    return f"{kind.name} has no parameter {parameter!r}; its parameters: {parameters} ({kind.syntax})"
 
 
-#: What is computed when nobody says otherwise.
+#: The measures of a run without `--measures`.
 DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 
 #: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
@@ -182,11 +186,11 @@ _SETP_NOTE = "divides by as many results as the engine chose to return; not for 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is computed: a name, its parameters and how deep it looks. Prints as it is written.
+    """A measure with its parameters and cutoff. `str` gives the text that `parse_measure` reads.
 
-    `cutoff` None looks to the pool's depth. `own` divides by the engine's own list instead of the
-    pool. `rel` is the lowest grade that counts as relevant, None for the scale's own rule. `dcg`
-    says how grades become gains. `p` is RBP's persistence. Raises `InputError` for what doesn't exist.
+    With `cutoff` None it goes down to the depth of the pool. `own` divides by the list of the engine
+    instead of the pool. `rel` is the lowest relevant grade, None for the default of the scale. `dcg` maps
+    grades to gains. `p` is the persistence of RBP. Raise `InputError` for an unknown name or parameter.
     """
 
     name: str
@@ -243,35 +247,35 @@ class Measure:
 
     @property
     def export_name(self) -> str:
-        """The name in letters, digits, `_`, `.` and `-`, for trackers such as MLflow: `nDCG_10`."""
+        """Return the name in letters, digits, `_`, `.` and `-`, for trackers such as MLflow: `nDCG_10`."""
         return re.sub(r"[^\w.-]+", "_", str(self)).strip("_")
 
     @property
     def pool_free(self) -> bool:
-        """Whether the value stays the same when engines join or leave the pool."""
+        """Return True when the value does not change as engines join or leave the pool."""
         return self.own or MEASURE_KINDS[self.name].pool_free
 
     @property
     def note(self) -> str:
-        """What must stand beside every printed value; empty when engines can be compared by it."""
+        """Return the note to print beside every value, empty when the measure compares engines."""
         if self.own:
             return _OWN_NOTE
         return _SETP_NOTE if self.name == "SetP" else ""
 
     @property
-    def compares(self) -> bool:
-        """Whether engines can be compared by it."""
+    def compares_engines(self) -> bool:
+        """Return True when engines can be compared by the measure."""
         return not self.note and self.name != "Judged"
 
-    def looks_at(self, depth: int) -> int:
-        """How many ranks of lists that were judged down to `depth` the measure looks at."""
+    def effective_cutoff(self, depth: int) -> int:
+        """Return the cutoff, or `depth` where the measure has none."""
         return depth if self.cutoff is None else self.cutoff
 
 
 def parse_measure(text: str) -> Measure:
-    """The measure that `text` names, e.g. `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
+    """Return the measure of a text such as `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
 
-    The case of the name doesn't matter. Raises `InputError` that lists what exists.
+    Names are not case-sensitive. Raise `InputError`, which lists the measures, for any other text.
     """
     match = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*", text)
     if match is None:
@@ -287,9 +291,9 @@ def parse_measure(text: str) -> Measure:
 
 
 def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
-    """The measures that `names` lists, each once; one text is split at spaces and commas.
+    """Return the measures in `names`, without duplicates; a single text is split at spaces and commas.
 
-    Raises `InputError` for an empty list or a measure that doesn't exist.
+    Raise `InputError` for an empty list or an unknown measure.
     """
     if isinstance(names, str):
         names = filter(None, re.split(r"[\s,;]+(?![^(]*\))", names.strip()))
@@ -300,15 +304,15 @@ def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
 
 
 def default_measures(depth: int) -> tuple[Measure, ...]:
-    """`DEFAULTS`, none looking deeper than a pool of `depth`."""
-    deep = parse_measures(DEFAULT_MEASURES)
-    return tuple(Measure(m.name, min(m.looks_at(depth), depth)) for m in deep)
+    """Return `DEFAULT_MEASURES`, with cutoffs of at most `depth`."""
+    measures = parse_measures(DEFAULT_MEASURES)
+    return tuple(Measure(each.name, min(each.effective_cutoff(depth), depth)) for each in measures)
 
 
 def check_depth(measures: Iterable[Measure], depth: int) -> None:
-    """Raises `InputError` when a measure looks deeper than a pool that is judged down to `depth`."""
+    """Raise `InputError` when the cutoff of a measure is deeper than a pool of `depth`."""
     for measure in measures:
-        if measure.looks_at(depth) > depth:
+        if measure.effective_cutoff(depth) > depth:
             raise InputError(
                 f"{measure} looks deeper than --depth {depth}, down to which snippets are judged;"
                 f" ask for @{depth} at most, or judge deeper"
@@ -316,7 +320,7 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
 
 
 def list_measures() -> tuple[MeasureKind, ...]:
-    """Every measure that exists, in the order to show them: syntax, meaning and source."""
+    """Return every measure in display order: syntax, meaning and source."""
     return tuple(MEASURE_KINDS.values())
 
 

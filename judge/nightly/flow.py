@@ -131,7 +131,7 @@ def gate_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Measure, .
         return tuple(replace(each, cutoff=min(10, depth)) for each in parse_measures(("AP@10", "sDCG@10")))
     chosen = factory.measures(names, depth)
     for each in chosen:
-        if not each.compares:
+        if not each.compares_engines:
             raise InputError(
                 f"[nightly] measures: engines can't be compared by {each}: {each.note or 'it counts'}"
             )

@@ -163,7 +163,7 @@ def changes(
 
     `sides` gives, for each engine, what it is called in `scores`: at the baseline and tonight.
     """
-    value, _, _ = scores.by_query()
+    value, _, _ = scores.average_repeats()
     found = {(pair.measure, frozenset((pair.a, pair.b))): pair for pair in compared}
     return tuple(_changes(found, scores, value, sides, resamples(len(found), alpha)))
 

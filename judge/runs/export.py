@@ -72,7 +72,7 @@ def _plain(judgment: Judgment) -> dict[str, Any]:
 
 def _scores(scores: Scores) -> Iterator[str]:
     yield _line(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
-    for row in scores.rows():
+    for row in scores.to_records():
         names = (escape_cell(row.engine), escape_cell(row.query_id), row.repeat, row.measure)
         numbers = (row.value, row.judged, row.low, row.high)
         yield _line([*names, *("" if number is None else repr(number) for number in numbers)])
@@ -86,7 +86,7 @@ def _line(cells: Iterable[object]) -> str:
 
 def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, Any]]:
     names = [str(measure) for measure in scores.measures]
-    value, _, _ = scores.by_query()
+    value, _, _ = scores.average_repeats()
     cells = np.where(np.isnan(value), None, value).tolist()  # type: ignore[call-overload]
     return {
         (engine, query): dict(zip(names, cells[row][column], strict=True))

@@ -58,7 +58,7 @@ class RunResult:
         """One row a score: engine, query_id, repeat, measure, value, low, high, judged."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(score) for score in self.scores.rows()])
+        return pd.DataFrame([asdict(score) for score in self.scores.to_records()])
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:

@@ -73,7 +73,7 @@ def compare(unjudged: float) -> None:
             lambda: score_rankings(rankings, documents, judgments, measures, GRADED, depth=DEPTH)
         ),
         "scores to means": fastest(lambda: summarise_engines(scores)),
-        "scores to rows": fastest(lambda: list(scores.rows())),
+        "scores to rows": fastest(lambda: list(scores.to_records())),
         "pytrec_eval and its dicts": fastest(lambda: theirs(rankings, judgments)),
     }
     print(

@@ -41,7 +41,7 @@ def tabled(
             errors=np.asarray(np.isnan(lows).all((2, 3))),
             absent=nothing > 0,
             graded=np.full((*cells, repeats), 5),
-            blind=np.zeros((*cells, repeats), bool),
+            ungraded=np.zeros((*cells, repeats), bool),
             pooled=np.full(cells[1], 10),
             unique=nothing,
         ),

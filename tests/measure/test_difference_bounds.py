@@ -55,12 +55,12 @@ def completions(world: World, unjudged: Unjudged) -> Iterator[World]:
 def ranges(scores: Scores) -> Floats:
     """Return (2, pairs, queries, measures) the bounds of all ordered pairs of engines."""
     a, b = np.array(list(itertools.permutations(range(len(scores.engines)), 2))).T
-    each = [scores.difference_bounds(a, b, at) for at in range(len(scores.measures))]
+    each = [scores.bound_differences(a, b, at) for at in range(len(scores.measures))]
     return np.stack([np.stack(ends, axis=-1) for ends in zip(*each, strict=True)])
 
 
 def differences(scores: Scores) -> Floats:
-    value = scores.by_query()[0]
+    value = scores.average_repeats()[0]
     return np.stack([value[a] - value[b] for a, b in itertools.permutations(range(len(value)), 2)])
 
 
@@ -78,7 +78,7 @@ def test_the_range_is_what_all_grades_reach(drawn: tuple[World, Unjudged]) -> No
 def test_engines_queries_and_measures_can_be_chosen_before(drawn: tuple[World, Unjudged]) -> None:
     """Leaving an engine out does not take its results out of the pool."""
     scores = drawn[0].scores()
-    chosen = scores.of_engines({"A", "B"}).of_queries({"r"}).of_measures(scores.measures[::2])
+    chosen = scores.select_engines({"A", "B"}).select_queries({"r"}).select_measures(scores.measures[::2])
     a, b = np.array(list(itertools.permutations(range(len(scores.engines)), 2))).T
     first = int(np.flatnonzero((a == 0) & (b == 1))[0])
     assert ranges(chosen)[:, 0, 0].tolist() == ranges(scores)[:, first, 1, ::2].tolist()
@@ -109,7 +109,7 @@ def test_many_unjudged_snippets_leave_a_wider_range() -> None:
     """With six the extremes of either engine bound the difference."""
     world = side_by_side({"A": [3, *[None] * 3], "B": [2, *[None] * 3]}, "nDCG@10 P@4 AP@10")
     scores = world.scores()
-    low, high = scores.by_query()[1:]
+    low, high = scores.average_repeats()[1:]
     least, most = ranges(scores)[:, 0, 0]
     assert least.tolist() == (low[0, 0] - high[1, 0]).tolist()
     assert most.tolist() == (high[0, 0] - low[1, 0]).tolist()

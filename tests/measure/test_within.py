@@ -65,7 +65,7 @@ def test_the_first_measure_that_shows_it_is_told() -> None:
 
 
 def test_measures_without_what_they_are_held_against_are_passed_over() -> None:
-    assert check_own_lists(toy("P@5").scores().of_measures(parse_measures("P@5")), 5) is None
+    assert check_own_lists(toy("P@5").scores().select_measures(parse_measures("P@5")), 5) is None
     alone = World(toy("nDCG@5").returned, toy("nDCG@5").grades, FROM_1, 5, "nDCG@5 AP@5")
     assert check_own_lists(alone.scores(), 5) is None
 

@@ -42,7 +42,7 @@ def summary_of(run: LoadedRun) -> dict[str, Any]:
 def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:
     """The queries of the run's results.json, once."""
     scores = scored(run)
-    value, _, _ = scores.by_query()
+    value, _, _ = scores.average_repeats()
     table = {
         (engine, query): {
             str(measure): None if np.isnan(value[e, q, m]) else float(value[e, q, m])

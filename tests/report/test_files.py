@@ -48,7 +48,7 @@ def test_trec_eval_gives_the_run_s_own_scores(tmp_path: Path, seed: int) -> None
     for line in (out / "qrels.txt").read_text().splitlines():
         query, _, docno, grade = line.split()
         qrels[query][docno] = int(grade)
-    ours = {(row.engine, row.query_id, row.measure): row.value for row in outcome.scores.rows()}
+    ours = {(row.engine, row.query_id, row.measure): row.value for row in outcome.scores.to_records()}
     compared = 0
     for engine in ("a", "b", "c"):
         listed: dict[str, dict[str, float]] = defaultdict(dict)

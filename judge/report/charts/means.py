@@ -59,7 +59,7 @@ def chart(summary: Row) -> Chart | None:
 def compared(summary: Row) -> list[str]:
     """The measures that engines can be compared by, the deciding one first."""
     first = words.deciding(summary)
-    named = [measure for measure in summary["measures"] if parse_measure(measure).compares]
+    named = [measure for measure in summary["measures"] if parse_measure(measure).compares_engines]
     return sorted(named, key=lambda measure: measure != first)
 
 
