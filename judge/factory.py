@@ -145,7 +145,7 @@ def labels_scale(
     scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
     if top > scale.top:
         high = next((label for label in labels if label.grade > scale.top), None)
-        said = f"{high.place}: has grade {high.grade}" if high else f"a label has grade {top}"
+        said = f"{high.location}: has grade {high.grade}" if high else f"a label has grade {top}"
         raise InputError(f"{said}; the {scale.name} scale ends at {scale.top}")
     return scale
 

@@ -1,4 +1,4 @@
-"""Readers."""
+"""Dataset files: JSON lines, JSON, CSV, XLSX and Parquet, each read into the same rows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ from judge.errors import InputError, SetupError
 FILE_TYPES = ".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz"
 _DELIMITERS = ",;\t|"
 _DELIMITER_NAMES = {",": "commas", "\t": "tabs"}
-#: A header line that goes on behind line breaks inside quotes ends after so many.
+#: A header with line breaks inside quotes has at most this many lines.
 _HEADER_LINES = 100
 
 
 def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
-    """The rows of a dataset file; the form is told from its ending and its first record.
+    """Yield the rows of a dataset file; its suffix and its first record tell the format.
 
-    `columns` gives the file's own name of a field that is called otherwise there; `warn` takes warnings.
+    `columns` maps fields to their names in the file where these differ; `warn` receives warnings. Raise
+    InputError, with the location, for a file that cannot be read.
     """
     readers: Mapping[str, Callable[[Path, Mapping[str, str], Warn], Iterator[InputRow]]] = {
         **dict.fromkeys((".jsonl", ".ndjson"), _read_jsonl),
@@ -58,12 +59,12 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
 
 
 def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
-    for place, text in read_nonblank_lines(path, warn):
-        yield from expand_record(place, parse_object(place, text), columns)
+    for location, text in read_nonblank_lines(path, warn):
+        yield from expand_record(location, parse_object(location, text), columns)
 
 
 def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
-    """A JSON array of records, as test frameworks write it."""
+    """Yield the rows of a JSON array of records, as test frameworks write it."""
     text = "".join(text for _, text in read_lines(path, warn))
     records = parse_json(str(path), text) if text.strip() else []
     if isinstance(records, dict):
@@ -84,25 +85,25 @@ def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
     reader = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
     header: list[str] = []
     while True:
-        # A record may take several lines; the first one is where a person looks for it.
-        place = f"{path}:{skipped + reader.line_num + 1}"
+        # A record can have several lines; messages name the first one.
+        location = f"{path}:{skipped + reader.line_num + 1}"
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise InputError(f"{place}: is not CSV: {error}") from None
+            raise InputError(f"{location}: is not CSV: {error}") from None
         if cells is None:
             return
         if cells and not header:
-            header = _check_header(place, cells, columns)
+            header = _check_header(location, cells, columns)
             skipped += first.count("\n") - 1
         elif cells:
-            yield flat_row(place, _read_cells(place, header, cells, delimiter, columns), columns)
+            yield flat_row(location, _read_cells(location, header, cells, delimiter, columns), columns)
 
 
 def _find_header_line(texts: Iterator[str]) -> tuple[str, int]:
-    """Return the line that names the columns, and how many lines stand before it.
+    """Return the header line, and the number of lines before it.
 
-    Blank lines and Excel's `sep=;` are no header. A line break inside quotes doesn't end it.
+    Blank lines and `sep=;` of Excel are skipped. A line break inside quotes does not end the header.
     """
     skipped = 0
     for text in texts:
@@ -118,7 +119,7 @@ def _find_header_line(texts: Iterator[str]) -> tuple[str, int]:
 
 
 def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:
-    """Return the delimiter by which `header` names a query, else the one that stands there most often."""
+    """Return the delimiter with which `header` has a column for the query, else the most frequent one."""
     query = columns.get("query", "query")
     for delimiter in _DELIMITERS:
         cells = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter), [])
@@ -127,37 +128,37 @@ def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:
     return max(_DELIMITERS, key=header.count)
 
 
-def _check_header(place: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
-    """Return the names of the columns; raises InputError where one is missing or given twice."""
-    seen: set[str] = set()
+def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
+    """Return the names of the columns; raise InputError where one is missing or given twice."""
+    names: set[str] = set()
     for cell in filter(None, cells):
-        if cell in seen:
-            raise InputError(f"{place}: column {cell!r:.80} is given twice; rename one")
-        seen.add(cell)
-    missing = [name for name in columns.values() if name not in seen]
+        if cell in names:
+            raise InputError(f"{location}: column {cell!r:.80} is given twice; rename one")
+        names.add(cell)
+    missing = [name for name in columns.values() if name not in names]
     for name in ("query", "snippet"):
-        if name not in columns and name not in seen and not (name == "snippet" and "error" in seen):
+        if name not in columns and name not in names and not (name == "snippet" and "error" in names):
             missing.append(name)
     if missing:
         raise InputError(
-            f"{place}: there is no column {missing[0]!r}; the columns are {cells[:20]!r:.160}. Name the right"
-            f" one: --columns {_find_field(missing[0], columns)}=NAME"
+            f"{location}: there is no column {missing[0]!r}; the columns are {cells[:20]!r:.160}. Name the"
+            f" right one: --columns {_find_field(missing[0], columns)}=NAME"
         )
     return cells
 
 
 def _find_field(column: str, columns: Mapping[str, str]) -> str:
-    return next((name for name, given in columns.items() if given == column), column)
+    return next((name for name, column_name in columns.items() if column_name == column), column)
 
 
 def _read_cells(
-    place: str, header: list[str], cells: list[str], delimiter: str, columns: Mapping[str, str]
+    location: str, header: list[str], cells: list[str], delimiter: str, columns: Mapping[str, str]
 ) -> dict[str, str]:
-    """What a row says; an empty cell is nothing said, except for a snippet, which may be empty."""
+    """Return the cells by column without empty ones; a snippet may be empty."""
     if len(cells) != len(header):
         more = "more" if len(cells) > len(header) else "fewer"
         raise InputError(
-            f"{place}: has {more} cells than the header has columns, {len(cells)} for {len(header)};"
+            f"{location}: has {more} cells than the header has columns, {len(cells)} for {len(header)};"
             f" quote cells that hold {_DELIMITER_NAMES.get(delimiter, repr(delimiter))} or line breaks"
         )
     snippet = columns.get("snippet", "snippet")
@@ -166,20 +167,20 @@ def _read_cells(
 
 
 def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
-    """The rows of a workbook's first sheet; every cell is taken as the text that it shows."""
+    """Yield the rows of the first sheet of a workbook, with all cells as text."""
     header: list[str] = []
-    for place, cells in read_sheet(path):
+    for location, cells in read_sheet(path):
         if not any(cells):
             continue
         if not header:
             while cells and not cells[-1]:
                 cells.pop()
-            header = _check_header(place, cells, columns)
+            header = _check_header(location, cells, columns)
             continue
         if any(cells[len(header) :]):
-            raise InputError(f"{place}: has cells to the right of the last named column")
+            raise InputError(f"{location}: has cells to the right of the last named column")
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-        yield flat_row(place, _read_cells(place, header, padded, ",", columns), columns)
+        yield flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
 
 
 def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
@@ -198,25 +199,25 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[I
             for batch in source.iter_batches():
                 for record in batch.to_pylist():
                     number += 1
-                    given = {
+                    values = {
                         name: value for name, value in record.items() if value is not None or name == snippet
                     }
-                    yield flat_row(f"{path}: row {number}", given, columns)
+                    yield flat_row(f"{path}: row {number}", values, columns)
     except pyarrow.ArrowException as error:
         raise InputError(f"{path}: is not Parquet: {error}") from error
 
 
-#: A workbook may unpack to so many bytes, or so many times its own size if that is more.
+#: A workbook may unpack to this many bytes, or this many times its own size if that is more.
 _MAX_UNPACKED, _MAX_RATIO = 1 << 30, 100
-#: How Excel writes a character that XML can't hold, such as a carriage return.
+#: The notation of Excel for characters that XML cannot contain, such as a carriage return.
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield each row of the first sheet, with its place `path: sheet 'NAME' row N`, as texts.
+    """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first sheet.
 
-    A formula is never evaluated: it counts as the value that was saved with it, or as its own text
-    where none was. Raises InputError for what is no workbook, SetupError without the extra.
+    A formula is never evaluated: its cell has the value saved in the file, or the text of the formula if
+    there is none. Raise InputError for a file that is no workbook, SetupError without the extra.
     """
     try:
         import openpyxl  # noqa: F401
@@ -229,7 +230,7 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
             _check_workbook_size(path, content)
             yield from _read_sheet_rows(path, content)
         except (zipfile.BadZipFile, KeyError, ValueError, SyntaxError, AttributeError, TypeError) as error:
-            # What openpyxl and the XML parser raise for a damaged workbook.
+            # openpyxl and the XML parser raise these for a damaged workbook.
             raise InputError(f"{path}: is not an XLSX workbook: {error}") from error
 
 
@@ -247,14 +248,14 @@ def _read_sheet_rows(path: Path, content: IO[bytes]) -> Iterator[tuple[str, list
 
     with closing(load_workbook(content, read_only=True)) as book:
         sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # what the file says of its size may be wrong
+        sheet.reset_dimensions()  # the size in the file may be wrong
         with closing(load_workbook(content, read_only=True, data_only=True)) as saved_book:
             saved = saved_book.worksheets[0]
             saved.reset_dimensions()
             values = saved.iter_rows(values_only=True) if _has_formulas(content) else repeat(())
             for number, (row, known) in enumerate(zip(sheet.iter_rows(), values, strict=False), start=1):
-                place = f"{path}: sheet {sheet.title!r} row {number}"
-                yield place, [_format_cell(_cell_value(cell, known, at)) for at, cell in enumerate(row)]
+                location = f"{path}: sheet {sheet.title!r} row {number}"
+                yield location, [_format_cell(_cell_value(cell, known, at)) for at, cell in enumerate(row)]
 
 
 def _has_formulas(content: IO[bytes]) -> bool:
@@ -270,15 +271,15 @@ def _has_formulas(content: IO[bytes]) -> bool:
     return False
 
 
-def _cell_value(cell: Any, known: tuple[Any, ...], at: int) -> Any:  # noqa: ANN401  # whatever a cell holds
-    """Return the cell's value; of a formula the one that was saved with it, if there is one."""
-    if cell.data_type == "f" and at < len(known) and known[at] is not None:
-        return known[at]
+def _cell_value(cell: Any, saved_values: tuple[Any, ...], index: int) -> Any:  # noqa: ANN401  # a cell may hold any value
+    """Return the value of a cell; for a formula the saved value, if there is one."""
+    if cell.data_type == "f" and index < len(saved_values) and saved_values[index] is not None:
+        return saved_values[index]
     return cell.value
 
 
 def _format_cell(value: object) -> str:
-    """Return a cell's value as CSV has it: a midnight is its day, a whole number has no fraction."""
+    """Return the value of a cell as in CSV: midnight as a date, a whole number without a fraction."""
     if value is None:
         return ""
     if isinstance(value, bool):

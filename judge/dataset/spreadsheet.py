@@ -1,4 +1,4 @@
-"""CSV."""
+"""Spreadsheets: cells that they keep as text, and CSV files that they saved."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from urllib.parse import quote
 from judge.errors import InputError
 from judge.filesystem import read_bytes
 
-# An apostrophe may stand before all of these already; one more keeps two texts from becoming one cell.
-# Some spreadsheets drop a tab or a line break in front and look at what follows it.
+# A text may begin with an apostrophe already; another one keeps two texts from becoming the same cell.
+# Some spreadsheets ignore a tab or a line break at the beginning.
 _FORMULA = re.compile(r"['\s\ufeff]*[=+\-@＝＋－＠﹢﹣﹦﹫]|'*[\t\r\n]")
-# Digits that aren't a plain whole number, or too long a one: 007, 1.10, 3-2, 12:30, 6e12, 1234567890123456.
+# Digits that are not a plain whole number, or are too long: 007, 1.10, 3-2, 12:30, 6e12, 1234567890123456.
 _NUMBER = re.compile(
     r"'*(?!(?:0|[1-9][0-9]{0,10})\Z)[(.]?[0-9][0-9 .,:/%()+-]*(?:[eE][0-9+-][0-9 .,:/%()+-]*)?\Z"
 )
 
 
 def escape_column(text: str) -> str:
-    """`text` without the blanks that would split a column of a TREC file, other letters kept."""
+    """Return `text` for a column of a TREC file: blanks and rare characters percent-encoded."""
     return "".join(
         char if char.isalnum() or char in "-_.#:~=+@,;" else quote(char, safe="", errors="surrogatepass")
         for char in text
@@ -32,35 +32,35 @@ def escape_column(text: str) -> str:
 
 
 def escape_cell(text: str) -> str:
-    """`text` so that no spreadsheet takes it for a formula."""
+    """Return `text` so that spreadsheets do not read it as a formula."""
     return "'" + text if _FORMULA.match(text) else text
 
 
 def protect_cell(text: str) -> str:
-    """`text` so that a spreadsheet saves what it opened: no formula, no number or date to write anew.
+    """Return `text` so that a spreadsheet saves it unchanged: no formula, no number, no date.
 
-    Different texts give different cells. Words that some country's spreadsheet takes for a date
-    (`Mar-1`) are left alone.
+    Different texts give different cells. Words that spreadsheets read as a date in some languages
+    (`Mar-1`) stay as they are.
     """
     return "'" + text if _FORMULA.match(text) or _NUMBER.match(text) else text
 
 
-def unescape_candidates(found: str) -> tuple[str, ...]:
-    """The texts that a cell may have been made from, likeliest first.
+def unescape_candidates(cell: str) -> tuple[str, ...]:
+    """Return the texts that `protect_cell` may have turned into `cell`, the most likely one first.
 
-    Some spreadsheets drop the apostrophe that `cell` put before a text, some keep it.
+    Some spreadsheets drop the apostrophe at the beginning of a cell, some keep it.
     """
-    if not found.startswith("'"):
-        return (found,)
-    bare = found[1:]
-    return (bare, found) if protect_cell(bare) == found else (found, bare)
+    if not cell.startswith("'"):
+        return (cell,)
+    text = cell[1:]
+    return (text, cell) if protect_cell(text) == cell else (cell, text)
 
 
 _SEPARATORS = ",;\t"
 
 
 def read_csv_text(path: Path) -> str:
-    """The text of a file in UTF-8, gzipped or not; raises InputError naming file and line."""
+    """Return the text of a UTF-8 file, gzipped or not; raise InputError with file and line."""
     try:
         content = read_bytes(path, follow=True)
         if content.startswith(b"\x1f\x8b"):
@@ -78,7 +78,7 @@ def read_csv_text(path: Path) -> str:
 
 
 def detect_separator(text: str) -> str | None:
-    """What separates the cells of a first line that names `query_id`; None when there is no such line."""
+    """Return the separator of a first line with the column `query_id`, None when there is no such line."""
     csv.field_size_limit(1 << 30)
     for separator in _SEPARATORS:
         records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
@@ -89,23 +89,23 @@ def detect_separator(text: str) -> str | None:
 
 
 def normalise_column_name(cell: str) -> str:
-    """What a header's cell calls its column, however a spreadsheet wrote it."""
+    """Return the name of a column from its header cell, without blanks and case."""
     return cell.strip().casefold()
 
 
 def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, list[str]]]:
-    """Every record that isn't blank, with the place it begins at, `file:line`, and its trimmed cells.
+    """Yield every record that is not blank: its location `file:line`, and its cells without blanks.
 
-    Raises InputError where the text is no CSV.
+    Raise InputError where the text is not CSV.
     """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     while True:
-        place = f"{path}:{reader.line_num + 1}"
+        location = f"{path}:{reader.line_num + 1}"
         try:
             cells = [cell.strip() for cell in next(reader)]
         except StopIteration:
             return
         except csv.Error as error:
-            raise InputError(f"{place}: is not CSV: {error}") from None
+            raise InputError(f"{location}: is not CSV: {error}") from None
         if any(cells):
-            yield place, cells
+            yield location, cells

@@ -1,4 +1,4 @@
-"""Cleaning."""
+"""Removal of markup and of invisible characters, and detection of wrongly decoded text."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _NAMES = frozenset(
     "strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track "
     "tt u ul var video wbr".split()
 )
-# Without a closing tag these would swallow the rest of the text: then the tag is something the text
-# speaks about ("the <script> tag loads …").
+# Without a closing tag these would remove the rest of the text: then the tag is a part of the text
+# ("the <script> tag loads …").
 _PAIRED = "head iframe noembed noscript script select style svg template textarea title".split()
 _CLOSING = re.compile(rf"</({'|'.join(_PAIRED)})(?=[\s/>])[^>]*>", re.IGNORECASE)
 _OPENING = re.compile(r"<(?:(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>])|(!--))?")
@@ -36,37 +36,37 @@ _BLOCK = re.compile(
 )
 _BRACKET = re.compile("[<>]")
 _TAG = re.compile(r"<[^>]*>")
-# A parser's tree takes quadratic time where tags nest or attributes pile up by the thousand. No
-# snippet has as many; what has is stripped tag by tag.
+# A parser takes quadratic time with thousands of nested tags or attributes. A text with so many tags is
+# stripped tag by tag.
 _MOST_TAGS = 2_000
 _LONGEST = 100_000
 
 
 def extract_visible_text(source: str) -> str:
-    """The text of `source`: entities decoded once, markup gone, a line break at each block.
+    """Return the text of `source` without markup: entities decoded once, a line break at each block.
 
-    Only the names of HTML elements make markup, so `vector<int>`, `List<Object>`, `a <b` and `<-`
+    Only the names of HTML elements are markup, so `vector<int>`, `List<Object>`, `a <b` and `<-`
     stay. `source` holds no lone surrogates.
     """
     if "<" not in source:
         return html.unescape(source) if "&" in source else source
-    kept = _SILENT.sub("", _only_elements(source))
-    tags = kept.count("<")
+    visible = _SILENT.sub("", _only_elements(source))
+    tags = visible.count("<")
     if not tags:
-        return html.unescape(kept)
-    broken = _BLOCK.sub(r"\n\g<0>", kept)
-    if tags > _MOST_TAGS or len(kept) > _LONGEST:
-        end = broken.rfind(">") + 1  # behind it each bracket would look for its own in vain, to the end
+        return html.unescape(visible)
+    broken = _BLOCK.sub(r"\n\g<0>", visible)
+    if tags > _MOST_TAGS or len(visible) > _LONGEST:
+        end = broken.rfind(">") + 1  # behind it each search would run to the end of the text
         return html.unescape(_TAG.sub("", broken[:end]) + broken[end:])
     root = LexborHTMLParser(broken).root
     return "" if root is None else root.text()
 
 
 def _only_elements(source: str) -> str:
-    """`source` with every `<` that opens no element or comment as an entity."""
+    """Return `source` with every `<` that opens no element or comment as an entity."""
     last = source.rfind(">")
     closed = dict.fromkeys(_PAIRED, -1)
-    # Up to the last bracket: behind it each tag would look for its own in vain, to the end.
+    # Search up to the last bracket only: behind it each search would run to the end of the text.
     closed |= {match[1].lower(): match.start() for match in _CLOSING.finditer(source, 0, last + 1)}
     closed["!--"] = source.rfind("-->")
 
@@ -83,9 +83,9 @@ def _only_elements(source: str) -> str:
 
 
 def _is_generic(source: str, match: re.Match[str], name: str | None) -> bool:
-    """Whether the bracket holds a type, as in `List<Object>`, or a comparison, as in `a<b and c>d`.
+    """Return True when the bracket holds a type, as in `List<Object>`, or a comparison, as in `a<b and c>d`.
 
-    Tags are not written `Like` that, and the ones of a single letter don't go on in bare words.
+    Tags are not written `Like` that, and a tag with a single letter has no bare words behind its name.
     """
     if name is not None and len(name) == 1:
         # Only up to the next bracket, so that many of them take linear time together.
@@ -119,33 +119,33 @@ _INDIC = (
 
 
 def has_invisible(text: str) -> bool:
-    """Whether `text` holds a character that may be hidden."""
+    """Return True when `text` contains a character that can be invisible."""
     return _UNSEEN.search(text) is not None
 
 
 def drop_invisible(text: str) -> tuple[str, bool]:
-    """`text` without hidden characters, and whether any was dropped that hid something.
+    """Return `text` without invisible characters, and True when a suspicious one was dropped.
 
-    Joiners stay inside emoji and between letters of scripts that are written with them; a byte-order
-    mark, a soft hyphen or a stray selector goes without being called hiding.
+    Joiners stay inside emoji and between letters of scripts that use them. A byte-order mark, a soft
+    hyphen or a single selector is dropped and is not suspicious.
     """
-    kept = {match.start() for match in _EMOJI.finditer(text)}
+    in_emoji = {match.start() for match in _EMOJI.finditer(text)}
     pieces: list[str] = []
-    hid = False
-    for place, char in enumerate(text):
-        if _UNSEEN.match(char) is None or place in kept or _joins(text, place):
+    is_suspicious = False
+    for index, char in enumerate(text):
+        if _UNSEEN.match(char) is None or index in in_emoji or _joins(text, index):
             pieces.append(char)
         elif char not in "\u00ad\ufeff\ufe0e\ufe0f\u200e\u200f":
-            hid = True
-    return "".join(pieces), hid
+            is_suspicious = True
+    return "".join(pieces), is_suspicious
 
 
-def _joins(text: str, place: int) -> bool:
-    """Whether the character is a joiner that the script around it is written with."""
-    if text[place] not in (_ZWNJ, _ZWJ) or place == 0:
+def _joins(text: str, index: int) -> bool:
+    """Return True when the character is a joiner that the script around it uses."""
+    if text[index] not in (_ZWNJ, _ZWJ) or index == 0:
         return False
-    before = unicodedata.name(text[place - 1], "").split(" ")[0]
-    after = unicodedata.name(text[place + 1], "").split(" ")[0] if place + 1 < len(text) else ""
+    before = unicodedata.name(text[index - 1], "").split(" ")[0]
+    after = unicodedata.name(text[index + 1], "").split(" ")[0] if index + 1 < len(text) else ""
     return before in _INDIC or (before in _JOINING and after in _JOINING)
 
 
@@ -171,7 +171,7 @@ _LATIN = re.compile(
     # What becomes of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
     "|锟斤拷|占쏙옙|(?:[縺繧繝].){3}"
 )
-# One of these stands in each of them; looking for it first spares most texts the long pattern.
+# Each match contains one of these: this quick search comes first.
 _LEAD = re.compile("[\u00a1-\u00fe锟占縺繧繝]")
 _HAN = re.compile(f"[{HAN}]")
 # UTF-8 of four Chinese characters or punctuation marks in a row, which GBK's bytes of real Chinese
@@ -181,9 +181,9 @@ _REPLACED_SHARE = 0.02
 
 
 def looks_misdecoded(text: str) -> bool:
-    """Whether `text` is probably UTF-8 that was read as Latin-1, Windows-1252 or GBK, or lost bytes.
+    """Return True when `text` is probably UTF-8 decoded as Latin-1, Windows-1252 or GBK, or lost bytes.
 
-    `text` still has its control characters: half of the traces are among them.
+    `text` must still have its control characters: many traces are among them.
     """
     if text.isascii():
         return False
@@ -196,7 +196,7 @@ def looks_misdecoded(text: str) -> bool:
 
 
 def _was_read_as_gbk(text: str) -> bool:
-    """Whether the Chinese in `text`, written as GBK, spells Chinese in UTF-8."""
+    """Return True when the GBK bytes of the Chinese in `text` are Chinese in UTF-8."""
     if _HAN.search(text) is None:
         return False
     return _SPELLED.search(text.encode("gb18030", "replace")) is not None

@@ -85,7 +85,7 @@ class World:
         )
 
     def rows(self) -> Iterator[Score]:
-        return self.scores().rows()
+        return self.scores().to_records()
 
 
 def one_list(grades: Sequence[int | None], measures: str, *, scale: Scale = GRADED, depth: int = 10) -> World:
