@@ -1,7 +1,7 @@
-"""Owns judging one pair: ask, read, ask once more if unreadable, remember.
+"""Assessing one pair: send the prompt, parse the reply, and re-ask once if it cannot be read.
 
-Knows nothing of engines and ranks. Every way a pair can go wrong ends as a `Judgment` with an
-`error`; only trouble that concerns all pairs (account, budget, store) stops the run.
+This module does not use engines and ranks. Every error about a pair becomes a `Judgment` with an `error`;
+only errors about all pairs (account, budget, store) stop the run.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdi
 
 #: Thinking that does not end.
 _UNENDED_THINKING = re.compile(r"<think(?:ing)?>(?!.*</think)", re.DOTALL | re.IGNORECASE)
-#: From this `max_tokens` on a model is taken to be allowed to think.
+#: With at least this `max_tokens` a model has room to think.
 _THINKING_MAX_TOKENS = 2048
-#: Kinds of unreadable replies that may hold yes or no where a grade is asked for.
+#: Kinds of unreadable replies that can contain yes or no instead of a grade.
 _NO_GRADE_KINDS = frozenset({"malformed", "missing_key", "not_a_grade", "not_integer"})
 _YES_OR_NO = re.compile(
     r"\W{0,20}(?:yes|no|是|否|不?相关)\b|.{0,400}[\"'](?:yes|no|是|否)[\"']", re.I | re.DOTALL
 )
-#: So many letters of the instructions in a reason are no coincidence.
+#: A reason with this many characters of the instructions in a row repeats them.
 _ECHO_LENGTH = 40
-#: Why a snippet with such a flag is unjudged.
+#: Reasons for leaving a snippet with one of these flags unjudged.
 _MISSING_TEXT_REASONS = {
     "no_text": "the dataset does not say what the engine showed",
     "text_cut": "nothing can be read in the part of the text that max_chars leaves; raise max_chars",
@@ -45,7 +45,7 @@ _EMPTY_REASONS: Mapping[Lang, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One pair to be judged in one repeat; `key` is what the store remembers the verdict under."""
+    """One pair to judge in one repeat; `key` is the key of its verdict in the store."""
 
     key: str
     pair: Pair
@@ -55,10 +55,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class AssessorAnswer:
-    """What became of a question: a verdict to store, or an error, its words and the last reply.
+    """The result of asking: a verdict to store, or the kind of an error with `detail` and the last reply.
 
-    `advice` names what helps against an unreadable reply, `thinking` is True where the model put out
-    thinking and no answer.
+    `advice` says what helps against an unreadable reply; `thinking` is True when the model returned thinking
+    and no answer.
     """
 
     stored: Stored | None
@@ -70,7 +70,7 @@ class AssessorAnswer:
 
 
 class Assessor:
-    """A model, a prompt and a scale: what turns a pair into a judgment."""
+    """A model, its prompts and a scale, which turn a pair into a judgment."""
 
     def __init__(
         self, model: Model, prompts: Prompts, scale: Scale, as_of: str | None = None, reader: str = ""
@@ -80,68 +80,70 @@ class Assessor:
         self.name = f"{model.name}/{scale.name}"
         self._prompts = prompts
         self._as_of = as_of
-        asked = [model.name, model.endpoint, dict(model.params), scale.name]
-        # What reads the replies is told apart where it is not judge itself.
-        asked += [reader] if reader else []
-        self._key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
+        key_parts = [model.name, model.endpoint, dict(model.params), scale.name]
+        # Another parser of replies than that of judge makes other keys.
+        key_parts += [reader] if reader else []
+        self._key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode())
 
     def questions(self, pair: Pair, repeats: int) -> list[Question]:
-        """The questions about `pair`, one a repeat."""
+        """Return the questions about `pair`, one per repeat."""
         prompt = self.prompt(pair)
-        known = self._key.copy()
+        digest = self._key.copy()
         for text in (prompt.system, prompt.user):
-            known.update(f"\n{len(text)}\n{text}".encode())
+            digest.update(f"\n{len(text)}\n{text}".encode())
         return [
-            Question(_hash_repeat(known, repeat), pair, repeat, prompt.version)
+            Question(_hash_repeat(digest, repeat), pair, repeat, prompt.version)
             for repeat in range(1, repeats + 1)
         ]
 
     def prompt(self, pair: Pair) -> Prompt:
-        """What the model is asked about `pair`: rendered when needed, the same bytes every time."""
+        """Return the prompt about `pair`; it has the same bytes every time."""
         return self._prompts.render(pair, self._as_of)
 
     @property
     def prompt_versions(self) -> dict[str, str]:
-        """The version of each language's prompt."""
+        """Return the version of the prompt of each language."""
         return self._prompts.versions
 
     def source(self, question: Question) -> Source:
-        """What the store says of `question` in words."""
+        """Return the fields that describe the key of `question` in the store."""
         return Source(self.model.name, question.prompt_version, question.repeat)
 
     async def ask(self, question: Question, seat: Seat) -> AssessorAnswer:
-        """Asks the model, and once more for the verdict alone when the reply can't be read.
+        """Ask the model, and once more for the verdict alone when the reply cannot be read.
 
-        Raises AccountRefused, Incomplete and Stopped, which concern all pairs.
+        Raise AccountError, RunIncomplete or Stopped, which concern all pairs.
         """
-        heard: list[Completion] = []
+        completions: list[Completion] = []
         flags: tuple[str, ...] = ()
         error: ReplyParseError | CallError | None = None
         for render in (self._prompts.render, self._prompts.again):
             prompt = render(question.pair, self._as_of)
 
             async def complete(prompt: Prompt = prompt) -> Completion:
-                heard.append(await seat.complete(prompt))
-                return heard[-1]
+                completions.append(await seat.complete(prompt))
+                return completions[-1]
 
             try:
                 verdict = await self._verdict(prompt, complete)
-            except ReplyParseError as unreadable:
-                error, flags = unreadable, ("re_asked",)
+            except ReplyParseError as parse_error:
+                error, flags = parse_error, ("re_asked",)
             except AccountError:
                 raise
-            except CallError as fault:
-                error = fault
+            except CallError as call_error:
+                error = call_error
                 break
             else:
                 seat.confirm()
-                noticed = (*verdict.flags, *flags, *self._oddities(verdict, heard[-1], prompt))
-                return AssessorAnswer(_make_stored(verdict, heard[-1], noticed), None, heard[-1].text)
-        reply = heard[-1].text if heard else ""
+                all_flags = (*verdict.flags, *flags, *self._oddities(verdict, completions[-1], prompt))
+                return AssessorAnswer(
+                    _make_stored(verdict, completions[-1], all_flags), None, completions[-1].text
+                )
+        reply = completions[-1].text if completions else ""
         if not isinstance(error, ReplyParseError):
             return AssessorAnswer(None, error.kind if error else None, reply, error.detail if error else "")
-        thinking = _is_only_thinking(heard[-1])
-        advice = self._advice(error.kind, heard[-1], thinking=thinking)
+        thinking = _is_only_thinking(completions[-1])
+        advice = self._advice(error.kind, completions[-1], thinking=thinking)
         is_cut = thinking or "--max-tokens" in advice
         detail = f"{error.detail} ({advice})" if is_cut else error.detail
         return AssessorAnswer(None, error.kind, reply, detail, advice, thinking)
@@ -171,21 +173,21 @@ class Assessor:
         return "use another model; this one does not keep to the answer's format"
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
-        """What the model says when it is asked; raises Unreadable, and what `complete` raises."""
+        """Return the verdict of the reply; raise ReplyParseError, and what `complete` raises."""
         completion = await complete()
         return parse_verdict(completion.text, self.scale, completion.finish_reason)
 
     def _oddities(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
         flags = []
-        asked, served = self.model.name, completion.model
-        if served and not (asked.endswith(served) or served.startswith(asked.rpartition(":")[2])):
+        requested, served = self.model.name, completion.model
+        if served and not (requested.endswith(served) or served.startswith(requested.rpartition(":")[2])):
             flags.append(f"served_by:{completion.model}")
         if not _instruction_substrings(prompt.system).isdisjoint(_list_substrings(verdict.reason)):
             flags.append("prompt_echo")
         return flags
 
     def judgment(self, question: Question, answer: Stored | AssessorAnswer) -> Judgment:
-        """The durable record of `question`: of a stored verdict, or of what became of asking."""
+        """Return the judgment of `question` from a stored verdict or the result of asking."""
         stored = answer if isinstance(answer, Stored) else answer.stored
         error = None if isinstance(answer, Stored) else answer.error
         return Judgment(
@@ -206,10 +208,10 @@ class Assessor:
         )
 
     def without_asking(self, question: Question) -> Judgment | None:
-        """The judgment of a snippet in which nothing is to be read, flagged; None where there is something.
+        """Return the judgment by rule of a snippet without readable text, None for any other snippet.
 
-        One that the engine showed empty has grade 0. One whose text nobody has is unjudged, and so is one
-        of whose text judge's limit of length leaves nothing.
+        An empty snippet has grade 0. A snippet with a missing text stays unjudged, and so does one without
+        readable text in its first `max_chars` characters.
         """
         for kind, why in _MISSING_TEXT_REASONS.items():
             if kind in question.pair.snippet.flags:
@@ -231,7 +233,7 @@ class Assessor:
 
 
 def _is_only_thinking(completion: Completion) -> bool:
-    """Return whether the model put out thinking and no answer."""
+    """Return True when the model returned thinking and no answer."""
     text = completion.text.strip()
     return (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
 
@@ -242,12 +244,12 @@ def _list_substrings(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8)
 def _instruction_substrings(system: str) -> frozenset[str]:
-    """All stretches of the instructions, which are the same for every pair."""
+    """Return all substrings of `_ECHO_LENGTH` characters of the instructions, which all pairs share."""
     return frozenset(_list_substrings(system))
 
 
-def _hash_repeat(known: hashlib._Hash, repeat: int) -> str:
-    key = known.copy()
+def _hash_repeat(digest: hashlib._Hash, repeat: int) -> str:
+    key = digest.copy()
     key.update(f"\n{repeat}".encode())
     return key.hexdigest()
 

@@ -1,7 +1,7 @@
-"""Owns what judging would cost before anything is paid. Counts calls exactly, tokens by experience.
+"""Estimate of a run before any call: calls are counted exactly, tokens are estimated.
 
-What earlier calls of the same model with the same prompt took is the best guess at what the next ones
-take; without enough of them a rule of thumb stands in, and the estimate says so.
+Tokens are estimated from earlier calls of the same model with the same prompt. Without enough of them a rule
+of thumb is used, and the estimate says so.
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ from judge.characters import estimate_tokens
 from judge.pricing.prices import Price, summed
 from judge.records import Pool, Prompt, Usage
 
-#: Tokens that a reason of one or two sentences and its verdict take.
+#: Tokens of a reason of one or two sentences and its verdict.
 _REPLY_TOKENS = 80
-#: Tokens that the roles and turns of a chat add to its texts, and the random digits of a fence's marks to
-#: the rule of thumb.
+#: Tokens that the roles of a chat add to its texts, and the digits of fence marks to the rule of thumb.
 _CHAT_TOKENS = 20
-#: Seconds that a call takes at a server nobody has called yet.
+#: Assumed seconds of a call to a server without earlier calls.
 _LATENCY = 2.0
-#: Verdicts with a token count that make experience.
+#: The number of earlier verdicts with a token count that is enough for an estimate.
 _MIN_HISTORY = 20
-#: A pause of so many seconds ends a stretch of calls; a shorter stretch than the other says nothing.
+#: A pause of this many seconds ends a sequence of calls; a sequence must be this long to tell the rate.
 _PAUSE, _MIN_STRETCH = 30.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """What a run would ask of one model: `judgments` in all, `known` of them free, `calls` to pay for.
+    """The estimate for one model: `judgments` in all, `known` of them stored already, `calls` to pay for.
 
-    `again` further calls are to be expected for retries and re-asks; the tokens include theirs.
-    Tokens, `usd` and `seconds` are estimates, `usd` None when the price is unknown. `learned_from`
-    earlier calls were gone by, and a rule of thumb for the prompts `by_rule`. `pace` is how many calls
-    a second the server took last time, None when `seconds` goes by an assumed `latency` instead.
+    `again` more calls are expected for retries and re-asks; the tokens include theirs. Tokens, `usd` and
+    `seconds` are estimates, `usd` is None when the price is unknown. They come from `learned_from` earlier
+    calls, and from a rule of thumb for `by_rule` prompts. `pace` is the last rate of calls per second, None
+    when `seconds` uses the assumed `latency` instead.
     """
 
     judgments: int
@@ -60,38 +59,41 @@ class RunEstimate:
 def estimate_run(
     pool: Pool, assessor: Assessor, store: Store | None, repeats: int, limits: Limits
 ) -> RunEstimate:
-    """What judging `pool` would cost now, given what `store` holds already, if there is one."""
-    ruled, asked = split(pool, assessor, repeats)
-    known = store.lookup(asked) if store else {}
-    past = store.past(assessor.model.name) if store else []
-    todo = [questions[0] for key, questions in asked.items() if key not in known]
-    versions = Counter(question.prompt_version for question in todo)
-    judgments = len(ruled) + sum(map(len, asked.values()))
-    learned = _select_versions(past)
-    unknown = [question.pair for question in todo if question.prompt_version not in learned]
-    again = sum(_expect_extra_calls(learned, version, n) for version, n in versions.items())
+    """Return the estimate for judging `pool` with the verdicts that `store` has already, if it exists."""
+    by_rule, questions_by_key = split(pool, assessor, repeats)
+    stored = store.lookup(questions_by_key) if store else {}
+    history = store.past(assessor.model.name) if store else []
+    to_ask = [questions[0] for key, questions in questions_by_key.items() if key not in stored]
+    versions = Counter(question.prompt_version for question in to_ask)
+    judgments = len(by_rule) + sum(map(len, questions_by_key.values()))
+    histories = _select_versions(history)
+    new_pairs = [question.pair for question in to_ask if question.prompt_version not in histories]
+    extra_calls = sum(_expect_extra_calls(histories, version, n) for version, n in versions.items())
     usage = summed(
-        (*_estimate_from_history(learned, versions), *map(_estimate_by_rule, map(assessor.prompt, unknown)))
+        (
+            *_estimate_from_history(histories, versions),
+            *map(_estimate_by_rule, map(assessor.prompt, new_pairs)),
+        )
     )
-    pace = _measure_call_rate(store.seconds(assessor.model.name)) if store else None
+    rate = _measure_call_rate(store.seconds(assessor.model.name)) if store else None
     return RunEstimate(
         judgments=judgments,
-        known=judgments - sum(len(asked[key]) for key in asked if key not in known),
-        calls=len(todo),
-        again=round(again),
+        known=judgments - sum(len(questions_by_key[key]) for key in questions_by_key if key not in stored),
+        calls=len(to_ask),
+        again=round(extra_calls),
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         price=limits.price,
         usd=None if limits.price is None else limits.price.usd(usage),
-        seconds=_estimate_seconds(len(todo) + again, pace, limits.concurrency),
-        learned_from=sum(learned[version].calls for version in versions if version in learned),
-        by_rule=len(unknown),
-        pace=pace,
+        seconds=_estimate_seconds(len(to_ask) + extra_calls, rate, limits.concurrency),
+        learned_from=sum(histories[version].calls for version in versions if version in histories),
+        by_rule=len(new_pairs),
+        pace=rate,
     )
 
 
 def _select_versions(past: Iterable[Past]) -> Mapping[str, Past]:
-    """Experience with each version of a prompt that has enough of it."""
+    """Return the usage history of each version of a prompt with enough verdicts."""
     return {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
 
 
@@ -120,14 +122,14 @@ def _scale_usage(usage: Usage, factor: float) -> Usage:
 
 
 def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
-    """Calls a second in the last unbroken stretch of calls, None when it was too short to tell."""
+    """Return the calls per second in the last sequence without a pause, None when it is too short."""
     by_second = {second.timestamp(): count for second, count in calls.items()}
     seconds = sorted(by_second)
     breaks = [place for place in range(1, len(seconds)) if seconds[place] - seconds[place - 1] > _PAUSE]
     stretch = seconds[breaks[-1] :] if breaks else seconds
     if not stretch or stretch[-1] - stretch[0] < _MIN_STRETCH:
         return None
-    # The calls of the first second were made before it: they tell when the others began.
+    # The calls of the first second are the start of the measurement and do not count.
     return sum(by_second[second] for second in stretch[1:]) / (stretch[-1] - stretch[0])
 
 

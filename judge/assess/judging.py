@@ -13,7 +13,7 @@ from judge.assess.desk import Desk
 from judge.assess.stop import Stopped
 from judge.assess.store import ANSWERED, Call, Store
 from judge.assess.watch import Rounds, Watch
-from judge.errors import UNREADABLE, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.errors import PARSE_ERROR_KINDS, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.pricing.prices import Price, summed
@@ -234,7 +234,7 @@ def _tell(session: _Session, judgments: Iterable[Judgment]) -> None:
 
 def _raise_after_consecutive_failures(session: _Session, answer: AssessorAnswer) -> None:
     """Raise Incomplete when pair after pair fails at the server, or no reply of the model can be read."""
-    unreadable = answer.error in UNREADABLE
+    unreadable = answer.error in PARSE_ERROR_KINDS
     session.failures_in_a_row = session.failures_in_a_row + 1 if answer.error in _SERVER_TROUBLE else 0
     session.unreadable_in_a_row = session.unreadable_in_a_row + 1 if unreadable else 0
     session.only_thinking_in_a_row = session.only_thinking_in_a_row + 1 if answer.thinking else 0

@@ -29,7 +29,7 @@ from judge.cli import (
     trend_command,
 )
 from judge.cli.terminal import say
-from judge.errors import InputError, Interrupted, JudgeError, StoreError, causes
+from judge.errors import InputError, Interrupted, JudgeError, StoreError, iterate_causes
 
 #: What a disk or its owner refuses: no fault of judge, and nothing that a dataset or an option could mend.
 _REFUSED = frozenset(
@@ -115,7 +115,7 @@ def main(command: Callable[[], object] = app) -> None:
         _end(error)
     except Exception as error:  # noqa: BLE001  # the edge: a crash must not be taken for a regression
         # A signal may be heard anywhere, also inside a library that then trips over it.
-        interrupted = next((each for each in causes(error) if isinstance(each, Interrupted)), None)
+        interrupted = next((each for each in iterate_causes(error) if isinstance(each, Interrupted)), None)
         if interrupted is not None:
             _end(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:

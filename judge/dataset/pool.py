@@ -92,12 +92,12 @@ def canonicalise_url(url: str) -> str:
     path = quote(
         unquote(parts.path, errors="surrogateescape"), safe="/~:@!$&'()*+,;=", errors="surrogateescape"
     )
-    kept = sorted(
+    parameters = sorted(
         (name, value)
         for name, value in parse_qsl(parts.query, keep_blank_values=True)
         if name.lower() not in _TRACKING and not name.lower().startswith("utm_")
     )
-    query = f"?{urlencode(kept)}" if kept else ""
+    query = f"?{urlencode(parameters)}" if parameters else ""
     return f"{host}{path.rstrip('/')}{query}"
 
 

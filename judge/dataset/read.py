@@ -133,8 +133,8 @@ def _add_row(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice, li
         if earlier is not None:
             raise InputError(
                 f"{_strip_engine(row, engine)}: engine {engine!r} answers query {entry.query.id!r} a second"
-                f" time, first at {earlier.location}; an engine answers a query once, and two engines need two"
-                " names"
+                f" time, first at {earlier.location}; an engine answers a query once, and two engines need"
+                " two names"
             )
         results.error = _read_text(row, "error") or None
         results.latency_ms = _read_latency(row)

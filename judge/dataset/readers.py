@@ -253,9 +253,10 @@ def _read_sheet_rows(path: Path, content: IO[bytes]) -> Iterator[tuple[str, list
             saved = saved_book.worksheets[0]
             saved.reset_dimensions()
             values = saved.iter_rows(values_only=True) if _has_formulas(content) else repeat(())
-            for number, (row, known) in enumerate(zip(sheet.iter_rows(), values, strict=False), start=1):
+            for number, (row, saved_row) in enumerate(zip(sheet.iter_rows(), values, strict=False), start=1):
                 location = f"{path}: sheet {sheet.title!r} row {number}"
-                yield location, [_format_cell(_cell_value(cell, known, at)) for at, cell in enumerate(row)]
+                texts = [_format_cell(_cell_value(cell, saved_row, index)) for index, cell in enumerate(row)]
+                yield location, texts
 
 
 def _has_formulas(content: IO[bytes]) -> bool:

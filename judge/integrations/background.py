@@ -1,7 +1,7 @@
-"""Owns judging for callers that bring an event loop of their own, or none: it happens on another one.
+"""Judging on an event loop in a background thread, for callers with a loop of their own or none.
 
-Other tools call from threads, from loops and from neither. An office has one loop in one thread, with
-the model, the store and the desk that belong to it, so that all of its callers share what was paid.
+Other tools call from threads, from loops and from neither. A runner has one loop in one thread, with the
+model, the client and the store, so that all callers share paid verdicts.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from judge.errors import InputError, RunIncomplete
 from judge.records import Completion, Dataset, Judgment, Pool, Prompt
 
 T = TypeVar("T")
-#: How the store calls replies that hold no verdict; no pair has the key of one.
+#: The name in the store of replies without a verdict.
 FREE_REPLY = "free reply"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedPairs:
-    """What came of judging some rows."""
+    """The dataset, pool and judgments of some rows."""
 
     data: Dataset
     pool: Pool
@@ -47,24 +47,24 @@ class JudgedPairs:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What belongs to the office's loop."""
+    """The objects that belong to the loop of a runner."""
 
     config: Config
     assessor: Assessor
     desk: Desk
     store: Store
-    #: The store tells processes apart, not callers: two that ask the same at once would pay twice.
-    turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    #: Leases of the store are by process; these locks keep two callers from paying for one verdict twice.
+    locks: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     async def judge(self, rows: Iterable[Mapping[str, Any]], depth: int) -> JudgedPairs:
-        """The judgments of `rows`, one a result of one query, down to `depth`.
+        """Return the judgments of `rows`, the results of one query, down to `depth`.
 
-        Raises Incomplete, or what stopped it, unless every pair got a grade.
+        Raise RunIncomplete, or the error that stopped judging, unless every pair has a grade.
         """
         data = factory.dataset(self.config, rows)
         pooled = build_pool(data, depth)
         (query,) = data.queries
-        async with self.turns[query]:
+        async with self.locks[query]:
             judging = await judge_pool(
                 pooled, self.assessor, self.store, self.desk, self.config.repeats, Unwatched()
             )
@@ -79,12 +79,12 @@ class Resources:
         return JudgedPairs(data, pooled, judging.judgments)
 
     async def reply(self, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
-        """The model's reply to any prompt: from the store, or paid for once and kept when accepted.
+        """Return the reply of the model to a prompt: from the store, or from one call.
 
-        `accept` raises JudgeError when the reply is of no use; then it is not kept.
+        A new reply is stored unless `accept` raises JudgeError for it.
         """
         key = self._key(prompt)
-        async with self.turns[key], awaited(self.store, key, self.desk) as held:
+        async with self.locks[key], awaited(self.store, key, self.desk) as held:
             if isinstance(held, Stored):
                 return held.reply
             completion = await held.seat.complete(prompt)
@@ -101,7 +101,10 @@ class Resources:
 
 
 class BackgroundRunner:
-    """A room on a loop of its own, opened when it is first needed; `close` it, or let the program end."""
+    """A loop in a background thread with its resources, opened at the first use.
+
+    `close` it, or let the program end.
+    """
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -110,12 +113,12 @@ class BackgroundRunner:
         self._closing: Callable[[], object] = lambda: None
 
     def submit(self, work: Callable[[Resources], Coroutine[Any, Any, T]]) -> Future[T]:
-        """What becomes of `work` in the room; may be called from any thread."""
-        loop, room = self._opened()
-        return asyncio.run_coroutine_threadsafe(work(room), loop)
+        """Return the future of `work` on the loop; may be called from any thread."""
+        loop, resources = self._opened()
+        return asyncio.run_coroutine_threadsafe(work(resources), loop)
 
     def close(self) -> None:
-        """Closes connections and the store; a later call opens the office again."""
+        """Close connections and the store; a later call opens them again."""
         with self._opening:
             self._closing()
             self._open = None
@@ -123,15 +126,15 @@ class BackgroundRunner:
     def _opened(self) -> tuple[asyncio.AbstractEventLoop, Resources]:
         with self._opening:
             if self._open is None:
-                room = _open_resources(self._config)
+                resources = _open_resources(self._config)
                 loop = asyncio.new_event_loop()
                 thread = threading.Thread(target=loop.run_forever, name="judge", daemon=True)
                 thread.start()
-                self._open = loop, room
-                self._closing = weakref.finalize(self, _shut_down, loop, room, thread)
-            loop, room = self._open
-            if room.desk.stop.reason is not None:
-                self._open = loop, _reset_cancellation(room)
+                self._open = loop, resources
+                self._closing = weakref.finalize(self, _shut_down, loop, resources, thread)
+            loop, resources = self._open
+            if resources.desk.stop.reason is not None:
+                self._open = loop, _reset_cancellation(resources)
             return self._open
 
 
@@ -143,33 +146,33 @@ def _open_resources(config: Config) -> Resources:
     return Resources(config, assessor, desk, Store(Path(config.store or "runs/verdicts.sqlite")))
 
 
-def _reset_cancellation(room: Resources) -> Resources:
-    """The room after something stopped it: the next call tries again, with what is left of the allowance."""
-    desk = room.desk
-    return replace(room, desk=Desk(desk.model, desk.limits, Stop(), desk.allowance))
+def _reset_cancellation(resources: Resources) -> Resources:
+    """Return the resources with a new cancel state, and the rest of the budget."""
+    desk = resources.desk
+    return replace(resources, desk=Desk(desk.model, desk.limits, Stop(), desk.allowance))
 
 
-def _shut_down(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Thread) -> None:
+def _shut_down(loop: asyncio.AbstractEventLoop, resources: Resources, thread: threading.Thread) -> None:
     if threading.current_thread() is thread:
-        # An office that nobody holds any more may be found out anywhere, and no thread can await itself.
-        threading.Thread(target=_shut_down, args=(loop, room, thread), name="judge closes").start()
+        # The finalizer can run on the thread of the loop, which cannot join itself.
+        threading.Thread(target=_shut_down, args=(loop, resources, thread), name="judge closes").start()
         return
     try:
-        asyncio.run_coroutine_threadsafe(_cancel_tasks(room), loop).result(timeout=10)
+        asyncio.run_coroutine_threadsafe(_cancel_tasks(resources), loop).result(timeout=10)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(timeout=10)
         loop.close()
-        room.store.close()
+        resources.store.close()
 
 
-async def _cancel_tasks(room: Resources) -> None:
-    """Lets nothing go on that nobody waits for any more."""
+async def _cancel_tasks(resources: Resources) -> None:
+    """Cancel all other tasks and close the model."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    await room.desk.model.aclose()
+    await resources.desk.model.aclose()
 
 
 def _make_stored(completion: Completion) -> Stored:

@@ -18,7 +18,7 @@ from judge.measure.formulas import Bools, Floats, Ints, divide, largest_value
 from judge.measure.imputation import DRAWS, impute_grades
 from judge.measure.measures import Measure, check_depth
 from judge.measure.values import bound_values, compute_judged_shares, compute_values, find_always_defined
-from judge.records import Judgment, Ranking, Scale, Score, brief
+from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
 #: Ranks of imputed lists in memory at once.
@@ -52,9 +52,9 @@ class Scores:
     incomplete: IncompleteScores | None = None
 
     def __repr__(self) -> str:
-        measures = brief(tuple(map(str, self.measures)))
+        measures = shorten_repr(tuple(map(str, self.measures)))
         return (
-            f"Scores(engines={brief(self.engines)}, queries={len(self.queries)},"
+            f"Scores(engines={shorten_repr(self.engines)}, queries={len(self.queries)},"
             f" repeats={len(self.repeats)}, measures={measures})"
         )
 

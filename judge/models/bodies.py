@@ -6,7 +6,7 @@ import zlib
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
-from judge.errors import CallError, causes
+from judge.errors import CallError, iterate_causes
 from judge.models.error_mapping import transport
 
 #: The largest body that is read, in bytes, before and after it is unpacked.
@@ -64,5 +64,5 @@ class LimitedBody:
 
 def refused_body(error: BaseException, url: str) -> CallError | None:
     """Return the error for a call that `error` ended because of the body's size; None for other errors."""
-    refused = next((each for each in causes(error) if isinstance(each, BodyRefused)), None)
+    refused = next((each for each in iterate_causes(error) if isinstance(each, BodyRefused)), None)
     return None if refused is None else transport(f"{url}: {refused}")

@@ -11,7 +11,7 @@ from typing import Any
 from judge.errors import NoResponse, RequestRejected
 from judge.models.error_mapping import ErrorResponse, shorten, transport
 from judge.models.redaction import mask, redact
-from judge.records import Completion, Prompt, Usage, is_whole
+from judge.records import Completion, Prompt, Usage, is_complete_reply
 
 #: Types of content parts that are not the final answer.
 REASONING = frozenset({"reasoning", "thinking"})
@@ -98,7 +98,7 @@ def complete(
     return Completion(
         text=redact(flatten(message.get("content")), *secrets),
         model=redact(str(model or ""), *secrets),
-        finish_reason=finish_reason if is_whole(finish_reason) else "length",
+        finish_reason=finish_reason if is_complete_reply(finish_reason) else "length",
         params=params,
         usage=billed,
         request_id=redact(str(request_id), *secrets) if request_id else None,
@@ -120,7 +120,7 @@ def refuse(finish_reason: str | None, refusal: object, usage: Usage | None = Non
 
     Where the server counted no tokens, it may have billed all the same.
     """
-    if finish_reason and not is_whole(finish_reason) and _FILTERED.search(finish_reason):
+    if finish_reason and not is_complete_reply(finish_reason) and _FILTERED.search(finish_reason):
         said = f"the provider's filter cut the answer ({finish_reason})"
         raise RequestRejected("content_filter", said, billed=usage is None, usage=usage)
     if refusal:

@@ -7,7 +7,7 @@ import ssl
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from judge.errors import ConnectionFailed, RetryableError, SetupError, TimedOut, causes
+from judge.errors import ConnectionFailed, RetryableError, SetupError, TimedOut, iterate_causes
 from judge.models.endpoint import is_private, public_part
 from judge.models.error_mapping import shorten, transport
 from judge.models.redaction import mask
@@ -51,7 +51,7 @@ def no_answer(error: BaseException, url: str, *secrets: str, never_sent: bool = 
 
     It is `Unconnected` where the reason shows that nobody heard of the call, or when `never_sent` says so.
     """
-    *_, cause = causes(error)
+    *_, cause = iterate_causes(error)
     refused = isinstance(cause, ConnectionRefusedError | socket.gaierror)
     refused |= isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE
     via = proxy(url)

@@ -44,7 +44,7 @@ from judge.parsing.vocabulary import (
     is_placeholder,
     parse_value,
 )
-from judge.records import Scale, Verdict, is_whole
+from judge.records import Scale, Verdict, is_complete_reply
 
 #: Longer reasons are capped, so that a report stays readable.
 MAX_REASON = 4_000
@@ -74,7 +74,7 @@ def parse_verdict(text: str, scale: Scale, finish_reason: str | None = "stop") -
     `finish_reason` is what the server reports, None if it reports nothing. Only the final answer
     counts, never thinking: one object with the scale's key, or several that agree, labelled lines, or
     the bare value. Flags: `repaired` (the JSON was damaged), `reason_truncated`, `reason_capped`,
-    `no_reason`. Raises Unreadable when the value is not certain.
+    `no_reason`. Raise ReplyParseError when the value is not certain.
     """
     return _parse_strict(text, scale, finish_reason) or parse_any(text, scale, finish_reason)
 
@@ -84,7 +84,11 @@ def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict
 
     `parse_any` returns the same verdict, only slower.
     """
-    if len(text) > MAX_SOUND_CHARS or not text.strip().startswith("{") or not is_whole(finish_reason):
+    if (
+        len(text) > MAX_SOUND_CHARS
+        or not text.strip().startswith("{")
+        or not is_complete_reply(finish_reason)
+    ):
         return None
     try:
         pairs = json.loads(text, object_pairs_hook=list)
@@ -103,7 +107,7 @@ def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict
 
 def parse_any(text: str, scale: Scale, finish_reason: str | None = "stop") -> Verdict:
     """Return the verdict of a reply in any form that `parse_verdict` describes."""
-    cut = not is_whole(finish_reason)
+    cut = not is_complete_reply(finish_reason)
     whole = extract_final_answer(text, cut=cut)
     answer = _add_braces(_decode(whole), cut=cut)
     verdict = _parse_answer(answer, scan_objects(answer), scale, cut=cut)
@@ -181,7 +185,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
 def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Claim], int]:
     """Return what the objects state, without the first ones that echo the asked format, and their number.
 
-    Raises Unreadable when the objects state nothing.
+    Raise ReplyParseError when the objects state nothing.
     """
     for before, after in pairwise(objects.objects):
         if flatten(answer[before.end : after.start]).strip() == ",":
@@ -278,7 +282,7 @@ def _is_known(key: str) -> bool:
 
 
 def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) -> None:
-    """Raise Unreadable unless the prose around the objects makes them the answer and states nothing else.
+    """Raise ReplyParseError unless the prose around the objects makes them the answer, and states no other.
 
     `gaps` are the stretches before, between and behind the objects.
     """

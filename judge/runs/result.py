@@ -12,7 +12,7 @@ from judge.errors import InputError, RunIncomplete
 from judge.measure.measures import parse_measure
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
-from judge.records import Dataset, Judgment, Pool, Scale, brief
+from judge.records import Dataset, Judgment, Pool, Scale, shorten_repr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ class RunResult:
 
     def __repr__(self) -> str:
         return (
-            f"RunResult(folder={str(self.folder)!r}, engines={brief(self.data.engines)},"
+            f"RunResult(folder={str(self.folder)!r}, engines={shorten_repr(self.data.engines)},"
             f" queries={len(self.data.queries)}, pairs={len(self.pool.pairs)},"
             f" judgments={len(self.judgments)})"
         )

@@ -1,4 +1,4 @@
-"""Self-test."""
+"""The flow of a self-test: the probes are judged with two prompts, measured, and the result is stored."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en
 
 
 def make_plain_prompts(scale: Scale) -> Prompts:
-    """The plain prompts of `scale`."""
+    """Return prompts of `scale` without any defence against prompt injection."""
     templates = {lang: _make_template(lang, scale) for lang in get_args(Lang)}
     return Prompts(scale, answer_schema(scale), templates)
 
 
 def _make_template(lang: Lang, scale: Scale) -> Template:
-    place = files("judge.selftest") / "plain" / f"{lang}-{scale.name}.txt"
-    system = place.read_text(encoding="utf-8").strip()
+    file = files("judge.selftest") / "plain" / f"{lang}-{scale.name}.txt"
+    system = file.read_text(encoding="utf-8").strip()
     digest = hashlib.sha256("\0".join((system, _REASK_TEXTS[lang], *_LABELS[lang])).encode()).hexdigest()
     return Template(
         lang=lang,
@@ -54,18 +54,18 @@ def _make_template(lang: Lang, scale: Scale) -> Template:
 
 
 def _make_renderer(query: str, snippet: str) -> Callable[[Mapping[str, str]], str]:
-    return lambda shown: f"{query}{shown['query']}\n{snippet}{shown['snippet']}"
+    return lambda values: f"{query}{values['query']}\n{snippet}{values['snippet']}"
 
 
-#: The two prompts that are compared: the one that runs use, and one without any defence.
+#: The two prompts that are compared: the one for runs, and one without any defence.
 PROMPT_NAMES = ("shipped", "plain")
 
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """What came of a self-test: the file that keeps it, what it holds, and the calls made this time.
+    """The result of a self-test, the `path` of its file, and the number of calls made now.
 
-    `incomplete` says that too few probes got a grade, None when enough did.
+    `incomplete` is an error when too few probes have a grade, else None.
     """
 
     path: Path
@@ -76,7 +76,7 @@ class SelfTest:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedTest:
-    """A self-test about to be made: one assessor for each of `PROMPTS`."""
+    """A self-test that is ready to run, with one assessor for each of `PROMPT_NAMES`."""
 
     config: Config
     pool: Pool
@@ -85,7 +85,7 @@ class _PreparedTest:
 
 
 def count_calls(config: Config) -> tuple[int, int]:
-    """How many calls a self-test needs in all, and how many of them are to be paid for now."""
+    """Return the number of calls of a self-test, and how many of them are not in the store."""
     test = _prepare_test(config)
     keys = [key for assessor in test.assessors for key in split(test.pool, assessor, test.config.repeats)[1]]
     with Store(test.store) if test.store.exists() else nullcontext() as store:
@@ -93,16 +93,16 @@ def count_calls(config: Config) -> tuple[int, int]:
 
 
 def run_selftest(config: Config, *, watch: Watch | None = None, stop: Stop | None = None) -> SelfTest:
-    """Asks the assessor of `config` about every shipped probe and keeps the result.
+    """Judge every shipped probe with the assessor of `config` and store the result.
 
-    With several repeats the last one counts: another one asks anew. What is known already isn't asked
-    again. Raises InputError before anything is paid, Incomplete when the account, the budget or the server
-    left probes without an answer (nothing is written, and the same call goes on), StoreError when verdicts
-    can't be kept, Interrupted after Ctrl-C.
+    Of several repeats the last one counts, so one more repeat is a new test. Stored verdicts are not asked
+    again. Raise InputError before any call; RunIncomplete when the account, the budget or the server left
+    probes without a reply (no result is written, and the same call resumes); StoreError when verdicts
+    cannot be stored; Interrupted after Ctrl-C.
     """
     test = _prepare_test(config)
     folder = stored_results.results_folder(test.store)
-    shipped = test.assessors[0]
+    assessor = test.assessors[0]
     with folder.locked():
         desks = factory.desks(test.config, test.assessors, stop or Stop())
         with Store(test.store) as store:
@@ -111,8 +111,8 @@ def run_selftest(config: Config, *, watch: Watch | None = None, stop: Stop | Non
             )
         for judging in judgings:
             _check_judging(judging, test.config)
-        result = _make_result(test, stored_results.identify_assessor(shipped, test.config), judgings)
-        name = stored_results.result_file_name(shipped.name, result["id"])
+        result = _make_result(test, stored_results.identify_assessor(assessor, test.config), judgings)
+        name = stored_results.result_file_name(assessor.name, result["id"])
         path = folder.write(name, [dump_json(result, indent=2), "\n"])
     return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 
@@ -142,25 +142,30 @@ def _prepare_test(config: Config) -> _PreparedTest:
 
 
 def _check_judging(judging: Judging, config: Config) -> None:
-    """Raises Incomplete when too many probes are without an answer for a reason that isn't the model's."""
+    """Raise RunIncomplete when too many probes have no reply for a reason other than the model."""
     if judging.stopped is not None:
-        raise RunIncomplete(f"the self-test stopped: {judging.stopped}; the same command goes on with it")
-    lost = [each for each in judging.judgments if each.error and each.error not in ASSESSOR_ERRORS]
-    if len(lost) > (1 - config.min_coverage) * len(judging.judgments):
+        raise RunIncomplete(f"the self-test stopped: {judging.stopped}; the same command resumes it")
+    unanswered = [
+        judgment for judgment in judging.judgments if judgment.error and judgment.error not in ASSESSOR_ERRORS
+    ]
+    if len(unanswered) > (1 - config.min_coverage) * len(judging.judgments):
         raise RunIncomplete(
-            f"{len(lost):,} of {len(judging.judgments):,} probes got no answer, first for {lost[0].error!r};"
+            f"{len(unanswered):,} of {len(judging.judgments):,} probes got no answer,"
+            f" first for {unanswered[0].error!r};"
             " the same command asks again for these alone"
         )
 
 
 def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[Judging]) -> dict[str, Any]:
-    asked, config = probes.load_probes(), test.config
+    shipped_probes, config = probes.load_probes(), test.config
     model = test.assessors[0].model
-    text = dump_json([asdict(probe) for probe in asked])
-    figures = {
+    text = dump_json([asdict(probe) for probe in shipped_probes])
+    by_prompt = {
         prompt: _to_json(
             compute_metrics(
-                asked, (each for each in judging.judgments if each.repeat == config.repeats), config.grading
+                shipped_probes,
+                (judgment for judgment in judging.judgments if judgment.repeat == config.repeats),
+                config.grading,
             )
         )
         | {"versions": assessor.prompt_versions, "cost": asdict(judging.cost)}
@@ -175,19 +180,19 @@ def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[Judging]
         "scale": config.scale,
         "lang": config.lang,
         "repeat": config.repeats,
-        "probes": {"count": len(asked), "sha256": hashlib.sha256(text.encode()).hexdigest()},
-        "prompts": figures,
+        "probes": {"count": len(shipped_probes), "sha256": hashlib.sha256(text.encode()).hexdigest()},
+        "prompts": by_prompt,
     }
 
 
-def _to_json(found: Any) -> Any:  # noqa: ANN401 - figures and what they are made of
-    if isinstance(found, SelfTestMetrics):
-        return {name: _to_json(getattr(found, name)) for name in SelfTestMetrics.__slots__}
-    if isinstance(found, ProbeShare):
-        interval = found.interval and list(found.interval)
-        return {"count": found.count, "of": found.of, "value": found.value, "ci95": interval}
-    if isinstance(found, Surprise):
-        return {**asdict(found.probe), "grade": found.grade, "reason": found.reason}
-    if isinstance(found, Mapping):
-        return {name: _to_json(part) for name, part in found.items()}
-    return [_to_json(part) for part in found] if isinstance(found, tuple) else found
+def _to_json(value: Any) -> Any:  # noqa: ANN401 - metrics and their parts
+    if isinstance(value, SelfTestMetrics):
+        return {name: _to_json(getattr(value, name)) for name in SelfTestMetrics.__slots__}
+    if isinstance(value, ProbeShare):
+        interval = value.interval and list(value.interval)
+        return {"count": value.count, "of": value.of, "value": value.value, "ci95": interval}
+    if isinstance(value, Surprise):
+        return {**asdict(value.probe), "grade": value.grade, "reason": value.reason}
+    if isinstance(value, Mapping):
+        return {name: _to_json(part) for name, part in value.items()}
+    return [_to_json(part) for part in value] if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""Owns where results of self-tests are kept, and finding the one that is about a run's assessor."""
+"""Stored results of self-tests, and the look-up of the one for the assessor of a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.runs.folder import RunFolder, dump_json
 
-#: The folder of results, beside the verdict store that the self-tests were paid into.
+#: The folder of results, beside the verdict store of the self-tests.
 SELFTEST_FOLDER = "selftests"
 
 
 def identify_assessor(assessor: Assessor, config: Config) -> str:
-    """What makes two assessors the same: model, server, parameters, prompts, scale, language; not the day."""
+    """Return a hash of the assessor: model, server, parameters, prompts, scale and language."""
     model = assessor.model
-    asked = [
+    parts = [
         model.name,
         model.endpoint,
         dump_json(dict(sorted(model.params.items()))),
@@ -28,45 +28,49 @@ def identify_assessor(assessor: Assessor, config: Config) -> str:
         assessor.name,
         config.lang,
     ]
-    return short_hash(asked, 12)
+    return short_hash(parts, 12)
 
 
 def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
-    """The identity of each assessor by its name; DeepEval's way of asking is not ours to test."""
-    return {each.name: identify_assessor(each, config) for each in assessors if config.assessor == "judge"}
+    """Return the hash of each assessor by name; assessors of DeepEval have no self-test."""
+    return {
+        assessor.name: identify_assessor(assessor, config)
+        for assessor in assessors
+        if config.assessor == "judge"
+    }
 
 
 def results_folder(store: Path) -> RunFolder:
-    """The folder of the results that belong to the verdict store at `store`."""
+    """Return the folder of the results that belong to the verdict store at `store`."""
     return RunFolder(store.parent / SELFTEST_FOLDER)
 
 
 def result_file_name(assessor: str, identity: str) -> str:
-    """The file of an assessor's result."""
+    """Return the name of the file with the result of an assessor."""
     return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
 
 
 def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, Any]:
-    """For each assessor's name its `id` and the `figures` to show beside its grades, None without a test.
+    """Return by assessor the `id` and the `figures` of its self-test, None without a test.
 
-    Raises InputError when a result is there and can't be read.
+    Raise InputError when a result exists and cannot be read.
     """
-    held = results_folder(store)
+    results = results_folder(store)
     return {
-        name: {"id": each, "figures": _read_figures(held.read_if_there(result_file_name(name, each)))}
-        for name, each in identities.items()
+        name: {"id": id_, "figures": _read_figures(results.read_if_there(result_file_name(name, id_)))}
+        for name, id_ in identities.items()
     }
 
 
-def update_results(run: RunFolder, known: Mapping[str, Any]) -> dict[str, Any]:
-    """What a finished run knows of its assessors' self-tests, with the results that came since.
+def update_results(run: RunFolder, earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the self-tests of the assessors of a finished run, with newer results.
 
-    A run that was moved away from its store keeps what it knew.
+    Without the store beside the run the earlier figures stay.
     """
-    asked = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
-    store = Path(asked) if asked else run.path.parent / "verdicts.sqlite"
-    now = look_up_results(store, {name: row["id"] for name, row in known.items()})
-    return {name: row if row["figures"] else known[name] for name, row in now.items()}
+    store_option = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
+    store = Path(store_option) if store_option else run.path.parent / "verdicts.sqlite"
+    newest = look_up_results(store, {name: row["id"] for name, row in earlier.items()})
+    return {name: row if row["figures"] else earlier[name] for name, row in newest.items()}
 
 
 def _read_figures(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
