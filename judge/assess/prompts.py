@@ -242,20 +242,7 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     **{
         name: FILTERS[name]
         for name in (
-            "capitalize",
-            "count",
-            "d",
-            "default",
-            "e",
-            "escape",
-            "first",
-            "last",
-            "length",
-            "lower",
-            "string",
-            "title",
-            "trim",
-            "upper",
+            "capitalize count d default e escape first last length lower string title trim upper".split()
         )
     },
     "join": _join,

@@ -179,15 +179,11 @@ def _normalise_text(text: str, flags: set[str]) -> tuple[str, set[str]]:
         flags.add("chat_tokens")
     if "\n" not in broken:
         return " ".join(broken.split()), flags
-    collapsed = _BLANK_LINES.sub(_limit_line_breaks, _BLANKS.sub(" ", broken))
+    collapsed = _BLANK_LINES.sub(lambda match: "\n" * min(match[0].count("\n"), 2), _BLANKS.sub(" ", broken))
     visible, turns = _TURN.subn(r"\1 ", collapsed)
     if turns:
         flags.add("chat_tokens")
     return visible.strip(), flags
-
-
-def _limit_line_breaks(match: re.Match[str]) -> str:
-    return "\n" * min(match[0].count("\n"), 2)
 
 
 def _break_tokens(text: str) -> str:

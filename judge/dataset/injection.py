@@ -218,7 +218,9 @@ def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     flags = {
         name.partition(":")[0]
         for name, pattern in _PATTERNS.items()
-        if (pattern.ascii or not ascii_only) and _matches(pattern, raw_text if pattern.raw else visible)
+        if (pattern.ascii or not ascii_only)
+        and _contains_any(pattern.triggers, text := raw_text if pattern.raw else visible)
+        and pattern.pattern.search(text)
     }
     if _urges_a_grade(visible):
         flags.add("instruction")
@@ -234,10 +236,6 @@ def _fold_lookalikes(text: str) -> str:
     parts = _CHINESE_MARKS.split(text)
     parts[::2] = [unicodedata.normalize("NFKC", part) for part in parts[::2]]
     return "".join(parts).translate(_LOOKALIKES)
-
-
-def _matches(pattern: _Pattern, text: str) -> bool:
-    return _contains_any(pattern.triggers, text) and pattern.pattern.search(text) is not None
 
 
 def _contains_any(words: Sequence[str], text: str) -> bool:

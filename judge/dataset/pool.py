@@ -127,7 +127,11 @@ def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], s
             low, high = sorted((root(group[0]), root(link)))
             # The smallest link of a group names it, so that the order does not matter.
             parent[high] = low
-    return {location: _name_document(root(tied[0])) for location, tied in links.items()}
+    names = {key: root(group[0]) for key, group in links.items()}
+    return {
+        key: link[2:] if link.startswith("1 ") else f"d-{short_hash([link], 12)}"
+        for key, link in names.items()
+    }
 
 
 def _list_links(snippet: Snippet) -> Iterator[str]:
@@ -145,7 +149,3 @@ def _list_links(snippet: Snippet) -> Iterator[str]:
         yield f"3 {snippet.text}"
     if not (address or snippet.text):
         yield f"4 {snippet.id}"
-
-
-def _name_document(link: str) -> str:
-    return link[2:] if link.startswith("1 ") else f"d-{short_hash([link], 12)}"

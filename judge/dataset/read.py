@@ -61,6 +61,10 @@ class _EngineRows:
     ranked: bool | None = None
     results: dict[int, tuple[str, Snippet]] = field(default_factory=dict)
 
+    def ranking(self) -> tuple[Snippet, ...]:
+        """Return the snippets by rank."""
+        return tuple(self.results[rank][1] for rank in sorted(self.results))
+
 
 def read_dataset(
     source: Path | Iterable[Mapping[str, Any]],
@@ -114,7 +118,7 @@ def _collect_dataset(
     if not queries_by_id:
         raise InputError(f"{source}: holds no rows")
     rankings = tuple(
-        Ranking(engine, query_id, _sort_snippets(answer), answer.error, answer.latency_ms)
+        Ranking(engine, query_id, answer.ranking(), answer.error, answer.latency_ms)
         for query_id, entry in queries_by_id.items()
         for engine, answer in entry.answers.items()
     )
@@ -272,10 +276,6 @@ def _read_text(row: InputRow, name: str) -> str:
     return validation.parse_text(row.location, row.column(name), row.values.get(name))
 
 
-def _sort_snippets(answer: _EngineRows) -> tuple[Snippet, ...]:
-    return tuple(snippet for _, (_, snippet) in sorted(answer.results.items(), key=lambda item: item[0]))
-
-
 def _finish_query(entry: _QueryRows) -> Query:
     query = entry.query
     lang = find_majority_language(entry.cleaned.values()) if entry.is_scriptless else query.lang
@@ -297,11 +297,11 @@ def _collect_warnings(entries: Mapping[str, _QueryRows], engines: Sequence[str])
                 f"engine {engine!r} has no row for {missing} of {len(entries)} queries, left out for it."
                 " If it returned no results there, add an empty list (nested form)"
             )
-        gaps = [query_id for query_id, entry in entries.items() if _has_gaps(entry.answers.get(engine))]
+        gaps = [
+            query_id
+            for query_id, entry in entries.items()
+            if (answer := entry.answers.get(engine)) and max(answer.results, default=0) > len(answer.results)
+        ]
         if gaps:
             lists = f"{len(gaps):,} list{'s' * bool(gaps[1:])}, first for query {gaps[0]!r}"
             yield f"engine {engine!r}: ranks skip numbers in {lists}; taken as an order, ranked 1, 2, 3 …"
-
-
-def _has_gaps(answer: _EngineRows | None) -> bool:
-    return answer is not None and max(answer.results, default=0) > len(answer.results)

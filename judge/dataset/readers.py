@@ -140,15 +140,12 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
         if name not in columns and name not in names and not (name == "snippet" and "error" in names):
             missing.append(name)
     if missing:
+        fields = {column: name for name, column in columns.items()}
         raise InputError(
             f"{location}: there is no column {missing[0]!r}; the columns are {cells[:20]!r:.160}. Name the"
-            f" right one: --columns {_find_field(missing[0], columns)}=NAME"
+            f" right one: --columns {fields.get(missing[0], missing[0])}=NAME"
         )
     return cells
-
-
-def _find_field(column: str, columns: Mapping[str, str]) -> str:
-    return next((name for name, column_name in columns.items() if column_name == column), column)
 
 
 def _read_cells(

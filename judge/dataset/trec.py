@@ -41,7 +41,11 @@ def read_trec_rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
     That is by score as a 32-bit number, ties by the name of the document from z to a, never by rank.
     """
     return tuple(
-        Ranking(engine, query_id, tuple(map(_make_snippet, _sort_like_trec_eval(results))))
+        Ranking(
+            engine,
+            query_id,
+            tuple(Snippet(docno, "", "", "", "", "", "", docno) for docno in _sort_like_trec_eval(results)),
+        )
         for (query_id, engine), results in _read_runs(runs, None).items()
     )
 
@@ -50,10 +54,6 @@ def _sort_like_trec_eval(results: Sequence[tuple[str, str, tuple[float, int]]]) 
     by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
     with np.errstate(over="ignore"):  # trec_eval, too, takes larger numbers as infinite
         return [docno for docno, _ in sorted(by_name, key=lambda result: np.float32(result[1]))]
-
-
-def _make_snippet(docno: str) -> Snippet:
-    return Snippet(docno, "", "", "", "", "", "", docno=docno)
 
 
 def _make_rows(

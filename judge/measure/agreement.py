@@ -7,7 +7,7 @@ resampled pairs are several times too narrow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import floor
@@ -108,9 +108,9 @@ def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> A
         raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
     one_scale = people.top == assessor.top
     statistics = dict(_ON_GRADES) | _relevance_statistics(people, assessor, one_scale)
-    results = _estimate_from_tables(
-        by_query, statistics if one_scale else _drop_statistics(statistics, _SAME_SCALE_ONLY)
-    )
+    if not one_scale:
+        statistics = {name: value for name, value in statistics.items() if name not in _SAME_SCALE_ONLY}
+    results = _estimate_from_tables(by_query, statistics)
     kappa_at = {grade: results.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
     return Agreement(
         pairs=len(paired.query),
@@ -160,10 +160,6 @@ def _relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> di
         for grade in range(1, people.top + 1)
     }
     return own | at
-
-
-def _drop_statistics(statistics: Mapping[str, Statistic], names: Collection[str]) -> dict[str, Statistic]:
-    return {name: statistic for name, statistic in statistics.items() if name not in names}
 
 
 def _same_share(table: Floats) -> Floats:

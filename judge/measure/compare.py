@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import Floats
+from judge.measure.formulas import Floats, finite_or_none
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
 from judge.measure.simultaneous import (
     TIE,
@@ -196,7 +196,7 @@ def _make_comparison(
     low, high = sorted((sign * test.low[column], sign * test.high[column]))
     # The same mean, summed in another order, can round differently.
     least, most = (
-        mean if mean is not None and abs(end - mean) < TIE else _finite_or_none(end)
+        mean if mean is not None and abs(end - mean) < TIE else finite_or_none(end)
         for end in sorted(sign * end for end in worst_case)
     )
     outcome = _decide_outcome(low, high, least, most)
@@ -215,8 +215,8 @@ def _make_comparison(
         b=pair.one if swap else pair.two,
         n=n,
         difference=mean,
-        low=_finite_or_none(low),
-        high=_finite_or_none(high),
+        low=finite_or_none(low),
+        high=finite_or_none(high),
         least=least,
         most=most,
         robust=_is_robust(lowest, test.critical) if outcome == "better" else None,
@@ -225,7 +225,7 @@ def _make_comparison(
         wins=int((values > TIE).sum()),
         ties=int((np.abs(values) <= TIE).sum()),
         losses=int((values < -TIE).sum()),
-        p_adjusted=_finite_or_none(test.p[column]),
+        p_adjusted=finite_or_none(test.p[column]),
         detectable=smallest[0] if smallest[0] <= pair.largest else None,
         detectable_doubled=smallest[1] if smallest[1] <= pair.largest else None,
         at_least=at_least if at_least > n else None,
@@ -264,7 +264,3 @@ def _make_sort_key(value: Floats, engines: tuple[str, ...]) -> Callable[[Compari
     )
     rank = {engines[index]: number for number, index in enumerate(order)}
     return lambda pair: (min(rank[pair.a], rank[pair.b]), max(rank[pair.a], rank[pair.b]))
-
-
-def _finite_or_none(value: float | np.float64) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -108,7 +108,8 @@ def _make_mean(
     value, low, high = bounded
     defined = ~np.isnan(value)
     unknown = ~defined & ~np.isnan(low)
-    mean, lowest, highest = map(_nan_to_none, mean_with_bounds(value, low, high))
+    ends = mean_with_bounds(value, low, high)
+    mean, lowest, highest = (None if np.isnan(end) else float(end) for end in ends)
     return Mean(
         mean=mean,
         interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
@@ -117,17 +118,9 @@ def _make_mean(
         high=highest,
         undefined=int((present & ~defined & ~unknown).sum()),
         unknown=int(unknown.sum()),
-        paired=_mean_of_chosen(value, shared),
+        paired=float(value[shared].mean()) if shared.any() else None,
         paired_n=int(shared.sum()),
     )
-
-
-def _nan_to_none(value: Floats) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _mean_of_chosen(values: Floats, chosen: Bools) -> float | None:
-    return float(values[chosen].mean()) if chosen.any() else None
 
 
 def _summarise_engine(scores: Scores, row: int, engine: str, means: Mapping[str, Mean]) -> EngineSummary:

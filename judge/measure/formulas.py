@@ -98,6 +98,11 @@ def divide(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floa
     return np.divide(dividend, divisor, out=out, where=np.broadcast_to(divisor > 0, shape))
 
 
+def finite_or_none(value: float | np.float64) -> float | None:
+    """Return `value`, None for NaN and infinity."""
+    return float(value) if np.isfinite(value) else None
+
+
 def _ranks(gain: Floats) -> Floats:
     return np.arange(1, gain.shape[-1] + 1, dtype=np.float64)
 

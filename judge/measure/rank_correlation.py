@@ -16,6 +16,7 @@ from judge.measure.formulas import Bools, Floats
 from judge.measure.resampling import IntervalEstimate
 from judge.measure.score import Scores, nan_mean
 
+_NO_TAU = "fewer than 2 engines, or one side holds all engines equal"
 #: A smaller difference of scores is rounding.
 _TIE = 1e-12
 
@@ -137,6 +138,7 @@ def _compare_ranking(
     ranked.sort(key=lambda index: (-means[0, index], engines[index]))
     names = tuple(engines[index] for index in ranked)
     truth, estimate = means[:, ranked]
+    correlation = tau(truth, estimate)
     by_assessor = [
         names[index]
         for index in sorted(range(len(names)), key=lambda index: (-estimate[index], names[index]))
@@ -148,15 +150,8 @@ def _compare_ranking(
         people=tuple(truth.tolist()),
         assessor=tuple(estimate.tolist()),
         left_out=tuple(engine for engine, ranks in zip(engines, often, strict=True) if not ranks),
-        tau=_estimate_tau(truth, estimate),
+        tau=IntervalEstimate(correlation, why="" if correlation is not None else _NO_TAU),
         tau_ap=tau_ap(truth, estimate),
         rbo=rbo(names, by_assessor) if names else None,
         swapped=find_swaps(names, truth, estimate),
     )
-
-
-def _estimate_tau(people: Floats, assessor: Floats) -> IntervalEstimate:
-    value = tau(people, assessor)
-    if value is None:
-        return IntervalEstimate(None, why="fewer than 2 engines, or one side holds all engines equal")
-    return IntervalEstimate(value)

@@ -151,18 +151,7 @@ def score_rankings(
     arrays = build_arrays(rankings, documents, judgments, scale, depth=depth)
     lists = arrays.lists
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    value = _stack_measures([compute_values(measure, lists, scale) for measure in measures])
-    low, high = value.copy(), value.copy()
-    if np.any(unsure):
-        part = lists.select_topics(unsure)
-        bounds = [
-            bound_values(measure, part, scale, value[:, unsure, index])
-            for index, measure in enumerate(measures)
-        ]
-        low[:, unsure], high[:, unsure] = (_stack_measures(ends) for ends in zip(*bounds, strict=True))
-        imputed = _average_over_draws(measures, part, _impute_unjudged(arrays, scale), scale)
-        # Rounding can move the mean of the draws out of the bounds.
-        value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
+    value, low, high = _impute_and_bound(arrays, measures, scale, unsure)
     judged = _stack_measures([compute_judged_shares(measure, lists) for measure in measures])
     shape = len(arrays.engines), len(arrays.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
@@ -184,6 +173,26 @@ def score_rankings(
         tuple(largest_value(measure, scale, depth) for measure in measures),
         IncompleteScores.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
     )
+
+
+def _impute_and_bound(
+    arrays: Arrays, measures: Sequence[Measure], scale: Scale, unsure: Bools
+) -> tuple[Floats, Floats, Floats]:
+    """Return the (engines, topics, measures) values and bounds; `unsure` marks topics with unjudged pairs."""
+    lists = arrays.lists
+    value = _stack_measures([compute_values(measure, lists, scale) for measure in measures])
+    low, high = value.copy(), value.copy()
+    if np.any(unsure):
+        part = lists.select_topics(unsure)
+        bounds = [
+            bound_values(measure, part, scale, value[:, unsure, index])
+            for index, measure in enumerate(measures)
+        ]
+        low[:, unsure], high[:, unsure] = (_stack_measures(ends) for ends in zip(*bounds, strict=True))
+        imputed = _average_over_draws(measures, part, _impute_unjudged(arrays, scale), scale)
+        # Rounding can move the mean of the draws out of the bounds.
+        value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
+    return value, low, high
 
 
 def nan_mean(array: Floats, axis: int) -> Floats:

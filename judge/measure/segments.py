@@ -15,6 +15,7 @@ import numpy as np
 
 from judge.measure.compare import Comparison, compare_engines
 from judge.measure.engine_summary import EngineSummary, summarise_engines
+from judge.measure.formulas import finite_or_none
 from judge.measure.score import Scores, nan_mean
 from judge.measure.simultaneous import compare_groups
 from judge.records import Query
@@ -91,19 +92,14 @@ def compare_segments(
             comparisons = compare_engines(part.select_measures(deciding), among, families=segments)
             mirrored = len(values) == 2 and number == 1
             contrasts = (
-                ()
-                if mirrored or not comparisons
-                else _contrast_segment(in_column, ids, comparisons, contrasted)
+                () if mirrored or not comparisons else _contrast(in_column, ids, comparisons, contrasted)
             )
-            result.append(
-                Segment(
-                    column, value, len(part.queries), summarise_engines(part), comparisons, tuple(contrasts)
-                )
-            )
+            summary = summarise_engines(part)
+            result.append(Segment(column, value, len(part.queries), summary, comparisons, tuple(contrasts)))
     return tuple(result)
 
 
-def _contrast_segment(
+def _contrast(
     scores: Scores, ids: Collection[str], pairs: Collection[Comparison], families: int
 ) -> Iterator[Contrast]:
     """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
@@ -115,11 +111,7 @@ def _contrast_segment(
     inside, outside = (nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
     for index, pair in enumerate(pairs):
         columns = (inside, outside, test.mean, test.low, test.high, test.p)
-        yield Contrast(pair.a, pair.b, *(_finite_or_none(column[index]) for column in columns))
-
-
-def _finite_or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+        yield Contrast(pair.a, pair.b, *(finite_or_none(column[index]) for column in columns))
 
 
 def _group_queries(

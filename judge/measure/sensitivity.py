@@ -46,12 +46,10 @@ _MIN_DIFFERENCE = 0.02
 
 def list_needed_measures(measures: Sequence[Measure], depth: int) -> tuple[Measure, ...]:
     """Return the measures that the check needs, too: nDCG and AP by own lists, and P at the same cutoff."""
-    pooled = [measure for measure in measures if _is_pooled(measure)]
-    needed = [
-        each
-        for measure in pooled
-        for each in (replace(measure, own=True), _precision_measure(measure, depth))
-    ]
+    needed: list[Measure] = []
+    for measure in filter(_is_pooled, measures):
+        needed.append(replace(measure, own=True))
+        needed.append(Measure("P", measure.effective_cutoff(depth), rel=measure.rel))
     return tuple(dict.fromkeys(needed))
 
 
@@ -108,11 +106,6 @@ def _is_pooled(measure: Measure) -> bool:
     return measure.name in ("nDCG", "AP") and not measure.own
 
 
-def _precision_measure(measure: Measure, depth: int) -> Measure:
-    """Return P at the cutoff of the measure: the share of relevant results."""
-    return Measure("P", measure.effective_cutoff(depth), rel=measure.rel)
-
-
 def _find_best(values: Floats) -> int | None:
     """Return the index of the engine with the highest mean over queries, the first by name among equals."""
     means = nan_mean(values, axis=1)
@@ -157,6 +150,12 @@ class ScoringInput:
     scale: Scale
     depth: int
 
+    def score(self, measure: Measure) -> Scores:
+        """Return the scores by `measure`."""
+        return score_rankings(
+            self.rankings, self.documents, self.judgments, [measure], self.scale, depth=self.depth
+        )
+
 
 def measure_flagged_sensitivity(
     scores: Scores,
@@ -179,10 +178,7 @@ def measure_flagged_sensitivity(
     unchanged = scores.select_measures([measure])
     scores_by_treatment = {
         "kept": unchanged,
-        **{
-            treatment: _score_input(changed, measure)
-            for treatment, changed in _treat_flagged(scoring, flagged)
-        },
+        **{treatment: changed.score(measure) for treatment, changed in _treat_flagged(scoring, flagged)},
     }
     means = {treatment: _average_by_engine(treated) for treatment, treated in scores_by_treatment.items()}
     return FlaggedSensitivity(
@@ -228,12 +224,6 @@ def _drop_snippets(scoring: ScoringInput, flagged: Collection[tuple[str, str]]) 
         rankings.append(replace(ranking, snippets=tuple(snippet for snippet, _ in remaining)))
         documents[key] = tuple(document for _, document in remaining)
     return replace(scoring, rankings=rankings, documents=documents)
-
-
-def _score_input(scoring: ScoringInput, measure: Measure) -> Scores:
-    return score_rankings(
-        scoring.rankings, scoring.documents, scoring.judgments, [measure], scoring.scale, depth=scoring.depth
-    )
 
 
 def _average_by_engine(scores: Scores) -> dict[str, float | None]:

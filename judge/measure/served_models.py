@@ -53,15 +53,17 @@ def count_served_models(
         for id_ in {snippet.id for snippet in ranking.snippets[:depth]}:
             for model, count in of_pair.get((ranking.query_id, id_), {}).items():
                 by_engine[model][ranking.engine] += count
-    models = [_make_served_model(model, graded, by_engine[model], scale) for model, graded in grades.items()]
+    models = [
+        ServedModel(
+            model=model,
+            judgments=len(of_model),
+            relevant=sum(grade >= scale.relevant_from for grade in of_model),
+            mean_grade=sum(of_model) / len(of_model),
+            engines=dict(sorted(by_engine[model].items())),
+        )
+        for model, of_model in grades.items()
+    ]
     return tuple(sorted(models, key=lambda served: (-served.judgments, served.model)))
-
-
-def _make_served_model(
-    model: str, grades: Sequence[int], engines: Mapping[str, int], scale: Scale
-) -> ServedModel:
-    relevant = sum(grade >= scale.relevant_from for grade in grades)
-    return ServedModel(model, len(grades), relevant, sum(grades) / len(grades), dict(sorted(engines.items())))
 
 
 def find_grading_models(judgments: Iterable[Judgment]) -> dict[str, str]:

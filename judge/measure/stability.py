@@ -253,6 +253,7 @@ def _sum_by_query(query: Ints, cells: Floats) -> Floats:
 def _compare_measures(scores: Scores) -> Iterator[MeasureRepeats]:
     for index, measure in enumerate(scores.measures):
         value = scores.value[..., index]
+        complete = ~np.isnan(value).any(axis=(0, 2))
         engines = tuple(_summarise_engine(name, value[row]) for row, name in enumerate(scores.engines))
         p_values = [engine.p for engine in engines if engine.p is not None]
         untested = any(engine.p is None and engine.mean is not None for engine in engines)
@@ -261,7 +262,7 @@ def _compare_measures(scores: Scores) -> Iterator[MeasureRepeats]:
             measure=str(measure),
             engines=engines,
             tau=_find_lowest_tau(nan_mean(value, axis=1)),
-            components=_split_variance(value),
+            components=estimate_components(value[:, complete].transpose(1, 0, 2)),
             spread=max(spreads, default=None),
             p=max(p_values, default=None),
             equivalent=max(p_values) < ALPHA if p_values and not untested else None,
@@ -317,9 +318,3 @@ def _find_lowest_tau(means: Floats) -> float | None:
     taus = [tau(one, two) for one, two in combinations(ranked.T, 2)]
     defined = [value for value in taus if value is not None]
     return min(defined) if defined and len(defined) == len(taus) else None
-
-
-def _split_variance(value: Floats) -> VarianceComponents | None:
-    """Return the variance components over the queries where every engine has a value in every repeat."""
-    whole = ~np.isnan(value).any(axis=(0, 2))
-    return estimate_components(value[:, whole].transpose(1, 0, 2))

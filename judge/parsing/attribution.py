@@ -89,17 +89,12 @@ _POINTER = re.compile(
     r"\b(?:following|follows|below|here is|this|these|see|look)\b|以下|下面|如下|这样|这[是句段]",
     re.IGNORECASE,
 )
-_IS_SOURCE, _IS_OTHER, _IS_SPEECH, _IS_OWN, _IS_DEMAND, _IS_DOUBT = (
-    re.compile(words, re.IGNORECASE)
-    for words in (
-        SOURCE_WORDS,
-        OTHER_ANSWER_WORDS,
-        SPEECH_WORDS,
-        OWN_ANSWER_WORDS,
-        DEMAND_WORDS,
-        rf"{CONDITION_WORDS}|{DOUBT_WORDS}",
-    )
-)
+_IS_SOURCE = re.compile(SOURCE_WORDS, re.IGNORECASE)
+_IS_OTHER = re.compile(OTHER_ANSWER_WORDS, re.IGNORECASE)
+_IS_SPEECH = re.compile(SPEECH_WORDS, re.IGNORECASE)
+_IS_OWN = re.compile(OWN_ANSWER_WORDS, re.IGNORECASE)
+_IS_DEMAND = re.compile(DEMAND_WORDS, re.IGNORECASE)
+_IS_DOUBT = re.compile(rf"{CONDITION_WORDS}|{DOUBT_WORDS}", re.IGNORECASE)
 _IS_ABOUT = re.compile(SUBJECT_WORDS, re.IGNORECASE)
 _PRONOUN_SPEAKS = re.compile(
     r"\b(?:it|they|he|she|one|that|which) (?:\w+ )?(?:says?|said|wants?|asks?|expects?|tells?|demands?|reads?"

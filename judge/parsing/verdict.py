@@ -273,12 +273,9 @@ def _states_another(key: str, value: Node, grade: int, scale: Scale) -> bool:
     if _SAME_QUESTION.fullmatch(_fold_key(key)) and is_contrary(words, grade, scale):
         return True
     holds_it = any(_fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
-    may_decide = _LATER.search(key) and not _is_known(key) and not holds_it
+    is_known = _fold_key(key) in (*KEYS["binary"], *KEYS["graded"], *REASON_KEYS)
+    may_decide = _LATER.search(key) and not is_known and not holds_it
     return bool(may_decide and words not in NO_VALUE and find_value(words, scale) != grade)
-
-
-def _is_known(key: str) -> bool:
-    return _fold_key(key) in (*KEYS["binary"], *KEYS["graded"], *REASON_KEYS)
 
 
 def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) -> None:
