@@ -85,9 +85,9 @@ class Assessor:
         key_parts += [reader] if reader else []
         self._key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode())
 
-    def questions(self, pair: Pair, repeats: int) -> list[Question]:
+    def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one per repeat."""
-        prompt = self.prompt(pair)
+        prompt = self.render_prompt(pair)
         digest = self._key.copy()
         for text in (prompt.system, prompt.user):
             digest.update(f"\n{len(text)}\n{text}".encode())
@@ -96,7 +96,7 @@ class Assessor:
             for repeat in range(1, repeats + 1)
         ]
 
-    def prompt(self, pair: Pair) -> Prompt:
+    def render_prompt(self, pair: Pair) -> Prompt:
         """Return the prompt about `pair`; it has the same bytes every time."""
         return self._prompts.render(pair, self._as_of)
 
@@ -117,7 +117,7 @@ class Assessor:
         completions: list[Completion] = []
         flags: tuple[str, ...] = ()
         error: ReplyParseError | CallError | None = None
-        for render in (self._prompts.render, self._prompts.again):
+        for render in (self._prompts.render, self._prompts.render_reask):
             prompt = render(question.pair, self._as_of)
 
             async def complete(prompt: Prompt = prompt) -> Completion:
@@ -186,7 +186,7 @@ class Assessor:
             flags.append("prompt_echo")
         return flags
 
-    def judgment(self, question: Question, answer: Stored | AssessorAnswer) -> Judgment:
+    def make_judgment(self, question: Question, answer: Stored | AssessorAnswer) -> Judgment:
         """Return the judgment of `question` from a stored verdict or the result of asking."""
         stored = answer if isinstance(answer, Stored) else answer.stored
         error = None if isinstance(answer, Stored) else answer.error
@@ -207,7 +207,7 @@ class Assessor:
             detail="" if isinstance(answer, Stored) else answer.detail,
         )
 
-    def without_asking(self, question: Question) -> Judgment | None:
+    def judge_by_rule(self, question: Question) -> Judgment | None:
         """Return the judgment by rule of a snippet without readable text, None for any other snippet.
 
         An empty snippet has grade 0. A snippet with a missing text stays unjudged, and so does one without
@@ -215,7 +215,7 @@ class Assessor:
         """
         for kind, why in _MISSING_TEXT_REASONS.items():
             if kind in question.pair.snippet.flags:
-                unjudged = self.judgment(question, AssessorAnswer(None, kind, "", why))
+                unjudged = self.make_judgment(question, AssessorAnswer(None, kind, "", why))
                 return replace(unjudged, assessor=f"rule:{kind}", params={})
         if "empty_snippet" not in question.pair.snippet.flags:
             return None
@@ -229,7 +229,7 @@ class Assessor:
             served_model="",
             request_id=None,
         )
-        return replace(self.judgment(question, rule), assessor="rule:empty_snippet", served_model=None)
+        return replace(self.make_judgment(question, rule), assessor="rule:empty_snippet", served_model=None)
 
 
 def _is_only_thinking(completion: Completion) -> bool:

@@ -72,7 +72,7 @@ def estimate_run(
     usage = summed(
         (
             *_estimate_from_history(histories, versions),
-            *map(_estimate_by_rule, map(assessor.prompt, new_pairs)),
+            *map(_estimate_by_rule, map(assessor.render_prompt, new_pairs)),
         )
     )
     rate = _measure_call_rate(store.seconds(assessor.model.name)) if store else None

@@ -90,7 +90,7 @@ async def judge_pool(
     session = _Session(desk, assessor, store, watch, Rounds(repeats, len(pool.pairs), assessor.scale))
     session.judgments += ruled
     for key in (key for key in asked if key in known):
-        session.judgments += [assessor.judgment(question, known[key]) for question in asked[key]]
+        session.judgments += [assessor.make_judgment(question, known[key]) for question in asked[key]]
     watch.begin(len(ruled) + sum(map(len, asked.values())), len(session.judgments))
     _tell(session, session.judgments)
     try:
@@ -120,11 +120,11 @@ def split(
     """The judgments that need no call, and the other questions by store key, first repeats first."""
     ruled: list[Judgment] = []
     asked: dict[str, list[Question]] = {}
-    rendered = [assessor.questions(pair, repeats) for pair in pool.pairs]
+    rendered = [assessor.make_questions(pair, repeats) for pair in pool.pairs]
     for repeat in range(repeats):
         for questions in rendered:
             question = questions[repeat]
-            judgment = assessor.without_asking(question)
+            judgment = assessor.judge_by_rule(question)
             if judgment:
                 ruled.append(judgment)
             else:
@@ -205,7 +205,7 @@ async def _settle(session: _Session, questions: Sequence[Question]) -> None:
         session.elsewhere.append(questions)
         return
     session.moved_at = asyncio.get_running_loop().time()
-    _note(session, [session.assessor.judgment(question, answer) for question in questions])
+    _note(session, [session.assessor.make_judgment(question, answer) for question in questions])
     if isinstance(answer, AssessorAnswer):
         _raise_after_consecutive_failures(session, answer)
 

@@ -42,7 +42,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One template file: its fixed texts, and `show`, which renders the `user` block.
+    """One template file: its fixed texts, and `render_user`, which renders the `user` block.
 
     `digest` is the SHA-256 of the file's text in hex.
     """
@@ -51,8 +51,8 @@ class Template:
     version: str
     digest: str
     system: str
-    again: str
-    show: Callable[[Mapping[str, str]], str]
+    reask_text: str
+    render_user: Callable[[Mapping[str, str]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Prompts:
         """
         template = self.templates[pair.query.lang]
         query, title = _join_lines(pair.query.text), _join_lines(pair.snippet.title)
-        shown = {
+        values = {
             "query": query,
             "reference": _join_lines(pair.query.reference or ""),
             "title": title,
@@ -79,11 +79,11 @@ class Prompts:
             "snippet": pair.snippet.text,
         }
         # Cleaned texts have no NUL, so two different pairs never give the same joined text.
-        shown["mark"] = make_fence_mark(template.digest, "\0".join(shown.values()))
-        shown["as_of"] = as_of or ""
+        values["mark"] = make_fence_mark(template.digest, "\0".join(values.values()))
+        values["as_of"] = as_of or ""
         return Prompt(
             system=template.system,
-            user=template.show(shown),
+            user=template.render_user(values),
             schema=self.schema,
             version=template.version,
             query=query,
@@ -92,10 +92,10 @@ class Prompts:
             scale=self.scale,
         )
 
-    def again(self, pair: Pair, as_of: str | None) -> Prompt:
+    def render_reask(self, pair: Pair, as_of: str | None) -> Prompt:
         """Return the prompt of the re-ask: it repeats the pair and asks for the verdict alone."""
         prompt = self.render(pair, as_of)
-        return replace(prompt, user=f"{prompt.user}\n\n{self.templates[prompt.lang].again}")
+        return replace(prompt, user=f"{prompt.user}\n\n{self.templates[prompt.lang].reask_text}")
 
     @property
     def versions(self) -> dict[str, str]:
@@ -283,8 +283,8 @@ def _compile_template(source: str, lang: Lang, scale: Scale) -> Template:
         version=version,
         digest=digest,
         system=block("system", {}),
-        again=block("again", {}),
-        show=lambda values: block("user", values),
+        reask_text=block("again", {}),
+        render_user=lambda values: block("user", values),
     )
 
 

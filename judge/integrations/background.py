@@ -95,9 +95,9 @@ class Resources:
 
     def _key(self, prompt: Prompt) -> str:
         model = self.desk.model
-        asked = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
+        parts = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
         texts = [prompt.system, prompt.user]
-        return hashlib.sha256(json.dumps([*asked, *texts], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([*parts, *texts], sort_keys=True).encode()).hexdigest()
 
 
 class BackgroundRunner:

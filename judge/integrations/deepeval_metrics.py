@@ -195,9 +195,9 @@ async def _generate_reply(resources: Resources, text: str, schema: type[_SchemaT
     try:
         reply = await resources.reply(prompt, fit)
     except ReplyParseError:
-        again = "Reply with one JSON object that fits the schema asked for, and nothing else."
-        again = again if schema else "Reply with the answer alone."
-        reply = await resources.reply(_make_prompt(f"{text}\n\n{again}", schema), fit)
+        request = "Reply with one JSON object that fits the schema asked for, and nothing else."
+        request = request if schema else "Reply with the answer alone."
+        reply = await resources.reply(_make_prompt(f"{text}\n\n{request}", schema), fit)
     return _fit_schema(reply, schema, cut=False)
 
 

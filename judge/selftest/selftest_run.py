@@ -48,8 +48,8 @@ def _make_template(lang: Lang, scale: Scale) -> Template:
         version=f"{lang}-{scale.name}-plain-{digest[:10]}",
         digest=digest,
         system=system,
-        again=_REASK_TEXTS[lang],
-        show=_make_renderer(*_LABELS[lang]),
+        reask_text=_REASK_TEXTS[lang],
+        render_user=_make_renderer(*_LABELS[lang]),
     )
 
 

@@ -56,7 +56,7 @@ def test_what_is_odd_about_a_verdict_is_noted(letters: int, served: str, flags: 
     async def asked() -> tuple[str, ...]:
         assessor = Assessor(Repeating(letters, served), load_prompts(default_directory(), GRADED), GRADED)
         async with Desk(assessor.model, Limits(1, 1, 10, 1), Stop()).seat() as seat:
-            answer = await assessor.ask(assessor.questions(PAIR, 1)[0], seat)
+            answer = await assessor.ask(assessor.make_questions(PAIR, 1)[0], seat)
         assert answer.stored is not None
         return answer.stored.flags
 

@@ -165,7 +165,7 @@ def test_what_is_known_already_costs_nothing(tmp_path: Path) -> None:
         row = {"query": "q", "engine": "e", "snippet": "s"}
         dataset = read_dataset([row], lang="auto", max_chars=4000)
         pair = build_pool(dataset, 10).pairs[0]
-        question = ASSESSOR.questions(pair, 1)[0]
+        question = ASSESSOR.make_questions(pair, 1)[0]
 
         async def save() -> None:
             await store.save(question.key, ASSESSOR.source(question), VERDICT, [])

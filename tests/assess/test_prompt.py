@@ -97,7 +97,7 @@ def test_both_languages_have_the_same_blocks_variables_and_keys(scale: Scale) ->
         template = PROMPTS[scale].templates[lang]
         assert all(word in template.system for word in ("JSON", *values))
         assert template.system.index('"reason"') < template.system.index(f'"{key}"')
-        assert "JSON" in template.again
+        assert "JSON" in template.reask_text
 
 
 @every_prompt
@@ -271,9 +271,9 @@ def test_a_prompt_carries_what_it_shows() -> None:
 @every_prompt
 def test_the_re_ask_repeats_the_pair_and_adds_one_paragraph(lang: Lang, scale: Scale) -> None:
     asked = pair("q", "s", lang)
-    first, again = render(asked, scale), PROMPTS[scale].again(asked, None)
+    first, again = render(asked, scale), PROMPTS[scale].render_reask(asked, None)
     added = again.user.removeprefix(first.user)
-    assert added == f"\n\n{PROMPTS[scale].templates[lang].again}"
+    assert added == f"\n\n{PROMPTS[scale].templates[lang].reask_text}"
     assert replace(again, user=first.user) == first
 
 

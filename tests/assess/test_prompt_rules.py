@@ -258,7 +258,7 @@ def test_a_request_is_short_beyond_query_and_snippet(lang: Lang, scale: Scale) -
     assert len(qwen.encode("0" * 16)) == 16
     assert len(qwen.encode("<|im_start|>")) == 1
     bare = pair(lang, "", "")
-    for prompt in (PROMPTS[scale].render(bare, None), PROMPTS[scale].again(bare, None)):
+    for prompt in (PROMPTS[scale].render(bare, None), PROMPTS[scale].render_reask(bare, None)):
         assert len(qwen.encode(chat(prompt))) <= LONGEST
 
 

@@ -75,6 +75,6 @@ def test_the_plain_prompt_has_the_task_and_no_defence(scale: Scale) -> None:
         assert f'"{key}"' in prompt.system
         assert prompt.user.endswith(pair.snippet.text)
         assert pair.query.text in prompt.user
-        assert prompts.again(pair, None).user.startswith(prompt.user)
+        assert prompts.render_reask(pair, None).user.startswith(prompt.user)
         assert not any(word in prompt.system for word in ("instruction", "ignore", "MARK", "指令", "标记"))
     assert len(set(prompts.versions.values())) == 2
