@@ -50,6 +50,11 @@ class _QueryRows:
     is_cut: bool = False
     is_scriptless: bool = False
 
+    def has_gaps(self, engine: str) -> bool:
+        """Return True when the ranks of the engine skip numbers."""
+        ranks = self.answers[engine].results if engine in self.answers else {}
+        return max(ranks, default=0) > len(ranks)
+
 
 @dataclass(slots=True)
 class _EngineRows:
@@ -285,10 +290,8 @@ def _finish_query(entry: _QueryRows) -> Query:
 def _collect_warnings(entries: Mapping[str, _QueryRows], engines: Sequence[str]) -> Iterable[str]:
     cut = [query_id for query_id, entry in entries.items() if entry.is_cut]
     if cut:
-        queries = (
-            f"{len(cut):,} queries or their references are" if cut[1:] else "1 query or its reference is"
-        )
-        yield f"{queries} cut at {clean.MAX_QUERY_CHARS:,} characters in prompts, first of query {cut[0]!r}"
+        which = f"{len(cut):,} queries or their references are" if cut[1:] else "1 query or its reference is"
+        yield f"{which} cut at {clean.MAX_QUERY_CHARS:,} characters in prompts, first of query {cut[0]!r}"
     for engine in engines:
         answers = [entry.answers[engine] for entry in entries.values() if engine in entry.answers]
         missing = len(entries) - len(answers)
@@ -297,11 +300,7 @@ def _collect_warnings(entries: Mapping[str, _QueryRows], engines: Sequence[str])
                 f"engine {engine!r} has no row for {missing} of {len(entries)} queries, left out for it."
                 " If it returned no results there, add an empty list (nested form)"
             )
-        gaps = [
-            query_id
-            for query_id, entry in entries.items()
-            if (answer := entry.answers.get(engine)) and max(answer.results, default=0) > len(answer.results)
-        ]
+        gaps = [query_id for query_id, entry in entries.items() if entry.has_gaps(engine)]
         if gaps:
             lists = f"{len(gaps):,} list{'s' * bool(gaps[1:])}, first for query {gaps[0]!r}"
             yield f"engine {engine!r}: ranks skip numbers in {lists}; taken as an order, ranked 1, 2, 3 …"

@@ -12,23 +12,13 @@ from __future__ import annotations
 
 import re
 
+from judge.parsing import vocabulary
 from judge.parsing.tolerant_json import flatten
-from judge.parsing.vocabulary import (
-    AROUND,
-    CONDITION_WORDS,
-    DEMAND_WORDS,
-    DOUBT_WORDS,
-    OTHER_ANSWER_WORDS,
-    OWN_ANSWER_WORDS,
-    SOURCE_WORDS,
-    SPEECH_WORDS,
-    SUBJECT_WORDS,
-)
 
-#: Where an object was found.
+#: Phrases for the origin of an object.
 _ORIGIN = re.compile(
     rf"\b(?:from|in|inside|within|part of|found on|by|at the (?:end|top|bottom|start) of) (?:the |"
-    rf"this |that |a |an |its |my )?(?:\w+ )?(?:{SOURCE_WORDS})"
+    rf"this |that |a |an |its |my )?(?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
     r"|(?:摘要|片段|网页|页面|文章|文本|正文|原文|内容)的?(?:一部分|末尾|结尾|开头|"
     r"底部|顶部|第.{1,3}[行段句])|(?:由|为)(?:网页|页面|文章|摘要)?(?:作者|用户|攻击者)",
     re.IGNORECASE,
@@ -38,7 +28,8 @@ _SAYS = re.compile(
     r"\b(?:wrote|writes|said|says|claims?|claimed|told|replied|insists?|wants?|demands?)\b", re.IGNORECASE
 )
 _PART_OF = re.compile(
-    rf"\bpart of (?:the|this|that|a) (?:\w+ )?(?:{SOURCE_WORDS})|(?:{SOURCE_WORDS})的一部分", re.IGNORECASE
+    rf"\bpart of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})|(?:{vocabulary.SOURCE_WORDS})的一部分",
+    re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our)\b|我", re.IGNORECASE)
 _NEGATED = re.compile(
@@ -89,13 +80,13 @@ _POINTER = re.compile(
     r"\b(?:following|follows|below|here is|this|these|see|look)\b|以下|下面|如下|这样|这[是句段]",
     re.IGNORECASE,
 )
-_IS_SOURCE = re.compile(SOURCE_WORDS, re.IGNORECASE)
-_IS_OTHER = re.compile(OTHER_ANSWER_WORDS, re.IGNORECASE)
-_IS_SPEECH = re.compile(SPEECH_WORDS, re.IGNORECASE)
-_IS_OWN = re.compile(OWN_ANSWER_WORDS, re.IGNORECASE)
-_IS_DEMAND = re.compile(DEMAND_WORDS, re.IGNORECASE)
-_IS_DOUBT = re.compile(rf"{CONDITION_WORDS}|{DOUBT_WORDS}", re.IGNORECASE)
-_IS_ABOUT = re.compile(SUBJECT_WORDS, re.IGNORECASE)
+_IS_SOURCE = re.compile(vocabulary.SOURCE_WORDS, re.IGNORECASE)
+_IS_OTHER = re.compile(vocabulary.OTHER_ANSWER_WORDS, re.IGNORECASE)
+_IS_SPEECH = re.compile(vocabulary.SPEECH_WORDS, re.IGNORECASE)
+_IS_OWN = re.compile(vocabulary.OWN_ANSWER_WORDS, re.IGNORECASE)
+_IS_DEMAND = re.compile(vocabulary.DEMAND_WORDS, re.IGNORECASE)
+_IS_DOUBT = re.compile(rf"{vocabulary.CONDITION_WORDS}|{vocabulary.DOUBT_WORDS}", re.IGNORECASE)
+_IS_ABOUT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _PRONOUN_SPEAKS = re.compile(
     r"\b(?:it|they|he|she|one|that|which) (?:\w+ )?(?:says?|said|wants?|asks?|expects?|tells?|demands?|reads?"
     r"|claims?|quotes?|states?|contains?)\b|[它他她][们]?(?:说|想|要|期望|希望|让)",
@@ -137,7 +128,7 @@ _DISOWNS = re.compile(
     r"|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
-#: A sentence about the object, whose subject it is, and what such a sentence does with its subject.
+#: The subject and verb of a sentence about the object.
 _ABOUT_OBJECT = re.compile(
     rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
     rf"|结果)[^.。!?\n]{{0,30}}?(?:\b(?:is|was|are|were|has|comes?|came|belongs?|appears?|stands?|stems?"
@@ -193,18 +184,18 @@ _LEADS_TO_OTHER_TEXT = re.compile(
     r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:]\s?)(?:search results?|(?:搜索"
     r"|检索)结果)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z|\b(?:here(?:['’]s| is| are)|this is"
     r"|below is|following is|see)(?: (?:the|a|an|this|that|your|original|full|web|page))"
-    rf"{{0,3}} (?:{SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z"
-    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{SOURCE_WORDS})+的?(?:内容|原文)?\s*\Z"
+    rf"{{0,3}} (?:{vocabulary.SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z"
+    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{vocabulary.SOURCE_WORDS})+的?(?:内容|原文)?\s*\Z"
     r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
     re.IGNORECASE,
 )
-#: Only this much text in front of an object can say whose it is, and no more text may follow it.
+#: Limits of the text that is searched in front of an object, and of the text behind it.
 _NEAR, _LONGEST = 400, 4_000
 
 
 def may_wrap(key: str) -> bool:
     """Return True when what stands under `key` is the answer, as under "result" or "final_answer"."""
-    return _WRAPPER.fullmatch(flatten(key).strip(f"{AROUND}#:")) is not None
+    return _WRAPPER.fullmatch(flatten(key).strip(f"{vocabulary.AROUND}#:")) is not None
 
 
 def is_attributed(lead: str) -> bool:
@@ -225,11 +216,11 @@ def is_attributed(lead: str) -> bool:
         return not may_wrap(key[1])
     if _OPENING_MARK.search(text) and not text.endswith("=>"):
         return True
-    *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{AROUND}#-")] or [""]
-    if _leads_elsewhere(last.strip(f"{AROUND}#"), same_line=same_line):
+    *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
+    if _leads_elsewhere(last.strip(f"{vocabulary.AROUND}#"), same_line=same_line):
         return True
     # "The page says:\nAnswer:" is one announcement.
-    above = (earlier[-1] if earlier else "").rstrip(AROUND)
+    above = (earlier[-1] if earlier else "").rstrip(vocabulary.AROUND)
     return above.endswith(":") and _leads_elsewhere(above, same_line=True)
 
 
@@ -248,7 +239,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     """Return True when a sentence in front of an object leads to it as another's answer."""
     if not sentence:
         return False
-    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(sentence.rstrip(f"{AROUND}:.…")):
+    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(sentence.rstrip(f"{vocabulary.AROUND}:.…")):
         return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(
@@ -273,7 +264,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     ):
         return True
     # Each part ends with its announcement: "judged as follows: Input:".
-    clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(AROUND) for part in words.split(":")]
+    clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(vocabulary.AROUND) for part in words.split(":")]
     return any(
         _ASKS.search(clause) or _FORMAT.search(_IS_ABOUT.sub(" ", clause)) or _names_source(clause)
         for clause in clauses
@@ -326,7 +317,9 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     text = _TAG.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
     text = re.sub(r"[^\S\n]{3,}", " ", text)
     # An announcement behind the object leads to another answer, which is missing.
-    if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (is_last and text.rstrip(AROUND).endswith(":")):
+    if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (
+        is_last and text.rstrip(vocabulary.AROUND).endswith(":")
+    ):
         return True
     return any(_disowns(sentence.strip()) for sentence in _SENTENCE.split(text))
 
