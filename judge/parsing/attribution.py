@@ -28,7 +28,8 @@ _SAYS = re.compile(
     r"\b(?:wrote|writes|said|says|claims?|claimed|told|replied|insists?|wants?|demands?)\b", re.IGNORECASE
 )
 _PART_OF = re.compile(
-    rf"\bpart of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})|(?:{vocabulary.SOURCE_WORDS})的一部分",
+    rf"\bpart of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
+    rf"|(?:{vocabulary.SOURCE_WORDS})的一部分",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our)\b|我", re.IGNORECASE)
