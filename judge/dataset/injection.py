@@ -22,7 +22,7 @@ _FILLING = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Pattern:
+class _InjectionPattern:
     """One form of injection: `pattern` is searched where one of `triggers` occurs (lower case).
 
     Patterns with `raw` consist of marks that cleaning removes, so they are searched in the raw text.
@@ -34,13 +34,13 @@ class _Pattern:
     ascii: bool
 
 
-def _make_pattern(triggers: str, *patterns: str, raw: bool = False) -> _Pattern:
+def _make_pattern(triggers: str, *patterns: str, raw: bool = False) -> _InjectionPattern:
     """Return a pattern; triggers are separated by blanks, and `%` is a blank inside a trigger."""
     words = tuple(word.replace("%", " ") for word in triggers.split())
-    return _Pattern(words, re.compile("|".join(patterns)), raw, any(map(str.isascii, words)))
+    return _InjectionPattern(words, re.compile("|".join(patterns)), raw, any(map(str.isascii, words)))
 
 
-_PATTERNS: Mapping[str, _Pattern] = {
+_INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
     "instruction": _make_pattern(
         "ignore disregard forget overrid bypass",
         rf"\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}\b(?:instruction|rule|rubric|prompt"
@@ -152,7 +152,9 @@ _PATTERNS: Mapping[str, _Pattern] = {
 }
 #: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
 #: are not among them: most come from word processors and right-to-left text.
-INJECTION_FLAGS = frozenset({"chat_tokens", "stuffing", *(name.partition(":")[0] for name in _PATTERNS)})
+INJECTION_FLAGS = frozenset(
+    {"chat_tokens", "stuffing", *(name.partition(":")[0] for name in _INJECTION_PATTERNS)}
+)
 # A sentence about grading with a good grade and a demand, in any wording.
 _SENTENCE_END = re.compile(r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]")
 _GRADING_WORDS = "grad scor rubric relevan verdict label evaluat assessor 评 打分 判 相关 等级 得分 分数 三分 模型 答案".split()
@@ -217,7 +219,7 @@ def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     ascii_only = visible.isascii()
     flags = {
         name.partition(":")[0]
-        for name, pattern in _PATTERNS.items()
+        for name, pattern in _INJECTION_PATTERNS.items()
         if (pattern.ascii or not ascii_only)
         and _contains_any(pattern.triggers, text := raw_text if pattern.raw else visible)
         and pattern.pattern.search(text)

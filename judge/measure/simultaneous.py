@@ -65,7 +65,7 @@ def compare_means(
     uncertainty that queries do not show; the test of 0 allows for it too.
     """
     queries, measures, columns = differences.shape
-    sample = _Columns.from_differences(differences.reshape(queries, measures * columns))
+    sample = _ResampledColumns.from_differences(differences.reshape(queries, measures * columns))
     tested: Bools = (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
     maxima: list[Floats] = []
     for draws in draw_queries(queries, _count_resamples(differences.size), seed, measures * columns):
@@ -94,7 +94,7 @@ def compare_groups(
     so a resample holds as many members as chance gives it. `families` is as in `compare_means`.
     """
     groups = [
-        _Columns.from_differences(np.where(chosen[:, None], differences, np.nan))
+        _ResampledColumns.from_differences(np.where(chosen[:, None], differences, np.nan))
         for chosen in (members, ~members)
     ]
     inside, outside = groups
@@ -114,7 +114,7 @@ def compare_groups(
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class _ResampledColumns:
     """Columns that can be resampled: (queries, columns) centred values and squares, 0 where unknown.
 
     `defined` is 1 where a column has a value, None where all have one. The rest is (columns,): `count` of
@@ -132,7 +132,7 @@ class _Columns:
     largest: Floats
 
     @classmethod
-    def from_differences(cls, differences: Floats) -> _Columns:
+    def from_differences(cls, differences: Floats) -> _ResampledColumns:
         """Take (queries, columns) differences, NaN where unknown."""
         defined: Bools = ~np.isnan(differences)
         # After rounding to a grid, sums depend neither on the order nor on the other columns.

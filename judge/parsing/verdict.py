@@ -60,7 +60,7 @@ _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _StatedValue:
     """One value that an object states for the scale's key; `depth` counts the objects around it."""
 
     value: Node
@@ -182,7 +182,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
     return Verdict(grade, reason, flags if strict else (*flags, "repaired"))
 
 
-def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Claim], int]:
+def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_StatedValue], int]:
     """Return what the objects state, without the first ones that echo the asked format, and their number.
 
     Raise ReplyParseError when the objects state nothing.
@@ -190,7 +190,7 @@ def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_Cla
     for before, after in pairwise(objects.objects):
         if flatten(answer[before.end : after.start]).strip() == ",":
             raise ReplyParseError("ambiguous", "a list of several verdicts answers for one snippet")
-    per_object: list[list[_Claim]] = []
+    per_object: list[list[_StatedValue]] = []
     for keys in (KEYS[scale.name], OTHER_KEYS):
         per_object = [list(_find_claims(span.object, keys)) for span in objects.objects]
         if any(per_object):
@@ -215,7 +215,7 @@ def _resembles_verdict(node: JsonObject) -> bool:
     )
 
 
-def _find_claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_Claim]:
+def _find_claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_StatedValue]:
     """Yield every value stated for one of the keys at any depth; the JSON reader limits the depth."""
     if isinstance(node, list):
         claims = [claim for item in node for claim in _find_claims(item, keys, depth)]
@@ -225,7 +225,7 @@ def _find_claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_C
     elif isinstance(node, JsonObject):
         for key, value in node.pairs:
             if _fold_key(key) in keys:
-                yield _Claim(value, node, depth)
+                yield _StatedValue(value, node, depth)
                 continue
             inner = list(_find_claims(value, keys, depth + 1))
             if inner and not may_wrap(key):
@@ -233,14 +233,14 @@ def _find_claims(node: Node, keys: Sequence[str], depth: int = 0) -> Iterator[_C
             yield from inner
 
 
-def _is_echo(claim: _Claim) -> bool:
+def _is_echo(claim: _StatedValue) -> bool:
     """Return True for a placeholder or a schema where the value should be."""
     if isinstance(claim.value, JsonObject):
         return any(key in _SCHEMA_KEYS for key, _ in claim.value.pairs)
     return isinstance(claim.value, JsonText) and is_placeholder(claim.value.value)
 
 
-def _agree_on_grade(claims: Sequence[_Claim], scale: Scale) -> int:
+def _agree_on_grade(claims: Sequence[_StatedValue], scale: Scale) -> int:
     """Return the one grade that all claims state."""
     grades: set[int] = set()
     failures: list[ReplyParseError] = []
@@ -298,7 +298,7 @@ def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) ->
         raise ReplyParseError("truncated", "the reply was cut off behind the object")
 
 
-def _find_reason(claims: Sequence[_Claim]) -> tuple[str, tuple[str, ...]]:
+def _find_reason(claims: Sequence[_StatedValue]) -> tuple[str, tuple[str, ...]]:
     """Return the first reason beside the claims, and the flags for it."""
     for claim in claims:
         for key, value in claim.owner.pairs:
