@@ -25,7 +25,7 @@ from deepeval.test_case import LLMTestCase
 from pydantic import BaseModel
 
 from judge.errors import AccountError, InputError, ReplyParseError, RunIncomplete
-from judge.integrations import deepeval_metrics as ours
+from judge.integrations import deepeval as ours
 
 
 @pytest.fixture

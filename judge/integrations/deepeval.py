@@ -1,6 +1,6 @@
 """Integration with DeepEval: the assessor as metrics, and models of judge as models for DeepEval metrics.
 
-    from judge.integrations.deepeval_metrics import ContextualRelevancyAP, JudgeModel
+    from judge.integrations.deepeval import ContextualRelevancyAP, JudgeModel
     model = JudgeModel("dashscope:qwen-plus")
     assert_test(test_case, [ContextualRelevancyAP(model), FaithfulnessMetric(model=model)])
 
