@@ -13,18 +13,17 @@ ROOT = Path(__file__).resolve().parents[1]
 ALLOWED: dict[str, set[str]] = {
     "records": set(),
     "errors": {"records"},
-    "han": set(),
-    "tokens": {"han"},
+    "characters": set(),
     "filesystem": set(),
     "lock": {"errors", "filesystem"},
     "example": set(),
     "pricing": {"records", "errors"},
     "config": {"records", "errors", "filesystem"},
-    "dataset": {"records", "errors", "han", "filesystem"},
-    "models": {"records", "errors", "han"},
+    "dataset": {"records", "errors", "characters", "filesystem"},
+    "models": {"records", "errors", "characters"},
     "parsing": {"records", "errors"},
-    "measure": {"records", "errors", "tokens"},
-    "assess": {"records", "errors", "tokens", "models", "parsing", "filesystem", "pricing"},
+    "measure": {"records", "errors", "characters"},
+    "assess": {"records", "errors", "characters", "models", "parsing", "filesystem", "pricing"},
     "analysis": {"records", "errors", "dataset", "measure", "runs", "report"},
     "runs": {"records", "errors", "lock", "filesystem", "dataset", "measure", "analysis", "report"},
     "report": {"records", "errors", "dataset", "measure", "analysis", "runs", "cli"},
@@ -43,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "identity": {"records", "config", "assess"},
     "factory": {"records", "errors", "config", "dataset", "models", "measure", "pricing", "assess", "runs"}
     | {"identity"},
-    "selftest": {"records", "errors", "han", "config", "dataset", "assess", "runs", "factory"},
+    "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "runs", "factory"},
 }
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate", "report"}
 ALLOWED["saved_runs"] = {*ALLOWED}
