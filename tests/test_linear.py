@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from judge.dataset import clean
-from judge.dataset.injection import _PATTERNS, detect_injection
+from judge.dataset.injection import _INJECTION_PATTERNS, detect_injection
 from judge.dataset.text_cleaning import drop_invisible, extract_visible_text, looks_misdecoded
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.models.redaction import mask
@@ -214,7 +214,7 @@ PIECES = [
     *("%", "&#115;", "\\u0073", "\\", "a", "aaaaaaaa", "c2stYW", "736b2d"),
 ]
 QUICK = PIECES[:14]
-TRIGGERS = [trigger for trick in _PATTERNS.values() for trigger in trick.triggers]
+TRIGGERS = [trigger for trick in _INJECTION_PATTERNS.values() for trigger in trick.triggers]
 
 
 def seconds(step: Callable[[str], object], text: str) -> float:
