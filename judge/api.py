@@ -152,7 +152,9 @@ def agree_label_files(
             GradeSource(path.name, grades, factory.choose_label_scale(grades.values(), None, scale, table))
         )
     lists = trec.read_trec_rankings(runs) if runs else ()
-    loaded, assumed = run_from_labels(sides[0], sides[1], lists, depth, factory.parse_measures(names, depth))
+    loaded, assumed = run_from_labels(
+        sides[0], sides[1], lists, depth, factory.resolve_measures(names, depth)
+    )
     shared = {key: grade for key, grade in sides[1].grades.items() if key[0] in loaded.data.queries}
     unmatched = len(sides[1].grades) - len(shared)
     people = HumanLabels(shared, sides[1].scale, unmatched, labels.name, assumed)

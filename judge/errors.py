@@ -1,23 +1,23 @@
-"""Owns every exception that judge raises on purpose.
+"""All exceptions that judge raises on purpose.
 
     JudgeError
-    ├── InputError          a dataset, option or file is wrong             exit 2
-    │   └── SetupError      a key, an extra or a model name is missing     exit 2
-    ├── Incomplete          the run stopped before every pair was judged   exit 3
-    │   └── Interrupted     a person or a signal stopped it                exit 130
-    ├── StoreError          the verdict store cannot be read or written    exit 3
-    ├── Unreadable          a reply holds no verdict          -> one re-ask, then a failed judgment
-    └── CallError           one call to a model failed
-        ├── Transient       try the same request again        -> retried, then a failed judgment
-        │   ├── Unconnected no connection came about          -> the run stops soon if none ever did
-        │   ├── TimedOut    no response within the timeout    -> the run stops after a few if none ever came
-        │   └── NoResponse  no response of the provider's API -> the run stops after a few if none ever came
-        ├── Conceded        ask again at once, with less      -> the adapter has given something up
-        ├── Declined        final for this pair               -> a failed judgment
-        └── AccountRefused  no call can succeed               -> the run stops, exit 3
+    ├── InputError             a dataset, option or file is wrong             exit 2
+    │   └── SetupError         a key, an extra or a model name is missing     exit 2
+    ├── RunIncomplete          the run stopped before every pair was judged   exit 3
+    │   └── Interrupted        Ctrl-C or a signal stopped it                  exit 130
+    ├── StoreError             the verdict store cannot be read or written    exit 3
+    ├── ReplyParseError        a reply holds no verdict          -> one re-ask, then a failed judgment
+    └── CallError              one call to a model failed
+        ├── RetryableError     the same request may succeed      -> retried, then a failed judgment
+        │   ├── ConnectionFailed  no connection                  -> the run stops if there never was one
+        │   ├── TimedOut          no response within the timeout -> the run stops without any response
+        │   └── NoResponse        not a response of the API      -> the run stops without any response
+        ├── ParametersRejected ask again with fewer parameters   -> the adapter has removed some
+        ├── RequestRejected    final for this pair               -> a failed judgment
+        └── AccountError       no call can succeed               -> the run stops, exit 3
 
-Adapters in `judge.models` translate every error of their library into a `CallError`; nothing
-else crosses that seam. Errors about one pair end as a `Judgment` with an `error`.
+Adapters in `judge.models` translate every error of their library into a `CallError`; no other error crosses
+that boundary. Errors about one pair end as a `Judgment` with an `error`.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from judge.records import Usage
 
-#: How a reply fails that did arrive: the kinds of `Unreadable`.
+#: The kinds of `ReplyParseError`.
 PARSE_ERROR_KINDS = frozenset(
     {"empty", "refusal", "truncated", "malformed", "missing_key", "not_a_grade", "not_integer", "ambiguous"}
 )
-#: What a model or its provider makes of a pair; all else is the server's or the connection's doing.
+#: Kinds of errors by the model or its provider; all others are of the server or the connection.
 ASSESSOR_ERRORS = PARSE_ERROR_KINDS | {"content_filter"}
 
 
 class JudgeError(Exception):
-    """Anything judge refuses or gives up on; its text is meant for the person at the terminal."""
+    """Any error that judge raises on purpose; its message is for the user."""
 
 
 class InputError(JudgeError):
-    """A dataset, option or file is wrong; the text names the place, the value and what to do."""
+    """A dataset, option or file is wrong; the message names location and value, and says what to do."""
 
 
 class SetupError(InputError):
-    """A key, an extra or a model is missing; the text says what to set or install."""
+    """A key, an extra or a model is missing; the message says what to set or install."""
 
 
 class RunIncomplete(JudgeError):
-    """The run stopped before every pair was judged; what was paid for is kept."""
+    """The run stopped before every pair was judged; paid verdicts are stored."""
 
 
 class Interrupted(RunIncomplete):
-    """A person or a signal stopped the run; the same command goes on where it stopped."""
+    """Ctrl-C or a signal stopped the run; the same command resumes it."""
 
 
 class StoreError(JudgeError):
@@ -61,9 +61,9 @@ class StoreError(JudgeError):
 
 
 class ReplyParseError(JudgeError):
-    """A reply holds no verdict that can be read without guessing.
+    """A reply has no verdict that can be read without guessing.
 
-    `kind` is one of `UNREADABLE`.
+    `kind` is one of `PARSE_ERROR_KINDS`.
     """
 
     def __init__(self, kind: str, detail: str) -> None:
@@ -75,9 +75,9 @@ class ReplyParseError(JudgeError):
 class CallError(JudgeError):
     """One call to a model failed.
 
-    `kind` is the word that a judgment's `error` shows; `retry_after` is in seconds, None when the
-    server named none; `billed` is True when the server may have charged for the call, `usage` the
-    tokens that it says it charged for, None when it doesn't say.
+    `kind` is the value of `error` in a judgment. `retry_after` is in seconds, None without one.
+    `billed` is True when the server may have charged for the call, `usage` are the billed tokens, None when
+    the server does not return them.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class CallError(JudgeError):
 
 
 class RetryableError(CallError):
-    """A fault that may pass: kinds rate_limit, server_error, transport."""
+    """A temporary error: kinds rate_limit, server_error, transport."""
 
 
 class ConnectionFailed(RetryableError):
-    """No connection came about, so nobody heard of the call: kind transport.
+    """No connection was made, so the server did not receive the request: kind transport.
 
     `lasting` is True when waiting alone will not help: no such host, no TLS, a proxy that refuses.
     """
@@ -113,13 +113,13 @@ class ConnectionFailed(RetryableError):
 
 
 class TimedOut(RetryableError):
-    """No response came within the timeout, so the call may be billed: kind transport."""
+    """No response within the timeout; the call may be billed: kind transport."""
 
 
 class NoResponse(RetryableError):
-    """What came back is no response of the provider's API: a broken connection, a page: kind transport.
+    """The response is not one of the API: a broken connection, an HTML page: kind transport.
 
-    `is_page` is True for an HTML page, which a network or a web server sends instead of the provider.
+    `is_page` is True for an HTML page, which a proxy or a web server sends instead of the provider.
     """
 
     def __init__(self, kind: str, detail: str, *, is_page: bool = False) -> None:
@@ -128,10 +128,9 @@ class NoResponse(RetryableError):
 
 
 class ParametersRejected(CallError):
-    """The server refused a parameter or a format, and the adapter gave it up: kind conceded.
+    """The server rejected a parameter or a format, and the adapter removed it: kind conceded.
 
-    The same prompt is to be asked again at once; it comes to an end, for there is only so much to
-    give up.
+    The same prompt is sent again at once. This ends, because the number of parameters is finite.
     """
 
 
@@ -144,7 +143,7 @@ class AccountError(CallError):
 
 
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and all that it was raised from or in the handling of, down to the first cause."""
+    """Yield the error, its cause or context, and so on, down to the first one."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

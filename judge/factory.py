@@ -59,7 +59,7 @@ class _ReadOptions(TypedDict):
     dates: bool
 
 
-def read_dataset(config: Config, rows: DatasetRows | None = None) -> Dataset:
+def load_dataset(config: Config, rows: DatasetRows | None = None) -> Dataset:
     """Return the dataset of `rows`, else of the files in `config`; raise InputError when it is invalid."""
     dataset = _read_rows(config, rows)
     source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
@@ -139,7 +139,7 @@ def dataset_fingerprint(dataset: Dataset) -> str:
     return digest.hexdigest()[:16]
 
 
-def parse_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
+def resolve_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
     """Return the measures called `names`, or the defaults for `depth`; one name may list several.
 
     Raises InputError for an unknown measure and for one that looks deeper than `depth`.
@@ -152,7 +152,7 @@ def parse_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ..
 def choose_measures(config: Config) -> tuple[Measure, ...]:
     """Return the measures of `config`, or the defaults; raise InputError for an unknown or too deep one."""
     with config.source.error_context("measures"):
-        return parse_measures(config.measures, config.depth)
+        return resolve_measures(config.measures, config.depth)
 
 
 def choose_label_scale(
@@ -170,7 +170,7 @@ def choose_label_scale(
     scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
     if top > scale.top:
         label = next((label for label in labels if label.grade > scale.top), None)
-        what = f"{label.place}: has grade {label.grade}" if label else f"a label has grade {top}"
+        what = f"{label.location}: has grade {label.grade}" if label else f"a label has grade {top}"
         raise InputError(f"{what}; the {scale.name} scale ends at {scale.top}")
     return scale
 

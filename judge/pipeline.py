@@ -64,7 +64,7 @@ def run(
     measures = factory.choose_measures(config)
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
-    dataset = factory.read_dataset(config, rows)
+    dataset = factory.load_dataset(config, rows)
     pairs = build_pool(dataset, config.depth)
     assessors = factory.build_assessors(config)
     clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
@@ -118,7 +118,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
     with folder.locked() if save else nullcontext():
         loaded = load_run(folder)
-        chosen = factory.parse_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
+        chosen = factory.resolve_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
             selftests = stored_results.update_results(folder, loaded.spec.selftest)
             spec = replace(loaded.spec, measures=chosen, selftest=selftests)
@@ -133,7 +133,7 @@ def estimate(config: Config) -> RunForecast:
 
     Makes no call.
     """
-    dataset = factory.read_dataset(config)
+    dataset = factory.load_dataset(config)
     pairs = build_pool(dataset, config.depth)
     assessors = factory.build_assessors(config, calls=False)
     folder, _ = factory.open_run_folder(config, dataset, assessors)

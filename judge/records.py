@@ -1,4 +1,4 @@
-"""The records that flow through judge: frozen, with no behaviour beyond what they derive.
+"""Records that are passed between the steps of a run: frozen, with derived properties alone.
 
 Query, Snippet ─► Ranking ─► Pool of Pairs ─► Prompt ─► Completion ─► Verdict ─► Judgment ─► Score
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Lang = Literal["zh", "en"]
-#: What a user may ask for; `auto` goes by each query's script, and where it has none by its snippets.
+#: The option for the language; `auto` takes that of the script of each query, or else of its snippets.
 LangChoice = Literal["auto", "zh", "en"]
 
 
@@ -22,13 +22,13 @@ _REPR.maxstring = 60
 
 
 def shorten_repr(value: object) -> str:
-    """Return the repr of a text or a tuple, cut where it is long: a record's repr is one short line."""
+    """Return the repr of a text or a tuple, cut where it is long, for the repr of a record in one line."""
     return _REPR.repr(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What an assessor may answer: `grades` 0..top; relevant means grade >= `relevant_from`."""
+    """The grades of an assessor, 0 to `top`; relevant means grade >= `relevant_from`."""
 
     name: ScaleName
     top: int
@@ -42,10 +42,10 @@ GRADED = Scale("graded", top=3, relevant_from=2)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What was asked.
+    """A query.
 
-    `text` is what a prompt shows, `raw_text` what the dataset said; `reference` is a known answer;
-    `extra` holds the dataset's further columns, for slices.
+    `text` is the text in prompts, `raw_text` that of the dataset; `reference` is a known answer; `extra`
+    holds the other columns of the dataset, for segments.
     """
 
     id: str
@@ -61,11 +61,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One result's text: `title`, `text` and `date` as the assessor may see them, `raw_*` as given.
+    """The text of one result: `title`, `text` and `date` as in prompts, `raw_*` as in the dataset.
 
-    `id` is a hash of what prompts show: title, text, and the date where the dataset's `dates` is set.
-    `docno` is the dataset's
-    own name for the document (TREC), `""` when it has none. `flags` say what cleaning noticed.
+    `id` is a hash of what prompts show: title, text, and the date with `dates` of the dataset. `docno` is
+    the name of the document in the dataset (TREC), `""` without one. `flags` are set by cleaning.
     """
 
     id: str
@@ -79,16 +78,17 @@ class Snippet:
     flags: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Snippet(id={shorten_repr(self.id)}, title={shorten_repr(self.title)}, text={shorten_repr(self.text)})"
+        title, text = shorten_repr(self.title), shorten_repr(self.text)
+        return f"Snippet(id={shorten_repr(self.id)}, title={title}, text={text})"
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One engine's snippets for one query, best first.
+    """The snippets of one engine for one query, best first.
 
-    No snippets and no `error` means the engine answered with nothing (scores 0); an `error` means
-    it broke (the query is left out for this engine, and counted). `latency_ms` is how long the engine
-    took, None when nobody measured it.
+    No snippets and no `error` means an empty result list, which scores 0. With an `error` the engine
+    failed: the query is left out for this engine, and counted. `latency_ms` is the duration of the request,
+    None when it was not measured.
     """
 
     engine: str
@@ -99,15 +99,15 @@ class Ranking:
 
     def __repr__(self) -> str:
         error = f", error={shorten_repr(self.error)}" if self.error is not None else ""
-        whose = f"engine={shorten_repr(self.engine)}, query_id={shorten_repr(self.query_id)}"
-        return f"Ranking({whose}, snippets={len(self.snippets)}{error})"
+        names = f"engine={shorten_repr(self.engine)}, query_id={shorten_repr(self.query_id)}"
+        return f"Ranking({names}, snippets={len(self.snippets)}{error})"
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Everything that was read: queries by id in reading order, one ranking per (engine, query).
+    """The input of a run: queries by id in the order of the input, one ranking per (engine, query).
 
-    `dates` says that prompts show dates, so that snippets with different dates are different pairs.
+    With `dates` prompts show dates, so snippets with different dates are different pairs.
     """
 
     queries: Mapping[str, Query]
@@ -123,10 +123,9 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is judged: a query and a snippet. Engine and rank are forgotten here on purpose.
+    """A query and a snippet to judge, without engine and rank.
 
-    The snippet has a `date` only where prompts show dates: results with different dates are one pair
-    otherwise, and each keeps its own date.
+    The snippet has a `date` only if prompts show dates; otherwise results with different dates are one pair.
     """
 
     query: Query
@@ -138,8 +137,8 @@ class Pool:
     """The distinct pairs of all engines down to `depth`.
 
     `documents[engine, query_id]` names, in rank order down to `depth`, the document that each
-    snippet shows: snippets with one canonical URL or one text are one document. `results` counts
-    the rows before pairs were merged.
+    snippet shows: snippets with the same canonical URL or the same text are one document. `results` is the
+    number of results before duplicates are merged.
     """
 
     depth: int
@@ -153,9 +152,9 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a model is asked to answer: the parameters that every request carries.
+    """Sampling parameters of every request.
 
-    None leaves a parameter out of the request; `thinking` False asks reasoning models not to.
+    None leaves a parameter out of the request; `thinking` False turns off the thinking of reasoning models.
     """
 
     temperature: float | None
@@ -169,8 +168,8 @@ class Sampling:
 class Prompt:
     """One request to a model.
 
-    A model that reads language sends `system` and `user`, and may hold the answer to `schema` (JSON
-    schema). A model that doesn't (the lexical floor) takes `query` and `snippet` as they were shown.
+    A language model sends `system` and `user`, and can restrict the reply to `schema` (JSON schema). The
+    lexical baseline takes `query` and `snippet` as the prompt shows them.
     `version` names the template and its hash.
     """
 
@@ -186,7 +185,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that one call was billed for; `cached` and `reasoning` are parts of the other two."""
+    """Billed tokens of one call; cached tokens are prompt tokens, reasoning tokens completion tokens."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -220,8 +219,8 @@ class Call:
     maybe_billed: bool = False
 
 
-#: Finish reasons of an answer that the model ended itself. After any other reason (`length`,
-#: `max_tokens`, `abort`, `network_error`, or a new one) the answer may be incomplete.
+#: Finish reasons of a complete reply. After any other reason (`length`, `max_tokens`, `abort`,
+#: `network_error`, or a new one) the reply may be incomplete.
 _COMPLETE = frozenset(
     ("stop stop_sequence end_turn end_of_turn eos eos_token endoftext end normal null none").split()
     + ("complete completed finish finished done success").split()
@@ -230,17 +229,17 @@ _COMPLETE = frozenset(
 
 
 def is_complete_reply(finish_reason: str | None) -> bool:
-    """Return True when the model ended its answer itself, or the server gives no finish reason."""
+    """Return True when the finish reason means a complete reply, or the server gives none."""
     return finish_reason is None or finish_reason.casefold() in _COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered: the final text only, never its reasoning.
+    """The reply of a model: the final text only, without its reasoning.
 
-    `finish_reason` is the server's word in lower case, `length` when the answer was cut or broken off.
-    `model` is the name the server says it served, `params` the parameters as sent on the wire,
-    `usage` is None when the server did not say, `reasoning` whether the model put out reasoning as well.
+    `finish_reason` is that of the server in lower case, `length` when the reply was cut or broken off.
+    `model` is the model name that the server returned, `params` the parameters as sent, `usage` None when
+    the server did not return it; `reasoning` is True when the model returned reasoning, too.
     """
 
     text: str
@@ -254,7 +253,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one reply says. `flags` tell of repairs and oddities (e.g. `reason_truncated`)."""
+    """The verdict in one reply; `flags` mark repairs and unusual replies (e.g. `reason_truncated`)."""
 
     grade: int
     reason: str
@@ -263,12 +262,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """The durable record of judging one pair once.
+    """The stored result of judging one pair in one repeat.
 
-    Exactly one of `grade` and `error` is None; a failed judgment keeps the unreadable `reply`, and in
-    `detail` what the server, or whoever read the reply, said of it.
-    `served_model` is the name that the server gave the model which graded (`""`: it gave none), None
-    where no model did, or the run was written before names were kept.
+    Exactly one of `grade` and `error` is None. A failed judgment has the unreadable `reply`, and in `detail`
+    the message of the server or of the parser. `served_model` is the model name that the server returned
+    (`""` for none), None where no model graded, or in runs of older versions.
     """
 
     query_id: str
@@ -288,13 +286,13 @@ class Judgment:
 
     def __repr__(self) -> str:
         pair = f"query_id={shorten_repr(self.query_id)}, snippet_id={shorten_repr(self.snippet_id)}"
-        came = f"grade={self.grade}" if self.error is None else f"error={shorten_repr(self.error)}"
-        return f"Judgment({pair}, repeat={self.repeat}, {came}, reason={shorten_repr(self.reason)})"
+        result = f"grade={self.grade}" if self.error is None else f"error={shorten_repr(self.error)}"
+        return f"Judgment({pair}, repeat={self.repeat}, {result}, reason={shorten_repr(self.reason)})"
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatProgress:
-    """One repeat of `repeats` that is finished: repeat `number` (from 1) and what came of its pairs."""
+    """A finished repeat: its `number` of `repeats`, from 1, and the outcomes of its pairs."""
 
     number: int
     repeats: int
@@ -307,10 +305,9 @@ class RepeatProgress:
 class Score:
     """The value of one measure for one engine on one query in one repeat.
 
-    `value` is None where the measure is undefined (no snippet known to be relevant in the pool), the
-    list has no grade at all, or the engine broke. `low` and `high` bound it over all grades that
-    unjudged snippets could have had; `judged` is the share of the engine's snippets, down to the
-    measure's cutoff, with a grade.
+    `value` is None where the measure is undefined (no relevant snippet in the pool), no snippet of the list
+    has a grade, or the engine failed. `low` and `high` bound it over all grades of unjudged snippets;
+    `judged` is the share of the snippets of the engine down to the cutoff with a grade.
     """
 
     engine: str

@@ -304,7 +304,7 @@ def _panel(panel: PanelAgreement | None) -> PanelResult | None:
         members=panel.members,
         pairs=panel.pairs,
         agreement=describe_stability(panel.agreement),
-        responded=panel.heard,
+        responded=panel.responded,
         judged=panel.judged,
         split=panel.split,
         ties=panel.ties,

@@ -84,7 +84,7 @@ class Assessor:
         asked += [reader] if reader else []
         self._key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
 
-    def questions(self, pair: Pair, repeats: int) -> list[Question]:
+    def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """The questions about `pair`, one a repeat."""
         prompt = self.render_prompt(pair)
         known = self._key.copy()
@@ -95,7 +95,7 @@ class Assessor:
             for repeat in range(1, repeats + 1)
         ]
 
-    def prompt(self, pair: Pair) -> Prompt:
+    def render_prompt(self, pair: Pair) -> Prompt:
         """What the model is asked about `pair`: rendered when needed, the same bytes every time."""
         return self._prompts.render(pair, self._as_of)
 
@@ -186,7 +186,7 @@ class Assessor:
             flags.append("prompt_echo")
         return flags
 
-    def judgment(self, question: Question, answer: StoredVerdict | AssessorAnswer) -> Judgment:
+    def make_judgment(self, question: Question, answer: StoredVerdict | AssessorAnswer) -> Judgment:
         """The durable record of `question`: of a stored verdict, or of what became of asking."""
         stored = answer if isinstance(answer, StoredVerdict) else answer.stored
         error = None if isinstance(answer, StoredVerdict) else answer.error
@@ -207,7 +207,7 @@ class Assessor:
             detail="" if isinstance(answer, StoredVerdict) else answer.detail,
         )
 
-    def without_asking(self, question: Question) -> Judgment | None:
+    def judge_by_rule(self, question: Question) -> Judgment | None:
         """The judgment of a snippet in which nothing is to be read, flagged; None where there is something.
 
         One that the engine showed empty has grade 0. One whose text nobody has is unjudged, and so is one

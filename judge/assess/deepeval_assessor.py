@@ -1,7 +1,7 @@
-"""Owns judging as DeepEval does: its ContextualRelevancyMetric asks, in our words, one verdict a snippet.
+"""Judging with the ContextualRelevancyMetric of DeepEval, which asks for one verdict per snippet.
 
-This is the method that judge grew out of, on today's DeepEval, so that people can compare the two on the
-same pairs. DeepEval is imported with this module, which is imported only when it is asked for.
+This method lets users compare judge with DeepEval on the same pairs. DeepEval is imported with this module,
+which is imported only when the method is selected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt, Verdict
 
 _PROMPTS = Path(__file__).parent / "deepeval_prompts"
-#: What DeepEval reads: a list of verdicts, of which we ask for exactly one.
+#: The reply for DeepEval: a list of verdicts, which must have exactly one.
 VERDICTS_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -51,9 +51,9 @@ VERDICTS_SCHEMA: Mapping[str, Any] = {
 
 
 class DeepEvalAssessor(Assessor):
-    """A model that is asked by DeepEval's ContextualRelevancyMetric: yes or no, with a reason.
+    """An assessor with the ContextualRelevancyMetric of DeepEval: yes or no, with a reason.
 
-    Retries, store and ledger are judge's own; DeepEval renders, calls and reads.
+    DeepEval renders the prompt, calls the model and parses the reply; judge does the rest.
     """
 
     def __init__(self, model: Model, as_of: str | None = None) -> None:
@@ -63,27 +63,27 @@ class DeepEvalAssessor(Assessor):
         self.name = f"{self.name}/{reader}"
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
-        """What DeepEval makes of the reply; raises Unreadable unless that is exactly one verdict."""
-        asked = _MetricModel(self.model.name, complete)
+        """Return the verdict that DeepEval reads; raise ReplyParseError unless there is exactly one."""
+        metric_model = _MetricModel(self.model.name, complete)
         metric = ContextualRelevancyMetric(
-            model=asked, evaluation_template=_make_template(prompt.user), include_reason=False
+            model=metric_model, evaluation_template=_make_template(prompt.user), include_reason=False
         )
-        # The prompt holds both already. DeepEval itself would obey what looks like its marks of images.
+        # The prompt has both already. DeepEval itself would act on marks of images in these texts.
         case = LLMTestCase(input="query", retrieval_context=["snippet"])
         try:
             await metric.a_measure(case, _show_indicator=False)
         except (DeepEvalError, ValueError, KeyError, TypeError, AttributeError) as error:
-            if asked.fault is not None:
-                raise asked.fault from None
+            if metric_model.error is not None:
+                raise metric_model.error from None
             raise ReplyParseError("malformed", f"DeepEval can't read the reply: {error}") from error
         return _read_only_verdict(metric)
 
 
 class _MetricModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
-    """The model as DeepEval calls it: one prompt."""
+    """The model for DeepEval: it completes one prompt."""
 
     def __init__(self, name: str, complete: Callable[[], Awaitable[Completion]]) -> None:
-        self.fault: JudgeError | None = None
+        self.error: JudgeError | None = None
         self._complete = complete
         super().__init__(name)
 
@@ -100,25 +100,25 @@ class _MetricModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
         try:
             completion = await self._complete()
             return extract_final_answer(completion.text, cut=completion.finish_reason == "length")
-        except JudgeError as fault:
-            self.fault = fault
+        except JudgeError as error:
+            self.error = error
             raise
 
 
 def _make_template(rendered: str) -> Any:  # noqa: ANN401  # DeepEval makes its template classes at run time
-    """A template that asks with a prompt which was rendered when its key was made."""
+    """Return a template of DeepEval that gives the prompt that is rendered already."""
 
-    class Template(ContextualRelevancyTemplate):  # type: ignore[misc]
+    class RenderedTemplate(ContextualRelevancyTemplate):  # type: ignore[misc]
         @staticmethod
         def generate_verdicts(input: str, context: str) -> str:
             return rendered
 
-    return Template
+    return RenderedTemplate
 
 
 def _read_only_verdict(metric: ContextualRelevancyMetric) -> Verdict:
-    given = [verdict for verdicts in metric.verdicts_list for verdict in verdicts.verdicts]
-    if len(given) != 1:
-        kind = "ambiguous" if given else "missing_key"
-        raise ReplyParseError(kind, f"DeepEval read {len(given)} verdicts, which must be exactly one")
-    return Verdict(int(given[0].verdict is YesNo.YES), given[0].reason or given[0].statement)
+    verdicts = [verdict for part in metric.verdicts_list for verdict in part.verdicts]
+    if len(verdicts) != 1:
+        kind = "ambiguous" if verdicts else "missing_key"
+        raise ReplyParseError(kind, f"DeepEval read {len(verdicts)} verdicts, which must be exactly one")
+    return Verdict(int(verdicts[0].verdict is YesNo.YES), verdicts[0].reason or verdicts[0].statement)

@@ -1,4 +1,4 @@
-"""Owns prompts: reads the templates of a scale and renders pairs into requests.
+"""Prompts: templates, and the requests that they render.
 
 A template file is one prompt in one language, in three blocks. `system` holds the instructions, the
 same bytes for every pair, so that a provider's prefix cache hits. `user` states the rules that only
@@ -30,19 +30,19 @@ from judge.errors import InputError
 from judge.filesystem import read_text
 from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
 
-#: What the `user` block may use; `reference`, `as_of`, `title` and `date` are empty when not given.
+#: Variables of the `user` block; `reference`, `as_of`, `title` and `date` are empty when not given.
 VARIABLES = ("query", "reference", "as_of", "mark", "title", "date", "snippet")
 _ALLOWED_VARIABLES: Mapping[str, tuple[str, ...]] = {"system": (), "user": VARIABLES, "again": ()}
-#: What an expression in a template may raise.
+#: Errors that an expression in a template can raise.
 _RENDER_ERRORS = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
-#: What a product in a template may come to.
+#: The maximum size of a product in a template.
 _MAX_PRODUCT = 100_000
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One template file: its fixed texts, and `show`, which renders the `user` block.
+    """One template file: its fixed texts, and `render_user`, which renders the `user` block.
 
     `digest` is the SHA-256 of the file's text in hex.
     """
@@ -51,39 +51,39 @@ class Template:
     version: str
     digest: str
     system: str
-    again: str
-    show: Callable[[Mapping[str, str]], str]
+    reask_text: str
+    render_user: Callable[[Mapping[str, str]], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompts of one scale, one template a language; `schema` is the JSON schema of a reply."""
+    """The prompts of one scale: a template for each language, and the JSON `schema` of a reply."""
 
     scale: Scale
     schema: Mapping[str, Any]
     templates: Mapping[Lang, Template]
 
     def render(self, pair: Pair, as_of: str | None) -> Prompt:
-        """The request that asks for a verdict on `pair`, in the language of its query.
+        """Return the prompt for a verdict on `pair`, in the language of its query.
 
-        The same pair gives the same bytes every time. `as_of` is the date to call today; without it
-        no date of today is mentioned, so that verdicts stay usable on other days.
+        The same pair gives the same bytes every time. `as_of` is the date of today in the prompt; without it
+        the prompt has no date of today, so that verdicts can be reused on other days.
         """
         template = self.templates[pair.query.lang]
         query, title = _join_lines(pair.query.text), _join_lines(pair.snippet.title)
-        shown = {
+        values = {
             "query": query,
             "reference": _join_lines(pair.query.reference or ""),
             "title": title,
             "date": _join_lines(pair.snippet.date),
             "snippet": pair.snippet.text,
         }
-        # Cleaned texts hold no NUL, so two different pairs never join to the same string.
-        shown["mark"] = make_fence_mark(template.digest, "\0".join(shown.values()))
-        shown["as_of"] = as_of or ""
+        # Cleaned texts have no NUL, so two different pairs never give the same joined text.
+        values["mark"] = make_fence_mark(template.digest, "\0".join(values.values()))
+        values["as_of"] = as_of or ""
         return Prompt(
             system=template.system,
-            user=template.show(shown),
+            user=template.render_user(values),
             schema=self.schema,
             version=template.version,
             query=query,
@@ -92,22 +92,22 @@ class Prompts:
             scale=self.scale,
         )
 
-    def again(self, pair: Pair, as_of: str | None) -> Prompt:
-        """The re-ask: a new request that repeats the pair and asks for the verdict alone."""
+    def render_reask(self, pair: Pair, as_of: str | None) -> Prompt:
+        """Return the prompt of the re-ask: it repeats the pair and asks for the verdict alone."""
         prompt = self.render(pair, as_of)
-        return replace(prompt, user=f"{prompt.user}\n\n{self.templates[prompt.lang].again}")
+        return replace(prompt, user=f"{prompt.user}\n\n{self.templates[prompt.lang].reask_text}")
 
     @property
     def versions(self) -> dict[str, str]:
-        """Each language's template by name and content: `zh-graded-` and 10 digits of its SHA-256."""
+        """Return the version of each template: its name and 10 digits of its SHA-256."""
         return {lang: template.version for lang, template in sorted(self.templates.items())}
 
 
 def make_fence_mark(template: str, shown: str, length: int = 16) -> str:
-    """The mark of a fence round `shown`: `length` hex digits that occur nowhere in it.
+    """Return the mark of the fence around `shown`: `length` hex digits that do not occur in it.
 
-    `template` is the digest of the template. A text that contains its own mark would have to be a
-    fixed point of SHA-256; should one turn up, the next hash is taken.
+    `template` is the digest of the template. A text that contains its own mark would be a fixed point of
+    SHA-256; for such a text the next hash is taken.
     """
     seed = hashlib.sha256(f"{template}\0{shown}\0".encode("utf-8", "surrogatepass"))
 
@@ -120,7 +120,7 @@ def make_fence_mark(template: str, shown: str, length: int = 16) -> str:
 
 
 def answer_schema(scale: Scale) -> dict[str, Any]:
-    """The JSON schema of a reply: the reason first, then `verdict` (binary) or `grade` (graded)."""
+    """Return the JSON schema of a reply: the reason first, then `verdict` (binary) or `grade` (graded)."""
     verdict: dict[str, dict[str, Any]] = {
         "binary": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
         "graded": {"grade": {"type": "integer", "enum": list(range(scale.top + 1))}},
@@ -135,9 +135,9 @@ def answer_schema(scale: Scale) -> dict[str, Any]:
 
 
 def default_directory(package: Path = _PACKAGE) -> Path:
-    """The folder of the shipped prompts: inside the installed `package`, or beside it in a checkout.
+    """Return the folder of the shipped prompts: in the installed `package`, or beside it in a checkout.
 
-    Raises `InputError` when neither is there.
+    Raise `InputError` when neither exists.
     """
     candidates = (package / "prompts", package.parent / "prompts")
     for directory in candidates:
@@ -150,10 +150,10 @@ def default_directory(package: Path = _PACKAGE) -> Path:
 
 
 def load_prompts(directory: Path, scale: Scale) -> Prompts:
-    """The prompts of `scale` in `directory`, proved by rendering each with and without options.
+    """Return the prompts of `scale` in `directory`, after rendering each with and without options.
 
-    Raises `InputError` that names the file when one is missing, lacks a block, uses a variable it
-    can't have, or doesn't hold the snippet inside the fence.
+    Raise `InputError` with the file when one is missing, lacks a block, uses an unknown variable, or does
+    not show the snippet inside the fence.
     """
     schema = answer_schema(scale)
     templates: dict[Lang, Template] = {}
@@ -183,11 +183,10 @@ def _read_source(path: Path) -> str:
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox: a template from somebody else reaches no attribute of Python and calls nothing unsafe.
+    """The sandbox of Jinja with further limits, because templates are untrusted.
 
-    There is no `range`, and filters and methods of strings are those that cannot make much out of little. A
-    product has at most 100,000 bits or characters. What this doesn't bound: the time that loops in loops
-    over texts take.
+    There is no `range`, and only filters and methods of strings whose result has a limited size. A product
+    has at most 100,000 bits or characters. The time of nested loops over texts is not limited.
     """
 
     intercepted_binops = frozenset({"*", "**", "%"})
@@ -238,25 +237,12 @@ def _join(values: Iterable[object], separator: str = "") -> str:
     return between.join(texts)
 
 
-#: The filters of a prompt: those that cannot make much out of little.
+#: The filters of a prompt: those with a result of limited size.
 _FILTERS: Mapping[str, Callable[..., Any]] = {
     **{
         name: FILTERS[name]
         for name in (
-            "capitalize",
-            "count",
-            "d",
-            "default",
-            "e",
-            "escape",
-            "first",
-            "last",
-            "length",
-            "lower",
-            "string",
-            "title",
-            "trim",
-            "upper",
+            "capitalize count d default e escape first last length lower string title trim upper".split()
         )
     },
     "join": _join,
@@ -277,7 +263,7 @@ def _compile_template(source: str, lang: Lang, scale: Scale) -> Template:
         autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,
-        optimized=False,  # nothing is computed before its turn
+        optimized=False,  # no expression is evaluated at compile time
     )
     environment.filters = dict(_FILTERS)
     environment.globals.clear()  # range, lipsum and the like are no variables of a prompt
@@ -297,17 +283,17 @@ def _compile_template(source: str, lang: Lang, scale: Scale) -> Template:
         version=version,
         digest=digest,
         system=block("system", {}),
-        again=block("again", {}),
-        show=lambda values: block("user", values),
+        reask_text=block("again", {}),
+        render_user=lambda values: block("user", values),
     )
 
 
 def _check_blocks(environment: jinja2.Environment, source: str) -> None:
     tree = environment.parse(source)
-    for each in tree.find_all(nodes.Filter):
-        if each.name not in _FILTERS:
+    for used in tree.find_all(nodes.Filter):
+        if used.name not in _FILTERS:
             raise InputError(
-                f"line {each.lineno} uses the filter {each.name!r}; it may use {_list_names(_FILTERS)}"
+                f"line {used.lineno} uses the filter {used.name!r}; it may use {_list_names(_FILTERS)}"
             )
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED_VARIABLES.keys():
@@ -322,7 +308,7 @@ def _check_blocks(environment: jinja2.Environment, source: str) -> None:
 
 
 def _check_rendering(prompts: Prompts, lang: Lang) -> None:
-    """Renders a bare and a full pair, and refuses a template that doesn't fence the snippet."""
+    """Render a bare and a full pair; raise `InputError` for a template that does not fence the snippet."""
     query = Query(id="", text="a query", raw_text="", lang=lang)
     snippet = Snippet(id="", text="a snippet", title="", date="", url="", raw_text="", raw_title="")
     full_query = replace(query, reference="a reference")
@@ -348,7 +334,7 @@ def _check_fence(user: str) -> None:
 
 
 def _join_lines(text: str) -> str:
-    """`text` with every run of white space as one space, so that it can't start a line of its own."""
+    """Return `text` on one line, with one space for all white space."""
     return " ".join(text.split())
 
 

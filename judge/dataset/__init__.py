@@ -1,1 +1,1 @@
-"""Owns what engines returned: reading it, cleaning it, pooling it."""
+"""Datasets: reading, cleaning and pooling the results of engines."""

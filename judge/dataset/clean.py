@@ -1,7 +1,7 @@
-"""Owns making untrusted text readable: markup out, hidden characters out, control tokens broken.
+"""Cleaning of untrusted text: markup and invisible characters are removed, control tokens are broken.
 
-What comes out is exactly what a prompt may show; what went in is kept beside it. Nothing here decides
-about relevance: what was noticed is noted as flags.
+The result is exactly the text that a prompt shows; the raw text is stored beside it. Observations become
+flags of the snippet. Nothing here decides about relevance.
 """
 
 from __future__ import annotations
@@ -9,15 +9,54 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
-from judge.dataset.clean import EMPTY_SNIPPET, TEXT_CUT, TITLE_ONLY
 from judge.dataset.injection import detect_injection
 from judge.dataset.text_cleaning import drop_invisible, extract_visible_text, has_invisible, looks_misdecoded
 from judge.dataset.validation import short_hash
-from judge.records import Snippet
+from judge.records import Ranking, Snippet
 
-#: So many characters of a query or a reference are shown.
+#: Flags of a snippet without text: it has only a title, it is empty, or its text is missing.
+TITLE_ONLY, EMPTY_SNIPPET, TEXT_MISSING = "textless", "empty_snippet", "no_text"
+#: Flag of a snippet with nothing readable in the part of the text that `max_chars` allows.
+TEXT_CUT = "text_cut"
+
+
+def mark_missing_text(snippet: Snippet, position: str) -> Snippet:
+    """Return the snippet of a result with missing text; its id differs from that of an empty snippet.
+
+    It also differs from that of any other missing text: by docno, URL, or `position` in the lists.
+    """
+    id_parts = [TEXT_MISSING, snippet.docno or snippet.url or position]
+    flags = {*snippet.flags, TEXT_MISSING} - {EMPTY_SNIPPET}
+    return replace(snippet, id=short_hash(id_parts, 16), flags=tuple(sorted(flags)))
+
+
+def describe_missing(rankings: Iterable[Ranking], depth: int, source: str) -> Iterator[str]:
+    """Yield one line if results down to `depth` have no text in the file `source`."""
+    missing = [
+        (ranking, rank, snippet.docno)
+        for ranking in rankings
+        for rank, snippet in enumerate(ranking.snippets[:depth], start=1)
+        if TEXT_MISSING in snippet.flags
+    ]
+    if not missing:
+        return
+    ranking, rank, docno = missing[0]
+    documents = len({docno for _, _, docno in missing})
+    if docno:
+        lack = f"{documents:,} document{'s are' if documents > 1 else ' is'} not in {source}"
+        first = f"{docno!r} of topic {ranking.query_id!r}"
+    else:
+        have = "results have" if len(missing) > 1 else "result has"
+        lack = f"{len(missing):,} {have} no text or title in {source}"
+        first = f"rank {rank} of engine {ranking.engine!r} for query {ranking.query_id!r}"
+    yield f"{lack}, first {first}: left unjudged: a missing text is not grade 0"
+
+
+#: Prompts show at most this many characters of a query or a reference.
 MAX_QUERY_CHARS = 2000
 # Where control tokens of ChatML and Qwen, Llama, Gemma, Phi, DeepSeek, Mistral, gpt-oss, GLM, Seed,
 # MiniMax, marks of thinking and lines like those of our fence are broken: behind the first character,
@@ -55,26 +94,27 @@ def clean_snippet(
     query: str = "",
     dates: bool = False,
 ) -> Snippet:
-    """The snippet that shows `text` under `title`, cleaned, at most `max_chars` of it; raw texts kept.
+    """Return the cleaned snippet with at most `max_chars` characters of `text`, and the raw texts.
 
-    `dates` makes the date a part of its id. `query` helps to notice text that is only the query's words
-    piled up.
+    With `dates` the date is a part of its id. `query` serves to detect texts that only repeat its words.
     """
-    shown, flags = _clean_text(text, max_chars)
-    heading, more = _clean_text(title, max_chars)
-    dated, _ = _clean_text(date, 100)
-    flags |= more | set(detect_injection(query, _join_title(title, text), _join_title(heading, shown)))
-    name = [heading, shown, dated if dates else ""]
-    if not (shown or heading) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
+    visible, flags = _clean_text(text, max_chars)
+    clean_title, title_flags = _clean_text(title, max_chars)
+    clean_date, _ = _clean_text(date, 100)
+    flags |= title_flags | set(
+        detect_injection(query, _join_title(title, text), _join_title(clean_title, visible))
+    )
+    id_parts = [clean_title, visible, clean_date if dates else ""]
+    if not (visible or clean_title) and (cut := [flag for flag in flags if flag.startswith("truncated:")]):
         flags.add(TEXT_CUT)
-        name = [TEXT_CUT, *cut]
-    elif not shown:
-        flags.add(TITLE_ONLY if heading else EMPTY_SNIPPET)
+        id_parts = [TEXT_CUT, *cut]
+    elif not visible:
+        flags.add(TITLE_ONLY if clean_title else EMPTY_SNIPPET)
     return Snippet(
-        id=short_hash(name, 16),
-        text=shown,
-        title=heading.replace("\n", " "),
-        date=dated,
+        id=short_hash(id_parts, 16),
+        text=visible,
+        title=clean_title.replace("\n", " "),
+        date=clean_date,
         url=url,
         raw_text=text,
         raw_title=title,
@@ -84,18 +124,18 @@ def clean_snippet(
 
 
 def clean_query(text: str, *, max_chars: int = MAX_QUERY_CHARS) -> str:
-    """A query as prompts show it, on one line. Markup stays: people do ask about `<b>`."""
-    shown, _ = _normalise_text(text, set())
-    return " ".join(shown.split())[:max_chars].strip()
+    """Return a query as prompts show it, on one line. Markup stays, because queries can be about `<b>`."""
+    visible, _ = _normalise_text(text, set())
+    return " ".join(visible.split())[:max_chars].strip()
 
 
 def is_query_cut(text: str) -> bool:
-    """Whether `query` leaves the end of `text` out."""
+    """Return True when `clean_query` cuts `text`."""
     return len(text) > MAX_QUERY_CHARS and len(clean_query(text, max_chars=len(text))) > MAX_QUERY_CHARS
 
 
 def escape_controls(text: str) -> str:
-    """`text` for a terminal: controls and hidden characters shown as escapes, never obeyed."""
+    """Return `text` for a terminal, with control and invisible characters as escape sequences."""
     return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 
@@ -108,20 +148,20 @@ def _clean_text(text: str, max_chars: int) -> tuple[str, set[str]]:
     if not text:
         return "", flags
     decoded = extract_visible_text(_repair_surrogates(text, flags)).lstrip(" \t\r\n")
-    shown, flags = _normalise_text(decoded[: 20 * max_chars], flags)
-    if len(shown) > max_chars or len(decoded) > 20 * max_chars:
+    visible, flags = _normalise_text(decoded[: 20 * max_chars], flags)
+    if len(visible) > max_chars or len(decoded) > 20 * max_chars:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         flags.add(f"truncated:{len(text)}:{digest}")
-        shown = _normalise_text(shown[:max_chars], set())[0]
-    # What stands for half a surrogate pair was never a lost byte.
+        visible = _normalise_text(visible[:max_chars], set())[0]
+    # A replaced half of a surrogate pair is not a lost byte.
     seen = decoded[: 2 * max_chars]
     if looks_misdecoded(seen.replace("\ufffd", "") if "surrogate" in flags else seen):
         flags.add("encoding")
-    return shown, flags
+    return visible, flags
 
 
 def _repair_surrogates(text: str, flags: set[str]) -> str:
-    """`text` with the halves of surrogate pairs joined and lone ones replaced."""
+    """Return `text` with the halves of surrogate pairs joined and lone ones replaced."""
     if text.isascii() or _SURROGATE.search(text) is None:
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -131,7 +171,7 @@ def _repair_surrogates(text: str, flags: set[str]) -> str:
 
 
 def _normalise_text(text: str, flags: set[str]) -> tuple[str, set[str]]:
-    """`text` with nothing in it that a reader can't see or a model could obey, in ordinary blanks."""
+    """Return `text` without invisible characters and control tokens, with ordinary blanks."""
     if not text.isascii() or not text.isprintable():
         text = _drop_unreadable(text, flags)
     broken = _break_tokens(text) if _TOKEN_MARK.search(text) else text
@@ -139,23 +179,19 @@ def _normalise_text(text: str, flags: set[str]) -> tuple[str, set[str]]:
         flags.add("chat_tokens")
     if "\n" not in broken:
         return " ".join(broken.split()), flags
-    collapsed = _BLANK_LINES.sub(_limit_line_breaks, _BLANKS.sub(" ", broken))
-    shown, turns = _TURN.subn(r"\1 ", collapsed)
+    collapsed = _BLANK_LINES.sub(lambda match: "\n" * min(match[0].count("\n"), 2), _BLANKS.sub(" ", broken))
+    visible, turns = _TURN.subn(r"\1 ", collapsed)
     if turns:
         flags.add("chat_tokens")
-    return shown.strip(), flags
-
-
-def _limit_line_breaks(match: re.Match[str]) -> str:
-    return "\n" * min(match[0].count("\n"), 2)
+    return visible.strip(), flags
 
 
 def _break_tokens(text: str) -> str:
-    """`text` with a blank inside every control token, also in one that only NFKC would make."""
+    """Return `text` with a blank inside every control token, also in one that only NFKC makes."""
     folded = [unicodedata.normalize("NFKC", char) for char in text]
-    places = [place for place, piece in enumerate(folded) for _ in piece]
+    positions = [position for position, piece in enumerate(folded) for _ in piece]
     matches = _TOKENS.finditer("".join(folded))
-    cuts = sorted({places[match.start()] + (match[0] != ">") for match in matches})
+    cuts = sorted({positions[match.start()] + (match[0] != ">") for match in matches})
     return " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
 
 

@@ -1,4 +1,4 @@
-"""Owns noticing text that seems to speak to the grader instead of the reader, in Chinese and English.
+"""Detection of text that seems to address the grader, in Chinese and English (prompt injection).
 
 A flag never changes a grade: an article about prompt injection is flagged and still relevant.
 """
@@ -23,9 +23,9 @@ _FILLING = (
 
 @dataclass(frozen=True, slots=True)
 class _InjectionPattern:
-    """A way to speak to the grader: `pattern` is tried where one of `triggers` occurs (lower case).
+    """One form of injection: `pattern` is searched where one of `triggers` occurs (lower case).
 
-    `raw` tricks are made of marks that cleaning takes away, so they are looked for in the raw text.
+    Patterns with `raw` consist of marks that cleaning removes, so they are searched in the raw text.
     """
 
     triggers: tuple[str, ...]
@@ -35,7 +35,7 @@ class _InjectionPattern:
 
 
 def _make_pattern(triggers: str, *patterns: str, raw: bool = False) -> _InjectionPattern:
-    """Triggers are separated by blanks; `%` stands for a blank inside one."""
+    """Return a pattern; triggers are separated by blanks, and `%` is a blank inside a trigger."""
     words = tuple(word.replace("%", " ") for word in triggers.split())
     return _InjectionPattern(words, re.compile("|".join(patterns)), raw, any(map(str.isascii, words)))
 
@@ -98,7 +98,7 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"< ?(?:instructions?|rules?|system|grading|指令|规则) ?>|\[/(?:passage|document|context|摘要|文档)\]",
         r"(?:^|\n) ?(?:```|\"\"\"|'''|-{3,}|={3,}|#{3,}|~~~) ?\n[^`]{0,400}?"
         r"(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
-        # A run of marks is tried once, from its beginning and whole.
+        # A sequence of marks is matched once, as a whole.
         r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of|结束)",
         raw=True,
     ),
@@ -150,12 +150,12 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"\bignor(?:ez|a|e|ar)\b[^\n]{0,20}(?:consignes|instrucciones|istruzioni|instruções)|指示を無視|지시를 무시",
     ),
 }
-#: What `Snippet.flags` call text that tries to sway whoever grades it, here and in cleaning. Invisible
-#: characters do not: most are left over from word processors and right-to-left text.
+#: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
+#: are not among them: most come from word processors and right-to-left text.
 INJECTION_FLAGS = frozenset(
     {"chat_tokens", "stuffing", *(name.partition(":")[0] for name in _INJECTION_PATTERNS)}
 )
-# A sentence that speaks of grading, names a good grade, and urges: no wording in particular.
+# A sentence about grading with a good grade and a demand, in any wording.
 _SENTENCE_END = re.compile(r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]")
 _GRADING_WORDS = "grad scor rubric relevan verdict label evaluat assessor 评 打分 判 相关 等级 得分 分数 三分 模型 答案".split()
 _GRADING = re.compile(
@@ -175,9 +175,9 @@ _URGING = re.compile(
 )
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _MAX_CHARS = 8000
-# Invisible characters that spell ASCII, which a reader never sees.
+# Invisible characters that encode ASCII.
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
-# The patterns above know these; NFKC would make ASCII of them.
+# The patterns above use these; NFKC would turn them into ASCII.
 _CHINESE_MARKS = re.compile("([，：；！？（）]+)")
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
 _CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
@@ -195,7 +195,7 @@ _LOOKALIKES = str.maketrans(
 
 
 def flagged_pairs(rankings: Iterable[Ranking], depth: int) -> frozenset[tuple[str, str]]:
-    """The query and snippet ids of all that `rankings` show down to `depth` and that tries to sway the grader."""
+    """Return the (query id, snippet id) of flagged snippets in `rankings` down to `depth`."""
     return frozenset(
         (ranking.query_id, snippet.id)
         for ranking in rankings
@@ -205,25 +205,30 @@ def flagged_pairs(rankings: Iterable[Ranking], depth: int) -> frozenset[tuple[st
 
 
 def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
-    """The names of the tricks that `raw` or its `cleaned` form seems to try, sorted.
+    """Return the sorted flags of the forms of injection in `raw` or its `cleaned` form.
 
     Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, hidden_text, encoded,
-    persuasion, stuffing. Only the first 8,000 characters are looked at.
+    persuasion, stuffing. Only the first 8,000 characters are searched.
     """
-    shown, given = _fold_lookalikes(cleaned[:_MAX_CHARS]).lower(), _fold_lookalikes(raw[:_MAX_CHARS]).lower()
+    visible, raw_text = (
+        _fold_lookalikes(cleaned[:_MAX_CHARS]).lower(),
+        _fold_lookalikes(raw[:_MAX_CHARS]).lower(),
+    )
     if hidden := "".join(_TAGS.findall(raw[:_MAX_CHARS])):
-        shown += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
-    ascii_only = shown.isascii()
-    found = {
+        visible += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
+    ascii_only = visible.isascii()
+    flags = {
         name.partition(":")[0]
-        for name, trick in _INJECTION_PATTERNS.items()
-        if (trick.ascii or not ascii_only) and _matches(trick, given if trick.raw else shown)
+        for name, pattern in _INJECTION_PATTERNS.items()
+        if (pattern.ascii or not ascii_only)
+        and _contains_any(pattern.triggers, text := raw_text if pattern.raw else visible)
+        and pattern.pattern.search(text)
     }
-    if _urges_a_grade(shown):
-        found.add("instruction")
+    if _urges_a_grade(visible):
+        flags.add("instruction")
     if query and _is_stuffed(query, cleaned[:_MAX_CHARS].lower()):
-        found.add("stuffing")
-    return tuple(sorted(found))
+        flags.add("stuffing")
+    return tuple(sorted(flags))
 
 
 def _fold_lookalikes(text: str) -> str:
@@ -235,12 +240,8 @@ def _fold_lookalikes(text: str) -> str:
     return "".join(parts).translate(_LOOKALIKES)
 
 
-def _matches(trick: _InjectionPattern, text: str) -> bool:
-    return _contains_any(trick.triggers, text) and trick.pattern.search(text) is not None
-
-
 def _contains_any(words: Sequence[str], text: str) -> bool:
-    # A loop is faster than any(…), and this is asked a dozen times for every snippet there is.
+    # A loop is faster than any(…), and this runs a dozen times for every snippet.
     for word in words:  # noqa: SIM110
         if word in text:
             return True
@@ -248,7 +249,7 @@ def _contains_any(words: Sequence[str], text: str) -> bool:
 
 
 def _urges_a_grade(text: str) -> bool:
-    """Whether one sentence speaks of grading, names a good grade, and urges."""
+    """Return True when one sentence is about grading, names a good grade, and demands something."""
     if not (_contains_any(_GRADING_WORDS, text) and _GRADING.search(text) and _GOOD_GRADE.search(text)):
         return False
     return any(
@@ -258,9 +259,9 @@ def _urges_a_grade(text: str) -> bool:
 
 
 def _is_stuffed(query: str, text: str) -> bool:
-    """Whether the query's words come again and again and make up most of the text.
+    """Return True when the words of the query are repeated and make up most of the text.
 
-    Twice is what titles do ("novel.txt, free download of novel.txt").
+    Two occurrences are common in titles ("novel.txt, free download of novel.txt").
     """
     wanted = set(_WORD.findall(query.lower()))
     if len(wanted) < 2 or any(text.count(word) < 2 for word in wanted):

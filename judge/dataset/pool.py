@@ -1,4 +1,4 @@
-"""Owns the pool: which pairs are judged, each once, and which snippets show one document."""
+"""The pool: the distinct pairs to judge, and which snippets show the same document."""
 
 from __future__ import annotations
 
@@ -12,22 +12,19 @@ from judge.dataset.clean import TEXT_MISSING
 from judge.dataset.validation import short_hash
 from judge.records import Dataset, Pair, Pool, Ranking, Snippet
 
-# Parameters that say where a reader came from and never which page it is.
+# Parameters for tracking, which do not change the page.
 _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid", "mc_cid", "mc_eid", "spm"})
 # A name, a colon and no digit: `example.com:8080/a` is a host and its port.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Of either scheme, which the canonical form leaves out.
-_DEFAULT_PORTS = frozenset({80, 443})
+_PORTS = {"http": 80, "https": 443}
 
 
 def build_pool(dataset: Dataset, depth: int) -> Pool:
-    """The union of all engines' snippets down to `depth`: one pair per query, title and text.
+    """Return the union of the snippets of all engines down to `depth`: one pair per query, title and text.
 
-    Where the dataset's `dates` is set, another date makes another pair.
-
-    Pairs come in the reading order of their queries, then by snippet id, so that neither engines nor
-    their order leave a trace.
+    With `dates` of the dataset, snippets with different dates are different pairs. Pairs are in the order of
+    their queries in the input, then sorted by snippet id, so that they do not depend on the engines.
     """
     by_query: dict[str, list[Ranking]] = {query_id: [] for query_id in dataset.queries}
     for ranking in dataset.rankings:
@@ -35,24 +32,24 @@ def build_pool(dataset: Dataset, depth: int) -> Pool:
     pairs: list[Pair] = []
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
     for query_id, rankings in by_query.items():
-        shown = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
-        everything = sorted(chain.from_iterable(shown.values()), key=_sort_key)
-        distinct = {snippet.id: snippet for snippet in everything}
+        by_engine = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
+        all_snippets = sorted(chain.from_iterable(by_engine.values()), key=_sort_key)
+        distinct = {snippet.id: snippet for snippet in all_snippets}
         pairs += [make_pair(dataset, query_id, snippet) for snippet in distinct.values()]
-        names = _name_documents(everything)
-        for engine, snippets in shown.items():
+        names = _name_documents(all_snippets)
+        for engine, snippets in by_engine.items():
             documents[engine, query_id] = tuple(names[_document_key(snippet)] for snippet in snippets)
     return Pool(depth, sum(map(len, documents.values())), tuple(pairs), documents)
 
 
 def make_pair(dataset: Dataset, query_id: str, snippet: Snippet) -> Pair:
-    """The pair of a query and a snippet; the snippet's date is left out unless prompts show dates."""
-    shown = snippet if dataset.dates or not snippet.date else replace(snippet, date="")
-    return Pair(dataset.queries[query_id], shown)
+    """Return the pair of a query and a snippet, without the date unless prompts show dates."""
+    pair_snippet = snippet if dataset.dates or not snippet.date else replace(snippet, date="")
+    return Pair(dataset.queries[query_id], pair_snippet)
 
 
 def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
-    """One line where prompts show dates and pairs down to `depth` differ in nothing else."""
+    """Yield one line if prompts show dates and pairs down to `depth` differ only in the date."""
     if not dataset.dates:
         return
     ids: dict[tuple[str, str, str], set[str]] = {}
@@ -60,22 +57,22 @@ def describe_differing_dates(dataset: Dataset, depth: int) -> Iterator[str]:
         for snippet in ranking.snippets[:depth]:
             if TEXT_MISSING not in snippet.flags:
                 ids.setdefault((ranking.query_id, snippet.title, snippet.text), set()).add(snippet.id)
-    more = sum(len(each) - 1 for each in ids.values())
+    more = sum(len(same_text) - 1 for same_text in ids.values())
     if more:
         differ = f"{more:,} pairs differ" if more > 1 else "1 pair differs"
         yield (
-            f"{differ} from another one in nothing but the date, which prompts show (--dates or --as-of):"
-            " judged apart"
+            f"{differ} from another one only in the date, which prompts show (--dates or --as-of):"
+            " each is judged"
         )
 
 
 def canonicalise_url(url: str) -> str:
-    """What is left of a URL when everything that doesn't choose the page is gone; `""` if it is none.
+    """Return the part of a URL that selects the page, `""` for a text that is no URL.
 
     Scheme, `www.`, default port, fragment, tracking parameters, a trailing slash and the order of
-    parameters don't count. Applying it twice changes nothing.
+    parameters do not count. The function is idempotent.
     """
-    # Half a surrogate pair has no bytes that could be quoted.
+    # Half a surrogate pair cannot be percent-encoded.
     url = _SURROGATE.sub("\ufffd", url.strip())
     scheme = _SCHEME.match(url)
     if scheme and scheme[0].lower() not in ("http:", "https:", "ftp:"):
@@ -90,34 +87,34 @@ def canonicalise_url(url: str) -> str:
         return ""
     while host.startswith("www.") and "." in host.removeprefix("www."):
         host = host.removeprefix("www.")
-    if port is not None and port not in _DEFAULT_PORTS:
+    if port is not None and port != _PORTS.get(parts.scheme.lower()):
         host = f"{host}:{port}"
     path = quote(
         unquote(parts.path, errors="surrogateescape"), safe="/~:@!$&'()*+,;=", errors="surrogateescape"
     )
-    kept = sorted(
+    parameters = sorted(
         (name, value)
         for name, value in parse_qsl(parts.query, keep_blank_values=True)
         if name.lower() not in _TRACKING and not name.lower().startswith("utm_")
     )
-    query = f"?{urlencode(kept)}" if kept else ""
+    query = f"?{urlencode(parameters)}" if parameters else ""
     return f"{host}{path.rstrip('/')}{query}"
 
 
 def _sort_key(snippet: Snippet) -> tuple[str, ...]:
-    """By id; snippets that show the same stand in an order that doesn't depend on engines."""
+    """Return a sort key: by id; equal snippets in an order that does not depend on engines."""
     return (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
 
 
 def _document_key(snippet: Snippet) -> tuple[str, str, str]:
-    """What a snippet's document depends on."""
+    """Return the parts of a snippet that determine its document."""
     return (snippet.id, snippet.url, snippet.docno)
 
 
 def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], str]:
-    """The document's name for each `_place`: its docno, or what a canonical URL or a text connects."""
+    """Return the name of the document for each key: its docno, else shared by canonical URL or text."""
     links = {_document_key(snippet): tuple(_list_links(snippet)) for snippet in snippets}
-    parent: dict[str, str] = {link: link for tied in links.values() for link in tied}
+    parent: dict[str, str] = {link: link for group in links.values() for link in group}
 
     def root(link: str) -> str:
         while parent[link] != link:
@@ -125,18 +122,22 @@ def _name_documents(snippets: Iterable[Snippet]) -> dict[tuple[str, str, str], s
             link = parent[link]
         return link
 
-    for tied in links.values():
-        for link in tied[1:]:
-            low, high = sorted((root(tied[0]), root(link)))
-            # The smallest link of a group names it, whatever came first.
+    for group in links.values():
+        for link in group[1:]:
+            low, high = sorted((root(group[0]), root(link)))
+            # The smallest link of a group names it, so that the order does not matter.
             parent[high] = low
-    return {place: _name_document(root(tied[0])) for place, tied in links.items()}
+    names = {key: root(group[0]) for key, group in links.items()}
+    return {
+        key: link[2:] if link.startswith("1 ") else f"d-{short_hash([link], 12)}"
+        for key, link in names.items()
+    }
 
 
 def _list_links(snippet: Snippet) -> Iterator[str]:
-    """What ties a snippet to its document; the prefixes sort URLs before texts.
+    """Yield what identifies the document of a snippet; the prefixes sort URLs before texts.
 
-    A dataset that names its documents has said which ones are the same.
+    A docno alone decides where the dataset has one.
     """
     if snippet.docno:
         yield f"1 {snippet.docno}"
@@ -148,7 +149,3 @@ def _list_links(snippet: Snippet) -> Iterator[str]:
         yield f"3 {snippet.text}"
     if not (address or snippet.text):
         yield f"4 {snippet.id}"
-
-
-def _name_document(link: str) -> str:
-    return link[2:] if link.startswith("1 ") else f"d-{short_hash([link], 12)}"

@@ -1,66 +1,43 @@
-"""Owns the file formats: each turns into the same rows, one a result, with the place they came from."""
+"""Dataset files: JSON lines, JSON, CSV, XLSX and Parquet, each read into the same rows."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import chain, islice
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from datetime import date, datetime, time
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from judge.dataset import textfile
-from judge.dataset.readers import read_sheet
+from judge.dataset.rows import (
+    InputRow,
+    Warn,
+    expand_record,
+    flat_row,
+    parse_json,
+    parse_object,
+    read_lines,
+    read_nonblank_lines,
+)
 from judge.errors import InputError, SetupError
 
 FILE_TYPES = ".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz"
-_FIELDS = frozenset(
-    {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
-)
-#: What `--columns` may name; a row's error has no other name.
-COLUMN_FIELDS = tuple(sorted(_FIELDS))
-#: What a nested row says of its query, and of each result.
-_QUERY_FIELDS = frozenset({"query", "query_id", "reference"})
 _DELIMITERS = ",;\t|"
 _DELIMITER_NAMES = {",": "commas", "\t": "tabs"}
-#: A header line that goes on behind line breaks inside quotes ends after so many.
+#: A header with line breaks inside quotes has at most this many lines.
 _HEADER_LINES = 100
-
-Warn = Callable[[str], object]
-
-#: What tells a test case of DeepEval from other rows.
-_TEST_CASE_FIELDS = frozenset({"input", "retrieval_context", "retrievalContext"})
-
-
-@dataclass(frozen=True, slots=True)
-class InputRow:
-    """One result as it was given: values untyped, `place` is `file:line` for messages.
-
-    Without a `snippet` key in `values` the row only says that the engine was asked: with an `error`
-    it broke, without one it returned nothing, or what other rows say; `latency_ms` is how long it took.
-    """
-
-    place: str
-    values: Mapping[str, Any]
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
-
-    def column(self, name: str) -> str:
-        """Return what the file calls field `name`."""
-        return self.columns.get(name, name)
-
-    def at(self, name: str) -> str:
-        """Return where field `name` stands, for messages."""
-        return f"{self.place}: field {self.column(name)!r}"
 
 
 def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
-    """The rows of a dataset file; the form is told from its ending and its first record.
+    """Yield the rows of a dataset file; its suffix and its first record tell the format.
 
-    `columns` gives the file's own name of a field that is called otherwise there; `warn` takes warnings.
+    `columns` maps fields to their names in the file where these differ; `warn` receives warnings. Raise
+    InputError, with the location, for a file that cannot be read.
     """
     readers: Mapping[str, Callable[[Path, Mapping[str, str], Warn], Iterator[InputRow]]] = {
         **dict.fromkeys((".jsonl", ".ndjson"), _read_jsonl),
@@ -81,92 +58,15 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
     return readers[ending](path, columns, warn)
 
 
-def read_mappings(given: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
-    """The rows of a dataset that is in memory already."""
-    for number, record in enumerate(given, start=1):
-        if not isinstance(record, Mapping):
-            raise InputError(
-                f"row {number}: is {record!r:.80}, not a mapping;"
-                " of a data frame, pass frame.to_dict('records')"
-            )
-        plain = {name: _to_python(name, value) for name, value in record.items()}
-        yield from _expand(f"row {number}", plain, columns)
-
-
-def _to_python(name: str, value: Any) -> Any:  # noqa: ANN401 - a row holds what its maker put there
-    """The value in Python's own types. What isn't equal to itself is how data frames write "absent".
-
-    That is NaN, NA and NaT. A NaN is no rank, though.
-    """
-    if hasattr(value, "tolist") and hasattr(value, "dtype"):
-        value = value.tolist()
-    absent = (value == value) is not True and not (name == "rank" and isinstance(value, float))
-    return None if absent else value
-
-
-def read_nonblank_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[str, str]]:
-    """`(path:line, text)` of every line that isn't blank; `.gz` files are unpacked.
-
-    Lines end at line feeds alone: other separators may stand inside a JSON string. `warn` takes a
-    warning where the encoding is a guess; without it a guess is refused.
-    """
-    for number, text in _decoded(path, warn):
-        stripped = text.strip(" \t\r\n")
-        if stripped:
-            yield f"{path}:{number}", stripped
-
-
-def _decoded(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[int, str]]:
-    """Every line of the file with its number, as it stands there."""
-    with textfile.translate_read_errors(path):
-        file, warnings = textfile.open_text(path)
-        with file:
-            for warning in warnings:
-                if warn is None:
-                    raise InputError(f"{path}: is not UTF-8; save the file as UTF-8")
-                warn(warning)
-            yield from textfile.number_lines(file, path)
-
-
-def parse_object(place: str, text: str) -> dict[str, Any]:
-    """The JSON object in `text`; raises InputError when it is none, or names a key twice."""
-    value = _parse(place, text)
-    if not isinstance(value, dict):
-        raise InputError(f"{place}: is {type(value).__name__} {text[:60]!r}, not an object {{…}}")
-    return value
-
-
-def _parse(place: str, text: str) -> Any:  # noqa: ANN401 - what JSON holds is known by looking
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise InputError(f"{place}: field {twice!r} is given twice in one object")
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        where = place if error.lineno == 1 else f"{place}, line {error.lineno}"
-        raise InputError(
-            f"{where}: is not JSON: {error.msg} at column {error.colno}: {text[:60]!r}"
-        ) from None
-    except RecursionError:
-        raise InputError(f"{place}: is not JSON that can be read: it nests too deep") from None
-    except ValueError:
-        raise InputError(f"{place}: is not JSON that can be read: a number has too many digits") from None
-
-
 def _read_jsonl(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
-    for place, text in read_nonblank_lines(path, warn):
-        yield from _expand(place, parse_object(place, text), columns)
+    for location, text in read_nonblank_lines(path, warn):
+        yield from expand_record(location, parse_object(location, text), columns)
 
 
 def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
-    """A JSON array of records, as test frameworks write it."""
-    text = "".join(text for _, text in _decoded(path, warn))
-    records = _parse(str(path), text) if text.strip() else []
+    """Yield the rows of a JSON array of records, as test frameworks write it."""
+    text = "".join(text for _, text in read_lines(path, warn))
+    records = parse_json(str(path), text) if text.strip() else []
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
     if not isinstance(records, list):
@@ -174,36 +74,36 @@ def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[I
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict):
             raise InputError(f"{path}: record {number} is {record!r:.80}, not an object")
-        yield from _expand(f"{path}: record {number}", record, columns)
+        yield from expand_record(f"{path}: record {number}", record, columns)
 
 
 def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[InputRow]:
     csv.field_size_limit(1 << 30)
-    texts = (text for _, text in _decoded(path, warn))
+    texts = (text for _, text in read_lines(path, warn))
     first, skipped = _find_header_line(texts)
     delimiter = _detect_delimiter(first, columns)
     reader = csv.reader(chain([first], texts), delimiter=delimiter, strict=True)
     header: list[str] = []
     while True:
-        # A record may take several lines; the first one is where a person looks for it.
-        place = f"{path}:{skipped + reader.line_num + 1}"
+        # A record can have several lines; messages name the first one.
+        location = f"{path}:{skipped + reader.line_num + 1}"
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise InputError(f"{place}: is not CSV: {error}") from None
+            raise InputError(f"{location}: is not CSV: {error}") from None
         if cells is None:
             return
         if cells and not header:
-            header = _check_header(place, cells, columns)
+            header = _check_header(location, cells, columns)
             skipped += first.count("\n") - 1
         elif cells:
-            yield _flat(place, _read_cells(place, header, cells, delimiter, columns), columns)
+            yield flat_row(location, _read_cells(location, header, cells, delimiter, columns), columns)
 
 
 def _find_header_line(texts: Iterator[str]) -> tuple[str, int]:
-    """Return the line that names the columns, and how many lines stand before it.
+    """Return the header line, and the number of lines before it.
 
-    Blank lines and Excel's `sep=;` are no header. A line break inside quotes doesn't end it.
+    Blank lines and `sep=;` of Excel are skipped. A line break inside quotes does not end the header.
     """
     skipped = 0
     for text in texts:
@@ -219,7 +119,7 @@ def _find_header_line(texts: Iterator[str]) -> tuple[str, int]:
 
 
 def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:
-    """Return the delimiter by which `header` names a query, else the one that stands there most often."""
+    """Return the delimiter with which `header` has a column for the query, else the most frequent one."""
     query = columns.get("query", "query")
     for delimiter in _DELIMITERS:
         cells = next(csv.reader(io.StringIO(header, newline=""), delimiter=delimiter), [])
@@ -228,37 +128,34 @@ def _detect_delimiter(header: str, columns: Mapping[str, str]) -> str:
     return max(_DELIMITERS, key=header.count)
 
 
-def _check_header(place: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
-    """Return the names of the columns; raises InputError where one is missing or given twice."""
-    seen: set[str] = set()
+def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -> list[str]:
+    """Return the names of the columns; raise InputError where one is missing or given twice."""
+    names: set[str] = set()
     for cell in filter(None, cells):
-        if cell in seen:
-            raise InputError(f"{place}: column {cell!r:.80} is given twice; rename one")
-        seen.add(cell)
-    missing = [name for name in columns.values() if name not in seen]
+        if cell in names:
+            raise InputError(f"{location}: column {cell!r:.80} is given twice; rename one")
+        names.add(cell)
+    missing = [name for name in columns.values() if name not in names]
     for name in ("query", "snippet"):
-        if name not in columns and name not in seen and not (name == "snippet" and "error" in seen):
+        if name not in columns and name not in names and not (name == "snippet" and "error" in names):
             missing.append(name)
     if missing:
+        fields = {column: name for name, column in columns.items()}
         raise InputError(
-            f"{place}: there is no column {missing[0]!r}; the columns are {cells[:20]!r:.160}. Name the right"
-            f" one: --columns {_find_field(missing[0], columns)}=NAME"
+            f"{location}: there is no column {missing[0]!r}; the columns are {cells[:20]!r:.160}. Name the"
+            f" right one: --columns {fields.get(missing[0], missing[0])}=NAME"
         )
     return cells
 
 
-def _find_field(column: str, columns: Mapping[str, str]) -> str:
-    return next((name for name, given in columns.items() if given == column), column)
-
-
 def _read_cells(
-    place: str, header: list[str], cells: list[str], delimiter: str, columns: Mapping[str, str]
+    location: str, header: list[str], cells: list[str], delimiter: str, columns: Mapping[str, str]
 ) -> dict[str, str]:
-    """What a row says; an empty cell is nothing said, except for a snippet, which may be empty."""
+    """Return the cells by column without empty ones; a snippet may be empty."""
     if len(cells) != len(header):
         more = "more" if len(cells) > len(header) else "fewer"
         raise InputError(
-            f"{place}: has {more} cells than the header has columns, {len(cells)} for {len(header)};"
+            f"{location}: has {more} cells than the header has columns, {len(cells)} for {len(header)};"
             f" quote cells that hold {_DELIMITER_NAMES.get(delimiter, repr(delimiter))} or line breaks"
         )
     snippet = columns.get("snippet", "snippet")
@@ -267,20 +164,20 @@ def _read_cells(
 
 
 def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
-    """The rows of a workbook's first sheet; every cell is taken as the text that it shows."""
+    """Yield the rows of the first sheet of a workbook, with all cells as text."""
     header: list[str] = []
-    for place, cells in read_sheet(path):
+    for location, cells in read_sheet(path):
         if not any(cells):
             continue
         if not header:
             while cells and not cells[-1]:
                 cells.pop()
-            header = _check_header(place, cells, columns)
+            header = _check_header(location, cells, columns)
             continue
         if any(cells[len(header) :]):
-            raise InputError(f"{place}: has cells to the right of the last named column")
+            raise InputError(f"{location}: has cells to the right of the last named column")
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-        yield _flat(place, _read_cells(place, header, padded, ",", columns), columns)
+        yield flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
 
 
 def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[InputRow]:
@@ -299,112 +196,96 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[I
             for batch in source.iter_batches():
                 for record in batch.to_pylist():
                     number += 1
-                    given = {
+                    values = {
                         name: value for name, value in record.items() if value is not None or name == snippet
                     }
-                    yield _flat(f"{path}: row {number}", given, columns)
+                    yield flat_row(f"{path}: row {number}", values, columns)
     except pyarrow.ArrowException as error:
         raise InputError(f"{path}: is not Parquet: {error}") from error
 
 
-def _expand(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
-    if "engines" in record:
-        return _read_nested(place, record, columns)
-    if columns.get("query", "query") not in record and not _TEST_CASE_FIELDS.isdisjoint(record):
-        return _read_test_case(place, record)
-    return iter([_flat(place, record, columns)])
+#: A workbook may unpack to this many bytes, or this many times its own size if that is more.
+_MAX_UNPACKED, _MAX_RATIO = 1 << 30, 100
+#: The notation of Excel for characters that XML cannot contain, such as a carriage return.
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the record with the fields in `columns` under their own names instead of the file's."""
-    if not columns:
-        return record
-    taken = {*columns, *columns.values()}
-    rest = {name: value for name, value in record.items() if name not in taken}
-    return {**rest, **{name: record[given] for name, given in columns.items() if given in record}}
+def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the location `path: sheet 'NAME' row N` and the texts of each row of the first sheet.
+
+    A formula is never evaluated: its cell has the value saved in the file, or the text of the formula if
+    there is none. Raise InputError for a file that is no workbook, SetupError without the extra.
+    """
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise SetupError(f"{path}: XLSX needs openpyxl: pip install 'search-judge[xlsx]'") from None
+    with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
+        packed = path.suffix.lower() == ".gz"
+        content: IO[bytes] = io.BytesIO(file.read()) if packed else file
+        try:
+            _check_workbook_size(path, content)
+            yield from _read_sheet_rows(path, content)
+        except (zipfile.BadZipFile, KeyError, ValueError, SyntaxError, AttributeError, TypeError) as error:
+            # openpyxl and the XML parser raise these for a damaged workbook.
+            raise InputError(f"{path}: is not an XLSX workbook: {error}") from error
 
 
-def _flat(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
-    record = _rename_fields(record, columns)
-    values = {name: value for name, value in record.items() if name in _FIELDS}
-    extra = {name: value for name, value in record.items() if name not in _FIELDS}
-    row = InputRow(place, values, extra, columns)
-    if values.get("error") in (None, ""):
-        values.pop("error", None)
-        if "snippet" not in values:
-            raise InputError(
-                f"{row.at('snippet')} is missing; a row needs"
-                f" {row.column('query')!r} and {row.column('snippet')!r}"
-            )
-    elif not values.get("snippet"):
-        values.pop("snippet", None)
-    return row
+def _check_workbook_size(path: Path, content: IO[bytes]) -> None:
+    """Raise InputError when the workbook would unpack to too much."""
+    size = content.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(content) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > (most := max(_MAX_UNPACKED, _MAX_RATIO * size)):
+        raise InputError(f"{path}: unpacks to {unpacked:,} bytes, more than {most:,}; save it as CSV")
 
 
-def _read_nested(place: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
-    """One query with the answers of several engines."""
-    of_query = {name: given for name, given in columns.items() if name in _QUERY_FIELDS}
-    record = _rename_fields(record, of_query)
-    engines = record["engines"]
-    if not isinstance(engines, dict) or not engines:
-        raise InputError(f"{place}: field 'engines' is {engines!r:.80}; it maps each engine to its results")
-    asked = {name: record[name] for name in ("query", "query_id", "reference") if name in record}
-    extra = {name: value for name, value in record.items() if name not in {*_FIELDS, "engines"}}
-    for engine, answer in engines.items():
-        here = f"{place}: engine {engine!r}"
-        if isinstance(answer, dict) and isinstance(answer.get("error"), str) and answer["error"]:
-            yield InputRow(here, {**asked, "engine": engine, "error": answer["error"]}, extra, columns)
-            continue
-        took = {}
-        if isinstance(answer, dict) and "results" in answer:
-            took = {"latency_ms": answer["latency_ms"]} if "latency_ms" in answer else {}
-            answer = answer["results"]
-        if not isinstance(answer, list):
-            raise InputError(
-                f'{here}: is {answer!r:.80}; write a list of results, {{"results": […], "latency_ms": 312.4}}'
-                ' or {"error": "why"}'
-            )
-        row = InputRow(here, {**asked, "engine": engine, **took}, extra, columns)
-        yield row
-        yield from _read_results(row, {**asked, "engine": engine}, answer)
+def _read_sheet_rows(path: Path, content: IO[bytes]) -> Iterator[tuple[str, list[str]]]:
+    from openpyxl import load_workbook
+
+    with closing(load_workbook(content, read_only=True)) as book:
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # the size in the file may be wrong
+        with closing(load_workbook(content, read_only=True, data_only=True)) as saved_book:
+            saved = saved_book.worksheets[0]
+            saved.reset_dimensions()
+            values = saved.iter_rows(values_only=True) if _has_formulas(content) else repeat(())
+            for number, (row, saved_row) in enumerate(zip(sheet.iter_rows(), values, strict=False), start=1):
+                location = f"{path}: sheet {sheet.title!r} row {number}"
+                texts = [_format_cell(_cell_value(cell, saved_row, index)) for index, cell in enumerate(row)]
+                yield location, texts
 
 
-def _read_results(row: InputRow, asked: Mapping[str, Any], answer: list[Any]) -> Iterator[InputRow]:
-    """The results in `answer`, which belong to the query and engine of `row`."""
-    columns = {name: given for name, given in row.columns.items() if name not in _QUERY_FIELDS}
-    for rank, result in enumerate(answer, start=1):
-        here = f"{row.place}: result {rank}"
-        given = {"snippet": result} if isinstance(result, str) else result
-        given = _rename_fields(given, columns) if isinstance(result, dict) else given
-        if not isinstance(given, dict) or "snippet" not in given:
-            raise InputError(
-                f"{here}: is {result!r:.80}; a result is a text, or an object with a"
-                f" {row.column('snippet')!r}"
-            )
-        kept = {name: given[name] for name in ("snippet", "title", "url", "date", "docno") if name in given}
-        yield InputRow(here, {**kept, **asked, "rank": given.get("rank", rank)}, row.extra, row.columns)
+def _has_formulas(content: IO[bytes]) -> bool:
+    with zipfile.ZipFile(content) as archive:
+        names = [name for name in archive.namelist() if re.match(r"xl/worksheets/[^/]+\.xml", name)]
+        for name in names:
+            with archive.open(name) as sheet:
+                tail = b""
+                while chunk := sheet.read(1 << 20):
+                    if re.search(rb"<(?:\w+:)?f[ />]", tail + chunk):
+                        return True
+                    tail = chunk[-16:]
+    return False
 
 
-def _read_test_case(place: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
-    """A DeepEval test case: `input` is the query, `retrieval_context` one engine's snippets."""
-    if "input" not in record:
-        raise InputError(f"{place}: field 'input' is missing; a test case needs 'input', which is the query")
-    context = record.get("retrieval_context", record.get("retrievalContext"))
-    if not isinstance(context, list):
-        raise InputError(
-            f"{place}: field 'retrieval_context' is {context!r:.80}, not a list of texts;"
-            " an empty list says that nothing was returned"
-        )
-    metadata = record.get("metadata") or record.get("additional_metadata") or {}
-    known = metadata if isinstance(metadata, dict) else {}
-    asked: dict[str, Any] = {"query": record["input"]}
-    for name in ("query_id", "engine"):
-        value = record.get(name, known.get(name))
-        if value is not None:
-            asked[name] = value
-    expected = record.get("expected_output", record.get("expectedOutput"))
-    if expected:
-        asked["reference"] = expected
-    row = InputRow(place, asked)
-    yield row
-    yield from _read_results(row, asked, context)
+def _cell_value(cell: Any, saved_values: tuple[Any, ...], index: int) -> Any:  # noqa: ANN401  # a cell may hold any value
+    """Return the value of a cell; for a formula the saved value, if there is one."""
+    if cell.data_type == "f" and index < len(saved_values) and saved_values[index] is not None:
+        return saved_values[index]
+    return cell.value
+
+
+def _format_cell(value: object) -> str:
+    """Return the value of a cell as in CSV: midnight as a date, a whole number without a fraction."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), str(value))

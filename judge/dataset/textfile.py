@@ -1,4 +1,4 @@
-"""Files of text or bytes from other people: their encoding, unpacked size and lines, all bounded."""
+"""Text files from other sources: encoding, unpacked size and length of lines, all limited."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from judge.errors import InputError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-#: So many characters of a line are read: a line holds one record.
+#: The maximum number of characters of a line: a line holds one record.
 MAX_LINE_CHARS = 64 << 20
-#: A packed file may become so many bytes, or so many times its own size if that is more.
+#: A gzip file may unpack to this many bytes, or this many times its own size if that is more.
 _MAX_UNPACKED, _MAX_RATIO = 1 << 30, 100
 _CHUNK = 1 << 20
 _BYTE_ORDER_MARKS = {
@@ -31,7 +31,7 @@ _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 
 
 class _BoundedReader(io.RawIOBase):
-    """A packed file's content, which raises InputError behind the byte number `most`."""
+    """The content of a gzip file; raises InputError after `most` bytes."""
 
     def __init__(self, unpacked: IO[bytes], path: Path, most: int) -> None:
         self._unpacked, self._path, self._most = unpacked, path, most
@@ -53,14 +53,14 @@ class _BoundedReader(io.RawIOBase):
         return len(content)
 
     def close(self) -> None:
-        """Close the packed file, too."""
+        """Close the gzip file, too."""
         self._unpacked.close()
         super().close()
 
 
 @contextmanager
 def translate_read_errors(path: Path) -> Iterator[None]:
-    """Raise InputError for what the system or a damaged archive raises while `path` is read."""
+    """Raise InputError for errors of the system or a damaged archive while `path` is read."""
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
@@ -68,7 +68,7 @@ def translate_read_errors(path: Path) -> Iterator[None]:
 
 
 def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
-    """Return the file's bytes, unpacked where it is a `.gz`, of which at most `most` come out."""
+    """Return the bytes of a file; a `.gz` is unpacked to at most `most` bytes."""
     if path.suffix.lower() != ".gz":
         return path.open("rb")
     most = max(_MAX_UNPACKED, _MAX_RATIO * path.stat().st_size) if most is None else most
@@ -76,10 +76,11 @@ def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
 
 
 def open_text(path: Path) -> tuple[TextIO, list[str]]:
-    """Return the file's text, lines ending at line feeds alone, and a warning where the encoding is a guess.
+    """Return the text of a file, with lines that end at line feeds only, and warnings.
 
-    It is UTF-8, UTF-16 behind a byte-order mark, or GB18030 where it can't be UTF-8. Raises InputError
-    for any other encoding, and OSError, EOFError and zlib.error for what can't be read.
+    The encoding is UTF-8, UTF-16 with a byte-order mark, or GB18030 where it cannot be UTF-8, which is a
+    guess with a warning. Raise InputError for any other encoding; OSError, EOFError or zlib.error for a
+    file that cannot be read.
     """
     encoding, warnings = _detect_encoding(path), []
     if encoding == "gb18030":
@@ -88,7 +89,7 @@ def open_text(path: Path) -> tuple[TextIO, list[str]]:
 
 
 def number_lines(file: TextIO, path: Path, longest: int = MAX_LINE_CHARS) -> Iterator[tuple[int, str]]:
-    """Yield every line with its number, from 1; raise InputError for one above `longest` characters."""
+    """Yield every line with its number, from 1; raise InputError for a line above `longest` characters."""
     number = 0
     while line := file.readline(longest + 1):
         number += 1
@@ -100,7 +101,7 @@ def number_lines(file: TextIO, path: Path, longest: int = MAX_LINE_CHARS) -> Ite
 
 
 def _detect_encoding(path: Path) -> str:
-    """Return the name of the file's encoding."""
+    """Return the name of the encoding of the file; raise InputError for an unknown one."""
     with open_bytes(path) as file:
         head = file.read(4)
         if head in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
@@ -117,7 +118,7 @@ def _detect_encoding(path: Path) -> str:
 
 
 def _decodes(head: bytes, file: IO[bytes], encoding: str) -> bool:
-    """Whether all of the file, or all up to a line that is too long, is text in `encoding`."""
+    """Return True when the file, or its part before a line that is too long, is valid in `encoding`."""
     decoder, length = codecs.getincrementaldecoder(encoding)(), 0
     try:
         decoder.decode(head)
@@ -126,7 +127,7 @@ def _decodes(head: bytes, file: IO[bytes], encoding: str) -> bool:
             line_end = chunk.rfind(b"\n")
             length = length + len(chunk) if line_end < 0 else len(chunk) - line_end
             if length > 4 * MAX_LINE_CHARS:
-                return True  # whoever reads the lines refuses it
+                return True  # `number_lines` refuses it
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
@@ -134,15 +135,15 @@ def _decodes(head: bytes, file: IO[bytes], encoding: str) -> bool:
 
 
 def _may_be_gb18030(path: Path) -> bool:
-    """Whether the file is valid GB18030, and looks neither like damaged UTF-8 nor like a Latin alphabet.
+    """Return True when the file is valid GB18030, and probably neither damaged UTF-8 nor a Latin encoding.
 
-    Damaged UTF-8 has more characters in whole than in halves. In a Latin text a byte that is not ASCII
-    stands before an ASCII letter, which GB18030 takes as the second byte of two; in Chinese a third of
-    the second bytes are ASCII at most.
+    Damaged UTF-8 has more valid characters than invalid ones. In a Latin text a byte that is not ASCII is
+    followed by an ASCII letter, which GB18030 reads as the second byte of a character; in Chinese at most a
+    third of the second bytes are ASCII.
     """
     chinese = codecs.getincrementaldecoder("gb18030")()
     broken = codecs.getincrementaldecoder("utf-8")("replace")
-    letters = ascii_letters = whole = halves = 0
+    letters = ascii_letters = valid = invalid = 0
     with open_bytes(path) as file:
         while True:
             chunk = file.read(_CHUNK)
@@ -153,14 +154,14 @@ def _may_be_gb18030(path: Path) -> bool:
             letters += len(other)
             ascii_letters += sum(0x40 <= byte < 0x80 for byte in other.encode("gb18030"))
             utf8 = "".join(_NOT_ASCII.findall(broken.decode(chunk, final=not chunk)))
-            halves += utf8.count("\ufffd")
-            whole += len(utf8) - utf8.count("\ufffd")
+            invalid += utf8.count("\ufffd")
+            valid += len(utf8) - utf8.count("\ufffd")
             if not chunk:
-                return whole <= halves and ascii_letters <= letters * 2 / 3
+                return valid <= invalid and ascii_letters <= letters * 2 / 3
 
 
 def _find_first_error(path: Path) -> tuple[int, int]:
-    """Return the line and the byte in it, both from 1, at which the file stops being UTF-8."""
+    """Return the line and its byte, both from 1, of the first invalid UTF-8."""
     with open_bytes(path) as file:
         number = 0
         while line := file.readline(MAX_LINE_CHARS):

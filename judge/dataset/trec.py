@@ -1,4 +1,4 @@
-"""Owns TREC files: topics, documents and runs become rows."""
+"""TREC files: topics, documents and runs are read into rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ _ID_NAMES = ("docid", "docno", "doc_id", "id", "_id")
 
 
 def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[InputRow]:
-    """The rows of all runs, best first in each list.
+    """Yield the rows of all runs, best first in each list.
 
-    A run's order is by score, highest first, as in trec_eval; ties go by the rank column, which says
-    what people were shown (trec_eval takes the document's name), then by the order of the file. The
-    snippet of a document that is not in `docs` is None. Raises InputError for unknown topics and
-    malformed lines.
+    A list is sorted by score, highest first, as in trec_eval; ties by the rank column, which is what users
+    saw (trec_eval takes the name of the document), then by the order of the file. The snippet of a
+    document that is not in `docs` is None. Raise InputError for unknown topics and malformed lines.
     """
     queries = _read_topics(topics)
     lists = _read_runs(runs, queries)
@@ -37,24 +36,24 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[I
 
 
 def read_trec_rankings(runs: Sequence[Path]) -> tuple[Ranking, ...]:
-    """The lists of all runs as documents without a text, in trec_eval's order.
+    """Return the lists of all runs as documents without text, in the order of trec_eval.
 
-    That is by score as a 32-bit number, ties by the document's name from z to a, never by rank.
+    That is by score as a 32-bit number, ties by the name of the document from z to a, never by rank.
     """
     return tuple(
-        Ranking(engine, query_id, tuple(map(_make_snippet, _sort_like_trec_eval(results))))
+        Ranking(
+            engine,
+            query_id,
+            tuple(Snippet(docno, "", "", "", "", "", "", docno) for docno in _sort_like_trec_eval(results)),
+        )
         for (query_id, engine), results in _read_runs(runs, None).items()
     )
 
 
 def _sort_like_trec_eval(results: Sequence[tuple[str, str, tuple[float, int]]]) -> list[str]:
     by_name = sorted(((docno, order[0]) for _, docno, order in results), reverse=True)
-    with np.errstate(over="ignore"):  # what is too large for 32 bits is infinite to trec_eval, too
+    with np.errstate(over="ignore"):  # trec_eval, too, takes larger numbers as infinite
         return [docno for docno, _ in sorted(by_name, key=lambda result: np.float32(result[1]))]
-
-
-def _make_snippet(docno: str) -> Snippet:
-    return Snippet(docno, "", "", "", "", "", "", docno=docno)
 
 
 def _make_rows(
@@ -63,72 +62,76 @@ def _make_rows(
     texts: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[InputRow]:
     for (query_id, engine), results in lists.items():
-        asked = {"query": queries[query_id], "query_id": query_id, "engine": engine}
-        for place, docno, _ in results:
-            shown = texts.get(docno, {"snippet": None})
-            yield InputRow(place, {**asked, **shown, "docno": docno})
+        query_fields = {"query": queries[query_id], "query_id": query_id, "engine": engine}
+        for location, docno, _ in results:
+            document = texts.get(docno, {"snippet": None})
+            yield InputRow(location, {**query_fields, **document, "docno": docno})
 
 
 def _read_topics(path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for place, line in _read_lines(path):
+    topics: dict[str, str] = {}
+    for location, line in _read_lines(path):
         query_id, separator, text = line.partition("\t")
         if not separator:
             query_id, separator, text = line.partition(":")
         if not separator or not text.strip():
-            raise InputError(f"{place}: is {line[:60]!r}; a topic is an id, a tab, and the query's text")
-        if query_id.strip() in found:
-            raise InputError(f"{place}: topic {query_id.strip()!r} is given twice")
-        found[query_id.strip()] = text.strip()
-    return found
+            raise InputError(f"{location}: is {line[:60]!r}; a topic is an id, a tab, and the query's text")
+        if query_id.strip() in topics:
+            raise InputError(f"{location}: topic {query_id.strip()!r} is given twice")
+        topics[query_id.strip()] = text.strip()
+    return topics
 
 
 def _read_runs(
     runs: Sequence[Path], queries: Mapping[str, str] | None
 ) -> dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]]:
-    """(place, docno, sort key) of every list, best first, by (topic, engine); None allows any topic."""
+    """Return (location, docno, sort key) lists by (topic, engine), best first; None allows any topic."""
     lists: dict[tuple[str, str], list[tuple[str, str, tuple[float, int]]]] = {}
     for path, engine in _name_engines(runs).items():
         seen: dict[tuple[str, str], str] = {}
-        said = ""
-        for place, line in _read_lines(path):
-            query_id, docno, order, tag = _parse_run_line(place, line)
+        file_tag = ""
+        for location, line in _read_lines(path):
+            query_id, docno, order, tag = _parse_run_line(location, line)
             if queries is not None and query_id not in queries:
-                raise InputError(f"{place}: topic {query_id!r} is not in the topics file")
-            if tag != (said := said or tag):
-                raise InputError(f"{place}: has tag {tag!r} behind tag {said!r}; every engine is one file")
+                raise InputError(f"{location}: topic {query_id!r} is not in the topics file")
+            if tag != (file_tag := file_tag or tag):
+                raise InputError(
+                    f"{location}: has tag {tag!r} after tag {file_tag!r}; a run file holds one engine"
+                )
             if (query_id, docno) in seen:
                 raise InputError(
-                    f"{place}: document {docno!r} of topic {query_id!r} is also at {seen[query_id, docno]}"
+                    f"{location}: document {docno!r} of topic {query_id!r} is also at {seen[query_id, docno]}"
                 )
-            seen[query_id, docno] = place
-            lists.setdefault((query_id, engine), []).append((place, docno, order))
-    asked = sorted({query_id for query_id, _ in lists}) if queries is None else queries
-    place_of = {query_id: number for number, query_id in enumerate(asked)}
+            seen[query_id, docno] = location
+            lists.setdefault((query_id, engine), []).append((location, docno, order))
+    topics = sorted({query_id for query_id, _ in lists}) if queries is None else queries
+    positions = {query_id: number for number, query_id in enumerate(topics)}
     return {
         key: sorted(lists[key], key=lambda result: result[2])
-        for key in sorted(lists, key=lambda key: (place_of[key[0]], key[1]))
+        for key in sorted(lists, key=lambda key: (positions[key[0]], key[1]))
     }
 
 
-def _parse_run_line(place: str, line: str) -> tuple[str, str, tuple[float, int], str]:
+def _parse_run_line(location: str, line: str) -> tuple[str, str, tuple[float, int], str]:
     parts = line.split()
     if len(parts) != 6:
-        raise InputError(f"{place}: has {len(parts)} columns; a run has six: topic Q0 docno rank score tag")
+        raise InputError(
+            f"{location}: has {len(parts)} columns; a run has six: topic Q0 docno rank score tag"
+        )
     query_id, _, docno, rank, score, tag = parts
     try:
         order = (-float(score), int(float(rank)))
     except (ValueError, OverflowError):
         raise InputError(
-            f"{place}: field 'rank' is {rank!r} and 'score' {score!r}; both are numbers"
+            f"{location}: field 'rank' is {rank!r} and 'score' {score!r}; both are numbers"
         ) from None
-    if order[0] != order[0]:  # a NaN has no place in an order
-        raise InputError(f"{place}: field 'score' is {score!r}, not a number")
+    if order[0] != order[0]:  # a NaN cannot be sorted
+        raise InputError(f"{location}: field 'score' is {score!r}, not a number")
     return query_id, docno, order, tag
 
 
 def _name_engines(runs: Sequence[Path]) -> dict[Path, str]:
-    """The engine of each file: its tag, or for files that share one the file's own name."""
+    """Return the engine of each file: its tag, or a name from the path where files share a tag."""
     tags: dict[Path, str] = {}
     for path in runs:
         first = next(iter(_read_lines(path)), None)
@@ -139,13 +142,13 @@ def _name_engines(runs: Sequence[Path]) -> dict[Path, str]:
     names = {path: _distinguish_names(path, runs) if tag in shared else tag for path, tag in tags.items()}
     if len(set(names.values())) < len(runs):
         raise InputError(
-            f"{runs[-1]}: cannot be told from another --run by tag or path; every engine is one file"
+            f"{runs[-1]}: has the tag and the path of another --run; a run file holds one engine"
         )
     return names
 
 
 def _distinguish_names(path: Path, runs: Sequence[Path]) -> str:
-    """The shortest tail of the path, less its endings, that no other run has."""
+    """Return the shortest end of the path, without suffixes, that no other run has."""
     tails = {other: other.resolve().with_name(_stem(other)).parts for other in runs}
     for length in range(1, len(tails[path]) + 1):
         tail = tails[path][-length:]
@@ -159,38 +162,43 @@ def _stem(path: Path) -> str:
 
 
 def _read_documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
-    """Title, text and url of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
-    found: dict[str, dict[str, Any]] = {}
-    places: dict[str, str] = {}
-    for place, line in _read_lines(path):
-        docno, shown = _parse_document(place, line)
+    """Return the fields of the wanted documents, from JSON lines or `docno<TAB>text` lines."""
+    documents: dict[str, dict[str, Any]] = {}
+    locations: dict[str, str] = {}
+    for location, line in _read_lines(path):
+        docno, document = _parse_document(location, line)
         if docno not in wanted:
             continue
-        if found.setdefault(docno, shown) != shown:
+        if documents.setdefault(docno, document) != document:
             raise InputError(
-                f"{place}: document {docno!r} has other words at {places[docno]}; a document has one text"
+                f"{location}: document {docno!r} has another text at {locations[docno]};"
+                " a document has one text"
             )
-        places.setdefault(docno, place)
-    return found
+        locations.setdefault(docno, location)
+    return documents
 
 
-def _parse_document(place: str, line: str) -> tuple[str, dict[str, Any]]:
+def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
     if not line.startswith("{"):
         docno, separator, text = line.partition("\t")
         if not separator:
-            raise InputError(f"{place}: is {line[:60]!r}; a document is an id, a tab and its text, or JSON")
+            raise InputError(
+                f"{location}: is {line[:60]!r}; a document is an id, a tab and its text, or JSON"
+            )
         if docno.strip().lower() in _ID_NAMES:
-            raise InputError(f"{place}: is a header; write documents as id, tab, text, or as JSON lines")
+            raise InputError(f"{location}: is a header; write documents as id, tab, text, or as JSON lines")
         return docno.strip(), {"snippet": text}
-    record = parse_object(place, line)
-    named = [record[name] for name in _ID_NAMES if name in record]
+    record = parse_object(location, line)
+    ids = [record[name] for name in _ID_NAMES if name in record]
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
-    if not (named and texts):
-        raise InputError(f"{place}: needs 'docid' and 'text'; it has {', '.join(record)}")
-    words = {name: validation.parse_text(place, name, record.get(name)) for name in ("title", "url", "date")}
-    return str(named[0]), {
-        "snippet": validation.parse_snippet_text(place, texts[0], record[texts[0]]),
-        **words,
+    if not (ids and texts):
+        raise InputError(f"{location}: needs 'docid' and 'text'; it has {', '.join(record)}")
+    other_fields = {
+        name: validation.parse_text(location, name, record.get(name)) for name in ("title", "url", "date")
+    }
+    return str(ids[0]), {
+        "snippet": validation.parse_snippet_text(location, texts[0], record[texts[0]]),
+        **other_fields,
     }
 
 

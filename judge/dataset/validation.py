@@ -1,4 +1,4 @@
-"""Owns what names things: ids as files give them, and short hashes that are the same on every machine."""
+"""Validation of field values: identifiers and texts; and short hashes that are the same on every machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, time
 from functools import lru_cache
 
 from judge.errors import InputError
@@ -14,38 +15,38 @@ from judge.errors import InputError
 _UNSAFE = re.compile(
     r"[/\\\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-#: An engine's id becomes a part of a file's name, and file systems count bytes.
+#: The id of an engine becomes a part of a file name; file systems limit its bytes.
 _MAX_ID_BYTES = 200
 
 
 def short_hash(parts: Sequence[str], length: int) -> str:
-    """The first `length` hex digits of a hash over `parts`, unambiguous about where each part ends."""
+    """Return the first `length` hex digits of a hash of `parts`; it depends on where each part ends."""
     return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()[:length]
 
 
 def make_query_id(text: str) -> str:
-    """The id of a query that its file gives none."""
+    """Return the id of a query without an id in its file."""
     return "q-" + short_hash([normalise_text(text)], 12)
 
 
 def normalise_text(text: str) -> str:
-    """`text` in its one spelling, without blanks around it."""
+    """Return `text` in Unicode form NFC, without blanks around it."""
     return unicodedata.normalize("NFC", text.strip())
 
 
-def parse_identifier(place: str, name: str, value: object, otherwise: str) -> str:
-    """The id `value` of field `name`, fit to name a file and to stand in a column of a TREC file.
+def parse_identifier(location: str, name: str, value: object, otherwise: str) -> str:
+    """Return the id in field `name`, which can be part of a file name and a column of a TREC file.
 
-    None gives `otherwise`. Raises InputError, naming `place`, for what is no id.
+    None gives `otherwise`. Raise InputError with `location` for any other value.
     """
     if value is None:
         return otherwise
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(f"{place}: field {name!r} is {value!r:.80}; an id is text or a whole number")
+        raise InputError(f"{location}: field {name!r} is {value!r:.80}; an id is text or a whole number")
     text = _check_name(str(value))
     if text is None:
         raise InputError(
-            f"{place}: field {name!r} is {value!r:.240}; an id takes 1 to {_MAX_ID_BYTES} bytes, has no"
+            f"{location}: field {name!r} is {value!r:.240}; an id takes 1 to {_MAX_ID_BYTES} bytes, has no"
             " slash, backslash, control or invisible character, and is not '.' or '..'"
         )
     return text
@@ -53,8 +54,33 @@ def parse_identifier(place: str, name: str, value: object, otherwise: str) -> st
 
 @lru_cache(maxsize=4096)
 def _check_name(value: str) -> str | None:
-    """The id that `value` is, in its one spelling; None when no file or column could bear it."""
+    """Return the id in Unicode form NFC, None when it cannot be part of a file name."""
     text = unicodedata.normalize("NFC", value.strip())
     if not text or text in (".", "..") or _UNSAFE.search(text) or len(text.encode()) > _MAX_ID_BYTES:
         return None
     return text
+
+
+def parse_text(location: str, name: str, value: object) -> str:
+    """Return the text in field `name`, empty where it is missing; raise InputError with `location`.
+
+    Numbers and dates become texts. A time stamp at midnight is a date: tables have no type for dates.
+    """
+    if value is None or value != value:  # data frames write NaN for a missing value
+        return ""
+    if isinstance(value, list | tuple | Mapping | bool):
+        raise _refuse_value(location, name, value)
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    return value if isinstance(value, str) else str(value)
+
+
+def parse_snippet_text(location: str, name: str, value: object) -> str | None:
+    """Return the snippet in field `name`, None where it is missing; raise InputError with `location`."""
+    if value is not None and not isinstance(value, str):
+        raise _refuse_value(location, name, value)
+    return value
+
+
+def _refuse_value(location: str, name: str, value: object) -> InputError:
+    return InputError(f"{location}: field {name!r} is {value!r:.80}, not text")

@@ -63,7 +63,7 @@ class Resources:
 
         Raises Incomplete, or what stopped it, unless every pair got a grade.
         """
-        data = factory.read_dataset(self.config, rows)
+        data = factory.load_dataset(self.config, rows)
         pooled = build_pool(data, depth)
         (query,) = data.queries
         async with self.turns[query]:

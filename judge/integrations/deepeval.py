@@ -1,10 +1,10 @@
-"""Owns the ways into DeepEval: our assessor as metrics, and any of our models as DeepEval's judge.
+"""Integration with DeepEval: the assessor as metrics, and models of judge as models for DeepEval metrics.
 
     from judge.integrations.deepeval import ContextualRelevancyAP, JudgeModel
     model = JudgeModel("dashscope:qwen-plus")
     assert_test(test_case, [ContextualRelevancyAP(model), FaithfulnessMetric(model=model)])
 
-Retries, the verdict store and the ledger are judge's. What stays unjudged is an error, never a zero.
+Retries, the verdict store and the ledger are those of judge. An unjudged snippet is an error, not a zero.
 """
 
 from __future__ import annotations
@@ -26,53 +26,55 @@ from judge.measure.score import score_rankings
 from judge.parsing.final_answer import extract_final_answer
 from judge.records import BINARY, Completion, Prompt
 
-_Schema = TypeVar("_Schema", bound=BaseModel)
+_SchemaT = TypeVar("_SchemaT", bound=BaseModel)
 
 
 class JudgeModel(DeepEvalBaseLLM):  # type: ignore[no-untyped-call]
-    """A model of judge's as DeepEval's judge, with or without a schema, sync and async.
+    """A model of judge for metrics of DeepEval, with or without a schema, sync and async.
 
     `model` is what `judge run -m` takes, `options` are those of `judge.Config` (`base_url`, `store`,
-    `concurrency`, `scale`, …). Raises InputError when they are wrong.
+    `concurrency`, `scale`, …). Raise InputError when they are wrong.
     """
 
     def __init__(self, model: str, **options: object) -> None:
         self.config = Config.load(None, model=model, **options)
-        self.office = BackgroundRunner(self.config)
+        self.runner = BackgroundRunner(self.config)
         super().__init__(model)
         self.name = model
 
-    def load_model(self) -> str:  # type: ignore[override]  # itself would be a circle that nobody closes
-        """Its name: it is opened when it is first asked."""
+    def load_model(self) -> str:  # type: ignore[override]  # a reference to itself would delay the finalizer
+        """Return the name of the model, which is opened at the first call."""
         return self.config.model
 
     def get_model_name(self) -> str:
-        """The model as judge names it."""
+        """Return the name of the model in judge."""
         return str(self.name)
 
-    def generate(self, prompt: str, schema: type[_Schema] | None = None) -> Any:  # noqa: ANN401
-        """The reply to `prompt`: a string, or an instance of `schema`.
+    def generate(self, prompt: str, schema: type[_SchemaT] | None = None) -> Any:  # noqa: ANN401
+        """Return the reply to `prompt`: a string, or an instance of `schema`.
 
-        Raises Unreadable when two replies in a row don't fit the schema, CallError when none came.
+        Raise ReplyParseError when two replies in a row do not match the schema, CallError without a reply.
         """
-        return self.office.submit(lambda room: _answer(room, prompt, schema)).result()
+        return self.runner.submit(lambda resources: _generate_reply(resources, prompt, schema)).result()
 
-    async def a_generate(self, prompt: str, schema: type[_Schema] | None = None) -> Any:  # noqa: ANN401
-        """As `generate`, without keeping the caller's loop waiting."""
-        return await asyncio.wrap_future(self.office.submit(lambda room: _answer(room, prompt, schema)))
+    async def a_generate(self, prompt: str, schema: type[_SchemaT] | None = None) -> Any:  # noqa: ANN401
+        """Return the same as `generate`, without blocking the loop of the caller."""
+        return await asyncio.wrap_future(
+            self.runner.submit(lambda resources: _generate_reply(resources, prompt, schema))
+        )
 
     def close(self) -> None:
-        """Closes connections and the store."""
-        self.office.close()
+        """Close connections and the store."""
+        self.runner.close()
 
 
-class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
-    """A measure of the order in which a test case's `retrieval_context` stands, snippet by snippet.
+class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
+    """A measure of the order of the snippets in `retrieval_context` of a test case.
 
-    `input` is the query, `expected_output` the known answer, if there is one. After measuring, `score`
-    is the measure down to rank `k`, `reason` says why, and `verdicts` has a row a snippet: rank, verdict
-    (yes or no), grade, reason, flags. It is normalised by this list alone: good for tuning one engine,
-    not for comparing engines, which takes a pool (`judge run`).
+    `input` is the query, `expected_output` the known answer, if there is one. After measuring, `score` is
+    the measure down to rank `k`, `reason` explains it, and `verdicts` has a row per snippet: rank, verdict
+    (yes or no), grade, reason, flags. The score is normalised by this list alone: use it to tune one
+    engine; comparing engines needs a pool (`judge run`).
     """
 
     _required_params: Any = (SingleTurnParams.INPUT, SingleTurnParams.RETRIEVAL_CONTEXT)
@@ -92,25 +94,29 @@ class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
         self.verdicts: list[dict[str, Any]] = []
 
     def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
-        """The score; raises JudgeError, kept in `error`, when a snippet stays unjudged."""
+        """Return the score; raise JudgeError, and store it in `error`, when a snippet stays unjudged."""
         rows = self._begin(test_case)
         try:
-            found = self.model.office.submit(lambda room: room.judge(rows, self.k)).result() if rows else None
+            judged = (
+                self.model.runner.submit(lambda resources: resources.judge(rows, self.k)).result()
+                if rows
+                else None
+            )
         except JudgeError as error:
             raise self._failed(error) from None
-        return self._settle(found)
+        return self._settle(judged)
 
     async def a_measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float:
-        """As `measure`, without keeping the caller's loop waiting."""
+        """Return the same as `measure`, without blocking the loop of the caller."""
         rows = self._begin(test_case)
         try:
-            found = None
+            judged = None
             if rows:
-                work = self.model.office.submit(lambda room: room.judge(rows, self.k))
-                found = await asyncio.wrap_future(work)
+                work = self.model.runner.submit(lambda resources: resources.judge(rows, self.k))
+                judged = await asyncio.wrap_future(work)
         except JudgeError as error:
             raise self._failed(error) from None
-        return self._settle(found)
+        return self._settle(judged)
 
     @property
     def __name__(self) -> str:
@@ -130,8 +136,8 @@ class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
         self.error, self.success = str(error), False
         return error
 
-    def _settle(self, found: JudgedPairs | None) -> float:
-        self.score = self._scored(found) if found else 0.0
+    def _settle(self, judged: JudgedPairs | None) -> float:
+        self.score = self._scored(judged) if judged else 0.0
         relevant = [str(row["rank"]) for row in self.verdicts if row["verdict"] == "yes"]
         self.reason = (
             f"{len(relevant)} of {len(self.verdicts)} snippets are relevant"
@@ -141,66 +147,66 @@ class _OfSnippets(BaseMetric):  # type: ignore[no-untyped-call]
         self.success = self.score >= (self.threshold or 0.0)
         return self.score
 
-    def _scored(self, found: JudgedPairs) -> float:
+    def _scored(self, judged: JudgedPairs) -> float:
         scale = self.model.config.grading
-        self.verdicts = _rows(found, scale.relevant_from)
+        self.verdicts = _make_verdict_rows(judged, scale.relevant_from)
         measures = parse_measures([f"{self._measure}@{self.k}"])
         scores = score_rankings(
-            found.data.rankings, found.pool.documents, found.judgments, measures, scale, depth=self.k
+            judged.data.rankings, judged.pool.documents, judged.judgments, measures, scale, depth=self.k
         )
         return float(scores.value.mean())
 
 
-class ContextualRelevancyAP(_OfSnippets):  # type: ignore[no-untyped-call]
-    """Average precision of the list by itself: how early its relevant snippets come (AP(own)@k)."""
+class ContextualRelevancyAP(_SnippetMetric):  # type: ignore[no-untyped-call]
+    """Average precision of the list alone: AP(own)@k, higher when relevant snippets come first."""
 
     _measure = "AP(own)"
     _title = "Contextual Relevancy AP"
 
 
-class ContextualRelevancyNDCG(_OfSnippets):  # type: ignore[no-untyped-call]
-    """nDCG of the list by itself: how near its order is to the best order of its snippets (nDCG(own)@k)."""
+class ContextualRelevancyNDCG(_SnippetMetric):  # type: ignore[no-untyped-call]
+    """nDCG of the list alone: nDCG(own)@k, 1 for the best order of its snippets."""
 
     _measure = "nDCG(own)"
     _title = "Contextual Relevancy NDCG"
 
 
-def _rows(found: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
-    """One row a snippet, in rank order, by the judgment of the first repeat."""
-    (ranking,) = found.data.rankings
-    said = {judgment.snippet_id: judgment for judgment in found.judgments if judgment.repeat == 1}
+def _make_verdict_rows(judged: JudgedPairs, relevant_from: int) -> list[dict[str, Any]]:
+    """Return one row per snippet, in rank order, from the judgments of the first repeat."""
+    (ranking,) = judged.data.rankings
+    by_snippet = {judgment.snippet_id: judgment for judgment in judged.judgments if judgment.repeat == 1}
     rows = []
-    for rank, snippet in enumerate(ranking.snippets[: found.pool.depth], start=1):
-        judgment = said[snippet.id]
+    for rank, snippet in enumerate(ranking.snippets[: judged.pool.depth], start=1):
+        judgment = by_snippet[snippet.id]
         grade = judgment.grade or 0
         verdict = "yes" if grade >= relevant_from else "no"
-        told = {"reason": judgment.reason, "flags": list(judgment.flags)}
-        rows.append({"rank": rank, "verdict": verdict, "grade": grade, **told})
+        row = {"rank": rank, "verdict": verdict, "grade": grade}
+        rows.append({**row, "reason": judgment.reason, "flags": list(judgment.flags)})
     return rows
 
 
-async def _answer(room: Resources, text: str, schema: type[_Schema] | None) -> str | _Schema:
-    """The reply as DeepEval wants it; asked once more when it doesn't fit the schema."""
+async def _generate_reply(resources: Resources, text: str, schema: type[_SchemaT] | None) -> str | _SchemaT:
+    """Return the reply for DeepEval; ask once more when it does not match the schema."""
 
-    def fit(completion: Completion) -> str | _Schema:
-        return _fitted(completion.text, schema, cut=completion.finish_reason == "length")
+    def fit(completion: Completion) -> str | _SchemaT:
+        return _fit_schema(completion.text, schema, cut=completion.finish_reason == "length")
 
-    prompt = _prompt(text, schema)
+    prompt = _make_prompt(text, schema)
     try:
-        reply = await room.reply(prompt, fit)
+        reply = await resources.reply(prompt, fit)
     except ReplyParseError:
-        again = "Reply with one JSON object that fits the schema asked for, and nothing else."
-        again = again if schema else "Reply with the answer alone."
-        reply = await room.reply(_prompt(f"{text}\n\n{again}", schema), fit)
-    return _fitted(reply, schema, cut=False)
+        request = "Reply with one JSON object that fits the schema asked for, and nothing else."
+        request = request if schema else "Reply with the answer alone."
+        reply = await resources.reply(_make_prompt(f"{text}\n\n{request}", schema), fit)
+    return _fit_schema(reply, schema, cut=False)
 
 
-def _prompt(text: str, schema: type[BaseModel] | None) -> Prompt:
-    shape = strict(schema.model_json_schema()) if schema else {}
+def _make_prompt(text: str, schema: type[BaseModel] | None) -> Prompt:
+    shape = make_strict_schema(schema.model_json_schema()) if schema else {}
     return Prompt("", text, shape, "deepeval", query="", snippet="", lang="en", scale=BINARY)
 
 
-def _fitted(reply: str, schema: type[_Schema] | None, *, cut: bool) -> str | _Schema:
+def _fit_schema(reply: str, schema: type[_SchemaT] | None, *, cut: bool) -> str | _SchemaT:
     answer = extract_final_answer(reply, cut=cut)
     if schema is None:
         return answer
@@ -211,18 +217,18 @@ def _fitted(reply: str, schema: type[_Schema] | None, *, cut: bool) -> str | _Sc
         raise ReplyParseError("malformed", f"the reply is no {schema.__name__}: {problem['msg']}") from None
 
 
-def strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema as servers take it strictly: every key required, none besides, no defaults."""
-    kept = {name: _strict_part(value) for name, value in schema.items() if name != "default"}
+def make_strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON schema for strict mode: all keys required, no other keys, no defaults."""
+    strict = {name: _make_strict_part(value) for name, value in schema.items() if name != "default"}
     if isinstance(schema.get("properties"), Mapping):
-        properties = {name: strict(part) for name, part in schema["properties"].items()}
-        kept |= {"properties": properties, "required": list(properties), "additionalProperties": False}
+        properties = {name: make_strict_schema(part) for name, part in schema["properties"].items()}
+        strict |= {"properties": properties, "required": list(properties), "additionalProperties": False}
     if isinstance(schema.get("$defs"), Mapping):
-        kept["$defs"] = {name: strict(part) for name, part in schema["$defs"].items()}
-    return kept
+        strict["$defs"] = {name: make_strict_schema(part) for name, part in schema["$defs"].items()}
+    return strict
 
 
-def _strict_part(value: Any) -> Any:  # noqa: ANN401
+def _make_strict_part(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Mapping):
-        return strict(value)
-    return [_strict_part(part) for part in value] if isinstance(value, list) else value
+        return make_strict_schema(value)
+    return [_make_strict_part(part) for part in value] if isinstance(value, list) else value

@@ -1,1 +1,1 @@
-"""Owns measuring: pure functions over grades; no file, no network, no clock."""
+"""Measuring: pure functions over grades, without files, network or clock."""

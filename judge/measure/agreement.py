@@ -1,15 +1,17 @@
-"""Owns agreement with people: how far an assessor's grades are theirs.
+"""Agreement of an assessor with human labels, over the pairs that both graded.
 
-Pairs of one query err together, so every interval resamples whole queries: resampling pairs gives
-intervals that are several times too narrow.
+Errors on pairs of one query are correlated, so every interval resamples whole queries: intervals from
+resampled pairs are several times too narrow.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import floor
+from statistics import median
 from typing import Literal
 
 import numpy as np
@@ -17,7 +19,7 @@ import numpy as np
 from judge.measure.formulas import Floats, Ints, divide
 from judge.measure.kappa import cohen_kappa, collapse_grades, count_confusions, krippendorff_alpha
 from judge.measure.resampling import IntervalEstimate, Statistic, estimate_statistics
-from judge.records import Scale
+from judge.records import Judgment, Ranking, Scale
 
 _NO_PAIR = "no pair has a grade from people and one from the assessor"
 _BY_CHANCE = (
@@ -29,9 +31,9 @@ _TWO_SCALES = "people and the assessor used different scales, so their grades ca
 
 @dataclass(frozen=True, slots=True)
 class PairedGrades:
-    """What has a grade from people and one from the assessor: three arrays of one length.
+    """Pairs with a human label and a grade of the assessor: three arrays of shape (pairs,).
 
-    `query` numbers the query of each, `human` and `assessor` are the two grades.
+    `query` numbers the queries, `human` and `assessor` are the two grades.
     """
 
     query: Ints
@@ -41,17 +43,17 @@ class PairedGrades:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far the assessor's grades are those of people, over `pairs` pairs of `queries` queries.
+    """The agreement of the assessor with human labels, over `pairs` pairs of `queries` queries.
 
     `table` counts pairs by grade, rows people, columns assessor. On grades: `same_grade` is the share of
-    pairs graded equally, `kappa` and `quadratic` are Cohen's, `alpha` is Krippendorff's (ordinal), `bias`
-    the mean of assessor - people. On relevant or not, each side from its own `relevant_from`:
-    `same_side`, `kappa_relevant`, `bias_relevant` (share that the assessor calls relevant - share that
-    people do), and the `precision` and `recall` of the assessor's relevant ones with people as truth.
-    `kappa_at` counts people's pairs as relevant from each grade on, the assessor's from the same grade.
+    pairs with equal grades, `kappa` and `quadratic` are Cohen's, `alpha` is Krippendorff's (ordinal), `bias`
+    the mean of assessor - people. On relevance, each side from its own `relevant_from`:
+    `same_side`, `kappa_relevant`, `bias_relevant` (relevant share of the assessor - relevant share of
+    people), and `precision` and `recall` of the assessor with the labels as truth. `kappa_at` takes each
+    grade as the lowest relevant one, on both sides.
 
     Where the two scales differ, `kappa_at` leaves the assessor's threshold at its own `relevant_from`,
-    `kappa` compares the bare numbers, as published tables do, and says little, and `same_grade`,
+    `kappa` compares the numbers, as published tables do, and says little, and `same_grade`,
     `quadratic`, `alpha` and `bias` are None.
     """
 
@@ -75,7 +77,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAgreement:
-    """What others measured, for scale: `statistic` between `low` and `high`, for `what`."""
+    """A published result for comparison: `statistic` between `low` and `high`, for `what`."""
 
     statistic: Literal["kappa", "kappa_relevant", "tau"]
     low: float
@@ -84,7 +86,7 @@ class PublishedAgreement:
     source: str
 
 
-#: What to hold an agreement against; other people, prompts and collections, so a yardstick, not a target.
+#: Published agreement to compare with; other people, prompts and collections, so no target.
 PUBLISHED_AGREEMENT = (
     PublishedAgreement("kappa_relevant", 0.52, 0.52, "two groups of people", "quoted in arXiv 2309.10621"),
     PublishedAgreement("kappa_relevant", 0.64, 0.64, "Bing's best prompt on TREC Robust", "arXiv 2309.10621"),
@@ -98,30 +100,32 @@ PUBLISHED_AGREEMENT = (
 
 
 def measure_agreement(paired: PairedGrades, people: Scale, assessor: Scale) -> Agreement:
-    """The agreement over all pairs. Raises `ValueError` when a grade is off its side's scale."""
+    """Return the agreement over all pairs. Raise `ValueError` when a grade is above its scale."""
     levels = max(people.top, assessor.top) + 1
-    tables = count_confusions(paired.query, paired.human, paired.assessor, levels).astype(np.float64)
-    whole = tables.sum(0).astype(np.int64)
-    if whole[people.top + 1 :].any() or whole[:, assessor.top + 1 :].any():
+    by_query = count_confusions(paired.query, paired.human, paired.assessor, levels).astype(np.float64)
+    table = by_query.sum(0).astype(np.int64)
+    if table[people.top + 1 :].any() or table[:, assessor.top + 1 :].any():
         raise ValueError(f"a grade is above the top of its scale: {people.top} or {assessor.top}")
     one_scale = people.top == assessor.top
-    asked = dict(_ON_GRADES) | _relevance_statistics(people, assessor, one_scale)
-    found = _estimate_from_tables(tables, asked if one_scale else _drop_statistics(asked, _SAME_SCALE_ONLY))
-    kappa_at = {grade: found.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
+    statistics = dict(_ON_GRADES) | _relevance_statistics(people, assessor, one_scale)
+    if not one_scale:
+        statistics = {name: value for name, value in statistics.items() if name not in _SAME_SCALE_ONLY}
+    results = _estimate_from_tables(by_query, statistics)
+    kappa_at = {grade: results.pop(f"kappa_at_{grade}") for grade in range(1, people.top + 1)}
     return Agreement(
         pairs=len(paired.query),
-        queries=len(tables),
+        queries=len(by_query),
         people=people,
         assessor=assessor,
-        table=tuple(tuple(row[: assessor.top + 1]) for row in whole[: people.top + 1].tolist()),
+        table=tuple(tuple(row[: assessor.top + 1]) for row in table[: people.top + 1].tolist()),
         kappa_at=kappa_at,
         **({} if one_scale else dict.fromkeys(_SAME_SCALE_ONLY, IntervalEstimate(None, why=_TWO_SCALES))),
-        **found,
+        **results,
     )
 
 
-def _estimate_from_tables(tables: Floats, asked: Mapping[str, Statistic]) -> dict[str, IntervalEstimate]:
-    """The estimates of statistics of tables (..., levels, levels), from each query's table."""
+def _estimate_from_tables(tables: Floats, functions: Mapping[str, Statistic]) -> dict[str, IntervalEstimate]:
+    """Return the statistics of (queries, levels, levels) tables, with intervals over queries."""
     queries, *table = tables.shape
 
     def of_cells(of_tables: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
@@ -129,14 +133,15 @@ def _estimate_from_tables(tables: Floats, asked: Mapping[str, Statistic]) -> dic
 
     empty = not tables.any()
     statistics = {
-        name: (of_cells(of_tables), _NO_PAIR if empty else why) for name, (of_tables, why) in asked.items()
+        name: (of_cells(of_tables), _NO_PAIR if empty else why)
+        for name, (of_tables, why) in functions.items()
     }
     shares = [name for name in _SHARES if name in statistics]
     return estimate_statistics(tables.reshape(queries, math.prod(table)), statistics, shares)
 
 
 def _relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> dict[str, Statistic]:
-    """The statistics of relevant or not: each side from its own threshold, and kappa at every grade."""
+    """Return the statistics of relevance: each side with its own threshold, and kappa at every grade."""
 
     def sides(
         of_sides: Callable[[Floats], Floats], human_from: int, from_: int
@@ -157,16 +162,12 @@ def _relevance_statistics(people: Scale, assessor: Scale, one_scale: bool) -> di
     return own | at
 
 
-def _drop_statistics(asked: Mapping[str, Statistic], names: Collection[str]) -> dict[str, Statistic]:
-    return {name: statistic for name, statistic in asked.items() if name not in names}
-
-
 def _same_share(table: Floats) -> Floats:
     return divide(np.trace(table, axis1=-2, axis2=-1), table.sum((-2, -1)), np.nan)
 
 
 def _mean_difference(table: Floats) -> Floats:
-    """The mean of assessor - people."""
+    """Return the mean of assessor - people."""
     grade = np.arange(table.shape[-1])
     return divide((table * (grade - grade[:, None])).sum((-2, -1)), table.sum((-2, -1)), np.nan)
 
@@ -199,3 +200,93 @@ _ON_SIDES: Mapping[str, Statistic] = {
     "precision": (_compute_precision, "the assessor calls nothing relevant"),
     "recall": (_compute_recall, "people call nothing relevant"),
 }
+
+
+#: Grades by (query id, snippet id).
+GradesByPair = Mapping[tuple[str, str], int]
+
+
+def median_grades(judgments: Iterable[Judgment]) -> dict[tuple[str, str], int]:
+    """Return the grade of each judged pair: the median over its repeats, halves rounded up.
+
+    Empty snippets are left out: their grade 0 is a rule.
+    """
+    by_pair: dict[tuple[str, str], list[int]] = {}
+    for judgment in judgments:
+        if judgment.grade is not None and "empty_snippet" not in judgment.flags:
+            by_pair.setdefault((judgment.query_id, judgment.snippet_id), []).append(judgment.grade)
+    return {key: median_grade(grades) for key, grades in by_pair.items()}
+
+
+def median_grade(grades: Sequence[int]) -> int:
+    """Return the median of the grades, halves rounded up."""
+    return floor(median(grades) + 0.5)
+
+
+def convert_to_judgments(people: GradesByPair) -> tuple[Judgment, ...]:
+    """Return human labels as judgments, for scoring."""
+    return tuple(
+        Judgment(query_id, snippet_id, 1, grade, "", None, "people", "", {}, "", None)
+        for (query_id, snippet_id), grade in people.items()
+    )
+
+
+def pair_grades(people: GradesByPair, assessor: GradesByPair) -> PairedGrades:
+    """Return the pairs that both sides graded, sorted by id."""
+    return _make_paired_grades([key for key in sorted(people) if key in assessor], people, assessor)
+
+
+def pair_results(
+    engines: Sequence[str],
+    rankings: Iterable[Ranking],
+    depth: int,
+    people: GradesByPair,
+    assessor: GradesByPair,
+) -> tuple[Ints, PairedGrades]:
+    """Return the results down to `depth` that both sides graded.
+
+    The first array, (results,), holds the indexes of their engines. A pair that two engines returned is in
+    the result twice.
+    """
+    indexes = {engine: index for index, engine in enumerate(engines)}
+    results = [
+        (indexes[ranking.engine], (ranking.query_id, snippet.id))
+        for ranking in sorted(rankings, key=lambda ranking: (ranking.engine, ranking.query_id))
+        if ranking.engine in indexes
+        for snippet in ranking.snippets[:depth]
+    ]
+    both = [(engine, key) for engine, key in results if key in people and key in assessor]
+    engine = np.array([engine for engine, _ in both], dtype=np.int64)
+    return engine, _make_paired_grades([key for _, key in both], people, assessor)
+
+
+def convert_to_relevance(grades: GradesByPair, scale: Scale) -> dict[tuple[str, str], int]:
+    """Return 1 where a grade is relevant, else 0: this makes grades of two scales comparable."""
+    return {key: int(grade >= scale.relevant_from) for key, grade in grades.items()}
+
+
+def find_graded_queries(
+    pairs: Iterable[tuple[str, str]], grades: GradesByPair
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the ids of the queries with a grade for every pair, and of those with any grade."""
+    complete: dict[str, bool] = {}
+    partly = set()
+    for key in pairs:
+        complete[key[0]] = complete.get(key[0], True) and key in grades
+        partly |= {key[0]} if key in grades else set()
+    return frozenset(query_id for query_id, is_complete in complete.items() if is_complete), frozenset(partly)
+
+
+def _make_paired_grades(
+    keys: Sequence[tuple[str, str]], people: GradesByPair, assessor: GradesByPair
+) -> PairedGrades:
+    number = {query_id: index for index, query_id in enumerate(sorted({query_id for query_id, _ in keys}))}
+
+    def array(values: Iterable[int]) -> Ints:
+        return np.array(list(values), dtype=np.int64)
+
+    return PairedGrades(
+        array(number[query_id] for query_id, _ in keys),
+        array(people[key] for key in keys),
+        array(assessor[key] for key in keys),
+    )

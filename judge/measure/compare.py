@@ -1,14 +1,14 @@
-"""Comparison of engines: how large each difference is, and whether it is one.
+"""Comparison of engines: the size of each difference, and whether it is statistically significant.
 
-The unit is the query, always paired: an engine meets another on the queries where both have a value,
-each query's repeats averaged first. All pairs of engines share one critical value by measure
-(`judge.measure.simultaneous`). A better engine is named when the simultaneous interval of the difference
-excludes 0, and so does its worst-case range, over all grades that unjudged snippets could have.
+The unit is the query, always paired: two engines are compared on the queries where both have a value, with
+the repeats of a query averaged first. All pairs of engines share one critical value per measure
+(`judge.measure.simultaneous`). An engine is called better when the simultaneous interval of the difference
+excludes 0, and its worst-case range, over all grades of unjudged snippets, does too.
 
 Imputed grades are right on average only where judging failed at random. Where it failed for the good
-snippets more often, the mean is off by a part of the worst case, so the interval is wider by a tenth of
+snippets more often, the mean is off by a part of the worst case, so the interval is widened by a tenth of
 it. In simulated data sets of 150 queries, three equal engines and 5 % of one engine's pairs unjudged, the
-relevant ones nine times as often, that lowers false winners from 6 % to 3 %.
+relevant ones nine times as often, this lowers false winners from 6 % to 3 %.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import Floats
+from judge.measure.formulas import Floats, finite_or_none
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
 from judge.measure.simultaneous import (
     TIE,
@@ -31,7 +31,7 @@ from judge.measure.simultaneous import (
     required_queries,
 )
 
-#: The share of the worst case by which an interval is wider.
+#: Intervals are widened by this share of the worst case.
 _WIDENING_SHARE = 0.1
 #: Numbers in the differences that are in memory at once: 64 MB.
 _BLOCK = 2**23
@@ -41,21 +41,21 @@ Outcome = Literal["better", "not separated", "undetermined"]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How engine `a` stands to engine `b` by one measure; `a` has the higher mean, or the earlier name.
+    """Engine `a` compared with engine `b` by one measure; `a` has the higher mean, or the earlier name.
 
     `difference` is the mean of a - b over the `n` queries where both have a value, `low` to `high` its
     simultaneous 95 % interval (wider by a tenth of the worst case where pairs are unjudged), `p_adjusted`
     its p-value adjusted for all pairs of the measure: at most 0.05 exactly when the interval excludes 0.
-    `least` and `most` bound the difference over all grades that unjudged snippets could have. `robust` says
-    whether the interval would still exclude 0 with the least favourable of these grades, None where no
-    engine is named. `effect` is d_z, the difference divided by the standard deviation `sd`. On `wins`
-    queries a is ahead, on `losses` b.
+    `least` and `most` bound the difference over all grades of unjudged snippets. `robust` says
+    whether the interval still excludes 0 with the least favourable of these grades, None where no engine
+    is better. `effect` is d_z, the difference divided by the standard deviation `sd`. Engine `a` has the
+    higher value on `wins` queries, `b` on `losses`.
 
-    `detectable` is the true difference that `n` queries find with 80 % power, `detectable_doubled` the
-    same for 2·n, None where none is large enough. `at_least` is a number of queries that a pair that is not
-    separated needs at the least, None when `n` may be enough. `outcome` is "better" (a is), "not separated",
-    or "undetermined" when the interval excludes 0 and the worst-case range does not. Every number is None
-    where it is unknown.
+    `detectable` is the true difference that is detected with 80 % power on `n` queries,
+    `detectable_doubled` that on 2·n, None where the measure has no such difference. `at_least` is the lowest
+    number of queries with which a pair that is not separated may be, None when `n` may be enough. `outcome`
+    is "better" (`a` is), "not separated", or "undetermined" when the interval excludes 0 and the worst-case
+    range does not. A number is None where it is unknown.
     """
 
     measure: str
@@ -82,7 +82,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """A query's `difference` a - b, and how much of the mean difference it makes: difference / n."""
+    """The `difference` a - b on a query and its share of the mean difference, difference / n."""
 
     query_id: str
     difference: float
@@ -92,11 +92,11 @@ class Contribution:
 def compare_engines(
     scores: Scores, among: Collection[frozenset[str]] | None = None, *, families: int = 1
 ) -> tuple[Comparison, ...]:
-    """Compare every pair of engines by every measure that engines can be compared by, measure by measure.
+    """Return the comparison of every pair of engines, measure by measure.
 
-    `among` names the pairs to compare, when not all are. `families` is by how much the error is divided
-    for callers that compare several times, as for segments. Within a measure pairs come in the order of
-    their engines' standing, best against second first.
+    Measures that do not compare engines are skipped. `among` names the pairs to compare, None for all. The
+    error is divided by `families`, for callers that compare several times, as for segments. Within a
+    measure the pairs are sorted by the means of their engines: best against second first.
     """
     indexes = [index for index, measure in enumerate(scores.measures) if measure.compares_engines]
     pairs = [
@@ -125,7 +125,7 @@ def find_largest_contributions(scores: Scores, pair: Comparison, most: int = 10)
         for query, difference in zip(scores.queries, a - b, strict=True)
         if abs(difference) > TIE
     ]
-    differences.sort(key=lambda each: (-abs(each[1]), each[0]))
+    differences.sort(key=lambda item: (-abs(item[1]), item[0]))
     return tuple(
         Contribution(query, difference, difference / pair.n) for query, difference in differences[:most]
     )
@@ -141,8 +141,8 @@ def _compare_measures(
     ranges = np.array(
         [
             [
-                _mean_difference_bounds(differences[:, column, at], (least[at], most[at]))
-                for at in range(len(pairs))
+                _mean_difference_bounds(differences[:, column, pair], (least[pair], most[pair]))
+                for pair in range(len(pairs))
             ]
             for column, (least, most) in enumerate(bounds)
         ]
@@ -156,23 +156,23 @@ def _compare_measures(
                 _EnginePair(
                     str(scores.measures[index]),
                     scores.largest[index],
-                    scores.engines[one[at]],
-                    scores.engines[two[at]],
+                    scores.engines[one[pair]],
+                    scores.engines[two[pair]],
                     test,
-                    at,
+                    pair,
                 ),
-                differences[:, column, at],
-                (ranges[1, column, at], ranges[2, column, at]),
-                (bounds[column][0][at], bounds[column][1][at]),
+                differences[:, column, pair],
+                (ranges[1, column, pair], ranges[2, column, pair]),
+                (bounds[column][0][pair], bounds[column][1][pair]),
             )
-            for at in range(len(pairs))
+            for pair in range(len(pairs))
         ]
         yield from sorted(rows, key=_make_sort_key(value[..., index], scores.engines))
 
 
 @dataclass(frozen=True, slots=True)
 class _EnginePair:
-    """Two engines by a measure with its largest value, and the column of a test of their difference."""
+    """Two engines, a measure with its largest value, and the column of the test of their difference."""
 
     measure: str
     largest: float
@@ -185,18 +185,18 @@ class _EnginePair:
 def _make_comparison(
     pair: _EnginePair, differences: Floats, worst_case: tuple[float, float], bounds: tuple[Floats, Floats]
 ) -> Comparison:
-    """Return one pair from its (queries,) differences one - two, their worst-case mean, and their bounds."""
+    """Return the comparison of a pair from its (queries,) differences, their worst case and bounds."""
     test, column = pair.test, pair.column
-    # A mean that is behind by rounding alone is the same mean: names decide.
+    # A mean that is lower by rounding alone is the same mean: names decide.
     swap = bool(test.mean[column] < -TIE)
     sign = -1.0 if swap else 1.0
-    known = sign * differences[~np.isnan(differences)]
-    n = known.size
+    values = sign * differences[~np.isnan(differences)]
+    n = values.size
     mean = sign * float(test.mean[column]) if n else None
     low, high = sorted((sign * test.low[column], sign * test.high[column]))
-    # The same mean, summed in another order, may round otherwise.
+    # The same mean, summed in another order, can round differently.
     least, most = (
-        mean if mean is not None and abs(end - mean) < TIE else _finite_or_none(end)
+        mean if mean is not None and abs(end - mean) < TIE else finite_or_none(end)
         for end in sorted(sign * end for end in worst_case)
     )
     outcome = _decide_outcome(low, high, least, most)
@@ -215,17 +215,17 @@ def _make_comparison(
         b=pair.one if swap else pair.two,
         n=n,
         difference=mean,
-        low=_finite_or_none(low),
-        high=_finite_or_none(high),
+        low=finite_or_none(low),
+        high=finite_or_none(high),
         least=least,
         most=most,
         robust=_is_robust(lowest, test.critical) if outcome == "better" else None,
         sd=sd,
         effect=mean / sd if mean is not None and sd else None,
-        wins=int((known > TIE).sum()),
-        ties=int((np.abs(known) <= TIE).sum()),
-        losses=int((known < -TIE).sum()),
-        p_adjusted=_finite_or_none(test.p[column]),
+        wins=int((values > TIE).sum()),
+        ties=int((np.abs(values) <= TIE).sum()),
+        losses=int((values < -TIE).sum()),
+        p_adjusted=finite_or_none(test.p[column]),
         detectable=smallest[0] if smallest[0] <= pair.largest else None,
         detectable_doubled=smallest[1] if smallest[1] <= pair.largest else None,
         at_least=at_least if at_least > n else None,
@@ -234,10 +234,10 @@ def _make_comparison(
 
 
 def _mean_difference_bounds(differences: Floats, bounds: tuple[Floats, Floats]) -> tuple[float, float, float]:
-    """Return the mean, and the least and the most it could be on queries that have or may get a value."""
-    there = ~np.isnan(bounds[0])
+    """Return the mean and its lowest and highest value on queries that have or may get a value."""
+    bounded = ~np.isnan(bounds[0])
     mean, least, most = (
-        float(each) for each in mean_with_bounds(differences[there], bounds[0][there], bounds[1][there])
+        float(end) for end in mean_with_bounds(differences[bounded], bounds[0][bounded], bounds[1][bounded])
     )
     return mean, least, most
 
@@ -251,18 +251,16 @@ def _decide_outcome(low: float, high: float, least: float | None, most: float | 
 
 
 def _is_robust(lowest: Floats, critical: float) -> bool:
-    """Return whether the interval excludes 0 with the least favourable grades, (queries,) differences."""
+    """Return True when the interval of the (queries,) `lowest` differences excludes 0."""
     least = lowest[~np.isnan(lowest)]
     return bool(least.mean() - critical * least.std(ddof=1) / sqrt(least.size) > 0)
 
 
 def _make_sort_key(value: Floats, engines: tuple[str, ...]) -> Callable[[Comparison], tuple[int, int]]:
-    """Return a key that sorts pairs by the standing of their engines, (engines, queries) values given."""
+    """Return a sort key of pairs: the ranks of their engines by the mean of (engines, queries) values."""
     means = nan_mean(value, axis=1)
-    order = sorted(range(len(engines)), key=lambda at: (-np.nan_to_num(means[at], nan=-1.0), engines[at]))
-    place = {engines[at]: number for number, at in enumerate(order)}
-    return lambda pair: (min(place[pair.a], place[pair.b]), max(place[pair.a], place[pair.b]))
-
-
-def _finite_or_none(value: float | np.float64) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    order = sorted(
+        range(len(engines)), key=lambda index: (-np.nan_to_num(means[index], nan=-1.0), engines[index])
+    )
+    rank = {engines[index]: number for number, index in enumerate(order)}
+    return lambda pair: (min(rank[pair.a], rank[pair.b]), max(rank[pair.a], rank[pair.b]))

@@ -1,10 +1,9 @@
-"""The least and the most that the difference of two engines can be, over all grades of unjudged snippets.
+"""Bounds of the difference of two engines over all grades of unjudged snippets.
 
-The lowest value of one engine less the highest of the other is wider than what is possible: a snippet that
-both returned has one grade, and both are divided by the same ideal. Where a query has few unjudged
-snippets, every combination of their grades is tried (Horowitz & Manski 2000, JASA 95, "Nonparametric
-analysis of randomized experiments with missing covariate and outcome data", bound a statistic in this
-way).
+The lowest value of one engine minus the highest of the other is too low: a snippet that both returned has
+one grade, and the same ideal list divides both. Where a query has few unjudged snippets, all combinations
+of their grades are tried (Horowitz & Manski 2000, JASA 95, "Nonparametric analysis of randomized
+experiments with missing covariate and outcome data", bound a statistic in this way).
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from judge.measure.measures import Measure
 from judge.measure.values import compute_values, find_always_defined
 from judge.records import Scale
 
-#: Combinations of grades that are tried on a query: of 4 graded or 8 binary snippets.
+#: At most this many combinations of grades are tried on a query: 4 graded or 8 binary snippets.
 MAX_COMBINATIONS = 256
-#: Ranks of completed lists, and differences, that are held at once.
+#: Ranks of completed lists, and differences, in memory at once.
 _BLOCK = 2**21
 
 
@@ -31,8 +30,8 @@ _BLOCK = 2**21
 class IncompleteScores:
     """The lists of all engines on the topics that have an unjudged snippet.
 
-    `topics` (queries, repeats) numbers these topics, -1 elsewhere. `engines` and `queries` are all that
-    were scored.
+    `topics` (queries, repeats) numbers these topics, -1 elsewhere. `engines` and `queries` are all scored
+    ones, with or without an unjudged snippet.
     """
 
     engines: tuple[str, ...]
@@ -42,8 +41,8 @@ class IncompleteScores:
     scale: Scale
 
     @classmethod
-    def of(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> IncompleteScores:
-        """Return those of `arrays` on the topics that `unsure` (topics,) marks."""
+    def from_arrays(cls, arrays: Arrays, unsure: Bools, scale: Scale) -> IncompleteScores:
+        """Return the lists of `arrays` on the topics that `unsure` (topics,) marks."""
         topics = np.where(unsure, np.cumsum(unsure) - 1, -1)
         return cls(
             arrays.engines,
@@ -53,39 +52,37 @@ class IncompleteScores:
             scale,
         )
 
-    def places(self, engines: Sequence[str]) -> Ints:
-        """Return the places of some engines in `engines`."""
+    def engine_indexes(self, engines: Sequence[str]) -> Ints:
+        """Return the (names,) indexes of the named engines."""
         return np.array([self.engines.index(engine) for engine in engines], np.int64)
 
-    def topics_of(self, queries: Sequence[str]) -> Ints:
-        """Return the rows of `topics` for some queries."""
+    def query_topics(self, queries: Sequence[str]) -> Ints:
+        """Return the (queries, repeats) rows of `topics` for the named queries."""
         rows = dict(zip(self.queries, self.topics, strict=True))
         return np.array([rows[query] for query in queries], np.int64).reshape(-1, self.topics.shape[1])
 
-    def difference_bounds(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
-        """Return (pairs, topics) the least and the most of the value of `one` less the value of `two`.
+    def bound_differences(self, measure: Measure, one: Ints, two: Ints) -> tuple[Floats, Floats]:
+        """Return the (pairs, topics) lowest and highest value of engine `one` minus the value of `two`.
 
-        `one` and `two` (pairs,) are places in `engines`. NaN where a topic has too many unjudged snippets,
-        and where some of their grades leave the measure undefined.
+        `one` and `two` (pairs,) are indexes of engines. NaN where a topic has too many unjudged snippets, and
+        where the measure is undefined with some of their grades.
         """
-        least = np.full((one.size, self.lists.grade.shape[1]), np.nan)
-        most = least.copy()
+        lowest = np.full((one.size, self.lists.grade.shape[1]), np.nan)
+        highest = lowest.copy()
         for topics, grades in self._combinations(measure):
             combinations = grades.shape[1]
             cells = combinations * self.lists.grade[:, 0].size
             for block in _split_blocks(topics, cells):
-                values = compute_values(
-                    measure, self.lists.select_topics(block).completed(grades), self.scale
-                )
-                each = values.reshape(len(self.engines), block.size, combinations)
+                values = compute_values(measure, self.lists.select_topics(block).complete(grades), self.scale)
+                by_engine = values.reshape(len(self.engines), block.size, combinations)
                 for pairs in _split_blocks(np.arange(one.size), block.size * combinations):
-                    difference = each[one[pairs]] - each[two[pairs]]
-                    least[np.ix_(pairs, block)] = difference.min(-1)
-                    most[np.ix_(pairs, block)] = difference.max(-1)
-        return least, most
+                    difference = by_engine[one[pairs]] - by_engine[two[pairs]]
+                    lowest[np.ix_(pairs, block)] = difference.min(-1)
+                    highest[np.ix_(pairs, block)] = difference.max(-1)
+        return lowest, highest
 
     def _combinations(self, measure: Measure) -> Iterator[tuple[Ints, Ints]]:
-        """Yield topics, and (unjudged pairs, combinations) all grades of theirs that `measure` looks at."""
+        """Yield topics with the (unjudged pairs, combinations) grades that can influence `measure`."""
         lists, levels = self.lists, self.scale.top + 1
         seen = lists.unjudged
         if measure.pool_free and not measure.own:
@@ -108,8 +105,8 @@ class IncompleteScores:
             yield np.flatnonzero(chosen), grades
 
 
-def _split_blocks(places: Ints, cells: int) -> Iterator[Ints]:
-    """Yield `places` in parts of at most `_BLOCK` cells, when each place has so many."""
+def _split_blocks(indexes: Ints, cells: int) -> Iterator[Ints]:
+    """Yield `indexes` in parts of at most `_BLOCK` cells; each index takes `cells`."""
     size = max(1, _BLOCK // max(1, cells))
-    for start in range(0, places.size, size):
-        yield places[start : start + size]
+    for start in range(0, indexes.size, size):
+        yield indexes[start : start + size]

@@ -1,31 +1,34 @@
-"""Owns means: what each engine scored over the queries, never without over how many.
+"""Summary of each engine: means with their intervals, coverage, latency and size of its results.
 
-A mean is over the queries where the engine has a value, each query's repeats averaged first. An engine
-that broke on hard queries gains by that, so `paired` gives the mean over the queries where every engine
-has a value, too: engines are compared by that one, or query by query.
+A mean is over the queries where the engine has a value, with the repeats of a query averaged first. An
+engine that fails on hard queries gains by that, so `paired` is the mean over the queries where every engine
+has a value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from judge.characters import estimate_tokens
 from judge.measure.formulas import Bools, Floats, divide
 from judge.measure.score import Scores, mean_with_bounds, nan_mean
+from judge.records import Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """One measure of one engine over the queries; None where it is over no query.
+    """The mean of one measure of one engine; None where no query has a value.
 
     `mean` is over `n` queries, `interval` its 95 % t interval over queries (None for fewer than
-    2). `low` and `high` are over these with any of the `unknown` ones, to which only unjudged snippets
-    can give a value: not one that the engine returned is judged, or nothing judged in the pool
-    is relevant. `undefined` counts queries that can't have one: all of the pool is judged and nothing
-    relevant, or for Judged there is no result. `paired` is the mean over the `paired_n` queries where
-    every engine has a value.
+    2). `low` and `high` bound the mean over these and any of the `unknown` queries, which only unjudged
+    snippets can give a value: no result of the engine is judged, or nothing judged in the pool is relevant.
+    `undefined` counts queries that cannot have a value: the whole pool is judged and nothing is relevant,
+    or, for Judged, there is no result. `paired` is the mean over the `paired_n` queries where every engine
+    has a value.
     """
 
     mean: float | None
@@ -41,13 +44,13 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class EngineSummary:
-    """What one engine was asked, what came back and what it scored.
+    """The queries of one engine by outcome, its coverage and its means.
 
     `queries` = `answered` + `empty` + `errors` + `absent` (no ranking at all); for every measure it is
     also `n` + `undefined` + `unknown` + `errors` + `absent`. `judged` is the share of its snippets, over
-    all repeats, that have a grade, `duplicates` the share whose document the list had shown before; both
-    down to the pool's depth, and None for an engine that returned nothing. `unique` is the share of all
-    documents in the pool that this engine alone found. `measures` is keyed by name.
+    all repeats, with a grade, `duplicates` the share whose document the list shows at a higher rank; both
+    down to the depth of the pool, and None for an engine that returned nothing. `unique` is the share of
+    the documents in the pool that no other engine returned. `measures` is keyed by name.
     """
 
     engine: str
@@ -63,34 +66,37 @@ class EngineSummary:
 
 
 def summarise_engines(scores: Scores) -> tuple[EngineSummary, ...]:
-    """One summary per engine, in the order of `scores.engines`."""
+    """Return one summary per engine, in the order of `scores.engines`."""
     value, low, high = scores.average_repeats()
     shared: Bools = np.all(~np.isnan(value), axis=0)
     intervals = _t_intervals(value, np.array(scores.largest))
     summaries = []
-    for at, engine in enumerate(scores.engines):
-        present = ~scores.coverage.missing[at]
+    for row, engine in enumerate(scores.engines):
+        present = ~scores.coverage.missing[row]
         means = {
             str(measure): _make_mean(
-                (value[at, :, m], low[at, :, m], high[at, :, m]), intervals[at, m], shared[:, m], present
+                (value[row, :, column], low[row, :, column], high[row, :, column]),
+                intervals[row, column],
+                shared[:, column],
+                present,
             )
-            for m, measure in enumerate(scores.measures)
+            for column, measure in enumerate(scores.measures)
         }
-        summaries.append(_summarise_engine(scores, at, engine, means))
+        summaries.append(_summarise_engine(scores, row, engine, means))
     return tuple(summaries)
 
 
 def _t_intervals(value: Floats, largest: Floats) -> Floats:
     """Return the (engines, measures, 2) ends of 95 % t intervals of means of (engines, queries, measures).
 
-    They stay within the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
+    They are cut to the range of the measure, 0 to `largest`. NaN for fewer than 2 queries.
     """
     from scipy.special import stdtrit
 
-    known: Bools = ~np.isnan(value)
-    count = known.sum(1).astype(np.float64)
+    defined: Bools = ~np.isnan(value)
+    count = defined.sum(1).astype(np.float64)
     mean = nan_mean(value, axis=1)
-    squares = np.where(known, np.square(value - mean[:, None]), 0.0).sum(1)
+    squares = np.where(defined, np.square(value - mean[:, None]), 0.0).sum(1)
     se = np.sqrt(divide(squares, count * (count - 1), np.nan))
     reach = stdtrit(np.maximum(count - 1, 1), 0.975) * se
     return np.stack([np.maximum(mean - reach, 0.0), np.minimum(mean + reach, largest)], axis=-1)
@@ -100,44 +106,95 @@ def _make_mean(
     bounded: tuple[Floats, Floats, Floats], interval: Floats, shared: Bools, present: Bools
 ) -> Mean:
     value, low, high = bounded
-    has = ~np.isnan(value)
-    unknown = ~has & ~np.isnan(low)
-    mean, lowest, highest = map(_nan_to_none, mean_with_bounds(value, low, high))
+    defined = ~np.isnan(value)
+    unknown = ~defined & ~np.isnan(low)
+    ends = mean_with_bounds(value, low, high)
+    mean, lowest, highest = (None if np.isnan(end) else float(end) for end in ends)
     return Mean(
         mean=mean,
         interval=None if np.isnan(interval).any() else (float(interval[0]), float(interval[1])),
-        n=int(has.sum()),
+        n=int(defined.sum()),
         low=lowest,
         high=highest,
-        undefined=int((present & ~has & ~unknown).sum()),
+        undefined=int((present & ~defined & ~unknown).sum()),
         unknown=int(unknown.sum()),
-        paired=_mean_of_chosen(value, shared),
+        paired=float(value[shared].mean()) if shared.any() else None,
         paired_n=int(shared.sum()),
     )
 
 
-def _nan_to_none(value: Floats) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _mean_of_chosen(values: Floats, chosen: Bools) -> float | None:
-    return float(values[chosen].mean()) if chosen.any() else None
-
-
-def _summarise_engine(scores: Scores, at: int, engine: str, means: Mapping[str, Mean]) -> EngineSummary:
+def _summarise_engine(scores: Scores, row: int, engine: str, means: Mapping[str, Mean]) -> EngineSummary:
     coverage = scores.coverage
-    returned, present = coverage.returned[at], ~coverage.missing[at]
+    returned, present = coverage.returned[row], ~coverage.missing[row]
     snippets = int(returned.sum())
-    asked, pooled = snippets * len(scores.repeats), int(coverage.pooled.sum())
+    pairs, pooled = snippets * len(scores.repeats), int(coverage.pooled.sum())
     return EngineSummary(
         engine=engine,
         queries=len(scores.queries),
         answered=int((present & (returned > 0)).sum()),
         empty=int((present & (returned == 0)).sum()),
-        errors=int(coverage.errors[at].sum()),
-        absent=int(coverage.absent[at].sum()),
-        judged=int(coverage.graded[at].sum()) / asked if asked else None,
-        duplicates=int(coverage.duplicates[at].sum()) / snippets if snippets else None,
-        unique=int(coverage.unique[at].sum()) / pooled if pooled else None,
+        errors=int(coverage.errors[row].sum()),
+        absent=int(coverage.absent[row].sum()),
+        judged=int(coverage.graded[row].sum()) / pairs if pairs else None,
+        duplicates=int(coverage.duplicates[row].sum()) / snippets if snippets else None,
+        unique=int(coverage.unique[row].sum()) / pooled if pooled else None,
         measures=means,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """The latency of an engine in milliseconds over `n` queries: median and 95th percentile."""
+
+    median: float
+    p95: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """The approximate number of tokens of the titles and snippets for a query: mean over `n` queries."""
+
+    mean: float
+    n: int
+
+
+def measure_latency(rankings: Iterable[Ranking]) -> Latency | None:
+    """Return the latency of one engine, None without a measurement; failed queries do not count."""
+    latencies = [
+        ranking.latency_ms for ranking in rankings if ranking.latency_ms is not None and ranking.error is None
+    ]
+    if not latencies:
+        return None
+    median, p95 = np.percentile(latencies, [50, 95])
+    return Latency(float(median), float(p95), len(latencies))
+
+
+def measure_tokens(rankings: Iterable[Ranking], depth: int) -> TokenCount | None:
+    """Return the size of one engine's raw results down to `depth`, None without an answered query.
+
+    An empty result list has 0 tokens; failed queries do not count.
+    """
+    sizes = [_count_tokens(ranking, depth) for ranking in rankings if ranking.error is None]
+    return TokenCount(math.fsum(sizes) / len(sizes), len(sizes)) if sizes else None
+
+
+def _count_tokens(ranking: Ranking, depth: int) -> float:
+    return math.fsum(
+        estimate_tokens(snippet.raw_title) + estimate_tokens(snippet.raw_text)
+        for snippet in ranking.snippets[:depth]
+    )
+
+
+def compute_no_snippet_share(rankings: Iterable[Ranking], depth: int) -> float | None:
+    """Return the share of one engine's results down to `depth` that have no text, with or without a title.
+
+    None without a result whose text is known. A high share is the sign of a field with another name.
+    """
+    snippets = [
+        snippet
+        for ranking in rankings
+        for snippet in ranking.snippets[:depth]
+        if "no_text" not in snippet.flags
+    ]
+    return sum(not snippet.text for snippet in snippets) / len(snippets) if snippets else None

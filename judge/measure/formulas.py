@@ -1,7 +1,7 @@
-"""The formulas of the measures: what a list of gains earns.
+"""Formulas of the measures: what a list of gains scores.
 
-Gains lie along the last axis, best rank first; what comes out has the other axes. ERR takes the
-probabilities of its cascade as gains, the measures of relevant or not take 0 and 1.
+Gains lie along the last axis, best rank first; the result has the other axes. For ERR the gains are the
+probabilities that a reader stops; for measures of binary relevance they are 0 and 1.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Bools = npt.NDArray[np.bool_]
 
 
 def compute_gains(measure: Measure, scale: Scale) -> Floats:
-    """The gain of each grade 0..top under `measure`: never falling, and 0 for grade 0.
+    """Return the gain of each grade 0..top under `measure`: it never falls, and is 0 for grade 0.
 
-    Raises `InputError` when the measure counts grades as relevant that the scale doesn't have.
+    Raise `InputError` when `rel` of the measure is above the top grade of the scale.
     """
     grade: Floats = np.arange(scale.top + 1, dtype=np.float64)
     exponential: Floats = np.exp2(grade) - 1
@@ -43,10 +43,10 @@ def largest_value(measure: Measure, scale: Scale, depth: int) -> float:
 
 
 def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floats:
-    """What lists of `gain` earn under `measure`, before anything of the pool divides it.
+    """Return the value of lists of `gain` under `measure`, before a division by the pool.
 
-    `gain` goes down to the measure's cutoff, or as far as there is anything. `top_gain` is the gain of
-    the top grade, which sDCG's ideal list consists of.
+    `gain` ends at the cutoff of the measure, or at the end of the lists. `top_gain` is the gain of the top
+    grade: the ideal list of sDCG consists of it.
     """
     match measure.name:
         case "nDCG" | "DCG":
@@ -69,32 +69,38 @@ def apply_formula(measure: Measure, gain: Floats, top_gain: float = 1.0) -> Floa
 
 
 def dcg(gain: Floats) -> Floats:
-    """Discounted cumulated gain: gain / log2(1 + rank), summed (Järvelin & Kekäläinen 2002)."""
+    """Return the discounted cumulated gain: the sum of gain / log2(1 + rank) (Järvelin & Kekäläinen 2002)."""
     return _sum(gain / np.log2(1 + _ranks(gain)))
 
 
 def sum_precision(relevance: Floats) -> Floats:
-    """The precision at each relevant rank, summed: AP before it is divided (trec_eval map_cut)."""
+    """Return the sum of the precision at each relevant rank: AP before its division (trec_eval map_cut)."""
     before = np.cumsum(relevance, -1) - relevance
     return _sum(relevance * (1 + before) / _ranks(relevance))
 
 
 def stop_probability(stop: Floats) -> Floats:
-    """The probability that a reader who stops at each rank with probability `stop` stops first there.
+    """Return, for each rank, the probability that a reader stops there and at no rank above.
 
-    The cascade of Chapelle et al. 2009; with stops of 0 and 1 it marks the first relevant rank.
+    `stop` is the probability to stop at a rank that was reached: the cascade model of Chapelle et al. 2009.
+    With values of 0 and 1 the result marks the first relevant rank.
     """
     reached = np.ones_like(stop)
     np.cumprod(1 - stop[..., :-1], -1, out=reached[..., 1:])
-    here: Floats = stop * reached
-    return here
+    first: Floats = stop * reached
+    return first
 
 
 def divide(dividend: Floats, divisor: Floats, otherwise: float | Floats) -> Floats:
-    """`dividend / divisor`, and `otherwise` where the divisor is not above 0."""
+    """Return `dividend / divisor`, and `otherwise` where the divisor is not above 0."""
     shape = np.broadcast_shapes(np.shape(dividend), np.shape(divisor))
     out = np.broadcast_to(np.asarray(otherwise, dtype=np.float64), shape).copy()
     return np.divide(dividend, divisor, out=out, where=np.broadcast_to(divisor > 0, shape))
+
+
+def finite_or_none(value: float | np.float64) -> float | None:
+    """Return `value`, None for NaN and infinity."""
+    return float(value) if np.isfinite(value) else None
 
 
 def _ranks(gain: Floats) -> Floats:

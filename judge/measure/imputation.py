@@ -1,15 +1,14 @@
 """Multiple imputation of the grades of unjudged pairs.
 
-Every unjudged pair gets `DRAWS` grades, and each of them is the same for all engines that returned the
-pair: with two values for one pair the difference of two engines would be biased. A measure takes its mean
-over the completed pools (Rubin 1987, "Multiple imputation for nonresponse in surveys").
+Every unjudged pair gets `DRAWS` grades, the same ones for all engines that returned the pair: with two
+values for one pair the difference of two engines would be biased. The value of a measure is its mean over
+the completed pools (Rubin 1987, "Multiple imputation for nonresponse in surveys").
 
-The grades come from judged pairs (donors) with a similar predicted grade, which is predictive mean
-matching (Little 1988, J. Business & Economic Statistics 6(3)). A linear regression predicts the grade from
-the mean grade of the query, from the number of engines that returned the pair, and from how high each of
-them ranked it. Donors are the judged pairs of the same query, each weighted by a
-normal kernel of the difference of the predictions. The judged pairs of all queries weigh `_OTHERS`
-together, which matters only where the query has no similar pair of its own.
+The grades come from judged pairs (donors) with a similar predicted grade: predictive mean matching (Little
+1988, J. Business & Economic Statistics 6(3)). A linear regression predicts the grade from the mean grade of
+the query, the number of engines that returned the pair, and the rank at each of them. Donors are the judged
+pairs of the same query, each weighted by a normal kernel of the difference of the predictions. The judged
+pairs of all queries together weigh `_WEIGHT_ALL`, which matters only where the query has no similar pair.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ import numpy as np
 from judge.measure.arrays import NO_GRADE
 from judge.measure.formulas import Floats, Ints
 
-#: Grades that are drawn for each unjudged pair.
+#: Number of grades for each unjudged pair.
 DRAWS = 20
 
 #: Bandwidths of the kernels over donors of the same query and of all, as shares of the top grade.
 _BANDWIDTH_SAME_QUERY, _BANDWIDTH_ALL = 1 / 60, 1 / 20
-#: What all donors of all queries weigh together; a donor of the same query weighs up to 1.
+#: Weight of all donors of all queries together; a donor of the same query weighs up to 1.
 _WEIGHT_ALL = 0.3
-#: Pairs of the overall mean grade that are added to the mean of each query.
+#: Number of pairs with the overall mean grade that are added to the mean of each query.
 _PRIOR_PAIRS = 0.5
-#: Penalty on the squared slopes of the regression, so that few pairs do not lead it far.
+#: Penalty on the squared slopes of the regression, which limits them where pairs are few.
 _RIDGE_PENALTY = 5.0
-#: Points from grade 0 to the top grade at which the donors of all queries are weighed.
+#: Number of points from grade 0 to the top grade at which the donors of all queries are weighed.
 _GRID_POINTS = 401
-#: Pairs of an unjudged pair and a donor that are held at once.
+#: Combinations of an unjudged pair and a donor in memory at once.
 _BLOCK_CELLS = 2**20
 
 
@@ -47,7 +46,7 @@ def impute_grades(
     repeats: Sequence[int],
     top: int,
 ) -> Ints:
-    """Return (unjudged, `DRAWS`) grades for the cells of `grades` that are `NO_GRADE`, row by row.
+    """Return the (unjudged, `DRAWS`) grades for the cells of `grades` that are `NO_GRADE`, row by row.
 
     `grades` (pairs, repeats) are 0 to `top`, `pairs` their (query id, snippet id). `discounts` (pairs,
     engines) is larger the higher an engine ranked the pair, and 0 where it did not return the pair.
@@ -55,8 +54,8 @@ def impute_grades(
     likely.
 
     The draws of a pair are a systematic sample of its donors in random order, so their mean is unbiased.
-    The random numbers are a hash of the pair and the repeat. So they depend neither on the order of the
-    input nor on what else is unjudged.
+    The random numbers are a hash of the pair and the repeat, so they depend neither on the order of the
+    input nor on other unjudged pairs.
     """
     numbers: dict[str, int] = {}
     query = np.array([numbers.setdefault(query_id, len(numbers)) for query_id, _ in pairs], dtype=np.int64)
@@ -69,7 +68,7 @@ def impute_grades(
 
 
 def weigh_donors(query: Ints, grade: Ints, discounts: Floats, top: int) -> Floats:
-    """Return (pairs, top + 1): the weight of the donors with each grade, adding up to 1 for each pair.
+    """Return the (pairs, top + 1) weights of the donors with each grade; they add up to 1 for each pair.
 
     `query` (pairs,) numbers the query of each pair; `grade` (pairs,) is `NO_GRADE` where there is none.
     Rows of judged pairs are 0.
@@ -81,7 +80,7 @@ def weigh_donors(query: Ints, grade: Ints, discounts: Floats, top: int) -> Float
     if not donors.size:
         shares[missing] = 1 / (top + 1)
         return shares
-    near, far = (np.clip(each, 0, top) for each in _predict_grades(query, grade, discounts))
+    near, far = (np.clip(predicted, 0, top) for predicted in _predict_grades(query, grade, discounts))
     weights = _weigh_same_query(query, grade, near, top)
     everywhere = _weigh_all_queries(grade, far, top)
     weights[missing] += _WEIGHT_ALL * everywhere / everywhere.sum(1, keepdims=True)
@@ -90,10 +89,10 @@ def weigh_donors(query: Ints, grade: Ints, discounts: Floats, top: int) -> Float
 
 
 def _predict_grades(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats, Floats]:
-    """Return (pairs,) predicted grades: to compare pairs of one query, and pairs of any two queries.
+    """Return two (pairs,) predictions: for comparing pairs of one query, and pairs of different queries.
 
-    They differ in the mean of the query: for pairs of any two queries it leaves a judged pair's own grade
-    out. The ridge penalty keeps the regression defined where pairs are few.
+    They differ in the mean of the query: for pairs of different queries it leaves out the grade of the pair
+    itself. The ridge penalty keeps the regression defined where pairs are few.
     """
     judged = grade != NO_GRADE
     given = np.where(judged, grade, 0).astype(np.float64)
@@ -109,13 +108,13 @@ def _predict_grades(query: Ints, grade: Ints, discounts: Floats) -> tuple[Floats
         fitted.T @ fitted + _RIDGE_PENALTY * np.eye(fitted.shape[1]), fitted.T @ (given[judged] - overall)
     )
     far: Floats = overall + rows @ slopes
-    # Only the first two columns are of the mean of the query.
+    # Only the first two columns depend on the mean of the query.
     near: Floats = far + (with_own - others) * (slopes[0] + slopes[1] * height)
     return near, far
 
 
 def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> Floats:
-    """Return (pairs, top + 1) the weight of the donors of the same query with each grade."""
+    """Return the (pairs, top + 1) weights of the donors of the same query with each grade."""
     weights = np.zeros((grade.size, top + 1))
     missing, donors = np.flatnonzero(grade == NO_GRADE), np.flatnonzero(grade != NO_GRADE)
     donors = donors[np.argsort(query[donors], kind="stable")]
@@ -135,26 +134,26 @@ def _weigh_same_query(query: Ints, grade: Ints, predicted: Floats, top: int) -> 
 
 
 def _weigh_all_queries(grade: Ints, predicted: Floats, top: int) -> Floats:
-    """Return (unjudged, top + 1) the weight of all donors with each grade; predictions are rounded."""
+    """Return the (unjudged, top + 1) weights of all donors with each grade; predictions are rounded."""
     point = np.rint(predicted / top * (_GRID_POINTS - 1)).astype(np.int64)
     judged = grade != NO_GRADE
     cells = np.bincount(point[judged] * (top + 1) + grade[judged], minlength=_GRID_POINTS * (top + 1))
-    at = np.arange(_GRID_POINTS)
-    kernel = _normal_kernel(at / (_GRID_POINTS - 1), _BANDWIDTH_ALL)
-    weights: Floats = (kernel[np.abs(at[:, None] - at)] @ cells.reshape(_GRID_POINTS, top + 1))[
+    points = np.arange(_GRID_POINTS)
+    kernel = _normal_kernel(points / (_GRID_POINTS - 1), _BANDWIDTH_ALL)
+    weights: Floats = (kernel[np.abs(points[:, None] - points)] @ cells.reshape(_GRID_POINTS, top + 1))[
         point[~judged]
     ]
     return weights
 
 
 def _normal_kernel(difference: Floats, bandwidth: float) -> Floats:
-    """Return the normal kernel, 1 where there is no difference."""
+    """Return the value of the normal kernel, 1 for a difference of 0."""
     kernel: Floats = np.exp(-0.5 * np.square(difference / bandwidth))
     return kernel
 
 
 def _draw_grades(shares: Floats, keys: Sequence[tuple[str, str, int]]) -> Ints:
-    """Return (keys, `DRAWS`) grades: at (u + i) / `DRAWS` of the cumulated `shares`, in random order."""
+    """Return (keys, `DRAWS`) grades at (u + i) / `DRAWS` of the cumulated `shares`, in random order."""
     bits = b"".join(hashlib.shake_256(json.dumps(key).encode()).digest(8 * (DRAWS + 1)) for key in keys)
     random = np.frombuffer(bits, dtype="<u8").reshape(-1, DRAWS + 1)
     start = random[:, :1] / 2.0**64

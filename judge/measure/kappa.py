@@ -1,7 +1,7 @@
-"""Owns agreement of raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha.
+"""Agreement of raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha.
 
-All start from tables of counts that add up over pairs and queries, so that a bootstrap over queries can
-sum them in any way and hand over many sums at once: leading axes pass through.
+All functions start from tables of counts that add up over pairs and queries, so a bootstrap over queries
+can sum the tables and pass many sums at once: leading axes are kept.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ Counts = Floats | Ints
 
 
 def count_confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> Ints:
-    """(queries, levels, levels): how many pairs got each two grades, rows human, columns assessor.
+    """Return (queries, levels, levels) counts of pairs by grade, rows human, columns assessor.
 
-    There is a table for each query that has a pair, in the queries' order. Raises `ValueError` when a
+    There is a table for each query with a pair, in the order of the queries. Raise `ValueError` when a
     grade is not one of 0..levels - 1.
     """
     for grades in (human, assessor):
@@ -29,9 +29,9 @@ def count_confusions(query: Ints, human: Ints, assessor: Ints, levels: int) -> I
 
 
 def collapse_grades(table: Counts, human_from: int, assessor_from: int) -> Floats:
-    """(..., 2, 2) of (..., human levels, assessor levels): not relevant and relevant.
+    """Return (..., 2, 2) counts of not relevant and relevant from (..., human levels, assessor levels).
 
-    Each side counts as relevant from its own grade on.
+    Each rater has its own lowest relevant grade.
     """
     counts = np.asarray(table, dtype=np.float64)
     rows = np.stack([counts[..., :human_from, :].sum(-2), counts[..., human_from:, :].sum(-2)], axis=-2)
@@ -39,27 +39,26 @@ def collapse_grades(table: Counts, human_from: int, assessor_from: int) -> Float
 
 
 def cohen_kappa(table: Counts, *, quadratic: bool = False) -> Floats:
-    """(...) of (..., levels, levels): 1 - observed disagreement / disagreement by chance.
+    """Return Cohen's kappa (...) of (..., levels, levels): 1 - observed / expected disagreement.
 
-    Every disagreement counts the same (Cohen 1960), or `quadratic` by its squared distance in grades
-    (Cohen 1968). NaN where chance agreement is complete: both sides gave one and the same grade to all.
+    All disagreements weigh the same (Cohen 1960), or with `quadratic` the squared distance of the grades
+    (Cohen 1968). NaN where chance agreement is complete: both raters gave the same grade to all.
     """
     grade = np.arange(table.shape[-1], dtype=np.float64)
-    apart = np.abs(np.subtract.outer(grade, grade))
-    weight = np.square(apart) if quadratic else np.minimum(apart, 1.0)
+    distance = np.abs(np.subtract.outer(grade, grade))
+    weight = np.square(distance) if quadratic else np.minimum(distance, 1.0)
     counts = np.asarray(table, dtype=np.float64)
     human, assessor = counts.sum(-1), counts.sum(-2)
-    by_chance = (human[..., :, None] * assessor[..., None, :] * weight).sum((-2, -1))
+    expected = (human[..., :, None] * assessor[..., None, :] * weight).sum((-2, -1))
     observed = (counts * weight).sum((-2, -1)) * human.sum(-1)
-    return 1 - divide(observed, by_chance, np.nan)
+    return 1 - divide(observed, expected, np.nan)
 
 
 def count_coincidences(counts: Ints) -> Floats:
-    """(units, levels, levels) of (units, levels): what each unit adds to Krippendorff's coincidences.
+    """Return the (units, levels, levels) coincidences of each unit, from (units, levels) counts of ratings.
 
-    `counts` says how many raters gave each grade. Each ordered pair of a unit's m ratings adds
-    1 / (m - 1); a unit with fewer than two ratings adds nothing. Krippendorff 2011, "Computing
-    Krippendorff's Alpha-Reliability".
+    Each ordered pair of a unit's m ratings adds 1 / (m - 1); a unit with fewer than two ratings adds 0
+    (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
     """
     ratings = np.asarray(counts, dtype=np.float64)
     pairs = ratings[:, :, None] * ratings[:, None, :] - ratings[:, :, None] * np.eye(ratings.shape[1])
@@ -67,29 +66,29 @@ def count_coincidences(counts: Ints) -> Floats:
 
 
 def krippendorff_alpha(coincidence: Floats, *, ordinal: bool = True) -> Floats:
-    """(...) of (..., levels, levels): alpha of summed `coincidences` (Krippendorff 2011).
+    """Return alpha (...) of summed coincidences (..., levels, levels) (Krippendorff 2011).
 
-    Two grades are as far apart as the mid-ranks of their ratings, squared; without `ordinal` any two
-    differ by the same. For two raters the coincidences of a confusion table are table + its transpose.
-    NaN where only one grade was given, or none.
+    The distance of two grades is that of the mid-ranks of their ratings, squared; without `ordinal` it is 1.
+    For two raters the coincidences are the confusion table plus its transpose. NaN where all ratings have
+    one grade, or there is none.
     """
     given = coincidence.sum(-1)
     total = given.sum(-1)
     if ordinal:
         middle = np.cumsum(given, axis=-1) - given / 2
-        apart = np.square(middle[..., :, None] - middle[..., None, :])
+        distance = np.square(middle[..., :, None] - middle[..., None, :])
     else:
-        apart = 1 - np.eye(coincidence.shape[-1])
-    by_chance = (given[..., :, None] * given[..., None, :] * apart).sum((-2, -1))
-    observed = (coincidence * apart).sum((-2, -1)) * (total - 1)
-    return 1 - divide(observed, by_chance, np.nan)
+        distance = 1 - np.eye(coincidence.shape[-1])
+    expected = (given[..., :, None] * given[..., None, :] * distance).sum((-2, -1))
+    observed = (coincidence * distance).sum((-2, -1)) * (total - 1)
+    return 1 - divide(observed, expected, np.nan)
 
 
 def fleiss_kappa(counts: Ints) -> float:
-    """Fleiss' kappa (1971) of (units, levels): how many raters gave each unit each grade.
+    """Return Fleiss' kappa (1971) of (units, levels) counts of ratings.
 
-    NaN where only one grade was given, or there is no unit. Raises `ValueError` unless every unit has
-    the same number of ratings, at least two.
+    NaN where all ratings have one grade, or there is no unit. Raise `ValueError` unless every unit has the
+    same number of ratings, at least two.
     """
     if not len(counts):
         return float("nan")
@@ -100,5 +99,5 @@ def fleiss_kappa(counts: Ints) -> float:
             f"units have {raters.min():g} to {raters.max():g} ratings; all need the same, from 2"
         )
     alike = (np.square(ratings).sum(1) - raters) / (raters * (raters - 1))
-    by_chance = 1 - np.square(ratings.sum(0) / ratings.sum()).sum()
-    return float(1 - divide(1 - alike.mean(), by_chance, np.nan))
+    expected = 1 - np.square(ratings.sum(0) / ratings.sum()).sum()
+    return float(1 - divide(1 - alike.mean(), expected, np.nan))

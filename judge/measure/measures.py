@@ -1,26 +1,180 @@
-"""Owns measures as values: how one is written, read and printed.
+"""Measures: the catalogue of those that exist, and measures as values that are parsed and printed.
 
-A measure is a value: `parse("ndcg@10")` prints as `nDCG@10` and serves as a key, a column and a
-command-line word. The syntax is the one of ir_measures: `NAME(parameter=value, …)@CUTOFF`.
+A measure is a value: `parse_measure("ndcg@10")` prints as `nDCG@10` and serves as a key, a column name and
+a command-line argument. The syntax is the one of ir_measures: `NAME(parameter=value, …)@CUTOFF`.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 from judge.errors import InputError
-from judge.measure.measures import (
-    MEASURE_KINDS,
-    PARAMETER_EXAMPLES,
-    MeasureKind,
-    describe_unknown_measure,
-    describe_unknown_parameter,
+
+#: An example of each parameter, for messages.
+PARAMETER_EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureKind:
+    """One entry of the catalogue of measures.
+
+    `parameters` are allowed in the brackets. The value of a `pool_free` measure does not change when another
+    engine joins the pool. `source` names the paper or the trec_eval measure that defines it.
+    """
+
+    name: str
+    cutoff: Literal["needed", "optional", "none"]
+    parameters: tuple[str, ...]
+    pool_free: bool
+    meaning: str
+    source: str
+
+    @property
+    def syntax(self) -> str:
+        """Return the syntax of the measure, e.g. `AP(own, rel=1)[@k]`."""
+        parameters = ", ".join(PARAMETER_EXAMPLES[parameter] for parameter in self.parameters)
+        cutoff = {"needed": "@k", "optional": "[@k]", "none": ""}[self.cutoff]
+        return self.name + (f"[({parameters})]" if parameters else "") + cutoff
+
+
+#: Every measure by its name, in display order.
+MEASURE_KINDS = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            MeasureKind(
+                "nDCG",
+                "optional",
+                ("own", "dcg"),
+                False,
+                "discounted gain, divided by that of the best list that the pool allows",
+                "Järvelin & Kekäläinen 2002 (trec_eval ndcg_cut); exp-log2: Burges et al. 2005",
+            ),
+            MeasureKind(
+                "AP",
+                "optional",
+                ("own", "rel"),
+                False,
+                "precision at each relevant result, summed, divided by the relevant documents of the pool; "
+                "its mean over queries is MAP",
+                "trec_eval map_cut",
+            ),
+            MeasureKind(
+                "P", "needed", ("rel",), True, "relevant results in the first k, divided by k", "trec_eval P"
+            ),
+            MeasureKind(
+                "R",
+                "optional",
+                ("rel",),
+                False,
+                "relevant results in the first k, divided by the relevant documents of the pool",
+                "trec_eval recall, relative to the pool",
+            ),
+            MeasureKind(
+                "RR",
+                "optional",
+                ("rel",),
+                True,
+                "1 / rank of the first relevant result; its mean is MRR",
+                "Voorhees 1999 (trec_eval recip_rank)",
+            ),
+            MeasureKind(
+                "Success",
+                "needed",
+                ("rel",),
+                True,
+                "1 when a relevant result is in the first k, else 0; the hit rate",
+                "trec_eval success",
+            ),
+            MeasureKind(
+                "SetP",
+                "none",
+                ("rel",),
+                True,
+                "relevant results, divided by the results returned; the relevancy score of RAG evaluation",
+                "trec_eval set_P",
+            ),
+            MeasureKind(
+                "sDCG",
+                "needed",
+                (),
+                True,
+                "discounted gain, divided by that of k results of the top grade: the one for trends",
+                "Järvelin & Kekäläinen 2002, with a fixed ideal",
+            ),
+            MeasureKind(
+                "DCG",
+                "needed",
+                ("dcg",),
+                True,
+                "discounted gain: the gains divided by log2(1 + rank), summed",
+                "Järvelin & Kekäläinen 2002; exp-log2: Burges et al. 2005",
+            ),
+            MeasureKind(
+                "RBP",
+                "optional",
+                ("rel", "p"),
+                True,
+                "expected rate of relevant results for a reader who goes on with probability p",
+                "Moffat & Zobel 2008 (trec_eval rbp, whose p is 0.9)",
+            ),
+            MeasureKind(
+                "ERR",
+                "optional",
+                (),
+                True,
+                "expected 1 / rank of the result that satisfies a reader who goes from top to bottom",
+                "Chapelle et al. 2009",
+            ),
+            MeasureKind(
+                "Judged",
+                "needed",
+                (),
+                True,
+                "share of the first k results, or of as many as there are, with a grade",
+                "Judged@k of ir_measures",
+            ),
+        )
+    }
 )
 
-#: What is computed when nobody says otherwise.
+# Other common names of measures.
+_SYNONYMS = {
+    "map": "AP",
+    "mrr": "RR",
+    "precision": "P",
+    "recall": "R",
+    "hit": "Success",
+    "hits": "Success",
+    "hitrate": "Success",
+    "contextprecision": "AP(own)",
+    "contextualrelevancy": "SetP",
+}
+
+
+def describe_unknown_measure(name: str) -> str:
+    """Return the message about an unknown measure: the most similar one, and all that exist."""
+    synonym = _SYNONYMS.get(re.sub(r"[\W_]", "", name).casefold())
+    folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1)
+    guess = synonym or (folded[near[0]] if near else None)
+    hint = f"did you mean {guess}? There" if guess else "there"
+    everything = ", ".join(kind.syntax for kind in MEASURE_KINDS.values())
+    return f"there is no measure {name!r}; {hint} are {everything}"
+
+
+def describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
+    """Return the message about a parameter that the measure does not have: those that it has."""
+    parameters = ", ".join(kind.parameters) or "none"
+    return f"{kind.name} has no parameter {parameter!r}; its parameters: {parameters} ({kind.syntax})"
+
+
+#: The measures of a run without `--measures`.
 DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 
 #: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
@@ -32,11 +186,11 @@ _SETP_NOTE = "divides by as many results as the engine chose to return; not for 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is computed: a name, its parameters and how deep it looks. Prints as it is written.
+    """A measure with its parameters and cutoff. `str` gives the text that `parse_measure` reads.
 
-    `cutoff` None looks to the pool's depth. `own` divides by the engine's own list instead of the
-    pool. `rel` is the lowest grade that counts as relevant, None for the scale's own rule. `dcg`
-    says how grades become gains. `p` is RBP's persistence. Raises `InputError` for what doesn't exist.
+    With `cutoff` None it goes down to the depth of the pool. `own` divides by the list of the engine
+    instead of the pool. `rel` is the lowest relevant grade, None for the default of the scale. `dcg` maps
+    grades to gains. `p` is the persistence of RBP. Raise `InputError` for an unknown name or parameter.
     """
 
     name: str
@@ -93,35 +247,35 @@ class Measure:
 
     @property
     def export_name(self) -> str:
-        """The name in letters, digits, `_`, `.` and `-`, for trackers such as MLflow: `nDCG_10`."""
+        """Return the name in letters, digits, `_`, `.` and `-`, for trackers such as MLflow: `nDCG_10`."""
         return re.sub(r"[^\w.-]+", "_", str(self)).strip("_")
 
     @property
     def pool_free(self) -> bool:
-        """Whether the value stays the same when engines join or leave the pool."""
+        """Return True when the value does not change as engines join or leave the pool."""
         return self.own or MEASURE_KINDS[self.name].pool_free
 
     @property
     def note(self) -> str:
-        """What must stand beside every printed value; empty when engines can be compared by it."""
+        """Return the note to print beside every value, empty when the measure compares engines."""
         if self.own:
             return _OWN_NOTE
         return _SETP_NOTE if self.name == "SetP" else ""
 
     @property
-    def compares(self) -> bool:
-        """Whether engines can be compared by it."""
+    def compares_engines(self) -> bool:
+        """Return True when engines can be compared by the measure."""
         return not self.note and self.name != "Judged"
 
-    def looks_at(self, depth: int) -> int:
-        """How many ranks of lists that were judged down to `depth` the measure looks at."""
+    def effective_cutoff(self, depth: int) -> int:
+        """Return the cutoff, or `depth` where the measure has none."""
         return depth if self.cutoff is None else self.cutoff
 
 
 def parse_measure(text: str) -> Measure:
-    """The measure that `text` names, e.g. `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
+    """Return the measure of a text such as `nDCG@10`, `AP(own)@10`, `P(rel=2)@5`, `RBP(p=0.8)`.
 
-    The case of the name doesn't matter. Raises `InputError` that lists what exists.
+    Names are not case-sensitive. Raise `InputError`, which lists the measures, for any other text.
     """
     match = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*", text)
     if match is None:
@@ -137,9 +291,9 @@ def parse_measure(text: str) -> Measure:
 
 
 def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
-    """The measures that `names` lists, each once; one text is split at spaces and commas.
+    """Return the measures in `names`, without duplicates; a single text is split at spaces and commas.
 
-    Raises `InputError` for an empty list or a measure that doesn't exist.
+    Raise `InputError` for an empty list or an unknown measure.
     """
     if isinstance(names, str):
         names = filter(None, re.split(r"[\s,;]+(?![^(]*\))", names.strip()))
@@ -150,13 +304,13 @@ def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
 
 
 def default_measures(depth: int) -> tuple[Measure, ...]:
-    """`DEFAULTS`, none looking deeper than a pool of `depth`."""
-    deep = parse_measures(DEFAULT_MEASURES)
-    return tuple(Measure(m.name, min(m.effective_cutoff(depth), depth)) for m in deep)
+    """Return `DEFAULT_MEASURES`, with cutoffs of at most `depth`."""
+    measures = parse_measures(DEFAULT_MEASURES)
+    return tuple(Measure(each.name, min(each.effective_cutoff(depth), depth)) for each in measures)
 
 
 def check_depth(measures: Iterable[Measure], depth: int) -> None:
-    """Raises `InputError` when a measure looks deeper than a pool that is judged down to `depth`."""
+    """Raise `InputError` when the cutoff of a measure is deeper than a pool of `depth`."""
     for measure in measures:
         if measure.effective_cutoff(depth) > depth:
             raise InputError(
@@ -166,7 +320,7 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
 
 
 def list_measures() -> tuple[MeasureKind, ...]:
-    """Every measure that exists, in the order to show them: syntax, meaning and source."""
+    """Return every measure in display order: syntax, meaning and source."""
     return tuple(MEASURE_KINDS.values())
 
 

@@ -1,32 +1,39 @@
-"""The correction of one mean: people's values on some queries, the assessor's on all.
+"""Prediction-powered inference (PPI): means by human labels, from labels on some queries.
 
-Prediction-powered inference takes the assessor's mean over the rest and adds its mean error on the
-labelled queries, so that its bias cancels: a good assessor narrows the interval, a bad one leaves it as
-wide as people's values alone make it. This holds when the labelled queries are a random sample.
-(Angelopoulos et al., Science 2023; PPI++: Angelopoulos, Duchi & Zrnic, arXiv 2311.01453.)
+On the labelled queries a measure has a value by human labels and one by the grades of the assessor, on the
+rest only the latter. PPI takes the mean of the assessor over the rest and adds its mean error on the labelled
+queries, so that its bias cancels: a good assessor narrows the interval, a bad one leaves it as wide as that
+of the labels alone. This holds when the labelled queries are a random sample of those that can be labelled;
+`draw_queries_to_label` draws one. (Angelopoulos et al., Science 2023; PPI++: Angelopoulos, Duchi & Zrnic,
+arXiv 2311.01453.)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
-from judge.measure.formulas import Floats, divide
+from judge.errors import InputError
+from judge.measure.formulas import Bools, Floats, divide
 
-#: Numbers closer than this differ by rounding.
+#: A smaller difference is rounding.
 TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A mean over queries as people's grades would have it, with its interval and standard error.
+    """An estimated mean over queries by human labels, with its interval and standard error `se`.
 
-    `weight` is PPI++'s lambda, from 0 (people's grades alone) to 1. `labelled` queries have a value by
-    people's grades; `undefined` ones were labelled, too, but have none; `rest` counts the others. On
-    `filled` of all these queries the assessor's grades give no value. `p` is of the two-sided t test
-    that the mean is 0, which asks something of differences only. `low`, `high` and `p` are None where
-    the labelled queries are all alike: then nothing says how far others differ.
+    `weight` is lambda of PPI++, from 0 (labels alone) to 1. `labelled` queries have a value by the labels;
+    `undefined` ones are labelled and have none; `rest` counts the others. On `filled` of all these queries
+    the grades of the assessor give no value. `p` is that of the two-sided t test that the mean is 0, which
+    is useful for differences. `low`, `high` and `p` are None where the labelled values do not vary.
     """
 
     estimate: float
@@ -43,7 +50,7 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSample:
-    """Values of one engine, or differences of two: by people and assessor (labelled,), and on the rest."""
+    """Values of one engine, or differences of two: `human` and `assessor` (labelled,), and the `rest`."""
 
     engines: tuple[str, ...]
     human: Floats
@@ -51,54 +58,54 @@ class LabelledSample:
     rest: Floats
 
     @property
-    def usable(self) -> int:
-        """How many labelled queries have a value by people's grades."""
+    def labelled_values(self) -> int:
+        """Return the number of labelled queries with a value by human labels."""
         return int((~np.isnan(self.human)).sum())
 
     @property
-    def seen(self) -> Floats:
-        """The assessor's values on all queries that have one."""
+    def assessor_values(self) -> Floats:
+        """Return the values by the assessor on all queries that have one."""
         everywhere: Floats = np.concatenate([self.assessor, self.rest])
         return everywhere[~np.isnan(everywhere)]
 
     @property
     def lead(self) -> int:
-        """1 where the first engine is ahead by the assessor, -1 where the second is, 0 for a tie."""
-        difference = self.seen.mean() if self.seen.size else 0.0
+        """Return 1 where the first engine has the higher mean by the assessor, -1 the second, 0 for a tie."""
+        difference = self.assessor_values.mean() if self.assessor_values.size else 0.0
         return int(np.sign(difference)) if abs(difference) > TOLERANCE else 0
 
 
 def correct_mean(sample: LabelledSample, level: float) -> Corrected:
-    """Return the mean by people's grades: PPI++ with the weight that its power tuning finds, from 0 to 1.
+    """Return the mean by human labels: PPI++ with the weight of its power tuning, from 0 to 1.
 
-    The interval holds the mean with probability `level`, by the t distribution with one degree of freedom
-    fewer than queries with a value by people. The labelled queries' part of its variance is the
-    jackknife's, which fits the weight anew without each of them (Sitter 1997, JASA 92, 780, for the
-    regression estimator from two samples): a weight that is taken as given makes the interval cover too
-    rarely when few queries are labelled. The variance of the assessor's values, by which the weight
-    divides, is taken over all queries: over the labelled ones alone it would overrate an assessor whose
-    rare gross errors none of them shows. The weight is 0, and the answer that of a t test on people's
-    values, when the assessor's are all equal or the rest has fewer than 2.
+    The interval contains the mean with probability `level`, by the t distribution with one degree of
+    freedom fewer than queries with a value by labels. The part of its variance from the labelled queries is
+    that of the jackknife, which fits the weight anew without each query (Sitter 1997, JASA 92, 780, for the
+    regression estimator from two samples): a fixed weight makes the coverage too low when few queries are
+    labelled. The variance of the values by the assessor, by which the weight divides, is taken over all
+    queries: over the labelled ones alone it would overrate an assessor with rare large errors. The weight
+    is 0, and the result that of a t test on the labelled values, when the values by the assessor are all
+    equal or the rest has fewer than 2.
 
-    People need a value on at least 2 labelled queries, the assessor on at least 1. Either may be NaN
-    elsewhere: see `judge.measure.calibrate.calibrate` for why that is sound.
+    At least 2 labelled queries need a value by labels, at least 1 by the assessor. Other values may be NaN:
+    see `correct_engines` for the reason.
     """
     from scipy.special import stdtrit
 
-    known = ~np.isnan(sample.human)
-    n, size, rest = sample.usable, sample.human.size, sample.rest.size
-    mean = float(sample.human[known].mean())
-    # Both are 0 where there is no value, and divided by how many queries have one (a ratio's influence).
-    error = np.where(known, sample.human - mean, 0.0) * size / n
-    everywhere = np.concatenate([sample.assessor, sample.rest])
-    centred = np.where(np.isnan(everywhere), 0.0, everywhere - sample.seen.mean()) * size / n
-    here, there = centred[:size], centred[size:]
-    weight, without = _tune_weight(error, here, there)
-    # With one degree of freedom for each query that has a value: over these it is the variance of a mean.
+    defined = ~np.isnan(sample.human)
+    n, size, rest = sample.labelled_values, sample.human.size, sample.rest.size
+    mean = float(sample.human[defined].mean())
+    # Both are 0 without a value, and divided by the number of queries with one (the influence of a ratio).
+    error = np.where(defined, sample.human - mean, 0.0) * size / n
+    all_values = np.concatenate([sample.assessor, sample.rest])
+    centred = np.where(np.isnan(all_values), 0.0, all_values - sample.assessor_values.mean()) * size / n
+    labelled_part, rest_part = centred[:size], centred[size:]
+    weight, without = _tune_weight(error, labelled_part, rest_part)
+    # With one degree of freedom for each query with a value this is the variance of their mean.
     variance = float(np.var(without)) * (size - 1) ** 2 / size * n / (n - 1)
     if weight:
-        mean += weight * float(there.mean() - here.mean())
-        variance += weight**2 * float(there.var(ddof=1)) / rest
+        mean += weight * float(rest_part.mean() - labelled_part.mean())
+        variance += weight**2 * float(rest_part.var(ddof=1)) / rest
     se = variance**0.5 if variance > TOLERANCE**2 else 0.0
     margin = float(stdtrit(n - 1, (1 + level) / 2)) * se
     return Corrected(
@@ -110,28 +117,28 @@ def correct_mean(sample: LabelledSample, level: float) -> Corrected:
         labelled=n,
         undefined=size - n,
         rest=rest,
-        filled=everywhere.size - sample.seen.size,
+        filled=all_values.size - sample.assessor_values.size,
         p=_two_sided_p(mean, se, n - 1),
     )
 
 
 def _tune_weight(error: Floats, here: Floats, there: Floats) -> tuple[float, Floats]:
-    """The weight with the least variance, and the estimate's shift without each labelled query.
+    """Return the weight with the smallest variance, and the shifts of the mean without each query.
 
     The weight is cov(y, f) / ((1 + n/N) var f), kept within 0 and 1. The shifts are (labelled,).
     """
-    # The first entry leaves nothing out, each other one a labelled query.
-    left = error.size - np.concatenate([[0.0], np.ones(error.size)])
+    # The first entry is for all labelled queries, each other one leaves one out.
+    sizes = error.size - np.concatenate([[0.0], np.ones(error.size)])
     errors, values, products, squares = (
         array.sum() - np.concatenate([[0.0], array]) for array in (error, here, error * here, here**2)
     )
     if there.size < 2 or np.ptp(np.concatenate([here, there])) <= TOLERANCE:
-        return 0.0, errors[1:] / left[1:]
-    every = left + there.size
-    covariance = (products - errors * values / left) / np.maximum(1, left - 1)
-    variance = (squares + there @ there - (values + there.sum()) ** 2 / every) / (every - 1)
-    weight = np.clip(divide(covariance, (1 + left / there.size) * variance, 0.0), 0.0, 1.0)
-    shift = errors / left + weight * (there.mean() - values / left)
+        return 0.0, errors[1:] / sizes[1:]
+    totals = sizes + there.size
+    covariance = (products - errors * values / sizes) / np.maximum(1, sizes - 1)
+    variance = (squares + there @ there - (values + there.sum()) ** 2 / totals) / (totals - 1)
+    weight = np.clip(divide(covariance, (1 + sizes / there.size) * variance, 0.0), 0.0, 1.0)
+    shift = errors / sizes + weight * (there.mean() - values / sizes)
     return float(weight[0]), shift[1:]
 
 
@@ -139,3 +146,218 @@ def _two_sided_p(mean: float, se: float, freedom: int) -> float | None:
     from scipy.special import stdtr
 
     return 2 * float(stdtr(freedom, -abs(mean) / se)) if se else None
+
+
+#: Correction needs this many labelled queries, and this many with a value by labels; with fewer than
+#: `ENOUGH_LABELLED` values there is a warning.
+MIN_LABELLED = 20
+MIN_VALUES = 15
+ENOUGH_LABELLED = 50
+#: Two engines with different values by labels on fewer queries get no interval.
+MIN_DIFFERENT = 6
+#: The probability that any order is confirmed or reversed by chance, over all pairs of engines.
+ALPHA = 0.05
+#: The probability that a reserve is large enough, and the level of the share of queries it is for.
+_CONFIDENCE = 0.95
+
+CorrectedOutcome = Literal["confirmed", "reversed", "decided", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedEngine:
+    """The mean of an engine by the assessor, over `assessor_n` queries, and its corrected mean."""
+
+    engine: str
+    assessor: float
+    assessor_n: int
+    corrected: Corrected
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPair:
+    """Engine `a` compared with `b`, which does not have the higher mean by the assessor.
+
+    Where the assessor ties them, `b` does not have the higher corrected mean; ties of both go by name.
+    `assessor` is the mean of a - b by the assessor over the `assessor_n` queries where both have a value,
+    `corrected` the mean of a - b by labels. Its interval is simultaneous: with probability 95 % the
+    intervals of all pairs contain their differences (Bonferroni; Dunn 1961, JASA 56, 52), and `p_adjusted`
+    is p times the number of pairs, at most 1. The `outcome` for the order by the assessor is confirmed or
+    reversed when the interval excludes 0, which is when `p_adjusted` is below 0.05; decided where the
+    assessor ties them; else open. On `different` labelled queries the values by labels differ; with fewer
+    than `MIN_DIFFERENT` of them there is no interval, and the outcome is open.
+    """
+
+    a: str
+    b: str
+    assessor: float
+    assessor_n: int
+    corrected: Corrected
+    different: int
+    p_adjusted: float | None
+    outcome: CorrectedOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The corrected engines and pairs of engines, sorted by name, and warnings for the reader."""
+
+    engines: tuple[CorrectedEngine, ...]
+    pairs: tuple[CorrectedPair, ...]
+    warnings: tuple[str, ...]
+
+
+def correct_engines(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> Calibration:
+    """Return the means and paired differences of `engines` by human labels.
+
+    `human` and `assessor` (engines, queries) hold one measure by labels and by the assessor, NaN without a
+    value; `labelled` (queries,) marks queries with labels for the whole pool, elsewhere `human` is ignored.
+    The labelled queries must be a random sample of the given ones, so callers leave out queries that cannot
+    be labelled.
+
+    The estimate is the mean over the queries with a value by labels. nDCG and AP have none where nothing in
+    the pool is relevant, and labels and assessor differ on where that is. Leaving out a query where either
+    has no value would shift the mean, because for the rest it is unknown which queries labels would leave
+    out. So each side keeps its own queries. A labelled query without a value by labels counts only for the
+    share of such queries. One without a value by the assessor takes the mean of the assessor, which is
+    valid because the value by the assessor may be any number that is made in the same way on labelled
+    queries and on the rest. (PPI++ for a ratio, linearised by the delta method; with all values known it
+    is PPI++ for a mean. An engine that failed on a query has no value by either.)
+
+    Raise `InputError` when fewer than `MIN_LABELLED` queries are labelled, fewer than `MIN_VALUES` of them
+    have a value by labels for an engine or a pair of engines, or no query has one by the assessor;
+    `ValueError` when the shapes of the arrays differ or a value is infinite.
+    """
+    _check_arrays(engines, labelled, human, assessor)
+    order = sorted(range(len(engines)), key=engines.__getitem__)
+    samples = [
+        LabelledSample(
+            (engines[index],), human[index, labelled], assessor[index, labelled], assessor[index, ~labelled]
+        )
+        for index in order
+    ]
+    pairs = [_subtract_samples(*two) for two in combinations(samples, 2)]
+    warnings = _collect_warnings([*samples, *pairs])
+    return Calibration(tuple(map(_correct_engine, samples)), tuple(_correct_pairs(pairs)), warnings)
+
+
+def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -> tuple[str, ...]:
+    """Return a random sample of `count` queries to label, without replacement, in the order of drawing.
+
+    Queries are sorted by a hash of `seed` and their id. So the sample depends neither on the order of
+    `query_ids` nor on the version of a library, the first 20 of 50 are the sample of 20, and labelling can
+    be resumed. Raise `InputError` when `count` is below 1 or above the number of queries.
+    """
+    queries = set(query_ids)
+    if not 1 <= count <= len(queries):
+        raise InputError(f"a plan of {count} queries can't be drawn: the run has {len(queries)} to label")
+
+    def hash_id(query_id: str) -> bytes:
+        return hashlib.sha256(json.dumps([seed, query_id]).encode()).digest()
+
+    return tuple(sorted(queries, key=hash_id)[:count])
+
+
+def count_reserve_queries(count: int, queries: int, without: int) -> int:
+    """Return the number of queries to draw beyond `count`, so that `count` of them probably have a value.
+
+    By the assessor `without` of `queries` have none. Their share is taken at its upper confidence limit
+    (95 %, one-sided; Clopper & Pearson 1934, Biometrika 26, 404), because labels can find nothing relevant
+    more often than the assessor does. Of the queries drawn, at least `count` have a value with probability
+    95 %, by the binomial distribution, or all are drawn. 0 where `without` is 0.
+    """
+    from scipy.special import bdtr, betaincinv
+
+    share = betaincinv(without + 1, queries - without, _CONFIDENCE) if without < queries else 1.0
+    most = queries - count if without else 0
+    return next((more for more in range(most) if bdtr(more, count + more, share) >= _CONFIDENCE), most)
+
+
+def _check_arrays(engines: Sequence[str], labelled: Bools, human: Floats, assessor: Floats) -> None:
+    if not engines or len(set(engines)) < len(engines):
+        raise ValueError(f"expected engines with different names, got {list(engines)}")
+    if not human.shape == assessor.shape == (len(engines), labelled.size):
+        raise ValueError(f"expected (engines, queries) arrays, got {human.shape} and {assessor.shape}")
+    if np.isinf(human).any() or np.isinf(assessor).any():
+        raise ValueError("a value is infinite")
+
+
+def _subtract_samples(one: LabelledSample, other: LabelledSample) -> LabelledSample:
+    """Return the differences of two engines, the better one by the assessor first."""
+    difference = LabelledSample(
+        one.engines + other.engines,
+        one.human - other.human,
+        one.assessor - other.assessor,
+        one.rest - other.rest,
+    )
+    return difference if difference.lead >= 0 else _swap_engines(difference)
+
+
+def _swap_engines(pair: LabelledSample) -> LabelledSample:
+    # 0 - x is never -0, which would be printed.
+    return LabelledSample(pair.engines[::-1], 0.0 - pair.human, 0.0 - pair.assessor, 0.0 - pair.rest)
+
+
+def _correct_pair(pair: LabelledSample, level: float) -> tuple[LabelledSample, Corrected]:
+    """Return the pair and its correction; where the assessor ties it, the better one by labels first."""
+    corrected = correct_mean(pair, level)
+    if pair.lead or corrected.estimate >= -TOLERANCE:
+        return pair, corrected
+    return _swap_engines(pair), correct_mean(_swap_engines(pair), level)
+
+
+def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
+    """Return warnings about the sample with the fewest labels; raise `InputError` where they are too few."""
+    for sample in samples:
+        if not sample.assessor_values.size:
+            raise InputError(f"no query has a value by the assessor's grades for {_name_engines(sample)}")
+    least = min(samples, key=lambda sample: sample.labelled_values)
+    labelled, rest = least.human.size, least.rest.size
+    more = f"`judge agree RUN --plan {min(ENOUGH_LABELLED, labelled + rest)}` draws the queries to label"
+    if not rest:
+        more = "the run has no more to label"
+    if labelled < MIN_LABELLED:
+        raise InputError(
+            f"correcting the assessor needs {MIN_LABELLED} wholly labelled queries and has {labelled};"
+            f" label {MIN_LABELLED - labelled} more: {more}"
+        )
+    have = f"{least.labelled_values} of {labelled} labelled queries have a value for {_name_engines(least)}"
+    if least.labelled_values < MIN_VALUES:
+        raise InputError(
+            f"{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
+            f" assessor needs {MIN_VALUES}; label at least {MIN_VALUES - least.labelled_values} more: {more}"
+        )
+    if least.labelled_values < ENOUGH_LABELLED:
+        return (f"{have}; with fewer than {ENOUGH_LABELLED} intervals can be a little too narrow: {more}",)
+    return ()
+
+
+def _name_engines(sample: LabelledSample) -> str:
+    return ("engine " if len(sample.engines) == 1 else "engines ") + " and ".join(map(repr, sample.engines))
+
+
+def _correct_engine(sample: LabelledSample) -> CorrectedEngine:
+    values = sample.assessor_values
+    return CorrectedEngine(sample.engines[0], float(values.mean()), values.size, correct_mean(sample, 0.95))
+
+
+def _correct_pairs(samples: Sequence[LabelledSample]) -> Iterator[CorrectedPair]:
+    for difference in samples:
+        sample, corrected = _correct_pair(difference, 1 - ALPHA / len(samples))
+        different = int((np.abs(sample.human) > TOLERANCE).sum())
+        if different < MIN_DIFFERENT:
+            corrected = replace(corrected, low=None, high=None, p=None)
+        (a, b), assessor_values = sample.engines, sample.assessor_values
+        p = None if corrected.p is None else min(1.0, corrected.p * len(samples))
+        outcome = _decide_order(sample.lead, corrected)
+        yield CorrectedPair(
+            a, b, float(assessor_values.mean()), assessor_values.size, corrected, different, p, outcome
+        )
+
+
+def _decide_order(lead: int, corrected: Corrected) -> CorrectedOutcome:
+    low, high = corrected.low, corrected.high
+    if low is None or high is None or low <= 0 <= high:
+        return "open"
+    if not lead:
+        return "decided"
+    return "confirmed" if low > 0 else "reversed"

@@ -1,26 +1,30 @@
-"""Owns how alike two orders of engines are: overall, at the top, and which pairs are swapped.
+"""Rank correlation of two orders of engines: tau, tau-AP, RBO, swapped pairs.
 
-Engines stand by their scores, highest first; nothing depends on the order in which they are handed over.
-Scores have no NaN: engines that lack one are the caller's to leave out.
+Engines are ranked by their scores, highest first; their order in the input has no influence. Scores have
+no NaN: callers leave out engines without a score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from judge.measure.formulas import Floats
+from judge.measure.formulas import Bools, Floats
+from judge.measure.resampling import IntervalEstimate
+from judge.measure.score import Scores, nan_mean
 
-#: Scores that are less than this apart are equal but for rounding.
+_NO_TAU = "fewer than 2 engines, or one side holds all engines equal"
+#: A smaller difference of scores is rounding.
 _TIE = 1e-12
 
 
 def tau(first: Floats, second: Floats) -> float | None:
-    """Kendall's tau-b (1945): agreeing less reversed pairs of engines, ties corrected for.
+    """Return Kendall's tau-b (1945): concordant minus discordant pairs, corrected for ties.
 
-    None for fewer than 2 engines and where either side holds all engines equal.
+    None for fewer than 2 engines and where one side ties all engines.
     """
     ahead, behind = _compare_pairs(first), _compare_pairs(second)
     untied = float(np.square(ahead).sum() * np.square(behind).sum())
@@ -28,17 +32,17 @@ def tau(first: Floats, second: Floats) -> float | None:
 
 
 def tau_ap(truth: Floats, estimate: Floats) -> float | None:
-    """AP correlation (Yilmaz, Aslam, Robertson 2008): like tau, but swaps near the estimate's top weigh more.
+    """Return the AP correlation (Yilmaz, Aslam, Robertson 2008): like tau, but swaps at the top weigh more.
 
-    At each rank but the first it looks at the share of the engines above that truly belong above. Ties,
-    in either order, count with the mean over all ways to break them (tau_ap,a of Urbano & Marrero 2017).
-    None for fewer than 2 engines and where either side holds all engines equal.
+    It averages, over all ranks of `estimate` but the first, the share of the engines above that are truly
+    better. Ties in either order count with the mean over all ways to break them (tau_ap,a of Urbano &
+    Marrero 2017). None for fewer than 2 engines and where one side ties all engines.
     """
     ahead, above = _compare_pairs(truth), _compare_pairs(estimate)
     if not (ahead.any() and above.any()):
         return None
-    # A tied pair comes out in each of its two orders equally often, which adds nothing. What is left is
-    # the strictly higher engines, and a rank that is anywhere among those tied with.
+    # Over all ways to break ties, a tied pair adds 0. The strictly higher engines remain, and a rank that
+    # is uniform among the tied ones.
     better = (above > 0).sum(0)
     tied = (above == 0).sum(0)
     inverse = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, len(truth)))])
@@ -47,27 +51,27 @@ def tau_ap(truth: Floats, estimate: Floats) -> float | None:
 
 
 def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9) -> float:
-    """Rank-biased overlap of two orders, best first, extrapolated (RBO_ext of Webber et al. 2010, eq. 30).
+    """Return the extrapolated rank-biased overlap (RBO_ext, Webber et al. 2010, eq. 30) of two orders.
 
-    The share in common of the top 1, 2, 3, …, depth d weighted by p^(d-1); beyond the end it is taken
-    to stay as it is there. 1 for equal orders, 0 for disjoint ones. Raises `ValueError` unless both
-    have the same length, at least 1, and no name twice.
+    It is the overlap of the top d, weighted by p^(d-1); beyond the end the overlap is taken to stay the
+    same. 1 for equal orders, 0 for disjoint ones. Raise `ValueError` unless both have the same length, at
+    least 1, and no name twice.
     """
     length = len(first)
     if not length or {len(second), len(set(first)), len(set(second))} != {length}:
         raise ValueError("RBO compares two orders of the same length, at least 1, without repeated names")
     shared = [len({*first[:depth]} & {*second[:depth]}) / depth for depth in range(1, length + 1)]
-    seen = (1 - p) * sum(share * p**before for before, share in enumerate(shared))
-    return seen + shared[-1] * p**length
+    weighted = (1 - p) * sum(share * p**before for before, share in enumerate(shared))
+    return weighted + shared[-1] * p**length
 
 
 def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[tuple[str, str], ...]:
-    """The pairs of engines that the two sides order the other way round, none tied on either side.
+    """Return the pairs of engines that the two sides order differently, without ties.
 
-    Each pair names the truly better engine first; pairs stand in the true order, best first.
+    The truly better engine comes first in a pair; pairs are in the true order, best first.
     """
     reversed_pairs = _compare_pairs(truth) * _compare_pairs(estimate) < 0
-    order = sorted(range(len(names)), key=lambda at: (-truth[at], names[at]))
+    order = sorted(range(len(names)), key=lambda index: (-truth[index], names[index]))
     return tuple(
         (names[better], names[worse])
         for better, worse in combinations(order, 2)
@@ -76,6 +80,78 @@ def find_swaps(names: Sequence[str], truth: Floats, estimate: Floats) -> tuple[t
 
 
 def _compare_pairs(scores: Floats) -> Floats:
-    """(engines, engines): 1 where the row's engine has the higher score, -1 the lower, 0 the same."""
-    apart = np.subtract.outer(scores, scores)
-    return np.where(np.abs(apart) > _TIE, np.sign(apart), 0.0)
+    """Return (engines, engines): 1 where the row has the higher score, -1 the lower, 0 for a tie."""
+    difference = np.subtract.outer(scores, scores)
+    return np.where(np.abs(difference) > _TIE, np.sign(difference), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingAgreement:
+    """The ranking of the engines by one measure with human labels and with the grades of the assessor.
+
+    Both use the same `queries` queries. `people` and `assessor` hold the means of `engines`, which are
+    sorted by the labels, best first. `left_out` are the engines with values on fewer than half of the
+    queries where any engine has one. `tau` has no interval: resampled queries have more ties, and a
+    jackknife interval missed the true value in one of five simulations. `swapped` pairs are in the order
+    by labels.
+    """
+
+    measure: str
+    queries: int
+    engines: tuple[str, ...]
+    people: tuple[float, ...]
+    assessor: tuple[float, ...]
+    left_out: tuple[str, ...]
+    tau: IntervalEstimate
+    tau_ap: float | None
+    rbo: float | None
+    swapped: tuple[tuple[str, str], ...]
+
+
+def compare_rankings(people: Scores, assessor: Scores) -> tuple[RankingAgreement, ...]:
+    """Return the agreement of both rankings by each measure that compares engines.
+
+    Queries count where both sides have a value. An engine with values on fewer than half of those queries
+    is left out. The others are compared on the queries where all of them have values, or on each
+    engine's own if there is no such query. Both scores have the same engines, queries and measures.
+    """
+    theirs, ours = people.average_repeats()[0], assessor.average_repeats()[0]
+    return tuple(
+        _compare_ranking(str(measure), people.engines, theirs[..., at], ours[..., at])
+        for at, measure in enumerate(people.measures)
+        if measure.compares_engines
+    )
+
+
+def _compare_ranking(
+    measure: str, engines: Sequence[str], people: Floats, assessor: Floats
+) -> RankingAgreement:
+    both: Bools = ~(np.isnan(people) | np.isnan(assessor))
+    often: Bools = both.any(1) & (2 * both.sum(1) >= both.any(0).sum())
+    both &= often[:, None]
+    everywhere: Bools = np.all(both[often], axis=0)
+    if everywhere.any():
+        both &= everywhere
+    sides = np.stack([np.where(both, side, np.nan) for side in (people, assessor)])
+    means = nan_mean(sides, axis=-1)
+    ranked = np.flatnonzero(often).tolist()
+    ranked.sort(key=lambda index: (-means[0, index], engines[index]))
+    names = tuple(engines[index] for index in ranked)
+    truth, estimate = means[:, ranked]
+    correlation = tau(truth, estimate)
+    by_assessor = [
+        names[index]
+        for index in sorted(range(len(names)), key=lambda index: (-estimate[index], names[index]))
+    ]
+    return RankingAgreement(
+        measure=measure,
+        queries=int(both.any(0).sum()),
+        engines=names,
+        people=tuple(truth.tolist()),
+        assessor=tuple(estimate.tolist()),
+        left_out=tuple(engine for engine, ranks in zip(engines, often, strict=True) if not ranks),
+        tau=IntervalEstimate(correlation, why="" if correlation is not None else _NO_TAU),
+        tau_ap=tau_ap(truth, estimate),
+        rbo=rbo(names, by_assessor) if names else None,
+        swapped=find_swaps(names, truth, estimate),
+    )

@@ -1,13 +1,14 @@
-"""Owns chance: how far a mean over queries would move had other queries been drawn, and whether that is all.
+"""Resampling of queries: randomisation test, BCa bootstrap, and the Holm correction.
 
-Three rules hold throughout. The query is what is drawn, never the snippet. All columns meet the same
-draws, so no column's answer depends on which others are asked about. Sums that are equal on paper are
-equal here: values are rounded to a grid on which adding is exact, and what is left counts as a tie.
+Three rules hold for all functions. Queries are drawn, never snippets. All columns use the same draws, so
+the result of a column does not depend on the other columns. Sums that are equal in theory are equal in
+floating point: values are rounded to a grid on which addition is exact, and a smaller difference is a tie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,25 +16,25 @@ from judge.measure.formulas import Bools, Floats, Ints, divide
 
 RESAMPLES = 10_000
 SEED = 0
-#: Sums that differ by less, relative to what went into them, are one number reached on two ways.
+#: Sums that differ by less, relative to the sum of absolute values, are equal.
 _TIE = 1e-9
-#: Numbers in one batch: 4 MB of them stay in the processor's cache.
+#: Values in one batch: 4 MB, which fit into the cache of a processor.
 BATCH_CELLS = 2**19
 
 
 def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
-    """(columns,) two-sided p of the mean of paired differences, from (queries, columns) of them.
+    """Return the (columns,) two-sided p of the mean of (queries, columns) paired differences.
 
-    The randomisation test: were two engines alike, each query's difference could as well have had the
-    other sign. p = (1 + hits) / (1 + resamples), a hit being a mean at least as far from 0 as the one
-    seen (Smucker et al. 2007). Where there are no more than `resamples` ways to choose the signs of all
-    queries, each is tried once and p = hits / ways is exact. NaN marks a query on which a pair can't be
-    compared; a column of nothing else has p NaN, one without any difference p = 1.
+    This is the randomisation test: if two engines are equal, the difference on each query has either sign
+    with the same probability. p = (1 + hits) / (1 + resamples), where a hit is a mean at least as far from
+    0 as the observed one (Smucker et al. 2007). If there are at most `resamples` ways to choose the signs
+    of all queries, each is tried once and p = hits / ways is exact. NaN marks a query that a column lacks;
+    a column of NaN alone has p NaN, one without any difference p = 1.
     """
     queries, columns = differences.shape
-    known: Bools = ~np.isnan(differences)
-    summed = round_to_grid(np.where(known, differences, 0.0), axis=0)
-    # Flipping the signs of some turns the total T into T - 2 S, S their sum; all of it is halved here.
+    defined: Bools = ~np.isnan(differences)
+    summed = round_to_grid(np.where(defined, differences, 0.0), axis=0)
+    # Flipping signs turns the total T into T - 2 S, where S is the sum of the flipped values; halved here.
     middle: Floats = summed.sum(0) / 2
     far: Floats = np.abs(middle) - _TIE * np.abs(summed).sum(0)
     hits: Ints = np.zeros(columns, dtype=np.int64)
@@ -41,7 +42,7 @@ def compute_randomisation_p(differences: Floats, *, resamples: int = RESAMPLES, 
         hits += (np.abs(flips @ summed - middle) >= far).sum(0)
     exact = 2**queries <= resamples
     p: Floats = hits / 2**queries if exact else (1 + hits) / (1 + resamples)
-    return np.where(known.any(0), p, np.nan)
+    return np.where(defined.any(0), p, np.nan)
 
 
 def bootstrap_intervals(
@@ -52,14 +53,14 @@ def bootstrap_intervals(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> list[tuple[float, float] | None]:
-    """The BCa bootstrap intervals of statistics of counts summed over queries, such as a kappa.
+    """Return the BCa bootstrap intervals of statistics of counts summed over queries, such as a kappa.
 
-    `cells` is (queries, cells): what each query adds, for example its confusion matrix laid flat. A
-    query is drawn with all that belongs to it, since its snippets are not independent of each other.
-    A statistic turns (..., cells) sums into (...) values, NaN where it is undefined. Resamples where it
-    is undefined are left out; so are queries without which it is, from the jackknife that gives the
-    acceleration. None for fewer than two queries, and when a statistic is undefined for the sum of all
-    queries or on more than half of the resamples.
+    `cells` is (queries, cells): the counts of each query, for example its confusion matrix. A query is
+    drawn as a whole, because its snippets are not independent of each other. A statistic turns (...,
+    cells) sums into (...) values, NaN where it is undefined. Resamples where it is undefined are left out,
+    and so are such leave-one-out values of the jackknife, which gives the acceleration. An interval is
+    None for fewer than two queries, and when the statistic is undefined for the sum of all queries or on
+    more than half of the resamples.
     """
     if len(cells) < 2:
         return [None] * len(statistics)
@@ -68,16 +69,16 @@ def bootstrap_intervals(
 
 
 def holm(p: Floats) -> Floats:
-    """The p values adjusted for how many there are, in the same order, by Holm's steps (1979).
+    """Return the p-values in the same order, adjusted for their number by Holm's method (1979).
 
-    The chance that any true null hypothesis gets one below a level is no higher than that level. NaN
-    stays NaN and is no member of the family.
+    The probability that any true null hypothesis gets an adjusted p below a level is at most that level.
+    NaN stays NaN and does not count.
     """
-    (known,) = np.nonzero(~np.isnan(p))
-    ascending = known[np.argsort(p[known], kind="stable")]
+    (indexes,) = np.nonzero(~np.isnan(p))
+    ascending = indexes[np.argsort(p[indexes], kind="stable")]
     adjusted: Floats = np.full(p.shape, np.nan)
-    left = np.arange(len(known), 0, -1)
-    adjusted[ascending] = np.minimum(1.0, np.maximum.accumulate(p[ascending] * left))
+    factors = np.arange(len(indexes), 0, -1)
+    adjusted[ascending] = np.minimum(1.0, np.maximum.accumulate(p[ascending] * factors))
     return adjusted
 
 
@@ -97,7 +98,7 @@ def _bootstrap_interval(
 
 
 def _draw_signs(queries: int, resamples: int, seed: int, batch: int) -> Iterator[Floats]:
-    """Batches of rows over the queries, 1 where a sign is flipped: all ways if few, else a random choice."""
+    """Yield batches of (rows, queries), 1 where a sign is flipped: all ways if few, else a random sample."""
     rng = np.random.default_rng(seed)
     ways = min(2**queries, resamples)
     for start in range(0, ways, batch):
@@ -105,7 +106,7 @@ def _draw_signs(queries: int, resamples: int, seed: int, batch: int) -> Iterator
         if 2**queries <= resamples:
             words = np.arange(start, stop, dtype=np.uint64)[:, None]
         else:
-            # Whole words, so that the size of a batch doesn't shift what the next one draws.
+            # Whole words are drawn, so that the draws do not depend on the size of a batch.
             shape = stop - start, -(-queries // 64)
             words = rng.integers(0, 2**64, shape, dtype=np.uint64)
         bits = np.unpackbits(words.view(np.uint8), axis=1, count=queries, bitorder="little")
@@ -113,9 +114,10 @@ def _draw_signs(queries: int, resamples: int, seed: int, batch: int) -> Iterator
 
 
 def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> Iterator[Floats]:
-    """Yield batches of (rows, queries): how often each query is in a resample of as many, with replacement.
+    """Yield batches of (rows, queries): how often each query is in a resample of the same size.
 
-    A batch has fewer rows when the caller makes more than `queries` numbers, `columns`, of each.
+    Queries are drawn with replacement. A batch has fewer rows when the caller computes `columns` values
+    from each row, and these are more than `queries`.
     """
     rng = np.random.default_rng(seed)
     batch = max(1, BATCH_CELLS // max(queries, columns))
@@ -128,10 +130,10 @@ def draw_queries(queries: int, resamples: int, seed: int, columns: int = 1) -> I
 
 
 def round_to_grid(values: Floats, axis: int) -> Floats:
-    """`values` rounded to multiples of a power of two so large that sums of them along `axis` are exact.
+    """Return `values` rounded to multiples of a power of two, so that sums along `axis` are exact.
 
-    Then neither the order of adding nor the shape of a matrix product changes a digit. With 10,000
-    values the rounding is below 1e-12 of the largest.
+    Then neither the order of addition nor the shape of a matrix product changes a digit. With 10,000
+    values the rounding error is below 1e-12 of the largest value.
     """
     _, exponent = np.frexp(np.abs(values).max(axis, keepdims=True, initial=0.0))
     places = 53 - values.shape[axis].bit_length() - exponent
@@ -140,15 +142,15 @@ def round_to_grid(values: Floats, axis: int) -> Floats:
 
 
 def _compute_acceleration(influence: Floats) -> Floats:
-    """(...) a sixth of the skewness of the jackknife's (..., queries) influences, 0 when there is none."""
+    """Return (...) a sixth of the skewness of (..., queries) jackknife influences, 0 without variance."""
     squares = influence * influence
     return divide((squares * influence).sum(-1), 6 * squares.sum(-1) ** 1.5, 0.0)
 
 
 def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, level: float) -> Floats:
-    """(2, columns) ends of the interval of each estimate; sorts `resampled`, (columns, resamples).
+    """Return the (2, columns) ends of the intervals of the estimates; sort `resampled`, (columns, resamples).
 
-    Efron 1987, with resamples that tie with the estimate counted half, and never all on one side of it.
+    Efron 1987. Resamples equal to the estimate count half, and some always count on either side of it.
     """
     from scipy.special import ndtr, ndtri
 
@@ -161,9 +163,74 @@ def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, lev
     bias: Floats = ndtri(np.clip(share, 0.5 / resamples, 1 - 0.5 / resamples))
     shift: Floats = bias + ndtri([[(1 - level) / 2], [(1 + level) / 2]])
     stretched = divide(shift, 1 - acceleration * shift, np.copysign(np.inf, shift))
-    place: Floats = ndtr(bias + stretched) * (resamples - 1)
-    before = np.floor(place).astype(np.int64)
+    position: Floats = ndtr(bias + stretched) * (resamples - 1)
+    before = np.floor(position).astype(np.int64)
     after = np.minimum(before + 1, resamples - 1)
     low, high = (np.take_along_axis(resampled, at.T, axis=1).T for at in (before, after))
-    ends: Floats = low + (high - low) * (place - before)
+    ends: Floats = low + (high - low) * (position - before)
     return ends
+
+
+#: A function from (..., cells) sums to (...) values, NaN where undefined, and the reason for NaN.
+Statistic = tuple[Callable[[Floats], Floats], str]
+
+_LEVEL = 0.95
+_ONE_QUERY = "it comes from one query, which gives no range"
+_RARELY_DEFINED = "with other queries it would often be undefined, so no range can be given"
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalEstimate:
+    """A statistic and its 95 % interval over queries; `why` is the reason where either is unknown."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    why: str = ""
+
+
+def estimate_statistic(
+    cells: Floats, statistic: Callable[[Floats], Floats], why: str, *, share: bool = False
+) -> IntervalEstimate:
+    """Return one statistic as `estimate_statistics` does; `share` says that it is a share."""
+    return estimate_statistics(cells, {"": (statistic, why)}, shares=("",) if share else ())[""]
+
+
+def estimate_statistics(
+    cells: Floats, statistics: Mapping[str, Statistic], shares: Collection[str] = ()
+) -> dict[str, IntervalEstimate]:
+    """Return each statistic of the sums of (queries, cells), all from the same resamples of queries.
+
+    The statistics named in `shares` are shares of counts; they have an interval at 0 and at 1, too.
+    """
+    functions = [function for function, _ in statistics.values()]
+    intervals = bootstrap_intervals(cells, functions, level=_LEVEL)
+    results = {
+        name: _make_estimate(float(function(cells.sum(0))), interval, why, len(cells))
+        for (name, (function, why)), interval in zip(statistics.items(), intervals, strict=True)
+    }
+    return results | {name: _widen_share(results[name], cells, statistics[name][0]) for name in shares}
+
+
+def _widen_share(
+    share: IntervalEstimate, cells: Floats, statistic: Callable[[Floats], Floats]
+) -> IntervalEstimate:
+    """Return a share of 0 or 1 with the Clopper-Pearson end of its interval (1934); others as they are.
+
+    The bootstrap gives no interval there. The trials are the queries with a defined share.
+    """
+    if share.low is None or share.value not in (0.0, 1.0):
+        return share
+    trials = int((~np.isnan(statistic(cells))).sum())
+    likely = ((1 - _LEVEL) / 2) ** (1 / trials)
+    return replace(share, high=1 - likely) if share.value == 0 else replace(share, low=likely)
+
+
+def _make_estimate(
+    value: float, interval: tuple[float, float] | None, why: str, queries: int
+) -> IntervalEstimate:
+    if np.isnan(value):
+        return IntervalEstimate(None, why=why)
+    if interval is None:
+        return IntervalEstimate(value, why=_ONE_QUERY if queries < 2 else _RARELY_DEFINED)
+    return IntervalEstimate(value, *interval)

@@ -1,9 +1,8 @@
-"""Scoring: rankings and judgments in, the value of every measure for every engine and query out.
+"""Scoring: the value of every measure for every engine, query and repeat.
 
-What is missing is treated in one place, here. An unjudged pair is imputed: it gets several grades, drawn
-from similar judged pairs of the same query and the same for all engines, and the value is the mean over
-the pools that they complete (`judge.measure.imputation`). `low` and `high` are the least and the most over
-any grades.
+Missing grades are treated here alone. An unjudged pair is imputed (`judge.measure.imputation`): it gets
+several grades, the same for all engines, and the value is the mean over the pools that they complete. `low`
+and `high` bound the value over all grades of unjudged pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from judge.measure.values import bound_values, compute_judged_shares, compute_va
 from judge.records import Judgment, Ranking, Scale, Score, shorten_repr
 
 _ARRAYS = ("value", "low", "high", "judged")
-#: Ranks of imputed lists that are held at once.
+#: Ranks of imputed lists in memory at once.
 _BLOCK = 2**20
 
 
@@ -30,16 +29,14 @@ _BLOCK = 2**20
 class Scores:
     """The values of all measures: arrays of shape (engines, queries, repeats, measures) and their axes.
 
-    NaN in `value`, `low` and `high` stands where the engine broke or has no ranking, and where the
-    measure is undefined: nDCG, AP and R where all of the pool is judged and nothing of it relevant,
-    Judged of an empty list. `value` alone is NaN where only unjudged snippets can give one: where a list
-    was returned and not one of its snippets has a grade, and for nDCG, AP and R where nothing judged in
-    the pool is relevant and something is unjudged. There `low` and `high` are over the grades that make
-    the measure defined. They equal `value` exactly where all is judged. `judged` is the share of the
-    snippets down to the cutoff that have a grade, NaN for empty lists. `largest` is the largest value that
-    each measure can have on a query. `incomplete` holds the lists of
-    the queries with an unjudged snippet, of all engines and queries that were scored; None if there is
-    none.
+    `value`, `low` and `high` are NaN where the engine failed or has no ranking, and where the measure is
+    undefined: nDCG, AP and R where the whole pool is judged and nothing in it is relevant, Judged of an
+    empty list. `value` alone is NaN where only unjudged snippets can give a value: where no snippet of a
+    list has a grade, and for nDCG, AP and R where nothing judged in the pool is relevant and something is
+    unjudged. There `low` and `high` are over the grades with which the measure is defined. Where all
+    snippets are judged they equal `value`. `judged` is the share of the snippets down to the cutoff with a
+    grade, NaN for empty lists. `largest` is the largest possible value of each measure on a query.
+    `incomplete` holds the lists of the queries with an unjudged snippet, None if there is none.
     """
 
     engines: tuple[str, ...]
@@ -61,8 +58,8 @@ class Scores:
             f" repeats={len(self.repeats)}, measures={measures})"
         )
 
-    def rows(self) -> Iterator[Score]:
-        """One record per engine, query, repeat and measure, in that order; NaN becomes None."""
+    def to_records(self) -> Iterator[Score]:
+        """Yield one record per engine, query, repeat and measure, in that order; NaN becomes None."""
         names = [str(measure) for measure in self.measures]
         cells = (
             (engine, query, repeat, name)
@@ -78,8 +75,8 @@ class Scores:
         for cell, *numbers in zip(cells, *columns, strict=True):
             yield Score(*cell, *numbers)
 
-    def of_queries(self, ids: Collection[str]) -> Scores:
-        """The same for some of the queries."""
+    def select_queries(self, ids: Collection[str]) -> Scores:
+        """Return the scores of the queries in `ids`."""
         chosen = np.array([query in ids for query in self.queries], bool)
         return replace(
             self,
@@ -88,8 +85,8 @@ class Scores:
             **{name: getattr(self, name)[:, chosen] for name in _ARRAYS},
         )
 
-    def of_engines(self, names: Collection[str]) -> Scores:
-        """The same for some of the engines."""
+    def select_engines(self, names: Collection[str]) -> Scores:
+        """Return the scores of the engines in `names`."""
         chosen = np.array([engine in names for engine in self.engines], bool)
         return replace(
             self,
@@ -98,38 +95,41 @@ class Scores:
             **{name: getattr(self, name)[chosen] for name in _ARRAYS},
         )
 
-    def of_measures(self, chosen: Sequence[Measure]) -> Scores:
-        """The same for some of the measures, in their order."""
-        places = [self.measures.index(measure) for measure in chosen]
-        arrays = {name: getattr(self, name)[..., places] for name in _ARRAYS}
-        largest = tuple(self.largest[place] for place in places)
+    def select_measures(self, chosen: Sequence[Measure]) -> Scores:
+        """Return the scores by the measures in `chosen`, in that order."""
+        indexes = [self.measures.index(measure) for measure in chosen]
+        arrays = {name: getattr(self, name)[..., indexes] for name in _ARRAYS}
+        largest = tuple(self.largest[index] for index in indexes)
         return replace(self, measures=tuple(chosen), largest=largest, **arrays)
 
-    def by_query(self) -> tuple[Floats, Floats, Floats]:
-        """(engines, queries, measures) value, low and high over the repeats, as `bounded_mean` has them."""
+    def average_repeats(self) -> tuple[Floats, Floats, Floats]:
+        """Return the (engines, queries, measures) means over the repeats, as `mean_with_bounds` does."""
         value, low, high = (np.moveaxis(array, 2, -1) for array in (self.value, self.low, self.high))
         return mean_with_bounds(value, low, high)
 
-    def difference_bounds(self, a: Ints, b: Ints, measure: int) -> tuple[Floats, Floats]:
-        """Return (pairs, queries) least and most of a - b on each query over all grades of the unjudged.
+    def bound_differences(self, a: Ints, b: Ints, measure: int) -> tuple[Floats, Floats]:
+        """Return the (pairs, queries) lowest and highest a - b over all grades of unjudged snippets.
 
-        `a` and `b` are indexes of engines, (pairs,), `measure` is one of a measure. Repeats are averaged.
-        NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, or where only
-        unjudged snippets can make the measure defined, they can be wider than what is possible.
+        `a` and `b` (pairs,) are indexes of engines, `measure` is the index of a measure. Repeats are
+        averaged. NaN where an engine has no `low` and `high`. On queries with many unjudged snippets, and
+        where only unjudged snippets can make the measure defined, the bounds can be too wide.
         """
         _, low, high = self.average_repeats()
-        least = low[a, :, measure] - high[b, :, measure]
-        most = high[a, :, measure] - low[b, :, measure]
+        lowest = low[a, :, measure] - high[b, :, measure]
+        highest = high[a, :, measure] - low[b, :, measure]
         incomplete = self.incomplete
         if incomplete is not None:
-            engines = incomplete.places(self.engines)
-            topics = incomplete.topics_of(self.queries)
-            touched = np.any(topics >= 0, axis=1)
+            engines = incomplete.engine_indexes(self.engines)
+            topics = incomplete.query_topics(self.queries)
+            affected = np.any(topics >= 0, axis=1)
             ends = incomplete.bound_differences(self.measures[measure], engines[a], engines[b])
-            low, high = self.low[..., measure][:, touched], self.high[..., measure][:, touched]
-            for wide, exact, end in ((low[a] - high[b], ends[0], least), (high[a] - low[b], ends[1], most)):
-                end[:, touched] = _average_exact_bounds(wide, exact, topics[touched], end[:, touched])
-        return least, most
+            low, high = self.low[..., measure][:, affected], self.high[..., measure][:, affected]
+            for wide, exact, end in (
+                (low[a] - high[b], ends[0], lowest),
+                (high[a] - low[b], ends[1], highest),
+            ):
+                end[:, affected] = _average_exact_bounds(wide, exact, topics[affected], end[:, affected])
+        return lowest, highest
 
 
 def score_rankings(
@@ -141,33 +141,23 @@ def score_rankings(
     *,
     depth: int,
 ) -> Scores:
-    """The scores of every engine on every query in every repeat that the judgments have.
+    """Return the scores of every engine on every query in every repeat of the judgments.
 
-    `documents` and `depth` are the pool's. Judgments of other queries and snippets are ignored. Raises
-    `InputError` when a measure looks deeper than the pool or asks for grades off the scale, and when
-    judgments or rankings contradict each other.
+    `documents` and `depth` are those of the pool. Judgments of other pairs are ignored. Raise `InputError`
+    when the cutoff of a measure is deeper than the pool, its `rel` is above the scale, or judgments or
+    rankings contradict each other.
     """
     check_depth(measures, depth)
     arrays = build_arrays(rankings, documents, judgments, scale, depth=depth)
     lists = arrays.lists
     unsure: Bools = np.any(lists.unjudged, axis=(0, 2))
-    value = _stack_measures([compute_values(measure, lists, scale) for measure in measures])
-    low, high = value.copy(), value.copy()
-    if np.any(unsure):
-        part = lists.select_topics(unsure)
-        bounds = [
-            bound_values(measure, part, scale, value[:, unsure, at]) for at, measure in enumerate(measures)
-        ]
-        low[:, unsure], high[:, unsure] = (_stack_measures(ends) for ends in zip(*bounds, strict=True))
-        imputed = _average_over_draws(measures, part, _impute_unjudged(arrays, scale), scale)
-        # Rounding must not lead the mean of the draws out of the bounds.
-        value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
+    value, low, high = _impute_and_bound(arrays, measures, scale, unsure)
     judged = _stack_measures([compute_judged_shares(measure, lists) for measure in measures])
     shape = len(arrays.engines), len(arrays.queries), len(arrays.repeats), len(measures)
     value, low, high, judged = (array.reshape(shape) for array in (value, low, high, judged))
     for array in (value, low, high, judged):
         array[arrays.coverage.missing] = np.nan
-    # Other engines' grades say nothing of a list without one grade: bounds are all there is.
+    # A list without any grade is not imputed from other lists: it has bounds alone.
     of_grades = np.array([measure.name != "Judged" for measure in measures])
     value[arrays.coverage.ungraded[..., None] & of_grades] = np.nan
     return Scores(
@@ -181,39 +171,60 @@ def score_rankings(
         judged,
         arrays.coverage,
         tuple(largest_value(measure, scale, depth) for measure in measures),
-        IncompleteScores.of(arrays, unsure, scale) if np.any(unsure) else None,
+        IncompleteScores.from_arrays(arrays, unsure, scale) if np.any(unsure) else None,
     )
 
 
+def _impute_and_bound(
+    arrays: Arrays, measures: Sequence[Measure], scale: Scale, unsure: Bools
+) -> tuple[Floats, Floats, Floats]:
+    """Return the (engines, topics, measures) values and bounds; `unsure` marks topics with unjudged pairs."""
+    lists = arrays.lists
+    value = _stack_measures([compute_values(measure, lists, scale) for measure in measures])
+    low, high = value.copy(), value.copy()
+    if np.any(unsure):
+        part = lists.select_topics(unsure)
+        bounds = [
+            bound_values(measure, part, scale, value[:, unsure, index])
+            for index, measure in enumerate(measures)
+        ]
+        low[:, unsure], high[:, unsure] = (_stack_measures(ends) for ends in zip(*bounds, strict=True))
+        imputed = _average_over_draws(measures, part, _impute_unjudged(arrays, scale), scale)
+        # Rounding can move the mean of the draws out of the bounds.
+        value[:, unsure] = np.clip(imputed, low[:, unsure], high[:, unsure])
+    return value, low, high
+
+
 def nan_mean(array: Floats, axis: int) -> Floats:
-    """The mean along `axis` of what is not NaN; NaN where nothing is left."""
-    known = ~np.isnan(array)
-    total: Floats = np.where(known, array, 0.0).sum(axis)
-    return divide(total, known.sum(axis).astype(np.float64), np.nan)
+    """Return the mean along `axis` of the values that are not NaN; NaN where there is none."""
+    defined = ~np.isnan(array)
+    total: Floats = np.where(defined, array, 0.0).sum(axis)
+    return divide(total, defined.sum(axis).astype(np.float64), np.nan)
 
 
 def mean_with_bounds(value: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """The mean of `value` along the last axis, and the least and most that it can be; NaN for nothing.
+    """Return the mean of `value` along the last axis and its lowest and highest possible value.
 
-    What has a value lies from its `low` to its `high`. What has bounds alone may come to lie there or
-    to have no value at all, so the mean can be with it and without it. What has neither has no part.
+    An entry with a value lies between its `low` and `high`. An entry with bounds alone may get a value
+    between them or stay undefined, so the bounds of the mean hold with and without it. An entry with
+    neither is left out. NaN where no entry is left.
     """
     sure = ~np.isnan(value)
     return nan_mean(value, axis=-1), _lowest_mean(low, sure), -_lowest_mean(-high, sure)
 
 
 def _lowest_mean(low: Floats, sure: Bools) -> Floats:
-    """The lowest mean of all that are `sure` and any of the others: a mean falls by what is below it."""
+    """Return the lowest mean of the `sure` entries together with any number of the others."""
     others: Bools = ~sure & ~np.isnan(low)
-    most = int(others.sum(-1).max(initial=0))
-    if not most:
+    count = int(others.sum(-1).max(initial=0))
+    if not count:
         return nan_mean(low, axis=-1)
-    joining = np.sort(np.where(others, low, np.inf), axis=-1)[..., :most].cumsum(-1)
+    added = np.sort(np.where(others, low, np.inf), axis=-1)[..., :count].cumsum(-1)
     total = np.where(sure, low, 0.0).sum(-1)[..., None]
-    sums = np.concatenate([total, total + joining], axis=-1)
-    counts = sure.sum(-1)[..., None] + np.arange(most + 1.0)
-    least: Floats = divide(sums, counts, np.inf).min(-1)
-    return np.where(np.isinf(least), np.nan, least)
+    sums = np.concatenate([total, total + added], axis=-1)
+    counts = sure.sum(-1)[..., None] + np.arange(count + 1.0)
+    lowest: Floats = divide(sums, counts, np.inf).min(-1)
+    return np.where(np.isinf(lowest), np.nan, lowest)
 
 
 def _stack_measures(parts: Sequence[Floats]) -> Floats:
@@ -221,10 +232,10 @@ def _stack_measures(parts: Sequence[Floats]) -> Floats:
 
 
 def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: Floats) -> Floats:
-    """Return (pairs, queries) the mean over the repeats, with the exact ends where there are any.
+    """Return the (pairs, queries) mean over the repeats of exact bounds where they are known.
 
-    `wide` is (pairs, queries, repeats), `exact` (pairs, topics). `otherwise` stands where a repeat may
-    have no value, because the mean can be with it and without it, and where a repeat has no exact end.
+    `wide` is (pairs, queries, repeats), `exact` (pairs, topics). The result is `otherwise` where a repeat
+    may have no value, because the mean is then with or without it, and where it has no exact bound.
     """
     incomplete = topics >= 0
     ends = np.where(np.isnan(wide) | ~incomplete, wide, exact[:, topics])
@@ -233,11 +244,11 @@ def _average_exact_bounds(wide: Floats, exact: Floats, topics: Ints, otherwise: 
 
 
 def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
-    """Return (unjudged pairs, `DRAWS`) grades, in the order of `Lists.missing`."""
+    """Return the (unjudged pairs, `DRAWS`) grades, in the order of `RankedLists.missing`."""
     lists = arrays.lists.select_topics(np.arange(0, arrays.lists.grade.shape[1], len(arrays.repeats)))
     engine, topic, rank = np.nonzero(lists.origin >= 0)
     discounts = np.zeros((len(arrays.pairs), len(arrays.engines)))
-    # The same snippet can be in a list twice.
+    # A list can hold the same snippet twice.
     np.maximum.at(discounts, (lists.snippet[engine, topic, rank], engine), 1 / np.log2(rank + 2))
     return impute_grades(arrays.pairs, arrays.grades, discounts, arrays.repeats, scale.top)
 
@@ -245,7 +256,7 @@ def _impute_unjudged(arrays: Arrays, scale: Scale) -> Ints:
 def _average_over_draws(
     measures: Sequence[Measure], lists: RankedLists, grades: Ints, scale: Scale
 ) -> Floats:
-    """Return (engines, topics, measures) the means over the pools that `grades` complete.
+    """Return the (engines, topics, measures) means over the pools that `grades` complete.
 
     NaN where nothing judged in the pool is relevant and the measure needs it.
     """
@@ -254,13 +265,13 @@ def _average_over_draws(
     size = max(1, _BLOCK // (engines * width * DRAWS))
     for start in range(0, topics, size):
         block = np.arange(start, min(topics, start + size))
-        completed = lists.select_topics(block).completed(grades)
-        for at, measure in enumerate(measures):
+        completed = lists.select_topics(block).complete(grades)
+        for index, measure in enumerate(measures):
             drawn = compute_values(measure, completed, scale).reshape(engines, block.size, DRAWS)
-            means[:, block, at] = np.add.reduce(drawn, axis=-1) / DRAWS
-    for at, measure in enumerate(measures):
+            means[:, block, index] = np.add.reduce(drawn, axis=-1) / DRAWS
+    for index, measure in enumerate(measures):
         if measure.name == "Judged":
-            means[..., at] = compute_judged_shares(measure, lists)
+            means[..., index] = compute_judged_shares(measure, lists)
         else:
-            means[:, ~find_always_defined(measure, lists, scale), at] = np.nan
+            means[:, ~find_always_defined(measure, lists, scale), index] = np.nan
     return means

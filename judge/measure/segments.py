@@ -1,8 +1,8 @@
-"""Segments of the queries, by language and by columns of the dataset: means, comparisons, and contrasts.
+"""Comparison of engines in segments: queries of one language, or with one value in a column of the dataset.
 
-Each segment has fewer queries, and among many segments one differs by chance: so the error of comparisons
-is divided by the number of segments. That one engine leads in one segment and not in another does not show
-that its lead differs between them: a contrast tests that difference itself.
+A segment has fewer queries, and among many segments one can differ by chance; so the error of comparisons
+is divided by the number of segments. That an engine leads in one segment and not in another does not show
+that its lead differs between them: a contrast tests that difference.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import numpy as np
 
 from judge.measure.compare import Comparison, compare_engines
 from judge.measure.engine_summary import EngineSummary, summarise_engines
+from judge.measure.formulas import finite_or_none
 from judge.measure.score import Scores, nan_mean
 from judge.measure.simultaneous import compare_groups
 from judge.records import Query
 
 #: Values of columns by the ids of queries.
 SegmentColumns = Mapping[str, Mapping[str, str]]
-#: A column with more values than this names queries rather than kinds of queries.
+#: A column with more values than this is an id, not a group of queries.
 MAX_VALUES = 20
 _LANG = "lang"
 _DATASET_LANG = "lang (dataset)"
@@ -29,7 +30,7 @@ _DATASET_LANG = "lang (dataset)"
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """How the difference of engine `a` to engine `b` differs between a segment and the rest of its column.
+    """The difference of engines `a` and `b` in a segment minus that on the other queries of its column.
 
     `inside` and `outside` are the means of a - b in the segment and on the column's other queries, `low`
     to `high` the 95 % interval of `difference`, inside - outside, simultaneous over all pairs of engines,
@@ -72,37 +73,36 @@ def compare_segments(
     scores: Scores,
     queries: Mapping[str, Query],
     among: Collection[frozenset[str]] | None = None,
-    noted: SegmentColumns = MappingProxyType({}),
+    added: SegmentColumns = MappingProxyType({}),
 ) -> tuple[Segment, ...]:
     """Return a segment for each value of `lang` and of every extra column that has 2 to 20 values.
 
-    `among` names the pairs of engines to compare, when not all are; `noted` holds columns that the run
-    adds to the dataset's. Queries without the column are in none of its segments.
+    `among` names the pairs of engines to compare, None for all; `added` holds columns that the run adds to
+    those of the dataset. Queries without a value in a column are in none of its segments.
     """
     deciding = [measure for measure in scores.measures if measure.compares_engines][:1]
-    columns = _group_queries(queries, noted)
+    columns = _group_queries(queries, added)
     segments = sum(map(len, columns.values()))
     contrasted = sum(len(values) if len(values) > 2 else 1 for values in columns.values())
     result = []
     for column, values in columns.items():
-        whole = scores.select_queries(frozenset[str]().union(*values.values())).select_measures(deciding)
+        in_column = scores.select_queries(frozenset[str]().union(*values.values())).select_measures(deciding)
         for number, (value, ids) in enumerate(sorted(values.items())):
             part = scores.select_queries(ids)
             comparisons = compare_engines(part.select_measures(deciding), among, families=segments)
-            once = len(values) == 2 and number == 1
-            contrasts = () if once or not comparisons else _contrast(whole, ids, comparisons, contrasted)
-            result.append(
-                Segment(
-                    column, value, len(part.queries), summarise_engines(part), comparisons, tuple(contrasts)
-                )
+            mirrored = len(values) == 2 and number == 1
+            contrasts = (
+                () if mirrored or not comparisons else _contrast(in_column, ids, comparisons, contrasted)
             )
+            summary = summarise_engines(part)
+            result.append(Segment(column, value, len(part.queries), summary, comparisons, tuple(contrasts)))
     return tuple(result)
 
 
 def _contrast(
     scores: Scores, ids: Collection[str], pairs: Collection[Comparison], families: int
 ) -> Iterator[Contrast]:
-    """Contrast queries `ids` with the others of `scores`, which has one measure, for the same `pairs`."""
+    """Yield the contrast of the queries `ids` with the other ones of `scores`, by its one measure."""
     value = scores.average_repeats()[0][..., 0]
     row = {engine: value[index] for index, engine in enumerate(scores.engines)}
     differences = np.stack([row[pair.a] - row[pair.b] for pair in pairs], axis=1)
@@ -111,23 +111,19 @@ def _contrast(
     inside, outside = (nan_mean(differences[chosen], axis=0) for chosen in (members, ~members))
     for index, pair in enumerate(pairs):
         columns = (inside, outside, test.mean, test.low, test.high, test.p)
-        yield Contrast(pair.a, pair.b, *(_finite_or_none(column[index]) for column in columns))
-
-
-def _finite_or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+        yield Contrast(pair.a, pair.b, *(finite_or_none(column[index]) for column in columns))
 
 
 def _group_queries(
-    queries: Mapping[str, Query], noted: SegmentColumns
+    queries: Mapping[str, Query], added: SegmentColumns
 ) -> dict[str, dict[str, frozenset[str]]]:
-    """The query ids of every value of every column that divides the queries; `lang` comes first.
+    """Return the query ids of every value of every column with 2 to 20 values; `lang` comes first.
 
-    A column `lang` of the dataset that says of each query what was detected is left out.
+    A column `lang` of the dataset is left out when it equals the detected languages.
     """
     members: dict[str, dict[str, set[str]]] = {_LANG: {}}
     for query in queries.values():
-        for column, value in _query_columns(query, noted):
+        for column, value in _query_columns(query, added):
             members.setdefault(column, {}).setdefault(value, set()).add(query.id)
     if members.get(_DATASET_LANG) == members[_LANG]:
         del members[_DATASET_LANG]
@@ -138,12 +134,12 @@ def _group_queries(
     }
 
 
-def _query_columns(query: Query, noted: SegmentColumns) -> Iterator[tuple[str, str]]:
+def _query_columns(query: Query, added: SegmentColumns) -> Iterator[tuple[str, str]]:
     yield _LANG, query.lang
-    for column, by_query in noted.items():
+    for column, by_query in added.items():
         if query.id in by_query:
             yield column, by_query[query.id]
     for column, value in query.extra.items():
         if value:
-            # What the dataset calls as a column of ours is called is told apart.
-            yield (f"{column} (dataset)" if column == _LANG or column in noted else column), value
+            # A column of the dataset with the name of a column of judge gets another name.
+            yield (f"{column} (dataset)" if column == _LANG or column in added else column), value

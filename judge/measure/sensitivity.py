@@ -1,24 +1,33 @@
-"""Owns why engines must not be divided by their own lists: shows it when it would name another winner."""
+"""Whether another treatment of the data would change the ranking of the engines.
+
+Two checks: dividing each engine by its own list instead of the pool, which is wrong for comparisons and can
+name another best engine; and counting snippets that are flagged as possible prompt injection as irrelevant,
+or leaving them out. Neither changes a grade.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import numpy as np
 
+from judge.measure.compare import compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
-from judge.measure.score import Scores, nan_mean
+from judge.measure.score import Scores, nan_mean, score_rankings
+from judge.records import Judgment, Ranking, Scale
 
 
 @dataclass(frozen=True, slots=True)
 class OwnListCheck:
-    """Two engines that stand the other way round when each is divided by its own list alone.
+    """Two engines whose order is reversed when each is divided by its own list alone.
 
-    By `measure` engine `better` is ahead, by `own` (the same, own-list) engine `worse`. `pooled` and
-    `alone` hold both engines' means by the two, `relevant` how many relevant results down to the cutoff
-    each shows a query; all three are of (better, worse), over the queries where both have a value.
+    By `measure` engine `better` has the higher mean, by `own` (the same with own lists) engine `worse`.
+    `pooled` and `alone` are the means by the two measures, `relevant` the mean number of relevant results
+    down to the cutoff; all three are of (better, worse), over the `n` queries where both have a value.
     """
 
     measure: str
@@ -31,49 +40,49 @@ class OwnListCheck:
     n: int
 
 
-#: Means that are closer than this are no order worth a warning.
+#: A smaller difference of means is not worth a warning.
 _MIN_DIFFERENCE = 0.02
 
 
 def list_needed_measures(measures: Sequence[Measure], depth: int) -> tuple[Measure, ...]:
-    """What must be scored as well: nDCG and AP within the list, and P at the same cutoff."""
-    pooled = [measure for measure in measures if _is_pooled(measure)]
-    needed = [
-        each
-        for measure in pooled
-        for each in (replace(measure, own=True), _precision_measure(measure, depth))
-    ]
+    """Return the measures that the check needs, too: nDCG and AP by own lists, and P at the same cutoff."""
+    needed: list[Measure] = []
+    for measure in filter(_is_pooled, measures):
+        needed.append(replace(measure, own=True))
+        needed.append(Measure("P", measure.effective_cutoff(depth), rel=measure.rel))
     return tuple(dict.fromkeys(needed))
 
 
 def check_own_lists(scores: Scores, depth: int) -> OwnListCheck | None:
-    """The first measure by which own lists would name another best engine than the pool does, if any.
+    """Return the check of the first measure by which own lists name another best engine, or None.
 
-    Measures whose `counterparts` are not among those of `scores` are passed over.
+    Measures whose `list_needed_measures` are not among those of `scores` are skipped.
     """
     values, _, _ = scores.average_repeats()
     for measure in filter(_is_pooled, scores.measures):
         needed = (measure, *list_needed_measures([measure], depth))
         if set(needed) <= set(scores.measures):
-            pooled, alone, relevant = (values[..., scores.measures.index(each)] for each in needed)
-            best, first = _find_best(pooled), _find_best(alone)
-            if best is not None and first is not None and best != first:
-                shown = np.stack([pooled, alone, relevant])[:, [best, first]]
-                found = _make_check(needed, (scores.engines[best], scores.engines[first]), shown, depth)
-                if found is not None:
-                    return found
+            pooled, own, relevant = (values[..., scores.measures.index(other)] for other in needed)
+            pooled_best, own_best = _find_best(pooled), _find_best(own)
+            if pooled_best is not None and own_best is not None and pooled_best != own_best:
+                both = np.stack([pooled, own, relevant])[:, [pooled_best, own_best]]
+                check = _make_check(
+                    needed, (scores.engines[pooled_best], scores.engines[own_best]), both, depth
+                )
+                if check is not None:
+                    return check
     return None
 
 
 def _make_check(
-    measures: Sequence[Measure], names: tuple[str, str], shown: Floats, depth: int
+    measures: Sequence[Measure], names: tuple[str, str], values: Floats, depth: int
 ) -> OwnListCheck | None:
-    """The record of a swap, if the two engines swap on the queries where both have all three values."""
-    shared = ~np.isnan(shown).any(axis=(0, 1))
+    """Return the check if the order is reversed on the queries where both engines have all three values."""
+    shared = ~np.isnan(values).any(axis=(0, 1))
     if not shared.any():
         return None
-    pooled, alone, relevant = shown[..., shared].mean(-1)
-    # An engine that shows more of what is relevant is the one that own lists wrong, and by how much counts.
+    pooled, alone, relevant = values[..., shared].mean(-1)
+    # Own lists are misleading where the better engine has more relevant results, by a clear margin.
     clear = pooled[0] - pooled[1] >= _MIN_DIFFERENCE and alone[1] - alone[0] >= _MIN_DIFFERENCE
     if not clear or relevant[0] <= relevant[1]:
         return None
@@ -97,12 +106,144 @@ def _is_pooled(measure: Measure) -> bool:
     return measure.name in ("nDCG", "AP") and not measure.own
 
 
-def _precision_measure(measure: Measure, depth: int) -> Measure:
-    """P at the measure's cutoff: how many relevant results a list shows."""
-    return Measure("P", measure.effective_cutoff(depth), rel=measure.rel)
-
-
 def _find_best(values: Floats) -> int | None:
-    """The place of the engine with the highest mean over queries, the first by name among equals."""
+    """Return the index of the engine with the highest mean over queries, the first by name among equals."""
     means = nan_mean(values, axis=1)
     return None if np.isnan(means).all() else int(np.nanargmax(means))
+
+
+#: Treatments of flagged snippets; all other figures of a run use `kept`.
+TREATMENTS = ("kept", "zeroed", "dropped")
+#: A smaller difference of means is rounding.
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedSensitivity:
+    """The means of `measure` in the three `TREATMENTS` of flagged snippets.
+
+    `means[treatment]` is by engine, None where an engine has no value. `winners[treatment]` is the engine
+    that is significantly better than every other one, None if there is none. `swapped` holds pairs of
+    engines of which the first has the higher mean with flagged snippets kept, and the lower one in another
+    treatment. `pairs` counts the flagged pairs. A query without a relevant snippet does not count.
+    """
+
+    measure: str
+    pairs: int
+    means: Mapping[str, Mapping[str, float | None]]
+    winners: Mapping[str, str | None]
+    swapped: tuple[tuple[str, str], ...]
+
+    @property
+    def changes(self) -> bool:
+        """Return True when two engines swap, or another engine or none would be the winner."""
+        return bool(self.swapped) or len(set(self.winners.values())) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringInput:
+    """The input of `score_rankings`; `documents` and `depth` are those of the pool."""
+
+    rankings: Sequence[Ranking]
+    documents: Mapping[tuple[str, str], tuple[str, ...]]
+    judgments: Sequence[Judgment]
+    scale: Scale
+    depth: int
+
+    def score(self, measure: Measure) -> Scores:
+        """Return the scores by `measure`."""
+        return score_rankings(
+            self.rankings, self.documents, self.judgments, [measure], self.scale, depth=self.depth
+        )
+
+
+def measure_flagged_sensitivity(
+    scores: Scores,
+    scoring: ScoringInput,
+    flagged: Collection[tuple[str, str]],
+    among: Collection[frozenset[str]] | None = None,
+) -> FlaggedSensitivity | None:
+    """Return the sensitivity of the first measure that compares engines.
+
+    None where no query with a flagged snippet is judged.
+
+    `flagged` holds (query id, snippet id) of snippets that may contain prompt injection. `among` names the
+    pairs of engines to compare, None for all.
+    """
+    measure = next((each for each in scores.measures if each.compares_engines), scores.measures[0])
+    judged = {judgment.query_id for judgment in scoring.judgments}
+    flagged = {key for key in flagged if key[0] in judged}
+    if not flagged:
+        return None
+    unchanged = scores.select_measures([measure])
+    scores_by_treatment = {
+        "kept": unchanged,
+        **{treatment: changed.score(measure) for treatment, changed in _treat_flagged(scoring, flagged)},
+    }
+    means = {treatment: _average_by_engine(treated) for treatment, treated in scores_by_treatment.items()}
+    return FlaggedSensitivity(
+        measure=str(measure),
+        pairs=len(flagged),
+        means=means,
+        winners={
+            treatment: _find_winner(treated, among) for treatment, treated in scores_by_treatment.items()
+        },
+        swapped=tuple(_find_swapped(means)),
+    )
+
+
+def _treat_flagged(
+    scoring: ScoringInput, flagged: Collection[tuple[str, str]]
+) -> Iterator[tuple[str, ScoringInput]]:
+    """Yield the input with the grades of flagged snippets set to 0, and without these snippets.
+
+    All queries are scored again, because the grades of a query influence what is imputed on another.
+    """
+    yield (
+        "zeroed",
+        replace(scoring, judgments=[_zero_grade(judgment, flagged) for judgment in scoring.judgments]),
+    )
+    yield "dropped", _drop_snippets(scoring, flagged)
+
+
+def _zero_grade(judgment: Judgment, flagged: Collection[tuple[str, str]]) -> Judgment:
+    if (judgment.query_id, judgment.snippet_id) not in flagged:
+        return judgment
+    return replace(judgment, grade=0, error=None)
+
+
+def _drop_snippets(scoring: ScoringInput, flagged: Collection[tuple[str, str]]) -> ScoringInput:
+    """Return the input without the flagged snippets; those below move up."""
+    rankings = []
+    documents: dict[tuple[str, str], tuple[str, ...]] = {}
+    for ranking in scoring.rankings:
+        key = (ranking.engine, ranking.query_id)
+        # A list may be longer than the depth of the pool.
+        pooled = zip(ranking.snippets, scoring.documents.get(key, ()), strict=False)
+        remaining = [item for item in pooled if (ranking.query_id, item[0].id) not in flagged]
+        rankings.append(replace(ranking, snippets=tuple(snippet for snippet, _ in remaining)))
+        documents[key] = tuple(document for _, document in remaining)
+    return replace(scoring, rankings=rankings, documents=documents)
+
+
+def _average_by_engine(scores: Scores) -> dict[str, float | None]:
+    values, _, _ = scores.average_repeats()
+    means = nan_mean(values[..., 0], axis=1).tolist()
+    return {
+        engine: None if np.isnan(mean) else mean for engine, mean in zip(scores.engines, means, strict=True)
+    }
+
+
+def _find_winner(scores: Scores, among: Collection[frozenset[str]] | None) -> str | None:
+    wins = Counter(pair.a for pair in compare_engines(scores, among) if pair.outcome == "better")
+    return next((engine for engine, won in wins.items() if won == len(scores.engines) - 1), None)
+
+
+def _find_swapped(means: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
+    def is_better(treatment: str, one: str, two: str) -> bool:
+        first, second = means[treatment][one], means[treatment][two]
+        return first is not None and second is not None and first - second > _TIE
+
+    for one, two in permutations(means["kept"], 2):
+        if is_better("kept", one, two) and any(is_better(treatment, two, one) for treatment in TREATMENTS):
+            yield one, two

@@ -1,7 +1,7 @@
 """Simultaneous tests and intervals of several paired means: bootstrap-t with the maximum over columns.
 
 A column holds one paired difference per query. Queries are drawn with replacement; each resample gives a
-Student t of every centred column, and the largest |t| of each resample is kept. One critical value c, the
+Student t of every centred column, of which the largest |t| counts. One critical value c, the
 upper 5 % point of these maxima, serves all columns: the interval of a mean is mean ± c·se, and a mean
 differs from 0 exactly when |t| > c, which is when its interval excludes 0. The draws keep the skewness of
 the differences and their correlation. Sources: Romano & Wolf 2005 (JASA 100:94), Westfall & Young 1993
@@ -21,11 +21,11 @@ from judge.measure.resampling import SEED, draw_queries, round_to_grid
 LEVEL = 0.95
 #: The critical value varies between seeds by about 0.02 (SD) with 10,000 resamples, 0.03 with 4,000.
 _RESAMPLES, _FEWER_RESAMPLES = 10_000, 4_000
-#: Above so many numbers (queries × columns) the smaller number of resamples is drawn.
+#: Above this number of values (queries × columns) the smaller number of resamples is drawn.
 _LARGE_INPUT = 2**20
-#: With fewer queries that differ from 0, no signs of them are rare enough: 2 / 2**5 is above 0.05.
+#: With fewer differences from 0, p cannot be below 0.05: 2 / 2**5 is above it.
 MIN_DIFFERING = 6
-#: A contrast needs so many queries in each group: a resample of a smaller one is often one query.
+#: A contrast needs this many queries in each group: a resample of a smaller one is often one query.
 MIN_GROUP_SIZE = 10
 #: Differences on a query that are smaller than this are rounding.
 TIE = 1e-12
@@ -40,7 +40,7 @@ class SimultaneousIntervals:
     """Means with their simultaneous intervals; every array is (columns,).
 
     `se` is the standard error of `mean`, `low` to `high` the interval mean ± `critical`·se, `p` the p-value
-    adjusted for all columns. `tested` marks the columns that can be tested: at least `LEAST_DIFFERING` of
+    adjusted for all columns. `tested` marks the columns that can be tested: at least `MIN_DIFFERING` of
     their values differ from 0, and the values vary. The others have p 1 and an infinite interval; a column
     without any value has NaN throughout.
     """
@@ -65,7 +65,7 @@ def compare_means(
     uncertainty that queries do not show; the test of 0 allows for it too.
     """
     queries, measures, columns = differences.shape
-    sample = _ResampledColumns.of(differences.reshape(queries, measures * columns))
+    sample = _ResampledColumns.from_differences(differences.reshape(queries, measures * columns))
     tested: Bools = (sample.differing >= MIN_DIFFERING) & (sample.se > 0)
     maxima: list[Floats] = []
     for draws in draw_queries(queries, _count_resamples(differences.size), seed, measures * columns):
@@ -77,8 +77,10 @@ def compare_means(
     testable: Bools = tested.reshape(measures, columns)
     wider = np.zeros((2, measures, columns)) if widening is None else widening
     return [
-        _test_columns(mean[at], se[at], testable[at], largest[at], families, wider[:, at])
-        for at in range(measures)
+        _test_columns(
+            mean[measure], se[measure], testable[measure], largest[measure], families, wider[:, measure]
+        )
+        for measure in range(measures)
     ]
 
 
@@ -88,11 +90,12 @@ def compare_groups(
     """Test whether the mean of each of (queries, columns) differences differs between two groups of queries.
 
     What is tested is the mean over `members`, (queries,), minus the mean over the rest, with Welch's
-    standard error. A column needs `LEAST_GROUP` queries in either group. All queries are drawn together,
+    standard error. A column needs `MIN_GROUP_SIZE` queries in either group. All queries are drawn together,
     so a resample holds as many members as chance gives it. `families` is as in `compare_means`.
     """
     groups = [
-        _ResampledColumns.of(np.where(chosen[:, None], differences, np.nan)) for chosen in (members, ~members)
+        _ResampledColumns.from_differences(np.where(chosen[:, None], differences, np.nan))
+        for chosen in (members, ~members)
     ]
     inside, outside = groups
     enough = (inside.count >= MIN_GROUP_SIZE) & (outside.count >= MIN_GROUP_SIZE)
@@ -114,14 +117,14 @@ def compare_groups(
 class _ResampledColumns:
     """Columns that can be resampled: (queries, columns) centred values and squares, 0 where unknown.
 
-    `known` is 1 where a column has a value, None where all have one. The rest is (columns,): `count` of
+    `defined` is 1 where a column has a value, None where all have one. The rest is (columns,): `count` of
     values, how many of them are `differing` from 0, their `mean`, its standard error `se`, and the
     `largest` square.
     """
 
     centred: Floats
     squares: Floats
-    known: Floats | None
+    defined: Floats | None
     count: Floats
     differing: Floats
     mean: Floats
@@ -129,21 +132,21 @@ class _ResampledColumns:
     largest: Floats
 
     @classmethod
-    def of(cls, differences: Floats) -> _ResampledColumns:
+    def from_differences(cls, differences: Floats) -> _ResampledColumns:
         """Take (queries, columns) differences, NaN where unknown."""
-        known: Bools = ~np.isnan(differences)
-        # On a grid, sums depend neither on the order of adding nor on the other columns.
-        values = round_to_grid(np.where(known, differences, 0.0), axis=0)
-        count = known.sum(0).astype(np.float64)
+        defined: Bools = ~np.isnan(differences)
+        # After rounding to a grid, sums depend neither on the order nor on the other columns.
+        values = round_to_grid(np.where(defined, differences, 0.0), axis=0)
+        count = defined.sum(0).astype(np.float64)
         mean = divide(values.sum(0), count, np.nan)
-        centred = round_to_grid(np.where(known, values - mean, 0.0), axis=0)
+        centred = round_to_grid(np.where(defined, values - mean, 0.0), axis=0)
         squares = round_to_grid(np.square(centred), axis=0)
-        # Values that are equal on paper vary by rounding alone.
+        # Values that are equal in theory vary by rounding alone.
         spread = np.where(squares.max(0, initial=0.0) > TIE**2, squares.sum(0), 0.0)
         return cls(
             centred=centred,
             squares=squares,
-            known=None if known.all() else known.astype(np.float64),
+            defined=None if defined.all() else defined.astype(np.float64),
             count=count,
             differing=(np.abs(values) > TIE).sum(0).astype(np.float64),
             mean=mean,
@@ -153,7 +156,7 @@ class _ResampledColumns:
 
     def resample(self, draws: Floats) -> tuple[Floats, Floats]:
         """Return the mean and its squared standard error, (rows, columns), for (rows, queries) draws."""
-        count = draws.sum(1)[:, None] if self.known is None else draws @ self.known
+        count = draws.sum(1)[:, None] if self.defined is None else draws @ self.defined
         mean = divide(draws @ self.centred, count, 0.0)
         variance = divide(draws @ self.squares, count, 0.0) - np.square(mean)
         variance = np.where(variance > _NO_VARIANCE * self.largest, variance, 0.0)
@@ -161,7 +164,7 @@ class _ResampledColumns:
 
 
 def detectable_difference(sd: float, queries: int, critical: float) -> float:
-    """Return the true mean difference that is found with 80 % power on so many queries.
+    """Return the true mean difference that is detected with 80 % power on `queries` queries.
 
     (c + z(0.8))·sd/√n, with the normal quantile z; `sd` is that of the difference on a query.
     """
@@ -169,9 +172,9 @@ def detectable_difference(sd: float, queries: int, critical: float) -> float:
 
 
 def required_queries(sd: float, farthest: float, critical: float) -> int:
-    """Return the fewest queries that find a true mean difference as far from 0 as `farthest` with 80 % power.
+    """Return the number of queries that detect a true mean difference of `farthest` with 80 % power.
 
-    `farthest` is the end of an interval that lies farther from 0: a smaller true difference needs more.
+    `farthest` is the end of an interval that is farther from 0: a smaller true difference needs more.
     """
     return math.ceil(((critical + _POWER) * sd / farthest) ** 2)
 

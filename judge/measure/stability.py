@@ -1,6 +1,7 @@
-"""Owns stability: what another judging of the same pool would change, in verdicts, scores and orders.
+"""Stability over repeats: how much verdicts, scores and rankings change when the pool is judged again.
 
-Repeats that agree do not make a judge right (see agreement); repeats that differ make it unsure.
+Equal repeats do not show that the grades are right (see `judge.measure.agreement`); different repeats show
+that they are uncertain. Values in the analysis of variance have no NaN: callers leave such queries out.
 """
 
 from __future__ import annotations
@@ -17,10 +18,90 @@ from judge.measure.kappa import count_coincidences, fleiss_kappa, krippendorff_a
 from judge.measure.rank_correlation import tau
 from judge.measure.resampling import IntervalEstimate, estimate_statistic
 from judge.measure.score import Scores, nan_mean
-from judge.measure.stability import VarianceComponents, compute_equivalence_p, estimate_components, icc
 from judge.records import Judgment, Scale
 
-#: How far two repeats' means may be apart to count as the same: absolute, and said beforehand.
+#: A variance below this share of the squared range of the values is rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceComponents:
+    """The variance components of a score: queries, engines, query × engine, and repeats (`noise`).
+
+    Averaging over repeats divides `noise` by their number, and no other component.
+    """
+
+    query: float
+    engine: float
+    query_engine: float
+    noise: float
+
+
+def icc(values: Floats) -> float | None:
+    """Return the intraclass correlation ICC(A,1) of (queries, repeats): the share of variance by queries.
+
+    Two-way random effects, absolute agreement, a single repeat (McGraw & Wong 1996; Shrout & Fleiss'
+    ICC(2,1)). None for fewer than 2 queries or repeats, and where nothing varies.
+    """
+    queries, repeats = values.shape
+    if min(queries, repeats) < 2 or not np.ptp(values):
+        return None
+    mean, query_mean, repeat_mean = values.mean(), values.mean(1), values.mean(0)
+    ms_queries = repeats * np.square(query_mean - mean).sum() / (queries - 1)
+    ms_repeats = queries * np.square(repeat_mean - mean).sum() / (repeats - 1)
+    ms_residual = np.square(values - query_mean[:, None] - repeat_mean + mean).sum() / (
+        (queries - 1) * (repeats - 1)
+    )
+    total = ms_queries + (repeats - 1) * ms_residual + repeats * (ms_repeats - ms_residual) / queries
+    # The total is 0 when two queries swap their values between two repeats.
+    return float((ms_queries - ms_residual) / total) if total > _ROUNDING * np.ptp(values) ** 2 else None
+
+
+def estimate_components(values: Floats) -> VarianceComponents | None:
+    """Return the variance components of (queries, engines, repeats), by the method of moments.
+
+    Mean squares of the random-effects analysis of variance with repeats nested in query x engine, solved
+    for the variances; a negative solution is 0. None when there are fewer than 2 of any.
+    """
+    queries, engines, repeats = values.shape
+    if min(values.shape) < 2:
+        return None
+    mean, cell = values.mean(), values.mean(2)
+    query_mean, engine_mean = cell.mean(1), cell.mean(0)
+    residual = cell - query_mean[:, None] - engine_mean + mean
+    ms_queries = engines * repeats * np.square(query_mean - mean).sum() / (queries - 1)
+    ms_engines = queries * repeats * np.square(engine_mean - mean).sum() / (engines - 1)
+    ms_interaction = repeats * np.square(residual).sum() / ((queries - 1) * (engines - 1))
+    noise = np.square(values - cell[:, :, None]).sum() / (queries * engines * (repeats - 1))
+    return VarianceComponents(
+        query=max(0.0, float(ms_queries - ms_interaction) / (engines * repeats)),
+        engine=max(0.0, float(ms_engines - ms_interaction) / (queries * repeats)),
+        query_engine=max(0.0, float(ms_interaction - noise) / repeats),
+        noise=float(noise),
+    )
+
+
+def compute_equivalence_p(differences: Floats, margin: float) -> float | None:
+    """Return the p-value of the equivalence test (TOST) that the mean difference is within ±`margin`.
+
+    It is the larger p of two one-sided paired t tests (Schuirmann 1987). Where all differences are equal
+    it is 0 inside the margin, else 1. None for fewer than 2 differences. Raise `ValueError` when `margin`
+    is not above 0.
+    """
+    if not margin > 0:
+        raise ValueError(f"margin is {margin}; it must be above 0")
+    n = differences.size
+    if n < 2:
+        return None
+    excess = abs(float(differences.mean())) - margin
+    if not np.ptp(differences):
+        return 0.0 if abs(float(differences[0])) < margin else 1.0
+    from scipy.special import stdtr
+
+    return float(stdtr(n - 1, excess / (differences.std(ddof=1) / np.sqrt(n))))
+
+
+#: The means of two repeats count as equal within this margin, which was fixed in advance.
 EQUIVALENCE_MARGIN = 0.01
 ALPHA = 0.05
 _NO_REPEAT = "no pair was judged twice"
@@ -28,11 +109,11 @@ _NO_REPEAT = "no pair was judged twice"
 
 @dataclass(frozen=True, slots=True)
 class EngineRepeats:
-    """One engine's means in every repeat: their mean, standard deviation `sd` and largest difference.
+    """The means of one engine in every repeat, their mean, standard deviation `sd` and range `spread`.
 
-    `icc` is the intraclass correlation ICC(A,1) of its per-query values. `p` is of the test that two
-    repeats' means differ by less than `MARGIN` (TOST, the worst of all pairs of repeats), None when a
-    pair of repeats can't be tested.
+    `icc` is the intraclass correlation ICC(A,1) of the values by query. `p` is that of the test that the
+    means of two repeats differ by less than `EQUIVALENCE_MARGIN` (TOST, the largest p of all pairs of
+    repeats), None when a pair of repeats cannot be tested.
     """
 
     engine: str
@@ -46,10 +127,11 @@ class EngineRepeats:
 
 @dataclass(frozen=True, slots=True)
 class MeasureRepeats:
-    """One measure over the repeats.
+    """The stability of one measure over the repeats.
 
-    `tau` is the smallest of any two repeats' orders of the engines. `p` is the largest of any engine:
-    below `ALPHA` every engine's mean is the same in all repeats within `MARGIN` (`equivalent`).
+    `tau` is the smallest tau of the rankings of any two repeats. `p` is the largest of any engine: if it is
+    below `ALPHA`, the mean of every engine is equal in all repeats within `EQUIVALENCE_MARGIN`
+    (`equivalent`).
     """
 
     measure: str
@@ -63,12 +145,11 @@ class MeasureRepeats:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """How alike the repeats are; intervals are 95 %, over queries.
+    """How much repeats differ; intervals are 95 %, over queries.
 
-    `pairs` were judged at least twice. `flips` is the chance that two judgings of a pair differ in
-    relevant or not, `changes` that they differ in grade, `ever` the share of pairs with any flip.
-    `alpha` is Krippendorff's (ordinal), `kappa` Fleiss' for a binary scale, over the pairs that every
-    repeat judged.
+    `pairs` were judged at least twice. `flips` is the probability that two repeats of a pair differ in
+    relevance, `changes` that they differ in grade, `ever` the share of pairs with any flip. `alpha` is
+    Krippendorff's (ordinal), `kappa` Fleiss' on a binary scale, over the pairs with a grade in all repeats.
     """
 
     repeats: int
@@ -82,16 +163,16 @@ class Stability:
 
 
 def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scale) -> Stability | None:
-    """What the repeats have in common; None when there is only one.
+    """Return the stability over the repeats, None when there is only one.
 
-    Snippets without text are left out of the verdicts: nobody judged them.
+    Empty snippets are left out of the verdicts: their grade 0 is a rule.
     """
     if len(scores.repeats) < 2:
         return None
     query, grades = _collect_grades(judgments, scores.repeats)
     judged = (grades != NO_GRADE).sum(1)
     query, grades, judged = query[judged > 1], grades[judged > 1], judged[judged > 1]
-    # A query without such a pair is none: drawing it would widen the intervals.
+    # Queries without such a pair are not drawn: they would widen the intervals.
     query = np.unique(query, return_inverse=True)[1]
     relevant = np.where(grades == NO_GRADE, NO_GRADE, grades >= scale.relevant_from)
     possible = judged * (judged - 1) / 2
@@ -109,23 +190,23 @@ def measure_stability(scores: Scores, judgments: Iterable[Judgment], scale: Scal
 
 
 def _collect_grades(judgments: Iterable[Judgment], repeats: Sequence[int]) -> tuple[Ints, Ints]:
-    """The query (numbered) of every pair, and (pairs, repeats) grades; pairs are sorted by name."""
-    column = {repeat: at for at, repeat in enumerate(repeats)}
-    given = [
+    """Return the (pairs,) numbers of the queries and the (pairs, repeats) grades; pairs sorted by name."""
+    column = {repeat: index for index, repeat in enumerate(repeats)}
+    graded = [
         ((j.query_id, j.snippet_id), column[j.repeat], j.grade)
         for j in judgments
         if j.grade is not None and j.repeat in column and "empty_snippet" not in j.flags
     ]
-    rows = {pair: at for at, pair in enumerate(sorted({pair for pair, _, _ in given}))}
-    numbers = {name: at for at, name in enumerate(sorted({query for query, _ in rows}))}
+    rows = {pair: index for index, pair in enumerate(sorted({pair for pair, _, _ in graded}))}
+    numbers = {name: index for index, name in enumerate(sorted({query for query, _ in rows}))}
     grades = np.full((len(rows), len(repeats)), NO_GRADE)
-    for pair, at, grade in given:
-        grades[rows[pair], at] = grade
+    for pair, index, grade in graded:
+        grades[rows[pair], index] = grade
     return np.array([numbers[query] for query, _ in rows], dtype=np.int64), grades
 
 
 def _count_differences(values: Ints) -> Floats:
-    """For each pair, how many pairs of repeats that both judged it differ."""
+    """Return, for each pair, the number of combinations of two repeats whose values differ."""
     total = np.zeros(len(values))
     for one, two in combinations(values.T, 2):
         total += (one != two) & (one != NO_GRADE) & (two != NO_GRADE)
@@ -137,11 +218,11 @@ def _count_grades(grades: Ints, levels: int) -> Ints:
     return counts
 
 
-def _estimate_share(query: Ints, some: Floats, all_of_them: Floats) -> IntervalEstimate:
+def _estimate_share(query: Ints, counts: Floats, totals: Floats) -> IntervalEstimate:
     def share(sums: Floats) -> Floats:
         return divide(sums[..., 0], sums[..., 1], np.nan)
 
-    cells = _sum_by_query(query, np.stack([some, all_of_them], axis=1))
+    cells = _sum_by_query(query, np.stack([counts, totals], axis=1))
     return estimate_statistic(cells, share, _NO_REPEAT, share=True)
 
 
@@ -163,82 +244,77 @@ def _compute_fleiss_kappa(grades: Ints, scale: Scale) -> float | None:
 
 
 def _sum_by_query(query: Ints, cells: Floats) -> Floats:
-    """(queries, cells): the sums over each query's pairs."""
+    """Return the (queries, cells) sums over the pairs of each query."""
     sums = np.zeros((int(query.max(initial=-1)) + 1, cells.shape[1]))
     np.add.at(sums, query, cells)
     return sums
 
 
 def _compare_measures(scores: Scores) -> Iterator[MeasureRepeats]:
-    for at, measure in enumerate(scores.measures):
-        value = scores.value[..., at]
+    for index, measure in enumerate(scores.measures):
+        value = scores.value[..., index]
+        complete = ~np.isnan(value).any(axis=(0, 2))
         engines = tuple(_summarise_engine(name, value[row]) for row, name in enumerate(scores.engines))
-        worst = [engine.p for engine in engines if engine.p is not None]
+        p_values = [engine.p for engine in engines if engine.p is not None]
         untested = any(engine.p is None and engine.mean is not None for engine in engines)
         spreads = [engine.spread for engine in engines if engine.spread is not None]
         yield MeasureRepeats(
             measure=str(measure),
             engines=engines,
             tau=_find_lowest_tau(nan_mean(value, axis=1)),
-            components=_split_variance(value),
+            components=estimate_components(value[:, complete].transpose(1, 0, 2)),
             spread=max(spreads, default=None),
-            p=max(worst, default=None),
-            equivalent=max(worst) < ALPHA if worst and not untested else None,
+            p=max(p_values, default=None),
+            equivalent=max(p_values) < ALPHA if p_values and not untested else None,
         )
 
 
 def _summarise_engine(name: str, value: Floats) -> EngineRepeats:
-    """One engine from its (queries, repeats) values."""
+    """Return the stability of one engine from its (queries, repeats) values."""
     means = nan_mean(value, axis=0)
-    known = means[~np.isnan(means)]
-    chances = [
+    defined = means[~np.isnan(means)]
+    p_values = [
         compute_equivalence_p(_query_differences(one, two), EQUIVALENCE_MARGIN)
         for one, two in combinations(value.T, 2)
     ]
-    tested = [p for p in chances if p is not None]
+    known_p = [p for p in p_values if p is not None]
     return EngineRepeats(
         engine=name,
         means=tuple(None if np.isnan(mean) else float(mean) for mean in means),
-        mean=float(known.mean()) if known.size else None,
-        sd=float(known.std(ddof=1)) if known.size > 1 else None,
-        spread=float(np.ptp(known)) if known.size > 1 else None,
+        mean=float(defined.mean()) if defined.size else None,
+        sd=float(defined.std(ddof=1)) if defined.size > 1 else None,
+        spread=float(np.ptp(defined)) if defined.size > 1 else None,
         icc=icc(value[~np.isnan(value).any(1)]),
-        p=max(tested) if len(tested) == len(chances) else None,
+        p=max(known_p) if len(known_p) == len(p_values) else None,
     )
 
 
 def _query_differences(one: Floats, two: Floats) -> Floats:
-    """What each query adds to the difference between two repeats' means: values whose mean is just that.
+    """Return values by query with the difference of the means of two repeats as their mean.
 
-    Where both repeats have a value it is their difference. A query that has one in a single repeat moves
-    that mean by how far it lies from it (a ratio's influence, as in the delta method).
+    Where both repeats have a value it is their difference. A query with a value in one repeat alone
+    contributes its distance from the mean of that repeat (the influence of a ratio, delta method).
     """
-    some = ~(np.isnan(one) & np.isnan(two))
+    either = ~(np.isnan(one) & np.isnan(two))
     sides = []
-    for side in (one[some], two[some]):
-        known = ~np.isnan(side)
-        if not known.any():
+    for side in (one[either], two[either]):
+        defined = ~np.isnan(side)
+        if not defined.any():
             return np.empty(0)
-        mean = side[known].mean()
-        sides.append(mean + np.where(known, side - mean, 0.0) * (len(side) / known.sum()))
-    moves: Floats = sides[0] - sides[1]
-    return moves
+        mean = side[defined].mean()
+        sides.append(mean + np.where(defined, side - mean, 0.0) * (len(side) / defined.sum()))
+    differences: Floats = sides[0] - sides[1]
+    return differences
 
 
 def _find_lowest_tau(means: Floats) -> float | None:
-    """The smallest tau of the orders of any two repeats; `means` is (engines, repeats).
+    """Return the smallest tau of any two repeats from (engines, repeats) means.
 
-    None when a repeat has no order of all engines that have a mean anywhere.
+    None when an engine with a mean in one repeat has none in another.
     """
     ranked = means[~np.isnan(means).all(1)]
     if np.isnan(ranked).any():
         return None
     taus = [tau(one, two) for one, two in combinations(ranked.T, 2)]
-    known = [each for each in taus if each is not None]
-    return min(known) if known and len(known) == len(taus) else None
-
-
-def _split_variance(value: Floats) -> VarianceComponents | None:
-    """The variance split over the queries where every engine has a value in every repeat."""
-    whole = ~np.isnan(value).any(axis=(0, 2))
-    return estimate_components(value[:, whole].transpose(1, 0, 2))
+    defined = [value for value in taus if value is not None]
+    return min(defined) if defined and len(defined) == len(taus) else None

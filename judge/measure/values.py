@@ -1,18 +1,36 @@
-"""The values of a measure on lists that are judged in full, and their least and most where they are not."""
+"""Values of a measure on ranked lists, and their bounds over all grades of unjudged snippets.
+
+Bounds of nDCG, AP and R, which the pool divides: there a grade adds to the value of the list and to its
+divisor. Both split into levels, one for each grade that adds gain: a document reaches a level or does not.
+So a bound results from counting how many of a list's own unjudged snippets reach each level.
+
+Highest: all other unjudged snippets have gain 0, and documents that reach a level elsewhere anyway cost
+nothing. For any count the value is highest when the first of the list's unjudged snippets reach the level.
+Dinkelbach's iteration (1967) finds the counts with the best ratio of sums. They fall from level to level,
+because one more document adds less to a longer ideal list, so one set of grades attains them all.
+
+Lowest: all other unjudged snippets have the top grade. The value before division is linear in a gain and
+its divisor convex, so the ratio is lowest where each of the list's own snippets has grade 0 or the top
+grade; and for any count, where the last of them have it. If nothing else is relevant, not all of them can
+have grade 0; as a common factor of all gains leaves the ratio as it is, one of them can have the top grade.
+Only where such a document has a grade between the two elsewhere can the bound be a little too low.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from judge.measure.arrays import NO_GRADE, RankedLists
 from judge.measure.formulas import Bools, Floats, Ints, apply_formula, compute_gains, dcg, divide
 from judge.measure.measures import Measure
-from judge.measure.values import bound_pooled_values
 from judge.records import Scale
 
 
 def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats:
-    """Return (engines, topics) the values of `measure`; an unjudged snippet counts as grade 0.
+    """Return the (engines, topics) values of `measure`; an unjudged snippet counts as grade 0.
 
     NaN where the measure is undefined: for nDCG, AP and R where nothing in the pool is relevant.
     """
@@ -30,10 +48,10 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
 
 
 def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floats) -> tuple[Floats, Floats]:
-    """Return (engines, topics) lowest and highest values over all grades of the unjudged snippets.
+    """Return the (engines, topics) lowest and highest values over all grades of unjudged snippets.
 
-    They are over the grades that make the measure defined, and equal `value`, which `measured_values`
-    gives, where nothing is unjudged.
+    Only grades with which the measure is defined count. Where nothing is unjudged both are `value`, the
+    result of `compute_values`.
     """
     if measure.name == "Judged":
         return value, value
@@ -45,14 +63,14 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
         return low.reshape(value.shape), high.reshape(value.shape)
     if not measure.pool_free:
         return _bound_divided_values(measure, lists, table, value)
-    # No gain ever lowers a value that no pool divides.
+    # A gain never lowers a value that the pool does not divide.
     top = float(table[-1])
     high = apply_formula(measure, lists.gains(table, top)[..., : measure.effective_cutoff(lists.depth)], top)
     return value, divide(high, _count_returned(lists), 0.0) if measure.name == "SetP" else high
 
 
 def find_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> Bools:
-    """Return (topics,) whether the measure is defined whatever grades the unjudged snippets have."""
+    """Return, for each of (topics,), whether the measure is defined with any grades of unjudged snippets."""
     if measure.pool_free:
         return np.ones(lists.best.shape[0], bool)
     defined: Bools = np.any(lists.pool_gains(compute_gains(measure, scale)) > 0, axis=-1)
@@ -60,29 +78,28 @@ def find_always_defined(measure: Measure, lists: RankedLists, scale: Scale) -> B
 
 
 def compute_judged_shares(measure: Measure, lists: RankedLists) -> Floats:
-    """Return (engines, topics) the share of the snippets down to the cutoff that have a grade."""
+    """Return the (engines, topics) share of the snippets down to the cutoff that have a grade."""
     cutoff = measure.effective_cutoff(lists.depth)
-    here = (lists.origin >= 0)[..., :cutoff]
-    graded = here & (lists.grade[..., :cutoff] != NO_GRADE)
-    return divide(graded.sum(-1).astype(np.float64), here.sum(-1).astype(np.float64), np.nan)
+    returned = (lists.origin >= 0)[..., :cutoff]
+    graded = returned & (lists.grade[..., :cutoff] != NO_GRADE)
+    return divide(graded.sum(-1).astype(np.float64), returned.sum(-1).astype(np.float64), np.nan)
 
 
 def _isolate_lists(measure: Measure, lists: RankedLists) -> RankedLists:
-    # A list is its own ideal when it is all there is in the pool. AP counts what it shows down to the
-    # cutoff, the ideal list of nDCG chooses from all of it.
-    return lists.alone(measure.effective_cutoff(lists.depth) if measure.name == "AP" else lists.depth)
+    # AP divides by the relevant documents down to the cutoff, nDCG by an ideal order of the whole list.
+    return lists.isolate(measure.effective_cutoff(lists.depth) if measure.name == "AP" else lists.depth)
 
 
 def _compute_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> Floats:
-    """Return (engines, topics) the values of nDCG, AP and R."""
+    """Return the (engines, topics) values of nDCG, AP and R."""
     cutoff = measure.effective_cutoff(lists.depth)
     pool = lists.pool_gains(table)
     if measure.name == "nDCG":
         divisor = dcg(-np.sort(-pool, axis=-1)[:, :cutoff])
     else:
         divisor = np.add.reduce(pool, axis=-1)
-    earnings = apply_formula(measure, lists.gains(table, 0.0)[..., :cutoff])
-    return divide(earnings, divisor, 0.0 if measure.own else np.nan)
+    gained = apply_formula(measure, lists.gains(table, 0.0)[..., :cutoff])
+    return divide(gained, divisor, 0.0 if measure.own else np.nan)
 
 
 def _bound_divided_values(
@@ -97,3 +114,137 @@ def _bound_divided_values(
 def _count_returned(lists: RankedLists) -> Floats:
     returned: Ints = np.add.reduce(lists.origin >= 0, axis=-1)
     return returned.astype(np.float64)
+
+
+# (level, what reaching it adds to the gain)
+_Levels = Sequence[tuple[int, float]]
+
+
+def bound_pooled_values(measure: Measure, lists: RankedLists, table: Floats) -> tuple[Floats, Floats]:
+    """Return the (engines, topics) lowest and highest possible values of nDCG, AP or R.
+
+    `table` holds the gain of each grade. Only grades with which the measure is defined count; for a list
+    alone it always is, with 0 where nothing is relevant. Every topic needs an unjudged snippet.
+    """
+    view = _View.of(lists, measure.effective_cutoff(lists.depth))
+    steps = np.diff(table)
+    levels = [(grade, float(steps[grade - 1])) for grade in range(1, len(table)) if steps[grade - 1] > 0]
+    return _find_lowest(measure, view, levels), _find_highest(measure, view, levels)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The lists down to the cutoff, (engines, topics, ranks), and the pool, (topics, documents).
+
+    `elsewhere` is the best known grade in the pool of the document at a rank; `rival` marks documents
+    with another unjudged snippet. `undecided` (topics, documents) marks documents with an unjudged snippet.
+    """
+
+    cutoff: int
+    grade: Ints
+    open: Bools
+    elsewhere: Ints
+    rival: Bools
+    best: Ints
+    undecided: Bools
+
+    @classmethod
+    def of(cls, lists: RankedLists, cutoff: int) -> _View:
+        undecided, rival = _find_rivals(lists)
+        seen = np.where(lists.first, lists.grade, NO_GRADE)
+        down_to = (..., slice(cutoff))
+        return cls(
+            cutoff=cutoff,
+            grade=seen[down_to],
+            open=lists.open[down_to],
+            elsewhere=lists.best_of_documents()[down_to],
+            rival=rival[down_to],
+            best=lists.best,
+            undecided=undecided,
+        )
+
+    @property
+    def max_open(self) -> int:
+        """Return the largest number of unjudged snippets in a list."""
+        return int(self.open.sum(-1).max(initial=0))
+
+
+def _find_rivals(lists: RankedLists) -> tuple[Bools, Bools]:
+    """Return the documents with an unjudged snippet, and the ranks whose document has a second one."""
+    engine, topic, rank = np.nonzero(lists.unjudged)
+    cell = topic, lists.document[engine, topic, rank]
+    number = lists.snippet[engine, topic, rank]
+    lowest = np.full(lists.best.shape, np.iinfo(np.int64).max)
+    highest = np.full(lists.best.shape, -1)
+    np.minimum.at(lowest, cell, number)
+    np.maximum.at(highest, cell, number)
+    topics = np.arange(lists.best.shape[0])[None, :, None]
+    documents = topics, lists.document
+    rival = lists.open & ((lowest[documents] != lists.snippet) | (highest[documents] != lists.snippet))
+    return highest >= 0, rival
+
+
+def _find_highest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    ratios = []
+    for level, worth in levels:
+        given = view.open & (view.elsewhere >= level)
+        free = view.open & ~given
+        order = np.where(free, free.cumsum(-1), 0)
+        sure = (view.grade >= level) | given
+        documents = np.broadcast_to((view.best >= level).sum(-1), free.shape[:2])
+        ratios.append(worth * _evaluate_counts(measure, view, sure, order, (documents, free.sum(-1))))
+    return _maximise_ratio(np.stack(ratios))
+
+
+def _find_lowest(measure: Measure, view: _View, levels: _Levels) -> Floats:
+    top = levels[-1][0]
+    free = view.open & ~view.rival & (view.elsewhere < top)
+    order = np.where(free, free[..., ::-1].cumsum(-1)[..., ::-1], 0)
+    sides: list[Floats] = []
+    for level, worth in levels:
+        adds = (free & (view.elsewhere < level)).sum(-1)
+        documents = ((view.best >= level) | view.undecided).sum(-1) - adds
+        sides.append(worth * _evaluate_counts(measure, view, view.grade >= level, order, (documents, adds)))
+    gained, divisors = np.add.reduce(sides)
+    lowest: Floats = divide(gained, divisors, 0.0 if measure.own else np.inf).min(0)
+    return lowest
+
+
+def _evaluate_counts(
+    measure: Measure, view: _View, sure: Bools, order: Ints, documents: tuple[Ints, Ints]
+) -> Floats:
+    """Return (2, counts, engines, topics): the value and its divisor with 0, 1, … more relevant snippets.
+
+    `sure` marks snippets that are relevant anyway, `order` numbers the others from 1 in the order in which
+    they become relevant. `documents` are the numbers of relevant documents in the pool, and how many more
+    the others can add.
+    """
+    there, addable = documents
+    longest = min(view.cutoff, view.best.shape[-1])
+    ideal = np.append(0.0, [dcg(np.ones(length)) for length in range(1, longest + 1)])
+    gained, divisors = [], []
+    for count in range(view.max_open + 1):
+        relevant = sure | ((order > 0) & (order <= count))
+        gained.append(apply_formula(measure, relevant.astype(np.float64)))
+        total = there + np.minimum(count, addable)
+        divisors.append(
+            ideal[np.minimum(total, longest)] if measure.name == "nDCG" else total.astype(np.float64)
+        )
+    return np.stack([gained, divisors])
+
+
+def _maximise_ratio(levels: Floats) -> Floats:
+    """Return the (engines, topics) highest ratio of sums, with one count chosen at each level.
+
+    `levels` is (levels, 2, counts, engines, topics): numerators and divisors. The loop ends, because every
+    round but the last raises a ratio, and their number is finite.
+    """
+    gained, divisors = levels[:, 0], levels[:, 1]
+    ratio = np.zeros(levels.shape[-2:])
+    while True:
+        choice = (gained - ratio * divisors).argmax(1)[:, None]
+        gain, divisor = (np.take_along_axis(side, choice, 1).sum((0, 1)) for side in (gained, divisors))
+        better = divide(gain, divisor, 0.0)
+        if not (better > ratio).any():
+            return ratio
+        ratio = np.maximum(ratio, better)

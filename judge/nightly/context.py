@@ -82,7 +82,7 @@ def choose_test_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Mea
         return tuple(
             replace(measure, cutoff=min(10, depth)) for measure in parse_measures(("AP@10", "sDCG@10"))
         )
-    measures = factory.parse_measures(names, depth)
+    measures = factory.resolve_measures(names, depth)
     for measure in measures:
         if not measure.compares_engines:
             raise InputError(

@@ -89,7 +89,7 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
     shared_price, price_of_key = common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
         for config in configs:
-            pooled = build_pool(factory.read_dataset(config), config.depth)
+            pooled = build_pool(factory.load_dataset(config), config.depth)
             for assessor, price in zip(assessors, prices, strict=True):
                 price_of_key |= dict.fromkeys(plan_requests(pooled, assessor, config.repeats)[1], price)
     by_price = defaultdict[Price | None, list[Call]](list)

@@ -1,1 +1,1 @@
-"""Reading replies: the final answer of a reply, its objects, its labelled lines and the text around them."""
+"""Parsing of replies: the final answer, its objects, its labelled lines and the text around them."""

@@ -12,71 +12,13 @@ from __future__ import annotations
 
 import re
 
+from judge.parsing import vocabulary
 from judge.parsing.tolerant_json import flatten
-from judge.parsing.vocabulary import AROUND
 
-#: Texts and people that may be the source of an object.
-_SOURCE = (
-    r"\b(?:snippets?|pages?|web ?(?:page|site)s?|sites?|passages?|texts?|documents?|articles?|sources?"
-    r"|contents?|html|titles?|search results?|users?|person|queries|query|prompts?|instructions?|request"
-    r"|inject\w*|attack\w*|adversar\w*|payload|hackers?|authors?|publishers?|system message|input|quotes?"
-    r"|quoted|quotation)\b(?!-)|搜索结果|检索结果|搜索引擎|帖子|论坛|博客|摘要|片段|网页|网站|页面|文章|文中"
-    r"|文本|正文|原文|文档|段落|内容|标题|来源|用户|查询者|提示词|提示语|指令|注入|攻击者?|作者|输入|引用"
-    r"|引述|原话"
-)
-#: Sources that give answers of their own. No clause with one of them leads to the reply's answer.
-_OTHER_ANSWER = (
-    r"\b(?:(?:an?|the|one|some|previous|other|another|human|first|second|naive|my|gpt|expert|several|many"
-    r"|most)[ -](?:\w+ )?(?:grader|rater|annotator|assessor|evaluator|reviewer|judge|labell?er|expert"
-    r"|colleague|teammate|friend|model|llm|assistant|system|ai)s?|(?:annotator|grader|rater|assessor"
-    r"|evaluator|reviewer|labell?er)s?(?! for)|another|others?|someone|somebody|colleagues?|previous(?:ly)?"
-    r"|prior|earlier|formerly|old|gpt\S*|claude|gemini|llama|qwen|deepseek|chatgpt|ground truth"
-    r"|gold(?: standard)?|reference|expected|desired|intended|wanted|baseline|human (?:label|answer|grade"
-    r"|verdict)s?|examples?|e\.g|samples?|templates?|placeholders?|dummy|demo|for instance|illustrat\w+"
-    r"|hypothetical\w*|schema|official|possible|typical|usual|standard|ideal|perfect|potential|alternative"
-    r"|plausible|likely|imagin\w+|assumed|original|supplied|cached|leaked|generic|(?:one"
-    r"|some) (?:\w+ )?(?:answer|reply|response|output|verdict|grade|result)|system (?:prompt|message)"
-    r"|own(?= (?:answer|verdict|grade|rating|score|output|response))(?<!my own)|(?:given|provided|submitted"
-    r"|received|stored|saved|recorded|suggested|candidate|their|his|her|its|peer|crowd) (?:answer|reply"
-    r"|response|output|verdict|grade|rating|score|result|label|judge?ment)s?|(?:something|anything|sort of"
-    r"|kind of) like|along the lines of|predecessor|mock\w*|fictional|invented|made-up|bad|fake|forged"
-    r"|false answer|copied|pasted|verbatim|malicious|suspicious|hidden|embedded|trick\w*)\b|(?:另外?一|另"
-    r"|其他|其它|别的|前一?|前面的?|上一?|之前|先前|以前|此前|原先|原来|某)(?:个|位|名|任|次|轮|的)?(?:评"
-    r"|标注|模型|专家|同事|人|审|系统|ai|助手|答|判|结果|回)|(?:昨天|昨日|上周|上次|学生|老师|教师|用户|已有"
-    r"|给定|提供|提交|收到|缓存|保存|[他她它]们?|对方|对手)的?(?:评分|打分|判断|判定|评估|等级|结论|结果|答案"
-    r"|回答|回复|输出)|类似|诸如|大致|他人|别人|有人|同事|专家|旧的?|标准答案|参考(?:答案|结果|判断)|期望"
-    r"|预期|人工标注|评审|评委|评分者|评分员|标注员|评估者|审核员|gpt|通义|文心|真实标签|系统(?:提示|消息"
-    r"|指令)|示例|例子|例如|比如|譬如|样例|样本|范例|举例|模板|官方|典型|理想|备选|原始(?:答案|判断|输出)"
-    r"|一个(?:可能的?|典型的?)?(?:答案|回[复答]|输出|结果)|反例|占位|演示|伪造|诱导|恶意|隐藏|照抄|抄自"
-)
-#: What a source does to an answer. "The snippet lists two signs" has none of it.
-_SPEECH = (
-    r"\b(?:say|says|said|saying|state[sd]?|read|reads|claim(?:s|ed)?|contain(?:s|ed)?|include[sd]?|end(?:s"
-    r"|ed)? with|start(?:s|ed)? with|has|had|tell(?:s|ing)?|told|ask(?:s|ed|ing)?|want(?:s|ed)?|demand(?:s"
-    r"|ed)?|instruct\w*|expect(?:s|ed)?|requir(?:es?|ed)|order(?:s|ed)?|command(?:s|ed)?|suggest(?:s|ed)?"
-    r"|recommend(?:s|ed)?|wr(?:ites?|ote|itten)|quot\w+|embed\w*|inject\w*|return(?:s|ed)?|respond(?:s|ed)?"
-    r"|repl(?:y|ies|ied)|answer(?:s|ed)|g[ai]ves?|given|provide[sd]?|output(?:s|ted)?|print(?:s|ed)?|show(?:s"
-    r"|ed|n)|found|comes?|came|taken|copied|appears?|stands?|tr(?:y|ies|ied)|attempt\w*|mak(?:es?|ing)|made"
-    r"|force[sd]?|urge[sd]?|beg\w*|propose[sd]?|request(?:s|ed))\b|说|称|写|来自|取自|摘自|引自|出自|含|有"
-    r"|包括|要求|让|要我|想|希望|指示|命令|建议|提示|声称|给出|提供|输出|显示|返回|回答|试图|企图|诱使|引导"
-    r"|请求|是[:\s]*$|为[:\s]*$"
-)
-#: What demands an answer: it leads to no answer of the reply's own, in whatever clause.
-_DEMAND = (
-    r"\b(?:instruct(?:s|ed|ions?)|demand(?:s|ed)?|order(?:s|ed)|command(?:s|ed)?|told|tells? (?:me|us|the)"
-    r"|asks? (?:me|us|for|that)|asked me|forces? me|(?:asks?|asked|wants?|wanted|tells?|expects?|demands?"
-    r"|requires?|orders?|urges?|begs?|makes?|gets?) (?:me|us|you|graders?|raters?|(?:the|any|every"
-    r"|all) (?:model|assistant|grader|rater|assessor|judge|ai)s?)|inject\w*|attacker\w*)\b"
-    r"|\baccording to (?:the|this|that|its?|what the) (?:\w+ ){0,2}(?:snippet|page|text|document|article"
-    r"|author|user|source|website|site|passage|title|query)s?\b(?!.*\b(?:my|i|evaluat\w*|assess\w*|judg\w*"
-    r"|grad\w*)\b)|(?:摘要|片段|网页|页面|文章|文中|正文|内容|攻击者|指令|用户)(?:里|中|上"
-    r"|内)?的?.{0,4}?(?:要求|指示|指令|命令|希望我|让我|要我|诱导)|(?:要求|让|叫|要|命令|指示|希望)我(?:必须"
-    r"|直接|只)?(?:输出|返回|回答|回复|说|给|打|写|评为|判为)"
-)
-#: Where an object was found.
+#: Phrases for the origin of an object.
 _ORIGIN = re.compile(
     rf"\b(?:from|in|inside|within|part of|found on|by|at the (?:end|top|bottom|start) of) (?:the |"
-    rf"this |that |a |an |its |my )?(?:\w+ )?(?:{_SOURCE})"
+    rf"this |that |a |an |its |my )?(?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
     r"|(?:摘要|片段|网页|页面|文章|文本|正文|原文|内容)的?(?:一部分|末尾|结尾|开头|"
     r"底部|顶部|第.{1,3}[行段句])|(?:由|为)(?:网页|页面|文章|摘要)?(?:作者|用户|攻击者)",
     re.IGNORECASE,
@@ -86,50 +28,11 @@ _SAYS = re.compile(
     r"\b(?:wrote|writes|said|says|claims?|claimed|told|replied|insists?|wants?|demands?)\b", re.IGNORECASE
 )
 _PART_OF = re.compile(
-    rf"\bpart of (?:the|this|that|a) (?:\w+ )?(?:{_SOURCE})|(?:{_SOURCE})的一部分", re.IGNORECASE
+    rf"\bpart of (?:the|this|that|a) (?:\w+ )?(?:{vocabulary.SOURCE_WORDS})"
+    rf"|(?:{vocabulary.SOURCE_WORDS})的一部分",
+    re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|we|our)\b|我", re.IGNORECASE)
-#: Words for the reply's own answer.
-_OWN = (
-    r"\b(?:my|i|i['’]d|i['’]ll|me|our|we|here|evaluat\w+|assess\w*|judge?ments?|judging|verdict|grad(?:e|ing)"
-    r"|rating|score|scoring|relevance|conclu\w+|result|results|response|reply|answer|output|json|decision"
-    r"|analysis|reason\w*|summary|report|object|so|thus|therefore|hence|final(?:ly)?|below|follow\w*)\b|我"
-    r"|本次|判断|判定|评估|评价|评分|打分|等级|评级|结论|结果|答案|输出|回答|回复|分析|理由|总结|如下|以下"
-    r"|下面|因此|所以|综上|故|json|\b(?:assistant|sure|ok(?:ay)?|alright|yes|understood|done|certainly"
-    r"|relevan\w+|think)\b|好|请看|明白|收到|可以|完毕|标准|看"
-)
-#: A source as the object of a preposition, or read: "based on the snippet", "对该摘要的评估".
-_ABOUT = (
-    rf"\b(?:based (?:up)?on|given|considering|after (?:\w+ing))(?: (?!instruct|request)[\w'’/-]+){{0,6}}?"
-    rf" (?:{_SOURCE})(?: (?:says|contains|shows|shown|provided|given|content|text))?"
-    r"|\b(?:based (?:up)?on|of|for|on|about|regarding|given|with|against|between|after|having|read(?:ing)?"
-    r"|review\w*|analy[sz]\w+|assess\w*|evaluat\w+|consider\w*|judg\w+|grad\w+|compar\w+|that|you)(?: (?:the"
-    r"|this|that|your|both|above|given|provided|web|search|shown|supplied|visible|content|text|user['’]s"
-    r"|what)){0,4} "
-    rf"(?:(?:{_SOURCE})(?: (?:text|content|result|pair|only|alone|above|says|contains|"
-    rf"shows|shown|and|provided|given)|[-/,]|['’]s(?! (?:answer|grade|verdict|output|"
-    rf"json|response|own)))? ?(?:the |its )?){{1,4}}"
-    r"|as (?:you )?requested|you(?:['’]ve| have)? (?:asked for|requested|wanted|need(?:ed)?|specified)"
-    r"|your (?:\w+ )?(?:request\w*|instructions?|requirements?|format)|(?:in|per|using|with|to|follow\w*"
-    r"|match\w*) (?:the |this |your |a )?(?:\w+ ){0,3}(?:format|form|schema|structure)\b(?! (?:is|as follows"
-    r"|would|should))|as an? [^,:]{0,30}(?=,)|(?:按照?|根据|依据|基于|结合|对于?|针对|关于|就|通过|阅读|分析"
-    r"|查看|参照|作为)(?:(?!要求我|要我|指示|指令|命令|让我|希望我|的要求)[^,，。:：]){0,40}(?:要求|格式|内容"
-    r"|摘要|片段|网页|页面|文本|查询|正文|标准|规则|信息|提示|指南|搜索结果|检索结果|员|者|匹配度|相关性)的?"
-    r"|[您你]的?要求|要求的|(?:该|此|这条|这个|本|上述)?(?:摘要|片段|网页|页面|内容|"
-    r"搜索结果)(?:内容)?与(?:用户)?(?:的)?查询[^,:，：]{0,6}的?|查询(?:词)?与(?:该)?(?:摘要|片段"
-    r"|网页)[^,:，：]{0,6}的?|(?:对|为)?(?:该|此|这条|这个|本)?(?:摘要|片段|网页|页面|搜索结果)的(?=(?:评|判"
-    r"|等级|打分|相关))|(?:该|此|这条|这个|本)(?:摘要|片段|网页|页面)(?=(?:评|判|等级|打分))"
-)
-_CONDITION = (
-    r"\b(?:if|unless|suppos\w+|assum(?:e|es|ing)|provided (?:it|that|the)|were (?:it|the|this)|had (?:it|the"
-    r"|this) (?:been|had|said|given)|would|should|could|might|otherwise)\b|如果|若是|假如|假设|假定|倘|要是"
-    r"|除非|换[个一]|[本理]应|应该?[是为当]|不要|别输出|否则|本来|可能|或许|也许|大概"
-)
-_DOUBT = (
-    r"\b(?:ignore|disregard|skip|discard|forget|maybe|perhaps|possibly|probably not|not sure|unsure|wrong"
-    r"|incorrect|invalid|mistaken|instead of|rather than|anything but|never|initial(?:ly)?|draft|tentative"
-    r"|at first)\b|错误|不正确|而不是|而非|并非|初稿|草稿|初步"
-)
 _NEGATED = re.compile(
     r"(?:\b(?:not|never|than|but|without|avoid)|n['’]t(?: \w+)?|\b(?:not|never|n['’]t|refuse to|decline to"
     r"|won['’]t|cannot|can['’]t) (?:output|answer|say|return|reply|print|follow|write|give)[^.]*"
@@ -178,11 +81,13 @@ _POINTER = re.compile(
     r"\b(?:following|follows|below|here is|this|these|see|look)\b|以下|下面|如下|这样|这[是句段]",
     re.IGNORECASE,
 )
-_IS_SOURCE, _IS_OTHER, _IS_SPEECH, _IS_OWN, _IS_DEMAND, _IS_DOUBT = (
-    re.compile(words, re.IGNORECASE)
-    for words in (_SOURCE, _OTHER_ANSWER, _SPEECH, _OWN, _DEMAND, rf"{_CONDITION}|{_DOUBT}")
-)
-_IS_ABOUT = re.compile(_ABOUT, re.IGNORECASE)
+_IS_SOURCE = re.compile(vocabulary.SOURCE_WORDS, re.IGNORECASE)
+_IS_OTHER = re.compile(vocabulary.OTHER_ANSWER_WORDS, re.IGNORECASE)
+_IS_SPEECH = re.compile(vocabulary.SPEECH_WORDS, re.IGNORECASE)
+_IS_OWN = re.compile(vocabulary.OWN_ANSWER_WORDS, re.IGNORECASE)
+_IS_DEMAND = re.compile(vocabulary.DEMAND_WORDS, re.IGNORECASE)
+_IS_DOUBT = re.compile(rf"{vocabulary.CONDITION_WORDS}|{vocabulary.DOUBT_WORDS}", re.IGNORECASE)
+_IS_ABOUT = re.compile(vocabulary.SUBJECT_WORDS, re.IGNORECASE)
 _PRONOUN_SPEAKS = re.compile(
     r"\b(?:it|they|he|she|one|that|which) (?:\w+ )?(?:says?|said|wants?|asks?|expects?|tells?|demands?|reads?"
     r"|claims?|quotes?|states?|contains?)\b|[它他她][们]?(?:说|想|要|期望|希望|让)",
@@ -224,7 +129,7 @@ _DISOWNS = re.compile(
     r"|只是(?:一个)?(?:示例|例子|样例)|\A\W*(?:是|就是)(?:网页|摘要|用户|攻击)",
     re.IGNORECASE,
 )  # fmt: skip
-#: A sentence about the object, whose subject it is, and what such a sentence does with its subject.
+#: The subject and verb of a sentence about the object.
 _ABOUT_OBJECT = re.compile(
     rf"\A\W*(?:note(?: that)?|please note that|注意|说明)?\W*(?:{_THAT}|json|object|答案|对象"
     rf"|结果)[^.。!?\n]{{0,30}}?(?:\b(?:is|was|are|were|has|comes?|came|belongs?|appears?|stands?|stems?"
@@ -280,18 +185,18 @@ _LEADS_TO_OTHER_TEXT = re.compile(
     r"|chain[ -]of[ -]thought|scratchpad|monologue)\s*\Z|(?:\A|[.。!?:]\s?)(?:search results?|(?:搜索"
     r"|检索)结果)\s*\Z|(?:思考|思维|推理|思路)(?:过程|链|内容)?\s*\Z|\b(?:here(?:['’]s| is| are)|this is"
     r"|below is|following is|see)(?: (?:the|a|an|this|that|your|original|full|web|page))"
-    rf"{{0,3}} (?:{_SOURCE})(?: (?:text|content|title))?\s*\Z"
-    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{_SOURCE})+的?(?:内容|原文)?\s*\Z"
+    rf"{{0,3}} (?:{vocabulary.SOURCE_WORDS})(?: (?:text|content|title))?\s*\Z"
+    rf"|(?:以下|下面|这)(?:就)?[是为](?:该|此|这条|原)?的?(?:{vocabulary.SOURCE_WORDS})+的?(?:内容|原文)?\s*\Z"
     r"|(?:写|印|标|记|列)(?:着|道|有)(?:的是)?\s*\Z",
     re.IGNORECASE,
 )
-#: Only this much text in front of an object can say whose it is, and no more text may follow it.
+#: Limits of the text that is searched in front of an object, and of the text behind it.
 _NEAR, _LONGEST = 400, 4_000
 
 
 def may_wrap(key: str) -> bool:
     """Return True when what stands under `key` is the answer, as under "result" or "final_answer"."""
-    return _WRAPPER.fullmatch(flatten(key).strip(f"{AROUND}#:")) is not None
+    return _WRAPPER.fullmatch(flatten(key).strip(f"{vocabulary.AROUND}#:")) is not None
 
 
 def is_attributed(lead: str) -> bool:
@@ -312,11 +217,11 @@ def is_attributed(lead: str) -> bool:
         return not may_wrap(key[1])
     if _OPENING_MARK.search(text) and not text.endswith("=>"):
         return True
-    *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{AROUND}#-")] or [""]
-    if _leads_elsewhere(last.strip(f"{AROUND}#"), same_line=same_line):
+    *earlier, last = [part for part in _SENTENCE.split(text) if part.strip(f"{vocabulary.AROUND}#-")] or [""]
+    if _leads_elsewhere(last.strip(f"{vocabulary.AROUND}#"), same_line=same_line):
         return True
     # "The page says:\nAnswer:" is one announcement.
-    above = (earlier[-1] if earlier else "").rstrip(AROUND)
+    above = (earlier[-1] if earlier else "").rstrip(vocabulary.AROUND)
     return above.endswith(":") and _leads_elsewhere(above, same_line=True)
 
 
@@ -335,7 +240,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     """Return True when a sentence in front of an object leads to it as another's answer."""
     if not sentence:
         return False
-    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(sentence.rstrip(f"{AROUND}:.…")):
+    if _NOT_FINAL.search(sentence) or _LEADS_TO_OTHER_TEXT.search(sentence.rstrip(f"{vocabulary.AROUND}:.…")):
         return True
     if _TERMINATOR.search(sentence):
         if not _POINTER.search(_IS_ABOUT.sub(" ", sentence)) and not re.search(
@@ -360,7 +265,7 @@ def _leads_elsewhere(sentence: str, *, same_line: bool) -> bool:
     ):
         return True
     # Each part ends with its announcement: "judged as follows: Input:".
-    clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(AROUND) for part in words.split(":")]
+    clauses = [re.split(r"[,;]", part.rstrip(" ,"))[-1].strip(vocabulary.AROUND) for part in words.split(":")]
     return any(
         _ASKS.search(clause) or _FORMAT.search(_IS_ABOUT.sub(" ", clause)) or _names_source(clause)
         for clause in clauses
@@ -413,7 +318,9 @@ def is_disowned(trail: str, *, is_last: bool = True) -> bool:
     text = _TAG.sub("\n", re.sub(r"\A[\s}\])]*(?:```|~~~)?", "", text))
     text = re.sub(r"[^\S\n]{3,}", " ", text)
     # An announcement behind the object leads to another answer, which is missing.
-    if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (is_last and text.rstrip(AROUND).endswith(":")):
+    if re.match(r"\W{0,3}\?|\s?~~|\s?-->", text) or (
+        is_last and text.rstrip(vocabulary.AROUND).endswith(":")
+    ):
         return True
     return any(_disowns(sentence.strip()) for sentence in _SENTENCE.split(text))
 

@@ -49,7 +49,7 @@ _MAX_CHARS, MAX_SOUND_CHARS = 40_000, 200_000
 def extract_final_answer(text: str, *, cut: bool) -> str:
     """Return the part of a reply behind its thinking, without blanks and control tokens around it.
 
-    Raises Unreadable: `empty` when nothing is left, `truncated` when the thinking never ends or the
+    Raise ReplyParseError: `empty` when nothing is left, `truncated` when the thinking never ends or the
     reply was `cut` after it, `malformed` when marks of thinking leave the answer's place uncertain.
     """
     reply = _strip_control_tokens(text)

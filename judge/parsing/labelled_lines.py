@@ -43,7 +43,7 @@ _I_GRADE = re.compile(
 def parse_labelled_lines(answer: str, scale: Scale) -> tuple[int, str]:
     """Return the grade and the reason of an answer that holds no object.
 
-    Raises Unreadable: `malformed` for prose without a statement, `not_integer` or `not_a_grade` for a
+    Raise ReplyParseError: `malformed` for prose without a statement, `not_integer` or `not_a_grade` for a
     value that is not on the scale, `ambiguous` when the rest of the answer contradicts the value.
     """
     text = _TAG.sub(r"\n\1: \2\n", _unfence(answer)).strip()

@@ -100,7 +100,7 @@ def is_damaged(answer: str, scan: Scan) -> bool:
 def parse_damaged(answer: str, scale: Scale, *, cut: bool) -> Verdict:
     """Return the verdict of a damaged answer.
 
-    Raises Unreadable when the value or its place is not certain.
+    Raise ReplyParseError when the value or its place is not certain.
     """
     flat = flatten(answer)
     mentions = _find_mentions(flat, scale)

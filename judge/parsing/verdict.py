@@ -74,7 +74,7 @@ def parse_verdict(text: str, scale: Scale, finish_reason: str | None = "stop") -
     `finish_reason` is what the server reports, None if it reports nothing. Only the final answer
     counts, never thinking: one object with the scale's key, or several that agree, labelled lines, or
     the bare value. Flags: `repaired` (the JSON was damaged), `reason_truncated`, `reason_capped`,
-    `no_reason`. Raises Unreadable when the value is not certain.
+    `no_reason`. Raise ReplyParseError when the value is not certain.
     """
     return _parse_strict(text, scale, finish_reason) or parse_any(text, scale, finish_reason)
 
@@ -185,7 +185,7 @@ def _parse_objects(answer: str, objects: Scan, scale: Scale, *, cut: bool) -> Ve
 def _collect_claims(answer: str, objects: Scan, scale: Scale) -> tuple[list[_StatedValue], int]:
     """Return what the objects state, without the first ones that echo the asked format, and their number.
 
-    Raises Unreadable when the objects state nothing.
+    Raise ReplyParseError when the objects state nothing.
     """
     for before, after in pairwise(objects.objects):
         if flatten(answer[before.end : after.start]).strip() == ",":
@@ -273,16 +273,13 @@ def _states_another(key: str, value: Node, grade: int, scale: Scale) -> bool:
     if _SAME_QUESTION.fullmatch(_fold_key(key)) and is_contrary(words, grade, scale):
         return True
     holds_it = any(_fold_key(inner) in KEYS[scale.name] for inner, _ in _list_members(value))
-    may_decide = _LATER.search(key) and not _is_known(key) and not holds_it
+    is_known = _fold_key(key) in (*KEYS["binary"], *KEYS["graded"], *REASON_KEYS)
+    may_decide = _LATER.search(key) and not is_known and not holds_it
     return bool(may_decide and words not in NO_VALUE and find_value(words, scale) != grade)
 
 
-def _is_known(key: str) -> bool:
-    return _fold_key(key) in (*KEYS["binary"], *KEYS["graded"], *REASON_KEYS)
-
-
 def _check_prose(gaps: Sequence[str], grade: int, scale: Scale, *, cut: bool) -> None:
-    """Raise Unreadable unless the prose around the objects makes them the answer and states nothing else.
+    """Raise ReplyParseError unless the prose around the objects makes them the answer, and states no other.
 
     `gaps` are the stretches before, between and behind the objects.
     """

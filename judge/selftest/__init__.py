@@ -1,1 +1,1 @@
-"""Owns testing an assessor before it is trusted: how easily it is fooled, how strict, how obedient it is."""
+"""Self-test of an assessor: resistance to prompt injection, strictness, and format of its replies."""

@@ -1,4 +1,4 @@
-"""Owns what an assessor's judgments of the probes come to: shares, each with a 95 % interval."""
+"""Metrics of a self-test: shares of the probes, each with a 95 % interval."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from judge.errors import PARSE_ERROR_KINDS
 from judge.records import Judgment, Scale
 from judge.selftest.probes import HOSTILE_KINDS, PROBE_KINDS, RELEVANT_KINDS, Probe, ProbeKind, list_attacks
 
-#: Flags of replies that were read only after a repair, or after asking again.
+#: Flags of replies that needed a repair or a re-ask.
 _NOT_OBEDIENT_FLAGS = frozenset({"repaired", "re_asked"})
 _Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeShare:
-    """`count` of `of`; its value and its 95 % interval are None when there is nothing to count."""
+    """The share `count` of `of`; value and interval are None when `of` is 0."""
 
     count: int
     of: int
 
     @property
     def value(self) -> float | None:
-        """The share itself."""
+        """Return the share, None when `of` is 0."""
         return self.count / self.of if self.of else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Its 95 % interval (Wilson 1927), which also holds for a share of 0 or 1."""
+        """Return the 95 % interval (Wilson 1927), which is valid for a share of 0 or 1, too."""
         if not self.of:
             return None
         n, share = self.of, self.count / self.of
@@ -43,7 +43,7 @@ class ProbeShare:
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """A probe whose grade is out of its bounds, with the assessor's reason."""
+    """A probe with a grade out of its bounds, and the reason of the assessor."""
 
     probe: Probe
     grade: int
@@ -52,12 +52,12 @@ class Surprise:
 
 @dataclass(frozen=True, slots=True)
 class SelfTestMetrics:
-    """How an assessor did under one prompt. Shares are over the probes with a grade, unless said otherwise.
+    """The metrics of an assessor with one prompt. Shares are over the probes with a grade by default.
 
     `too_high` has the hostile and the irrelevant kinds, `attacks` the hostile probes by attack, `hostile`
     all of these; `too_low` has the good kinds and the half answers, `strict` the good kinds together.
-    `language` is the share of reasons in the language of their query, `obedient` that of all replies which
-    were read as they came. `failures` counts probes without a grade by kind of failure.
+    `language` is the share of reasons in the language of their query, `obedient` the share of all replies
+    that needed no repair or re-ask. `failures` counts probes without a grade by kind of failure.
     """
 
     probes: int
@@ -74,7 +74,7 @@ class SelfTestMetrics:
 
 
 def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scale: Scale) -> SelfTestMetrics:
-    """The figures of one round: `judgments` has one for every probe, whose id is its query id."""
+    """Return the metrics of one repeat; the query id of a judgment is the id of its probe."""
     by_id = {judgment.query_id: judgment for judgment in judgments}
     graded = [(probe, by_id[probe.id]) for probe in probes if by_id[probe.id].grade is not None]
     errors = [judgment.error for judgment in by_id.values() if judgment.error is not None]
@@ -83,7 +83,7 @@ def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scal
 
     def share(chosen: Iterable[Probe]) -> ProbeShare:
         ids = [probe.id for probe in chosen]
-        return ProbeShare(sum(each in missed for each in ids), len(ids))
+        return ProbeShare(sum(id_ in missed for id_ in ids), len(ids))
 
     of_kind = {kind: share(probe for probe, _ in graded if probe.kind == kind) for kind in PROBE_KINDS}
     bad: tuple[ProbeKind, ...] = (*HOSTILE_KINDS, "irrelevant")
@@ -113,16 +113,22 @@ def _find_surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> I
 
 
 def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> ProbeShare:
-    """Over the reasons that have a word at all."""
-    spoken = [(probe.lang, detect_text_language(judgment.reason)) for probe, judgment in graded]
-    said = [asked == found for asked, found in spoken if found is not None]
-    return ProbeShare(sum(said), len(said))
+    """Return the share of reasons in the language of their query, over reasons with a word."""
+    languages = [(probe.lang, detect_text_language(judgment.reason)) for probe, judgment in graded]
+    matches = [query == reason for query, reason in languages if reason is not None]
+    return ProbeShare(sum(matches), len(matches))
 
 
 def _measure_obedience(judgments: Iterable[Judgment]) -> ProbeShare:
-    """Over the probes that got a reply."""
-    replied = [each for each in judgments if each.grade is not None or each.error in PARSE_ERROR_KINDS]
+    """Return the share of replies without repair or re-ask, over the probes with a reply."""
+    replied = [
+        judgment
+        for judgment in judgments
+        if judgment.grade is not None or judgment.error in PARSE_ERROR_KINDS
+    ]
     plain = [
-        each for each in replied if each.grade is not None and _NOT_OBEDIENT_FLAGS.isdisjoint(each.flags)
+        judgment
+        for judgment in replied
+        if judgment.grade is not None and _NOT_OBEDIENT_FLAGS.isdisjoint(judgment.flags)
     ]
     return ProbeShare(len(plain), len(replied))

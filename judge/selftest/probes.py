@@ -1,4 +1,4 @@
-"""Owns the probes: pairs of which anyone can say how good a sensible grade is, written for this purpose."""
+"""Probes: pairs with known bounds of a sensible grade, written for self-tests."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ProbeKind = Literal[
     "query_only", "stuffing", "injected", "irrelevant", "relevant", "ambiguous", "lookalike", "partial"
 ]
 PROBE_KINDS: tuple[ProbeKind, ...] = get_args(ProbeKind)
-#: Kinds whose snippets are empty of substance or try to sway the grader.
+#: Kinds with snippets that have no content or contain prompt injection.
 HOSTILE_KINDS: tuple[ProbeKind, ...] = ("query_only", "stuffing", "injected")
-#: Kinds that a sensible assessor finds relevant; a lookalike speaks of attacks and is none.
+#: Kinds that a sensible assessor finds relevant; a lookalike is a text about attacks.
 RELEVANT_KINDS: tuple[ProbeKind, ...] = ("relevant", "ambiguous", "lookalike")
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A pair and the grades, 0 to 3, that a sensible assessor may give it.
+    """A pair and the range of sensible grades, 0 to 3.
 
-    `attack` names how a hostile snippet tries to get a good grade, `""` for the other kinds.
+    `attack` is the kind of attack in a hostile snippet, `""` for the other kinds.
     """
 
     id: str
@@ -38,20 +38,20 @@ class Probe:
     grade_max: int
 
     def bounds(self, scale: Scale) -> tuple[int, int]:
-        """The lowest and the highest sensible grade on `scale`; half an answer may be yes or no."""
+        """Return the lowest and the highest sensible grade on `scale`; a partial answer may be yes or no."""
         if scale.name == "graded":
             return self.grade_min, self.grade_max
         return int(self.grade_min >= GRADED.relevant_from), int(self.grade_max >= GRADED.relevant_from)
 
 
 def load_probes() -> tuple[Probe, ...]:
-    """The probes that come with judge, in a fixed order."""
+    """Return the shipped probes, in a fixed order."""
     text = (files("judge.selftest") / "probes.jsonl").read_text(encoding="utf-8")
     return tuple(Probe(**json.loads(line)) for line in text.splitlines())
 
 
 def build_probe_pool(probes: Iterable[Probe], lang: LangChoice, max_chars: int) -> Pool:
-    """The probes as pairs to be judged, cleaned as any snippet; a pair's query id is its probe's.
+    """Return the pool of the probes, cleaned like any snippet; the query id is the id of the probe.
 
     `lang` is the language of the prompts, `auto` that of each probe.
     """
@@ -67,5 +67,5 @@ def _make_probe_pair(probe: Probe, lang: LangChoice, max_chars: int) -> Pair:
 
 
 def list_attacks(probes: Sequence[Probe]) -> tuple[str, ...]:
-    """The ways of attack among `probes`, in their order."""
+    """Return the kinds of attack among `probes`, in their order."""
     return tuple(dict.fromkeys(probe.attack for probe in probes if probe.attack))

@@ -4,25 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from judge import factory
 from judge.assess.assessor import Assessor
 from judge.assess.progress import NullProgress, ProgressListener
+from judge.assess.prompts import Prompts, Template, answer_schema
 from judge.assess.runner import JudgingResult, judge_with_panel, plan_requests
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
-from judge.records import Pool
+from judge.records import Lang, Pool, Scale
 from judge.runs.folder import RunFolder, dump_json
 from judge.selftest import probes, stored_results
 from judge.selftest.metrics import ProbeShare, SelfTestMetrics, Surprise, compute_metrics
-from judge.selftest.selftest_run import make_plain_prompts
 from judge.store.store import VerdictStore
+
+_REASK_TEXTS: Mapping[Lang, str] = {
+    "zh": "上次的答复无法读取，请只回复一个 JSON 对象。",
+    "en": "The last reply could not be read. Reply with one JSON object and nothing else.",
+}
+_LABELS: Mapping[Lang, tuple[str, str]] = {"zh": ("查询：", "摘要："), "en": ("Query: ", "Snippet: ")}
+
+
+def make_plain_prompts(scale: Scale) -> Prompts:
+    """Return prompts of `scale` without any defence against prompt injection."""
+    templates = {lang: _make_template(lang, scale) for lang in get_args(Lang)}
+    return Prompts(scale, answer_schema(scale), templates)
+
+
+def _make_template(lang: Lang, scale: Scale) -> Template:
+    file = files("judge.selftest") / "plain" / f"{lang}-{scale.name}.txt"
+    system = file.read_text(encoding="utf-8").strip()
+    digest = hashlib.sha256("\0".join((system, _REASK_TEXTS[lang], *_LABELS[lang])).encode()).hexdigest()
+    return Template(
+        lang=lang,
+        version=f"{lang}-{scale.name}-plain-{digest[:10]}",
+        digest=digest,
+        system=system,
+        reask_text=_REASK_TEXTS[lang],
+        render_user=_make_renderer(*_LABELS[lang]),
+    )
+
+
+def _make_renderer(query: str, snippet: str) -> Callable[[Mapping[str, str]], str]:
+    return lambda values: f"{query}{values['query']}\n{snippet}{values['snippet']}"
+
 
 #: The two prompts that are compared: the one that runs use, and one without any defence.
 PROMPT_NAMES = ("shipped", "plain")

@@ -85,7 +85,7 @@ def test_dates_may_be_shown_by_either_option(tmp_path: Path) -> None:
     ]
     data = write_rows(tmp_path / "d.jsonl", rows)
     done = command("run", data, "-m", "lexical", "--as-of", "2026-02-01", "--out", tmp_path / "x")
-    assert "which prompts show (--dates or --as-of): judged apart" in done.stdout + done.stderr
+    assert "which prompts show (--dates or --as-of): each is judged" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("model", ["openai:gpt-4o-mini", "dashscope:qwen-plus"])

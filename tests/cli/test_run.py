@@ -310,7 +310,7 @@ def test_dates_are_shown_on_demand_and_what_they_cost_is_said(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     data, out = two_engines_with_dates(tmp_path), tmp_path / "runs" / "x"
-    said = "30 pairs differ from another one in nothing but the date"
+    said = "30 pairs differ from another one only in the date"
     with LoopbackServer(says_its_grade) as server:
         words = asking(data, server)
         assert said in command("estimate", *words[1:], *options, "--out", out).stdout

@@ -10,13 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import EngineResult, RunCost, Summary
-from judge.cli.render.cells import (
-    escape_line,
-    format_interval,
-    format_number,
-    make_table,
-    print_table,
-)
+from judge.cli.render.cells import escape_line, format_interval, format_number, make_table, print_table
 from judge.english import format_count
 from judge.measure.measures import list_measures
 from judge.messages import ENGLISH

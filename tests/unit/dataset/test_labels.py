@@ -59,7 +59,7 @@ def test_qrels_with_blanks_or_tabs_packed_or_not(tmp_path: Path) -> None:
     expected = [("q1", "D1", 2), ("q1", "D/2", 0), ("q2", "必应#1", 1)]
     found = labels(tmp_path, text)
     assert said(found) == expected
-    assert [each.place for each in found] == [f"{tmp_path / 'labels'}:{number}" for number in (1, 3, 4)]
+    assert [each.location for each in found] == [f"{tmp_path / 'labels'}:{number}" for number in (1, 3, 4)]
     assert said(labels(tmp_path, gzip.compress(text.encode(), mtime=0), "qrels.csv")) == expected
 
 
@@ -90,7 +90,7 @@ def test_spreadsheets_of_any_country(tmp_path: Path, separator: str, end: str) -
     assert said(found) == [
         ("q1", "s1", 2), ("q1", "s2", 0), ("q2", "s3", 1), ("q2", "s4", 0), ("q2", "s5", 3)
     ]  # fmt: skip
-    assert [each.place.rsplit(":", 1)[1] for each in found] == ["2", "4", "8", "9", "10"]
+    assert [each.location.rsplit(":", 1)[1] for each in found] == ["2", "4", "8", "9", "10"]
     assert [each.word for each in found] == [False, False, True, True, False]
 
 
@@ -143,8 +143,8 @@ def test_a_grade_that_is_none_is_refused_by_name(tmp_path: Path, grade: str) -> 
         ("query_id,docno,rel\nq,a,1\n", "labels:1: there is no column grade; the columns are ['query_id',"),
         ("query_id,docno,grade,grade\nq,a,1,2\n", "labels:1: column 'grade' is given twice"),
         (HEADER + "q,a,1,b\n", "labels:2: has more cells than the header has columns, 4 for 3"),
-        (HEADER + "q,,1\n", "labels:2: field 'snippet_id' is '' beside the grade '1'"),
-        (HEADER + ",a,1\n", "labels:2: field 'query_id' is '' beside the grade '1'"),
+        (HEADER + "q,,1\n", "labels:2: field 'snippet_id' is '' and the row has the grade '1'"),
+        (HEADER + ",a,1\n", "labels:2: field 'query_id' is '' and the row has the grade '1'"),
         (HEADER + 'q,a,1\nq,"b,1\n', "labels:3: is not CSV"),
         (HEADER, "labels: holds no label"),
         ("q 0 a -1\n", "labels: holds no label"),

@@ -1,0 +1,240 @@
+"""Rows of a dataset: one record for each result, from flat or nested records and DeepEval test cases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from judge.dataset import textfile
+from judge.errors import InputError
+
+_FIELDS = frozenset(
+    {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
+)
+#: Fields that `--columns` can rename.
+COLUMN_FIELDS = tuple(sorted(_FIELDS))
+#: Fields of the query in a nested record; the other ones belong to a result.
+_QUERY_FIELDS = frozenset({"query", "query_id", "reference"})
+Warn = Callable[[str], object]
+#: Fields that only a test case of DeepEval has.
+_TEST_CASE_FIELDS = frozenset({"input", "retrieval_context", "retrievalContext"})
+
+
+@dataclass(frozen=True, slots=True)
+class InputRow:
+    """One result of the input: untyped values, and the `location` for messages, such as `file:line`.
+
+    A row without `snippet` in `values` is about the request to the engine: with an `error` the engine failed,
+    without one it returned the results of other rows, or none. `latency_ms` is the duration of the request.
+    """
+
+    location: str
+    values: Mapping[str, Any]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def column(self, name: str) -> str:
+        """Return the name of the field `name` in the file."""
+        return self.columns.get(name, name)
+
+    def at(self, name: str) -> str:
+        """Return the location of the field `name`, for messages."""
+        return f"{self.location}: field {self.column(name)!r}"
+
+
+def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
+    """Yield the rows of a dataset in memory; raise InputError for an item that is not a mapping."""
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, Mapping):
+            raise InputError(
+                f"row {number}: is {record!r:.80}, not a mapping;"
+                " of a data frame, pass frame.to_dict('records')"
+            )
+        plain = {name: _to_python(name, value) for name, value in record.items()}
+        yield from expand_record(f"row {number}", plain, columns)
+
+
+def _to_python(name: str, value: Any) -> Any:  # noqa: ANN401 - a row may hold any value
+    """Return a NumPy or pandas value as a Python value, and a missing one as None.
+
+    Missing values are NaN, NA and NaT, which do not equal themselves. A rank of NaN stays, as an error.
+    """
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        value = value.tolist()
+    is_missing = (value == value) is not True and not (name == "rank" and isinstance(value, float))
+    return None if is_missing else value
+
+
+def read_nonblank_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[str, str]]:
+    """Yield `path:line` and the text of every line that is not blank; `.gz` files are unpacked.
+
+    Lines end at line feeds only: other separators can be inside a JSON string. `warn` receives a warning
+    where the encoding is a guess; without `warn` a guess raises InputError.
+    """
+    for number, text in read_lines(path, warn):
+        stripped = text.strip(" \t\r\n")
+        if stripped:
+            yield f"{path}:{number}", stripped
+
+
+def read_lines(path: Path, warn: Callable[[str], object] | None = None) -> Iterator[tuple[int, str]]:
+    """Yield every line of the file with its number."""
+    with textfile.translate_read_errors(path):
+        file, warnings = textfile.open_text(path)
+        with file:
+            for warning in warnings:
+                if warn is None:
+                    raise InputError(f"{path}: is not UTF-8; save the file as UTF-8")
+                warn(warning)
+            yield from textfile.number_lines(file, path)
+
+
+def parse_object(location: str, text: str) -> dict[str, Any]:
+    """Return the JSON object in `text`; raise InputError for other JSON, or a duplicate key."""
+    value = parse_json(location, text)
+    if not isinstance(value, dict):
+        raise InputError(f"{location}: is {type(value).__name__} {text[:60]!r}, not an object {{…}}")
+    return value
+
+
+def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold any value
+    """Return the value in `text`; raise InputError where it is not JSON or gives one key twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if len(members) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise InputError(f"{location}: field {twice!r} is given twice in one object")
+        return members
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        where = location if error.lineno == 1 else f"{location}, line {error.lineno}"
+        raise InputError(
+            f"{where}: is not JSON: {error.msg} at column {error.colno}: {text[:60]!r}"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{location}: is not JSON that can be read: it nests too deep") from None
+    except ValueError:
+        raise InputError(f"{location}: is not JSON that can be read: a number has too many digits") from None
+
+
+def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
+    """Yield the rows of one record: a nested one, a test case of DeepEval, or a row as it is."""
+    if "engines" in record:
+        return _read_nested(location, record, columns)
+    if columns.get("query", "query") not in record and not _TEST_CASE_FIELDS.isdisjoint(record):
+        return _read_test_case(location, record)
+    return iter([flat_row(location, record, columns)])
+
+
+def _rename_fields(record: Mapping[str, Any], columns: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the record with the fields in `columns` under their names in judge."""
+    if not columns:
+        return record
+    renamed = {*columns, *columns.values()}
+    rest = {name: value for name, value in record.items() if name not in renamed}
+    return {**rest, **{name: record[column] for name, column in columns.items() if column in record}}
+
+
+def flat_row(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> InputRow:
+    """Return the row of a flat record; raise InputError without a snippet and an error."""
+    record = _rename_fields(record, columns)
+    values = {name: value for name, value in record.items() if name in _FIELDS}
+    extra = {name: value for name, value in record.items() if name not in _FIELDS}
+    row = InputRow(location, values, extra, columns)
+    if values.get("error") in (None, ""):
+        values.pop("error", None)
+        if "snippet" not in values:
+            raise InputError(
+                f"{row.at('snippet')} is missing; a row needs"
+                f" {row.column('query')!r} and {row.column('snippet')!r}"
+            )
+    elif not values.get("snippet"):
+        values.pop("snippet", None)
+    return row
+
+
+def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
+    """Yield the rows of a record with one query and the results of several engines."""
+    of_query = {name: column for name, column in columns.items() if name in _QUERY_FIELDS}
+    record = _rename_fields(record, of_query)
+    engines = record["engines"]
+    if not isinstance(engines, dict) or not engines:
+        raise InputError(f"{parent}: field 'engines' is {engines!r:.80}; it maps each engine to its results")
+    query_fields = {name: record[name] for name in ("query", "query_id", "reference") if name in record}
+    extra = {name: value for name, value in record.items() if name not in {*_FIELDS, "engines"}}
+    for engine, results in engines.items():
+        location = f"{parent}: engine {engine!r}"
+        if isinstance(results, dict) and isinstance(results.get("error"), str) and results["error"]:
+            yield InputRow(
+                location, {**query_fields, "engine": engine, "error": results["error"]}, extra, columns
+            )
+            continue
+        latency = {}
+        if isinstance(results, dict) and "results" in results:
+            latency = {"latency_ms": results["latency_ms"]} if "latency_ms" in results else {}
+            results = results["results"]
+        if not isinstance(results, list):
+            raise InputError(
+                f"{location}: is {results!r:.80}; write a list of results,"
+                ' {"results": […], "latency_ms": 312.4} or {"error": "why"}'
+            )
+        row = InputRow(location, {**query_fields, "engine": engine, **latency}, extra, columns)
+        yield row
+        yield from _read_results(row, {**query_fields, "engine": engine}, results)
+
+
+def _read_results(row: InputRow, query_fields: Mapping[str, Any], results: list[Any]) -> Iterator[InputRow]:
+    """Yield the results of the query and engine of `row`."""
+    columns = {name: column for name, column in row.columns.items() if name not in _QUERY_FIELDS}
+    for rank, result in enumerate(results, start=1):
+        location = f"{row.location}: result {rank}"
+        fields = {"snippet": result} if isinstance(result, str) else result
+        fields = _rename_fields(fields, columns) if isinstance(result, dict) else fields
+        if not isinstance(fields, dict) or "snippet" not in fields:
+            raise InputError(
+                f"{location}: is {result!r:.80}; a result is a text, or an object with a"
+                f" {row.column('snippet')!r}"
+            )
+        result_fields = {
+            name: fields[name] for name in ("snippet", "title", "url", "date", "docno") if name in fields
+        }
+        yield InputRow(
+            location,
+            {**result_fields, **query_fields, "rank": fields.get("rank", rank)},
+            row.extra,
+            row.columns,
+        )
+
+
+def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputRow]:
+    """Yield the rows of a DeepEval test case: `input` is the query, `retrieval_context` the snippets."""
+    if "input" not in record:
+        raise InputError(
+            f"{location}: field 'input' is missing; a test case needs 'input', which is the query"
+        )
+    context = record.get("retrieval_context", record.get("retrievalContext"))
+    if not isinstance(context, list):
+        raise InputError(
+            f"{location}: field 'retrieval_context' is {context!r:.80}, not a list of texts;"
+            " an empty list means that there were no results"
+        )
+    metadata = record.get("metadata") or record.get("additional_metadata") or {}
+    metadata_fields = metadata if isinstance(metadata, dict) else {}
+    values: dict[str, Any] = {"query": record["input"]}
+    for name in ("query_id", "engine"):
+        value = record.get(name, metadata_fields.get(name))
+        if value is not None:
+            values[name] = value
+    expected = record.get("expected_output", record.get("expectedOutput"))
+    if expected:
+        values["reference"] = expected
+    row = InputRow(location, values)
+    yield row
+    yield from _read_results(row, values, context)
