@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from judge import api
 from judge.cli.render.comparison_tables import print_comparison
 from judge.collect.raw_log import raw_log_path, read_entries
 from tests.support.command_line import command
@@ -78,7 +79,7 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     assert run.returncode == 0, run.stderr
     assert "ms median" in run.stdout
     printed = io.StringIO()
-    print_comparison(results_of(out)["summary"], Console(file=printed, width=200), None, 1)
+    print_comparison(api.compare(out), Console(file=printed, width=200), None, 1)
     assert "ms p95" in printed.getvalue()
     report = (out / "report.html").read_text(encoding="utf-8")
     assert "ms, median" in report
