@@ -216,7 +216,7 @@ def test_labels_about_nothing_are_counted(plain: Path, tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write("q0,nothing,1\nelsewhere,nothing,2\n")
     said = agree(plain, "--qrels", path)
-    assert "about nothing that is judged here: 2 labels" in said
+    assert "ignored: 2 labels match no pair of this run" in said
     assert written(plain)["unmatched_labels"] == 2
     assert written(plain)["kappa"]["value"] == 1
 
@@ -453,7 +453,7 @@ def test_what_shows_no_text_is_neither_drawn_nor_missed(tmp_path: Path) -> None:
     assert (found["queries_to_label"], found["queries_without_text"], found["empty_pairs"]) == (10, 10, 20)
     order = found["orders"]["P@5"]
     assert (order["queries"], order["people"]) == (10, order["assessor"])
-    assert "left out, for the snippet has no text and grade 0 by rule: 20 pairs" in said
+    assert "ignored: 20 pairs without text, which have grade 0 by rule" in said
 
 
 def test_few_labelled_queries_correct_nothing_or_warn(unfair: Path, tmp_path: Path) -> None:
@@ -480,7 +480,7 @@ def test_two_files_of_grades_need_no_run(tmp_path: Path) -> None:
     people = write_trec(tmp_path, "human.qrels", "q1 0 a 2", "q1 0 b 0", "q2 0 a 1", "q2 0 c 0", "q3 0 d 1")
     said = agree(assessor, "--qrels", people)
     assert "4 pairs of 2 queries have a grade from people (0 to 3) and one from gpt.qrels" in said
-    assert "about nothing that is judged here: 1 label" in said
+    assert "ignored: 1 label matches no pair of this run" in said
     assert "tau-ap" not in said
     assert not list(tmp_path.glob("agreement.json"))
     runs = [

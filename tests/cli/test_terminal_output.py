@@ -96,11 +96,15 @@ def test_nothing_that_a_received_run_says_is_obeyed(
         assert json.loads(done.stdout)
 
 
-def test_verdict_and_error_are_shown_with_escapes(runs: list[Path], tmp_path: Path) -> None:
+def test_a_verdict_that_judge_never_writes_is_refused_with_escapes(runs: list[Path], tmp_path: Path) -> None:
     run = poison(runs[0], tmp_path / "run", ("results.json", "judgments.jsonl"))
     done = command("show", run, "--query", "q0")
-    assert done.returncode == 0
-    assert "\\x1b]0;owned" in done.stdout
+    assert done.returncode == 2
+    assert (
+        ".verdict' is 'yes" in done.stderr or ".verdict' is 'no" in done.stderr or ".lang' is" in done.stderr
+    )
+    assert "\\x1b]0;owned" in done.stderr
+    assert not any(ord(char) < 32 for char in done.stderr if char != "\n")
 
 
 def test_a_console_shows_controls_of_texts_and_keeps_its_own() -> None:
