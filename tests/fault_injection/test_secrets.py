@@ -23,7 +23,10 @@ def test_no_key_is_written_while_everything_fails_and_all_is_logged(wire: str) -
     assert looked.found == ()
 
 
-@pytest.mark.parametrize("name", ["repeats it", "refuses with it", "as entities"])
+@pytest.mark.parametrize(
+    "name",
+    ["repeats it", pytest.param("refuses with it", marks=SLOW), pytest.param("as entities", marks=SLOW)],
+)
 def test_no_key_is_written_that_a_server_says_in_other_words(name: str) -> None:
     looked = judged("openai", FAULTS[name], python=False, loud=False)
     assert looked.sent

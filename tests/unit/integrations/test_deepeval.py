@@ -275,8 +275,15 @@ OURS, THEIRS = "judge.integrations.deepeval", "deepeval"
 OPT_OUT = "DEEPEVAL_TELEMETRY_OPT_OUT"
 
 
-@pytest.mark.parametrize("given", [None, "0"])
-@pytest.mark.parametrize("order", [(OURS, THEIRS), (THEIRS, OURS)], ids=["ours first", "theirs first"])
+@pytest.mark.parametrize(
+    ("order", "given"),
+    [
+        pytest.param((OURS, THEIRS), None, id="ours first-None"),
+        pytest.param((OURS, THEIRS), "0", id="ours first-0", marks=pytest.mark.slow),
+        pytest.param((THEIRS, OURS), None, id="theirs first-None", marks=pytest.mark.slow),
+        pytest.param((THEIRS, OURS), "0", id="theirs first-0"),
+    ],
+)
 def test_importing_changes_no_environment_but_the_opt_out_of_telemetry(
     order: tuple[str, ...], given: str | None, tmp_path: Path
 ) -> None:

@@ -64,16 +64,22 @@ def named(worlds: int, noises: tuple[float, ...], missing: Missing) -> Named:
     return Named(worlds, some, first, wrong)
 
 
-def test_good_pairs_that_are_unjudged_name_no_other_engine() -> None:
+@pytest.mark.parametrize(
+    ("worlds", "most"), [pytest.param(15, 2, id="15"), pytest.param(40, 4, id="40", marks=pytest.mark.slow)]
+)
+def test_good_pairs_that_are_unjudged_name_no_other_engine(worlds: int, most: int) -> None:
     """Three engines alike, 5 % of B's pairs unjudged, relevant ones nine times as often."""
-    assert named(40, ALIKE, of_engine("B", 0.05, 9.0)).some <= 4
+    assert named(worlds, ALIKE, of_engine("B", 0.05, 9.0)).some <= most
 
 
-def test_a_few_unjudged_pairs_leave_a_difference_to_be_found() -> None:
+@pytest.mark.parametrize(
+    ("worlds", "fewer"), [pytest.param(10, 2, id="10"), pytest.param(25, 5, id="25", marks=pytest.mark.slow)]
+)
+def test_a_few_unjudged_pairs_leave_a_difference_to_be_found(worlds: int, fewer: int) -> None:
     """A is .05 better: complete and with 1 % unjudged it is named about as often."""
-    complete, some = (named(25, BETTER, at_random(share)) for share in (0.0, 0.01))
+    complete, some = (named(worlds, BETTER, at_random(share)) for share in (0.0, 0.01))
     assert complete.wrong == some.wrong == 0
-    assert some.first >= complete.first - 5 > 0
+    assert some.first >= complete.first - fewer > 0
 
 
 @pytest.mark.slow
