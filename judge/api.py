@@ -119,7 +119,7 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     loaded = load_run(folder)
     labels = read_labels(Path(qrels))
     matched = match(labels, loaded.data, loaded.pool)
-    scale = factory.labels_scale(matched.grades.values(), loaded.spec.scale, labels_scale, labels)
+    scale = factory.choose_label_scale(matched.grades.values(), loaded.spec.scale, labels_scale, labels)
     people = HumanLabels(matched.grades, scale, len(matched.unmatched), Path(qrels).name)
     with reading_run(folder.path):
         # A report that is made later shows the agreement only if it is about the same grades.
@@ -149,10 +149,10 @@ def agree_label_files(
         table = read_labels(path)
         grades = grades_by_pair(table)
         sides.append(
-            GradeSource(path.name, grades, factory.labels_scale(grades.values(), None, scale, table))
+            GradeSource(path.name, grades, factory.choose_label_scale(grades.values(), None, scale, table))
         )
     lists = trec.rankings(runs) if runs else ()
-    loaded, assumed = run_from_labels(sides[0], sides[1], lists, depth, factory.measures(names, depth))
+    loaded, assumed = run_from_labels(sides[0], sides[1], lists, depth, factory.parse_measures(names, depth))
     shared = {key: grade for key, grade in sides[1].grades.items() if key[0] in loaded.data.queries}
     unmatched = len(sides[1].grades) - len(shared)
     people = HumanLabels(shared, sides[1].scale, unmatched, labels.name, assumed)

@@ -1,8 +1,12 @@
-"""Owns turning what was asked into the things a run works with."""
+"""Building the objects of a run from its options: dataset, measures, assessors, clients and folder."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import io
+import json
+import platform
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,15 +21,15 @@ from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
-from judge.config.loader import tables
-from judge.config.run import Config, did_you_mean, disable_deepeval_telemetry_in_environment, environment
+from judge.config.environment import disable_deepeval_telemetry_in_environment, environment
+from judge.config.loader import did_you_mean, read_table_rows
+from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.labels import Label
 from judge.dataset.missing import describe_missing
 from judge.dataset.pool import differing_dates
 from judge.dataset.read import read, read_trec
 from judge.dataset.readers import FIELDS
 from judge.errors import InputError, SetupError
-from judge.identity import identity, short_name, versions
 from judge.measure.measures import Measure, check_depth, defaults, parse_all
 from judge.models import Model, open_model
 from judge.models.endpoint import public_part
@@ -34,199 +38,217 @@ from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, 
 from judge.records import BINARY, GRADED, Dataset, LangChoice, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
 
-#: A dataset in this process instead of a file: one mapping a result.
-Rows = Iterable[Mapping[str, Any]]
+#: A dataset in this process instead of a file: one mapping per result.
+DatasetRows = Iterable[Mapping[str, Any]]
+#: Options that name files and columns. A run is identified by its data, so files may move between two runs.
+_DATA_OPTIONS = frozenset({"data", "topics", "docs", "trec_runs", "columns", "base_url"})
+#: The name on the Python package index, where `judge` is another project.
+_DISTRIBUTION = "search-judge"
+#: Libraries with a version in config.json.
+_LIBRARIES = ("openai", "dashscope", "langchain", "numpy")
 
 
-def dataset(config: Config, rows: Rows | None = None) -> Dataset:
-    """The dataset that was asked for; raises InputError when it is missing or bad."""
-    data = _dataset(config, rows)
-    source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
-    missing, dated = (
-        describe_missing(data.rankings, config.depth, source),
-        differing_dates(data, config.depth),
-    )
-    return replace(data, warnings=(*data.warnings, *missing, *dated))
+# --- the dataset and the measures
 
 
-class _Reading(TypedDict):
-    """The options of a run that say how its dataset is read."""
+class _ReadOptions(TypedDict):
+    """The options that change how a dataset is read."""
 
     lang: LangChoice
     max_chars: int
     dates: bool
 
 
-def _dataset(config: Config, rows: Rows | None) -> Dataset:
-    how = _Reading(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
-    columns = _columns(config)
+def read_dataset(config: Config, rows: DatasetRows | None = None) -> Dataset:
+    """Return the dataset of `rows`, else of the files in `config`; raise InputError when it is invalid."""
+    dataset = _read_rows(config, rows)
+    source = Path(config.docs if config.trec_runs and config.docs else config.data or "the dataset").name
+    missing = describe_missing(dataset.rankings, config.depth, source)
+    dates = differing_dates(dataset, config.depth)
+    return replace(dataset, warnings=(*dataset.warnings, *missing, *dates))
+
+
+def _read_rows(config: Config, rows: DatasetRows | None) -> Dataset:
+    options = _ReadOptions(lang=config.lang, max_chars=config.max_chars, dates=config.shows_dates)
+    columns = _check_columns(config)
     if rows is not None:
-        return read(rows, **how, columns=columns)
-    _check_inputs(config)
-    if config.trec_runs:
-        (topics,), (docs,), runs = (_files(config, name) for name in ("topics", "docs", "trec_runs"))
-        return read_trec(topics, docs, runs, **how)
-    (data,) = _files(config, "data")
-    return read(data, **how, columns=columns)
-
-
-def _columns(config: Config) -> Mapping[str, str]:
-    """The dataset's own names of fields; raises InputError for a field that there isn't."""
-    with config.written.about("columns"):
-        columns = config.column_names
-        for given in config.columns:
-            name = given.partition("=")[0].strip()
-            if not given.partition("=")[2]:
-                example = f"{name}=COLUMN" if name in FIELDS else "snippet=text"
-                raise InputError(f"--columns is {given!r}; it is FIELD=COLUMN, such as {example}")
-            if name not in FIELDS:
-                raise InputError(
-                    f"--columns is {given!r}; it is FIELD=COLUMN, and a field is one of"
-                    f" {', '.join(FIELDS)}{did_you_mean(name, FIELDS)}"
-                )
-        for column, count in Counter(columns.values()).items():
-            if count > 1:
-                fields = " and ".join(name for name in columns if columns[name] == column)
-                raise InputError(
-                    f"--columns names the column {column!r} for {fields}; a column holds one field"
-                )
-        if columns and config.trec_runs:
-            raise InputError("--columns go with a dataset of rows; TREC files have none")
-    return columns
-
-
-def _check_inputs(config: Config) -> None:
-    with config.written.about("data", "topics", "docs", "trec_runs"):
+        return read(rows, **options, columns=columns)
+    with config.source.error_context("data", "topics", "docs", "trec_runs"):
         if config.trec_runs and (not (config.topics and config.docs) or config.data):
             raise InputError("TREC input is --topics FILE --docs FILE --run FILE…, and no other dataset")
         if not (config.trec_runs or config.data):
             raise InputError(
                 "no dataset was named; give a .jsonl, .csv, .xlsx or .parquet file (see judge run --help)"
             )
+    if config.trec_runs:
+        (topics,), (docs,), runs = (_existing_files(config, name) for name in ("topics", "docs", "trec_runs"))
+        return read_trec(topics, docs, runs, **options)
+    (data,) = _existing_files(config, "data")
+    return read(data, **options, columns=columns)
 
 
-def _files(config: Config, name: str) -> list[Path]:
-    """The files that option `name` names; raises InputError when one isn't there."""
+def _check_columns(config: Config) -> Mapping[str, str]:
+    """Return the dataset's names of fields; raise InputError for an unknown field or a column used twice."""
+    columns = config.column_names
+    with config.source.error_context("columns"):
+        for option in config.columns:
+            name, _, column = option.partition("=")
+            name = name.strip()
+            if not column:
+                example = f"{name}=COLUMN" if name in FIELDS else "snippet=text"
+                raise InputError(f"--columns is {option!r}; it is FIELD=COLUMN, such as {example}")
+            if name not in FIELDS:
+                raise InputError(
+                    f"--columns is {option!r}; it is FIELD=COLUMN, and a field is one of"
+                    f" {', '.join(FIELDS)}{did_you_mean(name, FIELDS)}"
+                )
+        for column, count in Counter(columns.values()).items():
+            if count > 1:
+                names = " and ".join(name for name in columns if columns[name] == column)
+                raise InputError(
+                    f"--columns names the column {column!r} for {names}; a column holds one field"
+                )
+        if columns and config.trec_runs:
+            raise InputError("--columns is for a dataset of rows; TREC files have no columns")
+    return columns
+
+
+def _existing_files(config: Config, name: str) -> list[Path]:
+    """Return the files in option `name`; raise InputError when one does not exist."""
     value = getattr(config, name)
-    paths = [Path(each) for each in (value if isinstance(value, tuple) else (value,))]
-    config.written.check(name, *paths)
+    paths = [Path(path) for path in (value if isinstance(value, tuple) else (value,))]
+    config.source.check_exists(name, *paths)
     return paths
 
 
-def measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
-    """The measures called `names`, or the defaults; raises InputError for unknown or too deep ones.
+def dataset_fingerprint(dataset: Dataset) -> str:
+    """Return a hash of the whole dataset as it was read: queries, rankings, snippets and errors."""
+    digest = hashlib.sha256()
+    for query in dataset.queries.values():
+        extra = sorted(query.extra.items())
+        record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
+        digest.update(json.dumps(record).encode())
+    for ranking in sorted(dataset.rankings, key=lambda ranking: (ranking.query_id, ranking.engine)):
+        snippets = [
+            (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
+            for snippet in ranking.snippets
+        ]
+        latency = [] if ranking.latency_ms is None else [ranking.latency_ms]
+        record = ("ranking", ranking.query_id, ranking.engine, ranking.error, snippets, *latency)
+        digest.update(json.dumps(record).encode())
+    return digest.hexdigest()[:16]
 
-    A name may be a text of several.
+
+def parse_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
+    """Return the measures called `names`, or the defaults for `depth`; one name may list several.
+
+    Raises InputError for an unknown measure and for one that looks deeper than `depth`.
     """
-    chosen = defaults(depth) if names is None else parse_all(", ".join(names))
-    check_depth(chosen, depth)
-    return chosen
+    measures = defaults(depth) if names is None else parse_all(", ".join(names))
+    check_depth(measures, depth)
+    return measures
 
 
-def measures_of(config: Config) -> tuple[Measure, ...]:
-    """The measures that were asked for, or the defaults; raises InputError for unknown or too deep ones."""
-    with config.written.about("measures"):
-        return measures(config.measures, config.depth)
+def choose_measures(config: Config) -> tuple[Measure, ...]:
+    """Return the measures of `config`, or the defaults; raise InputError for an unknown or too deep one."""
+    with config.source.error_context("measures"):
+        return parse_measures(config.measures, config.depth)
 
 
-def labels_scale(
-    grades: Iterable[int], run: Scale | None, asked: ScaleName | None, labels: Iterable[Label] = ()
+def choose_label_scale(
+    grades: Iterable[int], run: Scale | None, name: ScaleName | None, labels: Iterable[Label] = ()
 ) -> Scale:
-    """The scale that people graded on: what was `asked`, else the `run`'s own where their grades fit it.
+    """Return the scale of people's `grades`: the one called `name`, else that of the `run` if they fit it.
 
-    They don't where one is above it, or where `labels`, what the file holds, say yes or no of a graded
-    run. Then, and without a run, up to 1 is yes or no and above it is 0-3. A scale called like the
-    run's is the run's, with its `relevant_from`. Raises InputError for a grade above the scale.
+    They do not fit when a grade is above it, or when `labels`, the rows of the file, say yes or no and the
+    run is graded. Then, and without a run, the scale is binary up to grade 1, else graded. A scale called
+    like the run's has the run's `relevant_from`. Raises InputError for a grade above the scale.
     """
     top, labels = max(grades), tuple(labels)
     fits = run is not None and top <= run.top and not any(label.word for label in labels)
-    name = asked or (run.name if run and fits else "graded" if top > 1 else "binary")
+    name = name or (run.name if run and fits else "graded" if top > 1 else "binary")
     scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
     if top > scale.top:
-        high = next((label for label in labels if label.grade > scale.top), None)
-        said = f"{high.place}: has grade {high.grade}" if high else f"a label has grade {top}"
-        raise InputError(f"{said}; the {scale.name} scale ends at {scale.top}")
+        label = next((label for label in labels if label.grade > scale.top), None)
+        what = f"{label.place}: has grade {label.grade}" if label else f"a label has grade {top}"
+        raise InputError(f"{what}; the {scale.name} scale ends at {scale.top}")
     return scale
 
 
-def models(config: Config, *, calls: bool = True) -> tuple[Model, ...]:
-    """The models that were asked for, one unless there is a panel; without `calls` they need no key.
+# --- models, assessors and their clients
 
-    Raises SetupError when a key, an extra or the name of one is missing.
+
+def build_model(config: Config, name: str | None = None, *, calls: bool = True) -> Model:
+    """Return the model called `name`, else the first one of `config`; without `calls` it needs no key.
+
+    `NAME@https://…` names the server, too. Raises SetupError when a key, an extra or the name is missing.
     """
-    return tuple(model(config, name, calls=calls) for name in (config.model, *config.panel))
+    with config.source.error_context("model", "base_url"):
+        name = name or config.model
+        if not name:
+            raise InputError("no model was named; add -m openai:NAME, dashscope:NAME, langchain:… or lexical")
+        spec, at, address = name.partition("@http")
+        return open_model(
+            spec,
+            base_url=f"http{address}" if at else config.base_url,
+            environ=environment() if calls else _add_missing_keys(environment()),
+            sampling=config.sampling,
+            timeout=config.timeout,
+            concurrency=config.concurrency,
+        )
 
 
-def model(config: Config, name: str | None = None, *, calls: bool = True) -> Model:
-    """The model called `name`, or the first that was asked for; `NAME@https://…` names its server, too.
-
-    Raises SetupError when a key, an extra or the name is missing.
-    """
-    with config.written.about("model", "base_url"):
-        return _model(config, name or config.model, environment() if calls else _with_keys(environment()))
-
-
-def _with_keys(environ: Mapping[str, str]) -> Mapping[str, str]:
+def _add_missing_keys(environ: Mapping[str, str]) -> Mapping[str, str]:
     """Return `environ` with a placeholder for each key that is missing, for models that are not called."""
     missing = (name for name in ("OPENAI_API_KEY", "DASHSCOPE_API_KEY") if not environ.get(name, "").strip())
     return {**environ, **dict.fromkeys(missing, "placeholder-of-a-missing-key")}
 
 
-def _model(config: Config, name: str, environ: Mapping[str, str]) -> Model:
-    if not name:
-        raise InputError("no model was named; add -m openai:NAME, dashscope:NAME, langchain:… or lexical")
-    spec, at, address = name.partition("@http")
-    return open_model(
-        spec,
-        base_url=f"http{address}" if at else config.base_url,
-        environ=environ,
-        sampling=config.sampling,
-        timeout=config.timeout,
-        concurrency=config.concurrency,
-    )
-
-
-def assessor(config: Config, model: Model) -> Assessor:
-    """The assessor: `model` with the prompts of the scale, or asked through DeepEval."""
+def build_assessor(config: Config, model: Model) -> Assessor:
+    """Return `model` with the prompts of the scale, or with those of DeepEval."""
     if config.assessor == "deepeval":
-        return _deepeval(config, model)
+        return _build_deepeval_assessor(config, model)
     directory = Path(config.prompts) if config.prompts else default_directory()
-    with config.written.about("prompts"):
+    with config.source.error_context("prompts"):
         prompts = load(directory, config.grading)
     return Assessor(model, prompts, config.grading, config.as_of)
 
 
-def assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
-    """The assessors that were asked for, one unless there is a panel, each with a name of its own.
-
-    Without `calls` their models need no key.
-
-    Raises SetupError when two would be the same model at the same server.
-    """
-    found = [assessor(config, each) for each in models(config, calls=calls)]
-    named = Counter(each.name for each in found)
-    for each in found:
-        if named[each.name] > 1:
-            each.name += f" at {each.model.endpoint}"
-    if len({each.name for each in found}) < len(found):
-        raise SetupError(f"the panel holds {found[0].name!r} twice; its members differ in model or server")
-    return found
-
-
-def _deepeval(config: Config, model: Model) -> Assessor:
+def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:
     disable_deepeval_telemetry_in_environment()
     try:
-        with redirect_stdout(io.StringIO()):  # it greets whoever imports it
+        with redirect_stdout(io.StringIO()):  # DeepEval prints a greeting on import
             from judge.assess.deepeval_assessor import DeepEvalAssessor
     except ImportError as error:
         raise SetupError(f"--assessor deepeval needs the extra search-judge[deepeval] ({error})") from error
     return DeepEvalAssessor(model, config.as_of)
 
 
-def price(config: Config, model: Model) -> Price | None:
-    """The price of `model`'s tokens: what was asked for, else by the tables, None where they don't say.
+def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
+    """Return the assessor, or the members of the panel, each under its own name.
 
-    Cached input costs like fresh input unless said. Raises InputError for a bad row of --prices.
+    Without `calls` their models need no key. Raises SetupError when a key, an extra or a name is missing, or
+    when two members are the same model at the same server.
+    """
+    assessors = [
+        build_assessor(config, build_model(config, name, calls=calls))
+        for name in (config.model, *config.panel)
+    ]
+    counts = Counter(assessor.name for assessor in assessors)
+    for assessor in assessors:
+        if counts[assessor.name] > 1:
+            assessor.name += f" at {assessor.model.endpoint}"
+    if len({assessor.name for assessor in assessors}) < len(assessors):
+        raise SetupError(
+            f"the panel holds {assessors[0].name!r} twice; its members differ in model or server"
+        )
+    return assessors
+
+
+def look_up_price(config: Config, model: Model) -> Price | None:
+    """Return the price of `model`: that of the options, else that of the tables, None if they have none.
+
+    Cached input costs like fresh input unless it has a price. Raises InputError for a bad row of --prices.
     """
     if config.price is not None:
         fresh, output, *cached = config.price
@@ -234,16 +256,16 @@ def price(config: Config, model: Model) -> Price | None:
     if not model.endpoint and model.name == "lexical":
         return FREE_PRICE
     files = (*([Path(config.prices)] if config.prices else []), SHIPPED_PRICES)
-    with config.written.about("prices"):
-        rows = [row for file in files for row in read_prices(tables(file, "prices"), file.name)]
-    return find_price(rows, model.name, model.endpoint)
+    with config.source.error_context("prices"):
+        tables = [read_prices(read_table_rows(file, "prices"), file.name) for file in files]
+    return find_price((row for rows in tables for row in rows), model.name, model.endpoint)
 
 
-def limits(config: Config, model: Model) -> Limits:
-    """How hard the run may try; raises InputError when a budget can't be kept for want of a price."""
-    known = price(config, model)
-    with config.written.about("budget"):
-        if config.budget is not None and known is None:
+def build_limits(config: Config, model: Model) -> Limits:
+    """Return the limits of the calls to `model`; raise InputError for a budget without a known price."""
+    price = look_up_price(config, model)
+    with config.source.error_context("budget"):
+        if config.budget is not None and price is None:
             raise InputError(
                 f"budget needs a price, and none is known for {model.name} at"
                 f" {model.endpoint or 'its server'}: add --price INPUT,OUTPUT (USD per million tokens) or"
@@ -253,50 +275,78 @@ def limits(config: Config, model: Model) -> Limits:
         concurrency=config.concurrency,
         attempts=config.attempts,
         max_wait=config.max_wait,
-        shutdown_timeout=config.grace,
+        shutdown_timeout=config.shutdown_timeout,
         max_calls=config.max_calls,
         budget=config.budget,
-        price=known,
+        price=price,
     )
 
 
 def build_clients(
     config: Config, assessors: Sequence[Assessor], cancel_token: CancelToken
 ) -> list[tuple[Assessor, ModelClient]]:
-    """Return a client for each assessor; they share one spend limit."""
-    limits_of = [limits(config, assessor.model) for assessor in assessors]
-    spend_limit = SpendLimit(limits_of[0])
+    """Return each assessor with the client of its model; the clients share one spend limit."""
+    limits = [build_limits(config, assessor.model) for assessor in assessors]
+    spend_limit = SpendLimit(limits[0])
     return [
         (assessor, ModelClient(assessor.model, own, cancel_token, spend_limit))
-        for assessor, own in zip(assessors, limits_of, strict=True)
+        for assessor, own in zip(assessors, limits, strict=True)
     ]
 
 
-def folder(
-    config: Config, data: Dataset, assessors: Sequence[Assessor]
+def run_identity(config: Config, dataset: Dataset, assessors: Sequence[Assessor]) -> dict[str, Any]:
+    """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
+    options = {
+        name: value
+        for name, value in config.options().items()
+        if name not in CHANGEABLE_OPTIONS | _DATA_OPTIONS
+    }
+    return {
+        **options,
+        "dates": config.shows_dates,
+        "dataset": dataset_fingerprint(dataset),
+        "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
+        "prompts": assessors[0].prompt_versions,
+    }
+
+
+def open_run_folder(
+    config: Config, dataset: Dataset, assessors: Sequence[Assessor]
 ) -> tuple[RunFolder, Mapping[str, Any]]:
-    """The run's folder, named after what was asked unless `--out` names one, and the run's identity."""
-    who = identity(config, data, assessors)
+    """Return the run's folder and identity; without `--out` the folder is named after the identity."""
+    identity = run_identity(config, dataset, assessors)
     if config.out:
-        return RunFolder(Path(config.out)), who
+        return RunFolder(Path(config.out)), identity
     stem = Path(config.data or config.topics or "rows").name.split(".")[0]
     model_name = config.model.partition("@http")[0].rpartition(":")[2]
-    words = (stem, model_name, short_name(who))
-    return RunFolder(Path("runs") / "-".join(re.sub(r"[^\w.]+", "_", word) for word in words)), who
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+    name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))
+    return RunFolder(Path("runs") / name), identity
 
 
-def claim(folder: RunFolder, config: Config, who: Mapping[str, Any]) -> None:
-    """Makes `folder` this run's and writes config.json; raises InputError when it is another run's."""
-    folder.claim(who)
+def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, Any]) -> None:
+    """Write config.json into a new folder or that of the same run; raise InputError for another run's."""
+    folder.claim(identity)
     options = {name: value for name, value in config.options().items() if name != "out"}
     secrets = secrets_in(environment())
     options["base_url"] = public_part(config.base_url, *secrets) if config.base_url else None
     options["model"] = mask(config.model, *secrets) if "@http" in config.model else config.model
     options["panel"] = [mask(name, *secrets) if "@http" in name else name for name in config.panel]
-    content = {"identity": who, "options": options, "versions": versions()}
+    content = {"identity": identity, "options": options, "versions": library_versions()}
     folder.write("config.json", [dump_json(content, indent=2), "\n"])
 
 
-def store(config: Config, folder: RunFolder) -> Path:
-    """Where verdicts are kept: beside the run's folder, so that all runs there share them."""
+def library_versions() -> Mapping[str, str]:
+    """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
+    versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
+    for library in _LIBRARIES:
+        try:
+            versions[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def store_path(config: Config, folder: RunFolder) -> Path:
+    """Return the file of the verdict store: beside the run's folder, so that all runs there share it."""
     return Path(config.store) if config.store else folder.path.parent / "verdicts.sqlite"

@@ -51,7 +51,7 @@ class RunForecast:
 def run(
     config: Config,
     *,
-    rows: factory.Rows | None = None,
+    rows: factory.DatasetRows | None = None,
     progress: ProgressListener | None = None,
     cancel_token: CancelToken | None = None,
 ) -> RunResult:
@@ -61,17 +61,17 @@ def run(
     StoreError when verdicts cannot be saved, Interrupted after Ctrl-C. A `RunResult` has `incomplete` set
     when the account, the budget or the server ended the judging, or too few pairs could be judged.
     """
-    measures = factory.measures_of(config)
+    measures = factory.choose_measures(config)
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
-    dataset = factory.dataset(config, rows)
+    dataset = factory.read_dataset(config, rows)
     pairs = pool(dataset, config.depth)
-    assessors = factory.assessors(config)
+    assessors = factory.build_assessors(config)
     clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
-    folder, identity = factory.folder(config, dataset, assessors)
+    folder, identity = factory.open_run_folder(config, dataset, assessors)
     with folder.locked():
-        factory.claim(folder, config, identity)
-        path = factory.store(config, folder)
+        factory.create_or_resume(folder, config, identity)
+        path = factory.store_path(config, folder)
         selftests = stored_results.look_up(path, stored_results.identities(assessors, config))
         with VerdictStore(path) as store:
             judgings = asyncio.run(
@@ -118,7 +118,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
     folder.read("summary.json")  # before a lock file appears in a folder that is no run's
     with folder.locked() if save else nullcontext():
         loaded = load_run(folder)
-        chosen = factory.measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
+        chosen = factory.parse_measures(measures, loaded.pool.depth) if measures else loaded.spec.measures
         with reading_run(path):
             selftests = stored_results.look_up_again(folder, loaded.spec.selftest)
             spec = replace(loaded.spec, measures=chosen, selftest=selftests)
@@ -133,11 +133,11 @@ def estimate(config: Config) -> RunForecast:
 
     Makes no call.
     """
-    dataset = factory.dataset(config)
+    dataset = factory.read_dataset(config)
     pairs = pool(dataset, config.depth)
-    assessors = factory.assessors(config, calls=False)
-    folder, _ = factory.folder(config, dataset, assessors)
-    path = factory.store(config, folder)
+    assessors = factory.build_assessors(config, calls=False)
+    folder, _ = factory.open_run_folder(config, dataset, assessors)
+    path = factory.store_path(config, folder)
     with VerdictStore(path) if path.exists() else nullcontext() as store:
         estimates = {
             assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)

@@ -17,12 +17,13 @@ from typer.main import get_command
 
 from judge.cli.main import app
 from judge.collect.collection import collect
-from judge.collect.custom_engine import _KEYS
 from judge.collect.engine_catalogue import KNOWN
 from judge.collect.engines import SLOTS
+from judge.collect.registry import EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig
-from judge.config.run import FREE, Config
+from judge.config.run import CHANGEABLE_OPTIONS, Config
+from judge.config.validation import keys_of
 from judge.example import path as example
 from judge.measure.catalogue import EXAMPLES, KINDS
 from judge.measure.measures import DEFAULTS
@@ -37,7 +38,6 @@ from tests.unit.collect.asking import answers, write_queries
 KEY = "a key of the documentation"
 #: Names that the documentation already has and the code gets: delete each when the code has it.
 RENAMED = {
-    "grace": "shutdown_timeout",
     "kin": "self_preference",
     "no_text": "text_missing",
     "saved": "dedup_saving",
@@ -147,8 +147,8 @@ def test_each_example_collects_from_a_server_that_speaks_its_wire(
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> None:
     cells = first_cells(page(language, "collecting"))
-    names = {field.name for field in fields(CollectConfig)} - {"written", "described", "engines"}
-    assert names | {"engine", "engines"} | {*_KEYS} | {f"{{{slot}}}" for slot in SLOTS} | {*KNOWN} <= cells
+    names = {*keys_of(CollectConfig), *EngineTable.model_fields}
+    assert names | {f"{{{slot}}}" for slot in SLOTS} | {*KNOWN} <= cells
     text = page(language, "collecting").text
     for engine in KNOWN.values():
         assert not engine.key or f"`{engine.key}`" in text, engine.name
@@ -190,9 +190,9 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_option_of_a_run_is_documented(language: str) -> None:
-    assert {*map(named, Config.known())} <= first_cells(page(language, "configuration"))
+    assert {*map(named, Config.option_names())} <= first_cells(page(language, "configuration"))
     text = page(language, "configuration").text
-    for option in FREE - {"out"}:
+    for option in CHANGEABLE_OPTIONS - {"out"}:
         assert text.count(f"`{named(option)}`") >= 2, option
 
 

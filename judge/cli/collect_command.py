@@ -1,4 +1,4 @@
-"""Owns the command that asks engines: collect."""
+"""The command `judge collect`: query search engines and write their results as a dataset."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judge.cli.run_commands import given
-from judge.cli.terminal import console, say
+from judge.cli.options import make_option
+from judge.cli.run_commands import typed_options
+from judge.cli.terminal import make_progress_listener, print_error
 from judge.errors import InputError
 
 if TYPE_CHECKING:
-    from judge.collect.collector import CollectListener
-    from judge.collect.tally import CollectResult
+    from judge.collect.assemble import CollectResult
+
+_ENGINES = "Engines"
+_CALLS = "Calls"
+_FILES = "Files"
 
 _Queries = Annotated[
     Path | None,
@@ -23,36 +27,46 @@ _Queries = Annotated[
 ]
 _Engine = Annotated[
     list[str] | None,
-    typer.Option(
-        help="searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa,"
-        " aliyun-iqs (also -generic, -generic-advanced), bocha, http:NAME (described in --config) or"
-        " langchain:CLASS; repeat it."
+    make_option(
+        "searxng, brave, bing, serper, serpapi-google, serpapi-baidu, serpapi-bing, tavily, exa, aliyun-iqs"
+        " (also -generic, -generic-advanced), bocha, http:NAME (described in --config) or langchain:CLASS;"
+        " repeatable.",
+        group=_ENGINES,
     ),
 ]
-_Out = Annotated[
-    Path | None, typer.Option(help="Dataset to write (.jsonl); an existing one is gone on with.")
+_BaseUrl = Annotated[
+    list[str] | None, make_option("NAME=URL: another address of an engine; repeatable.", group=_ENGINES)
 ]
-_Config = Annotated[
-    Path | None, typer.Option("--config", help="TOML file with a table [collect]; the command line wins.")
+_Depth = Annotated[
+    int | None, make_option("Number of results to keep per query (default 10).", group=_ENGINES)
 ]
-_Depth = Annotated[int | None, typer.Option(help="Results of an answer that are taken (default 10).")]
 _Lang = Annotated[
-    str | None, typer.Option(help="Language, e.g. zh-CN, sent in the codes of engines that know it.")
+    str | None,
+    make_option("Language, e.g. zh-CN, sent to engines that take one, in their codes.", group=_ENGINES),
 ]
-_Country = Annotated[str | None, typer.Option(help="Country, e.g. cn, sent to engines that know it.")]
-_Rate = Annotated[float | None, typer.Option(help="Queries a second at each engine (default 1).")]
-_Attempts = Annotated[int | None, typer.Option(help="Requests per call when an engine fails (default 3).")]
+_Country = Annotated[
+    str | None, make_option("Country, e.g. cn, sent to engines that take one.", group=_ENGINES)
+]
+_Rate = Annotated[float | None, make_option("Queries per second and engine (default 1).", group=_CALLS)]
+_Timeout = Annotated[float | None, make_option("Timeout of a call in seconds (default 20).", group=_CALLS)]
+_Attempts = Annotated[
+    int | None, make_option("Requests per call when an engine fails (default 3).", group=_CALLS)
+]
 _MaxWait = Annotated[
     float | None,
-    typer.Option(
+    make_option(
+        "Seconds to wait for an engine that limits the rate (429); this uses no attempts (default 120).",
         "--max-wait",
         "--patience",
-        help="Seconds to wait for an engine that limits the rate (429); this uses no attempts (default 120).",
+        group=_CALLS,
     ),
 ]
-_Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 20).")]
-_BaseUrl = Annotated[
-    list[str] | None, typer.Option(help="NAME=URL: where an engine is, instead of its own address.")
+_Config = Annotated[
+    Path | None,
+    make_option("TOML file with a table [collect]; the command line overrides it.", "--config", group=_FILES),
+]
+_Out = Annotated[
+    Path | None, make_option("Dataset to write (.jsonl); an existing one is resumed.", group=_FILES)
 ]
 
 
@@ -71,48 +85,41 @@ def collect(  # one parameter an option is how typer reads a command
     timeout: _Timeout = None,
     base_url: _BaseUrl = None,
 ) -> None:
-    """Ask search engines and write what they return as a dataset. The same command again resumes."""
+    """Query search engines and write their results as a dataset. The same command again resumes."""
+    from judge.cli.progress import COLLECTING
     from judge.client.cancel import raise_on_signals
     from judge.collect import collection
     from judge.config.collect import CollectConfig
 
-    typed = given(context)
+    typed = typed_options(context)
     typed["engines"] = typed.pop("engine") or None
-    typed["base_urls"] = _addresses(typed.pop("base_url") or ()) or None
-    asked = CollectConfig.load(config, **typed)
+    typed["base_urls"] = _parse_addresses(typed.pop("base_url") or ()) or None
+    options = CollectConfig.load(config, **typed)
     with raise_on_signals():
-        collected = collection.collect(asked, watch=_watch())
-    _print(collected)
-    if collected.incomplete is not None:
-        say(collected.incomplete)
+        result = collection.collect(options, watch=make_progress_listener(COLLECTING))
+    _print_result(result)
+    if result.incomplete is not None:
+        print_error(result.incomplete)
         sys.exit(3)
 
 
-def _addresses(given: Sequence[str]) -> dict[str, str]:
-    named = [text.partition("=") for text in given]
-    for name, sign, url in named:
-        if not (name and sign and url):
-            raise InputError(
-                f"--base-url is {name + sign + url!r:.80}; it is NAME=URL, e.g. searxng=http://localhost"
-            )
-    return {name: url for name, _, url in named}
+def _parse_addresses(texts: Sequence[str]) -> dict[str, str]:
+    """Return the address of each engine by its name, from texts NAME=URL."""
+    addresses = {}
+    for text in texts:
+        name, _, url = text.partition("=")
+        if not (name and url):
+            raise InputError(f"--base-url is {text!r:.80}; it is NAME=URL, e.g. searxng=http://localhost")
+        addresses[name] = url
+    return addresses
 
 
-def _watch() -> CollectListener:
-    from judge.cli.progress import COLLECTING, ProgressBar, ProgressLines
-
-    screen = console(stderr=True)
-    return (
-        ProgressBar(screen, COLLECTING) if screen.is_terminal else ProgressLines(sys.stderr, words=COLLECTING)
-    )
-
-
-def _print(collected: CollectResult) -> None:
+def _print_result(result: CollectResult) -> None:
     from judge.dataset.clean import visible
 
-    for name, tally in collected.engines.items():
+    for name, tally in result.engines.items():
         typer.echo(visible(f"{name}: {tally.line()}"))
-    for remark in collected.remarks:
+    for remark in result.remarks:
         typer.echo(visible(remark))
-    typer.echo(f"{collected.calls_made:,} calls now; raw answers: {collected.journal}")
-    typer.echo(f"dataset: {collected.data}   (judge run {collected.data} -m MODEL)")
+    typer.echo(f"{result.calls_made:,} calls now; raw answers: {result.journal}")
+    typer.echo(f"dataset: {result.data}   (judge run {result.data} -m MODEL)")

@@ -1,8 +1,8 @@
-"""Owns the command line and its exit codes.
+"""The command line and its exit codes.
 
-0 fine, 1 regression, 2 input, 3 incomplete, 70 a fault of judge itself, 130 interrupted. A code says what
-became of the work, whoever reads: `judge show … | head` is 0, and a run goes on when its pager is closed.
-Only words that a disk doesn't take (`> full/disk`) make it 3, for then something is missing.
+0 success, 1 regression (nightly), 2 invalid usage or input, 3 incomplete or the disk failed, 70 internal
+error, 130 interrupted. A closed pipe changes no exit code: `judge show … | head` ends with 0, and a run goes
+on when its pager is closed. Output that could not be written to a file (disk full) ends with 3.
 """
 
 from __future__ import annotations
@@ -26,31 +26,32 @@ from judge.cli import (
     selftest_command,
     trend_command,
 )
-from judge.cli.terminal import say
-from judge.config.run import environment, replaced_environment
+from judge.cli.options import GroupedCommand
+from judge.cli.terminal import print_error
+from judge.config.environment import environment, replaced_environment
 from judge.errors import InputError, Interrupted, JudgeError, StoreError, causes
 
-#: What a disk or its owner refuses: no fault of judge, and nothing that a dataset or an option could mend.
+#: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
 _REFUSED = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
     | {errno.EMFILE, errno.ENFILE}
 )
 #: Exit code of a command that a person or a signal stopped, as shells have it for Ctrl-C.
 INTERRUPTED = 130
-#: What is wrong with the path of a file that an option or an argument names.
+#: Errors of a path in an option or an argument.
 _BAD_PATH = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP})
 
 
 class _Commands(TyperGroup):
-    """The commands; typer ends with 1, which is a regression here, where it knows no better."""
+    """The commands. Typer ends with 1 after an error of a pipe or a file, which here means a regression."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
-        """Runs the command; a connection or a file that ends too early is raised as what it is: a crash."""
+        """Run the command; raise a connection or a file that ends too early as an internal error."""
         try:
             return super().invoke(ctx)
         except (OSError, EOFError) as error:
             if isinstance(error, EOFError) or error.errno == errno.EPIPE:
-                raise RuntimeError("a file or a connection ended where more was to come") from error
+                raise RuntimeError("a file or a connection ended too early") from error
             raise
 
 
@@ -58,7 +59,7 @@ app = typer.Typer(
     name="judge",
     cls=_Commands,
     help="Compare web search engines without ground truth: an LLM judges every (query, snippet) pair,"
-    " ordinary IR evaluation does the rest.",
+    " and standard IR evaluation does the rest.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -66,18 +67,18 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        from judge.identity import versions
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import importlib.metadata
 
-        typer.echo(f"judge {versions()['judge']}")
+        typer.echo(f"judge {importlib.metadata.version('search-judge')}")
         raise typer.Exit
 
 
 @app.callback()
-def _options_of_all(
+def _global_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -101,7 +102,7 @@ _COMMANDS = (
     *(saved_run_commands.measures, saved_run_commands.show, nightly_commands.nightly, trend_command.trend),
 )
 for _command in _COMMANDS:
-    app.command()(_command)
+    app.command(cls=GroupedCommand)(_command)
 app.add_typer(nightly_commands.baseline)
 
 
@@ -162,7 +163,7 @@ def _code(arguments: Sequence[str]) -> int:
 
 def _report(error: JudgeError) -> int:
     """Print `error` and return its exit code."""
-    say(error)
+    print_error(error)
     if isinstance(error, Interrupted):
         return INTERRUPTED
     return 2 if isinstance(error, InputError) else 3

@@ -11,8 +11,8 @@ import typer
 
 from judge.cli import options
 from judge.cli.output_streams import print_command
-from judge.cli.terminal import print_json, watch
-from judge.config.nightly import NIGHTS_FOLDER
+from judge.cli.terminal import make_progress_listener, print_json
+from judge.config.loader import NIGHTS_FOLDER
 from judge.dataset.clean import visible
 
 Toml = Annotated[
@@ -56,14 +56,16 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
         return
     with raise_on_signals():
         today = date.today().isoformat()
-        night = job.run_nightly(toml, today if day is None else day, watch(), watch(CANARIES))
+        night = job.run_nightly(
+            toml, today if day is None else day, make_progress_listener(), make_progress_listener(CANARIES)
+        )
     for line in night.lines:
         print_command(line)
     sys.exit(night.record.exit)
 
 
 @baseline.command("set")
-def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
+def set_(run: options.RunFolderArgument, folder: NightsOfRun = None) -> None:
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job
 
@@ -78,7 +80,7 @@ def set_(run: options.RunFolder, folder: NightsOfRun = None) -> None:
 
 
 @baseline.command()
-def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.Json = False) -> None:
+def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.JsonOption = False) -> None:
     """Show which run is the baseline."""
     from judge.nightly import job
     from judge.nightly.baseline import pointer_to_json

@@ -1,4 +1,4 @@
-"""Owns the options of the command line that several commands, or one long one, take: names and help."""
+"""The options and arguments of the commands: names, help texts, and the groups that help shows them in."""
 
 from __future__ import annotations
 
@@ -8,147 +8,235 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 Command = Callable[..., None]
 
+_INPUT = "Input"
+_ASSESSOR = "Assessor"
+_MEASURING = "Measuring"
+_LIMITS = "Calls and cost"
+_FILES = "Files"
 
-def those_of(other: Command, without: Collection[str] = (), **instead: Any) -> Callable[[Command], Command]:  # noqa: ANN401
-    """Gives a command the options of another, but for some, and with others `instead` under their names."""
 
-    def take_over(command: Command) -> Command:
-        taken = [
-            each.replace(annotation=instead.get(each.name, each.annotation))
-            for each in inspect.signature(other, eval_str=True).parameters.values()
-            if each.name not in without
+class GroupedCommand(TyperCommand):
+    """A command with help that lists the options under the headings of their groups, in plain text."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer has it
+        """Write the arguments, then the options group by group; options without a group come last."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        for param in sorted(
+            self.get_params(ctx), key=lambda param: not getattr(param, "rich_help_panel", "")
+        ):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                is_argument = param.param_type_name == "argument"
+                group = "Arguments" if is_argument else getattr(param, "rich_help_panel", "") or "Options"
+                sections.setdefault(group, []).append(record)
+        for group, records in sections.items():
+            if records:
+                with formatter.section(group):
+                    formatter.write_dl(records)
+
+
+def inherit_options(
+    other: Command,
+    without: Collection[str] = (),
+    **instead: Any,  # noqa: ANN401 - annotations
+) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command the options of `other`.
+
+    Options named in `without` are left out; `instead` replaces the annotations of others, by name.
+    """
+
+    def decorate(command: Command) -> Command:
+        parameters = [
+            parameter.replace(annotation=instead.get(parameter.name, parameter.annotation))
+            for parameter in inspect.signature(other, eval_str=True).parameters.values()
+            if parameter.name not in without
         ]
-        command.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
-        command.__annotations__ = {each.name: each.annotation for each in taken}
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return command
 
-    return take_over
+    return decorate
 
 
-Data = Annotated[
+def make_option(help_text: str, *flags: str, group: str | None = None, **bounds: int) -> Any:  # noqa: ANN401
+    """Return an option of typer that help shows in `group`."""
+    return typer.Option(*flags, help=help_text, rich_help_panel=group, **bounds)  # type: ignore[arg-type]
+
+
+# --- judging
+
+_MODEL = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"
+
+DataArgument = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Dataset: .jsonl, .json, .csv, .tsv, .xlsx or .parquet, or one of them as .gz"
-        " (after --run: more run files)."
+        help="Dataset: .jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz (after --run: more run"
+        " files)."
     ),
 ]
-Columns = Annotated[
+ColumnsOption = Annotated[
     list[str] | None,
-    typer.Option(help="What the dataset calls a field: FIELD=COLUMN, e.g. snippet=text,query=q; repeat it."),
+    make_option(
+        "Names of the dataset's columns: FIELD=COLUMN, e.g. snippet=text,query=q; repeatable.", group=_INPUT
+    ),
 ]
-Topics = Annotated[Path | None, typer.Option(help="TREC input: topics (id, tab, text).")]
-Docs = Annotated[Path | None, typer.Option(help="TREC input: documents (.jsonl or .tsv, .gz too).")]
-TrecRuns = Annotated[list[Path] | None, typer.Option("--run", help="TREC input: a run file; repeat it.")]
-Model = Annotated[
-    str | None,
-    typer.Option("--model", "-m", help="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical."),
+TopicsOption = Annotated[Path | None, make_option("TREC input: topics (id, tab, text).", group=_INPUT)]
+DocsOption = Annotated[
+    Path | None, make_option("TREC input: documents (.jsonl or .tsv, also .gz).", group=_INPUT)
 ]
-Models = Annotated[
+TrecRunsOption = Annotated[
+    list[Path] | None, make_option("TREC input: a run file; repeatable.", "--run", group=_INPUT)
+]
+ModelOption = Annotated[str | None, make_option(f"{_MODEL}.", "--model", "-m", group=_ASSESSOR)]
+ModelsOption = Annotated[
     list[str] | None,
-    typer.Option(
+    make_option(
+        f"{_MODEL}; repeat for a panel (NAME@URL: a model with its own server).",
         "--model",
         "-m",
-        help="openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical; several make a panel"
-        " (NAME@URL gives one a server of its own).",
+        group=_ASSESSOR,
     ),
 ]
-Assessor = Annotated[str | None, typer.Option(help="judge (default) or deepeval, the method it grew from.")]
-BaseUrl = Annotated[str | None, typer.Option(help="Server to call instead of the provider's own.")]
-Scale = Annotated[str | None, typer.Option(help="graded (0-3, default) or binary (yes/no).")]
-Lang = Annotated[
+AssessorOption = Annotated[
+    str | None, make_option("Prompts: judge (default) or deepeval (needs the extra).", group=_ASSESSOR)
+]
+BaseUrlOption = Annotated[
+    str | None, make_option("Address of the server (default: the provider's).", group=_ASSESSOR)
+]
+ScaleOption = Annotated[str | None, make_option("graded (0-3, default) or binary (yes/no).", group=_ASSESSOR)]
+LangOption = Annotated[
     str | None,
-    typer.Option(
-        help="Language of the prompt: zh, en or auto (default: by each query; one word in Latin letters,"
-        " digits and symbols go by the query's snippets)."
+    make_option(
+        "Language of the prompt: zh, en or auto (default). auto takes the language of the query; for one word"
+        " in Latin letters, digits or symbols, that of its snippets.",
+        group=_ASSESSOR,
     ),
 ]
-Repeats = Annotated[int | None, typer.Option(help="Judge everything N times, to see how stable it is.")]
-Depth = Annotated[int | None, typer.Option(help="How many ranks are judged (default 10).")]
-RelevantFrom = Annotated[int | None, typer.Option(help="Lowest grade that counts as relevant.")]
-Dates = Annotated[
+RepeatsOption = Annotated[
+    int | None, make_option("Judge the pool N times, to measure stability (default 1).", group=_ASSESSOR)
+]
+DepthOption = Annotated[int | None, make_option("Number of ranks to judge (default 10).", group=_ASSESSOR)]
+RelevantFromOption = Annotated[
+    int | None, make_option("Lowest grade that counts as relevant.", group=_ASSESSOR)
+]
+DatesOption = Annotated[
     bool | None,
-    typer.Option("--dates", help="Show prompts the snippets' dates: another date is then another pair."),
-]
-AsOf = Annotated[
-    str | None, typer.Option(help="A day that prompts call today, e.g. 2026-05-01; implies --dates.")
-]
-Prompts = Annotated[Path | None, typer.Option(help="Folder with your own zh/ and en/ prompts.")]
-Temperature = Annotated[float | None, typer.Option(help="Sampling temperature (default 0).")]
-TopP = Annotated[float | None, typer.Option(help="Nucleus sampling; not sent unless given.")]
-Seed = Annotated[int | None, typer.Option(help="Sampling seed; not sent unless given.")]
-MaxTokens = Annotated[
-    int | None, typer.Option(help="Longest reply, in tokens (default 512, with --thinking 8192).")
-]
-Thinking = Annotated[bool | None, typer.Option("--thinking", help="Let a reasoning model think.")]
-Measures = Annotated[str | None, typer.Option(help='Measures, e.g. "nDCG@10 AP@10 P@5".')]
-Save = Annotated[
-    bool, typer.Option("--save", help="Rewrite the run's files with these measures; the first one decides.")
-]
-MinCoverage = Annotated[float | None, typer.Option(help="Share of pairs that must be judged (0.99).")]
-Concurrency = Annotated[int | None, typer.Option(help="Most calls in flight (default 64).")]
-Timeout = Annotated[float | None, typer.Option(help="Seconds before a call is given up (default 60).")]
-MaxWait = Annotated[
-    float | None,
-    typer.Option(
-        "--max-wait", help="Seconds to wait for a server that limits the rate or is down (default 600)."
+    make_option(
+        "Show the snippets' dates in prompts; then a different date makes a different pair.",
+        "--dates",
+        group=_ASSESSOR,
     ),
 ]
-Attempts = Annotated[int | None, typer.Option(help="Requests per call when the server fails (default 5).")]
-Budget = Annotated[float | None, typer.Option(help="Stop when this many USD are spent; needs a known price.")]
-MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls.")]
-Price = Annotated[
-    str | None, typer.Option(help="INPUT,OUTPUT[,CACHED] in USD per million tokens, from your provider.")
-]
-Prices = Annotated[
-    Path | None, typer.Option(help="TOML file with your own [[prices]] rows; the shipped ones come after.")
-]
-Config = Annotated[
-    Path | None, typer.Option("--config", help="TOML file with these options; the command line wins.")
-]
-Out = Annotated[Path | None, typer.Option(help="Folder of the run; an existing one is gone on with.")]
-Store = Annotated[Path | None, typer.Option(help="Verdict store (default: verdicts.sqlite beside --out).")]
-RunFolder = Annotated[Path, typer.Argument(help="Folder of a run.", show_default=False)]
-RunFolders = Annotated[list[Path], typer.Argument(help="Folders of runs.", show_default=False)]
-ShownMeasures = Annotated[
-    str | None, typer.Option(help='Measures whose pairs are shown (default: the first), e.g. "AP@10".')
-]
-Pairs = Annotated[int, typer.Option(min=0, help="Most pairs of engines to show for a measure.")]
-Json = Annotated[bool, typer.Option("--json", help="Print all of it as JSON instead.")]
-RunOrGrades = Annotated[
-    Path, typer.Argument(help="Folder of a run, or an assessor's grades (qrels).", show_default=False)
-]
-Qrels = Annotated[
-    Path | None, typer.Option(help="People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
-]
-Draw = Annotated[
-    int | None, typer.Option(help="Draw N queries at random and write a file for people to label.")
-]
-DrawSeed = Annotated[int | None, typer.Option(help="Another seed draws other queries.")]
-PlanFile = Annotated[Path | None, typer.Option(help="File of the plan (default: RUN/labels.csv).")]
-LabelsScale = Annotated[
-    str | None, typer.Option(help="How people graded: graded or binary (default: as it looks).")
-]
-ShownMeasure = Annotated[str | None, typer.Option(help="Measure that is shown (default: the first).")]
-ListsOfEngines = Annotated[
-    list[Path] | None, typer.Option("--run", help="Without a folder: a TREC run, one an engine.")
-]
-DepthOfLists = Annotated[
-    int | None, typer.Option(min=1, help="Without a folder: ranks of a run that count (10).")
-]
-Plan = Annotated[
-    Path | None, typer.Option(help="What to label: the file of judge agree --plan (default: 50 queries).")
-]
-Who = Annotated[str, typer.Option(help="Who labels; each person has a file of their own.")]
-Host = Annotated[str, typer.Option(help="Address to listen on; others reach another than this.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: a free one.")]
-Token = Annotated[
+AsOfOption = Annotated[
     str | None,
-    typer.Option(
-        help="Secret in the page's address (default: a random one, which no list of processes shows)."
+    make_option("The day that prompts call today, e.g. 2026-05-01; implies --dates.", group=_ASSESSOR),
+]
+PromptsOption = Annotated[
+    Path | None, make_option("Folder with your own zh/ and en/ prompts.", group=_ASSESSOR)
+]
+TemperatureOption = Annotated[float | None, make_option("Sampling temperature (default 0).", group=_ASSESSOR)]
+TopPOption = Annotated[float | None, make_option("Nucleus sampling (default: not sent).", group=_ASSESSOR)]
+SeedOption = Annotated[int | None, make_option("Sampling seed (default: not sent).", group=_ASSESSOR)]
+MaxTokensOption = Annotated[
+    int | None,
+    make_option("Maximum tokens of a reply (default 512, with --thinking 8192).", group=_ASSESSOR),
+]
+ThinkingOption = Annotated[
+    bool | None, make_option("Let the model reason first.", "--thinking", group=_ASSESSOR)
+]
+MeasuresOption = Annotated[
+    str | None, make_option('Measures, e.g. "nDCG@10 AP@10 P@5"; the first one decides.', group=_MEASURING)
+]
+MinCoverageOption = Annotated[
+    float | None, make_option("Share of pairs that must be judged (default 0.99).", group=_MEASURING)
+]
+ConcurrencyOption = Annotated[
+    int | None, make_option("Maximum number of concurrent calls (default 64).", group=_LIMITS)
+]
+TimeoutOption = Annotated[
+    float | None, make_option("Timeout of a call in seconds (default 60).", group=_LIMITS)
+]
+MaxWaitOption = Annotated[
+    float | None,
+    make_option(
+        "Seconds to wait for a server that limits the rate or is down (default 600).",
+        "--max-wait",
+        group=_LIMITS,
     ),
 ]
-Open = Annotated[bool, typer.Option("--open", help="Open it in a browser.")]
-QueryId = Annotated[str, typer.Option("--query", help="The query's id.")]
+AttemptsOption = Annotated[
+    int | None, make_option("Requests per call when the server fails (default 5).", group=_LIMITS)
+]
+BudgetOption = Annotated[
+    float | None, make_option("Stop when this many USD are spent; needs a known price.", group=_LIMITS)
+]
+MaxCallsOption = Annotated[int | None, make_option("Stop after this many calls.", group=_LIMITS)]
+PriceOption = Annotated[
+    str | None,
+    make_option("Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.", group=_LIMITS),
+]
+PricesOption = Annotated[
+    Path | None,
+    make_option("TOML file with your own [[prices]] rows, before the shipped ones.", group=_LIMITS),
+]
+ConfigOption = Annotated[
+    Path | None,
+    make_option("TOML file with options; the command line overrides it.", "--config", group=_FILES),
+]
+OutOption = Annotated[Path | None, make_option("Run folder; an existing run is resumed.", group=_FILES)]
+StoreOption = Annotated[
+    Path | None, make_option("Verdict store (default: verdicts.sqlite beside --out).", group=_FILES)
+]
+
+# --- finished runs
+
+RunFolderArgument = Annotated[Path, typer.Argument(help="Run folder.", show_default=False)]
+RunFoldersArgument = Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)]
+RunOrGradesArgument = Annotated[
+    Path,
+    typer.Argument(help="Run folder, or a file with an assessor's grades (qrels).", show_default=False),
+]
+SaveOption = Annotated[
+    bool, make_option("Rewrite the run's files with these measures; the first one decides.", "--save")
+]
+ComparedMeasuresOption = Annotated[
+    str | None, make_option('Measures to compare engines by (default: the first), e.g. "AP@10".')
+]
+PairsOption = Annotated[int, make_option("Maximum number of pairs of engines per measure.", min=0)]
+JsonOption = Annotated[bool, make_option("Print everything as JSON.", "--json")]
+QrelsOption = Annotated[
+    Path | None, make_option("People's labels: TREC qrels, or CSV (query_id, snippet_id, grade).")
+]
+PlanOption = Annotated[
+    int | None, make_option("Draw N queries at random and write a file for people to label.")
+]
+PlanSeedOption = Annotated[int | None, make_option("Seed of the draw (default 0).")]
+PlanFileOption = Annotated[Path | None, make_option("File of the plan (default: RUN/labels.csv).")]
+LabelsScaleOption = Annotated[
+    str | None, make_option("Scale of the labels: graded or binary (default: detected).")
+]
+AgreementMeasureOption = Annotated[str | None, make_option("Measure to show (default: the first).")]
+EngineRunsOption = Annotated[
+    list[Path] | None, make_option("Without a run folder: the TREC run of an engine; repeatable.", "--run")
+]
+EngineRunsDepthOption = Annotated[
+    int | None, make_option("Without a run folder: number of ranks that count (default 10).", min=1)
+]
+TasksOption = Annotated[
+    Path | None, make_option("Pairs to label: the file of judge agree --plan (default: 50 queries).")
+]
+WhoOption = Annotated[str, make_option("Name of the person who labels; each has a separate file.")]
+HostOption = Annotated[
+    str, make_option("Address to listen on; with another one, other machines reach the page.")
+]
+PortOption = Annotated[int, make_option("Port to listen on; 0: any free port.", min=0, max=65535)]
+TokenOption = Annotated[
+    str | None,
+    make_option("Secret in the page's address (default: a random one, which process lists do not show)."),
+]
+OpenOption = Annotated[bool, make_option("Open the page in a browser.", "--open")]
+QueryIdOption = Annotated[str, make_option("Id of the query.", "--query")]

@@ -1,8 +1,7 @@
-"""Owns the standard streams of a command: what becomes of its words when they can't be delivered.
+"""Standard output and error of a command: broken pipes, full disks, and texts that a CI runner would obey.
 
-A reader that goes away (`| head`, a pager that is closed) ends no work: words go nowhere from then on,
-and the exit code is the one that the work earns. A disk that takes no more is an OSError of stdout, once;
-of stderr it is none, for there is nowhere left to say it.
+After a broken pipe (`| head`, a pager that is closed) output is dropped and the work goes on, with its usual
+exit code. A full disk raises OSError once for stdout; for stderr it is ignored, since it cannot be reported.
 """
 
 from __future__ import annotations
@@ -19,74 +18,74 @@ if TYPE_CHECKING:
 
 
 _HASHES = re.compile(r"##(?=\w{0,20}\[)")
-# Colours may stand before it, which a runner takes out.
+# Colours may stand before the mark; a runner removes them.
 _COLONS = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
 
 
 class _Outlet(io.RawIOBase):
-    """A stream that is written to `raw` as long as that takes it; `name` None keeps all faults quiet."""
+    """A stream that writes to `raw` until that fails, then drops output; `name` None ignores all errors."""
 
     def __init__(self, raw: io.RawIOBase, name: str | None) -> None:
         self._raw = raw
         self._name = name
-        self._taken = True
+        self._works = True
 
     def write(self, data: ReadableBuffer, /) -> int | None:
-        """Writes on, or nowhere; raises OSError the first time that a disk doesn't take it."""
-        if self._taken:
+        """Write `data`, or drop it after an earlier failure; raise OSError the first time a disk fails."""
+        if self._works:
             try:
                 return self._raw.write(data)
             except OSError as error:
-                self._taken = False
+                self._works = False
                 if self._name and not isinstance(error, BrokenPipeError):
                     raise OSError(error.errno, error.strerror, self._name) from error
         return memoryview(data).nbytes
 
     def writable(self) -> bool:
-        """It is written to."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
-        """The number of the file, for those who ask whether it is a terminal and how wide."""
+        """Return the file descriptor, from which libraries read the width of the terminal."""
         return self._raw.fileno()
 
     def isatty(self) -> bool:
-        """Whether somebody looks."""
+        """Return whether the stream is a terminal."""
         return self._raw.isatty()
 
 
 class _Printed(io.TextIOWrapper):
-    """A stream in which a runner of a build takes no printed text for a command.
+    """A text stream that breaks up what a CI runner would take for a command.
 
     GitHub Actions obeys `::` at the beginning of a line and `##[` anywhere in it, Azure Pipelines `##vso[`,
-    TeamCity `##teamcity[`: a run from another person may hold such names.
+    TeamCity `##teamcity[`. Names in an untrusted run may hold such marks.
     """
 
     _is_blank = True
 
     def write(self, text: str, /) -> int:
         """Write `text` with a space inside each such mark; return the length of `text`."""
-        quiet = _HASHES.sub("# #", text)
-        if "::" in quiet:
-            lines = quiet.split("\n")
+        safe = _HASHES.sub("# #", text)
+        if "::" in safe:
+            lines = safe.split("\n")
             begins = [self._is_blank, *[True] * (len(lines) - 1)]
-            quiet = "\n".join(
+            safe = "\n".join(
                 _COLONS.sub(r"\1: ", line) if begin else line
                 for line, begin in zip(lines, begins, strict=True)
             )
         last = text.rpartition("\n")
         self._is_blank = not last[2].strip() and (bool(last[1]) or self._is_blank)
-        super().write(quiet)
+        super().write(safe)
         return len(text)
 
     def write_command(self, line: str) -> None:
-        """Write a line that may be a command of ours."""
+        """Write a line that may be a command for the CI runner."""
         super().write(f"{line}\n")
         self._is_blank = True
 
 
 def print_command(line: str) -> None:
-    """Print a line that a runner may take for a command; the line's writer has made names in it harmless."""
+    """Print a line that may be a command for the CI runner; the caller has escaped the names in it."""
     if isinstance(sys.stdout, _Printed):
         sys.stdout.write_command(line)
     else:
@@ -104,7 +103,7 @@ def guarded(stream: TextIO | None, name: str | None) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
-    # A name may be written in letters that the terminal or the log's encoding hasn't: that ends no work.
+    # A character that the terminal's encoding lacks must not end the work.
     loose = stream.errors not in ("strict", "surrogateescape")
     buffer: Any = stream.buffer
     raw = getattr(buffer, "raw", buffer)  # python -u has no buffer between

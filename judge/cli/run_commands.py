@@ -1,4 +1,4 @@
-"""Owns the commands that may cost money: demo, run, estimate."""
+"""The commands `judge demo`, `judge run` and `judge estimate`."""
 
 from __future__ import annotations
 
@@ -11,78 +11,78 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from judge.cli import options
-from judge.cli.terminal import console, names, say, text, watch
+from judge.cli.terminal import make_console, make_progress_listener, parse_measure_names, print_error
 from judge.errors import InputError
 
 if TYPE_CHECKING:
     from judge.config.run import Config
 
 
-def demo(out: options.Out = None) -> None:
-    """Judge a shipped Chinese and English example with the offline lexical floor: no key, no network."""
+def demo(out: options.OutOption = None) -> None:
+    """Judge a shipped bilingual example, without a key or a network."""
     from judge import example
 
     _judge(
-        {"data": [example.path()], "model": "lexical", "out": text(out) or "runs/demo"},
+        {"data": [example.path()], "model": "lexical", "out": out or "runs/demo"},
         None,
-        hint="\nThis was the lexical floor: term overlap, no understanding. With a model of your own:\n"
+        hint="\nThis was the lexical model: term overlap, no understanding. With a model of your own:\n"
         f"  judge run {example.path()} -m openai:NAME   (set OPENAI_API_KEY, or --base-url for your server)",
     )
 
 
 def run(  # one parameter an option is how typer reads a command
     context: typer.Context,
-    data: options.Data = None,
-    model: options.Models = None,
-    topics: options.Topics = None,
-    docs: options.Docs = None,
-    trec_runs: options.TrecRuns = None,
-    columns: options.Columns = None,
-    assessor: options.Assessor = None,
-    base_url: options.BaseUrl = None,
-    scale: options.Scale = None,
-    lang: options.Lang = None,
-    repeats: options.Repeats = None,
-    depth: options.Depth = None,
-    relevant_from: options.RelevantFrom = None,
-    dates: options.Dates = None,
-    as_of: options.AsOf = None,
-    prompts: options.Prompts = None,
-    temperature: options.Temperature = None,
-    top_p: options.TopP = None,
-    seed: options.Seed = None,
-    max_tokens: options.MaxTokens = None,
-    thinking: options.Thinking = None,
-    measures: options.Measures = None,
-    min_coverage: options.MinCoverage = None,
-    concurrency: options.Concurrency = None,
-    timeout: options.Timeout = None,
-    attempts: options.Attempts = None,
-    max_wait: options.MaxWait = None,
-    budget: options.Budget = None,
-    max_calls: options.MaxCalls = None,
-    price: options.Price = None,
-    prices: options.Prices = None,
-    config: options.Config = None,
-    out: options.Out = None,
-    store: options.Store = None,
+    data: options.DataArgument = None,
+    model: options.ModelsOption = None,
+    topics: options.TopicsOption = None,
+    docs: options.DocsOption = None,
+    trec_runs: options.TrecRunsOption = None,
+    columns: options.ColumnsOption = None,
+    assessor: options.AssessorOption = None,
+    base_url: options.BaseUrlOption = None,
+    scale: options.ScaleOption = None,
+    lang: options.LangOption = None,
+    repeats: options.RepeatsOption = None,
+    depth: options.DepthOption = None,
+    relevant_from: options.RelevantFromOption = None,
+    dates: options.DatesOption = None,
+    as_of: options.AsOfOption = None,
+    prompts: options.PromptsOption = None,
+    temperature: options.TemperatureOption = None,
+    top_p: options.TopPOption = None,
+    seed: options.SeedOption = None,
+    max_tokens: options.MaxTokensOption = None,
+    thinking: options.ThinkingOption = None,
+    measures: options.MeasuresOption = None,
+    min_coverage: options.MinCoverageOption = None,
+    concurrency: options.ConcurrencyOption = None,
+    timeout: options.TimeoutOption = None,
+    attempts: options.AttemptsOption = None,
+    max_wait: options.MaxWaitOption = None,
+    budget: options.BudgetOption = None,
+    max_calls: options.MaxCallsOption = None,
+    price: options.PriceOption = None,
+    prices: options.PricesOption = None,
+    config: options.ConfigOption = None,
+    out: options.OutOption = None,
+    store: options.StoreOption = None,
 ) -> None:
-    """Judge a dataset, score every engine, and leave a run folder. The same command again resumes."""
-    _judge(given(context), config)
+    """Judge a dataset, score every engine and write a run folder. The same command again resumes."""
+    _judge(typed_options(context), config)
 
 
-@options.those_of(run)
+@options.inherit_options(run)
 def estimate(context: typer.Context, **_: object) -> None:
-    """Say what a run would ask and cost, without a call."""
+    """Estimate the calls and the cost of a run, without a call."""
     from judge import pipeline
     from judge.cli.render import estimate_table
 
-    asked = to_config(given(context), context.params["config"])
-    estimate_table.print_forecast(pipeline.estimate(asked), console())
+    config = to_config(typed_options(context), context.params["config"])
+    estimate_table.print_forecast(pipeline.estimate(config), make_console())
 
 
-def given(context: typer.Context) -> dict[str, Any]:
-    """The options of the command as they were typed, less the one that names the file of options."""
+def typed_options(context: typer.Context) -> dict[str, Any]:
+    """Return the options of the command as they were typed, except --config."""
     return {name: value for name, value in context.params.items() if name != "config"}
 
 
@@ -93,44 +93,38 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
 
     config = to_config(typed, toml)
     with raise_on_signals():
-        outcome = pipeline.run(config, progress=watch())
+        result = pipeline.run(config, progress=make_progress_listener())
     # Tables of a run that stopped before its first grade are empty.
-    if outcome.incomplete is None or run_tables.has_grades(outcome):
-        run_tables.print_run(outcome, console())
+    if result.incomplete is None or run_tables.has_grades(result):
+        run_tables.print_run(result, make_console())
     if hint:
         typer.echo(hint)
-    if outcome.incomplete is not None:
-        say(outcome.incomplete)
+    if result.incomplete is not None:
+        print_error(result.incomplete)
         sys.exit(3)
 
 
 def to_config(typed: dict[str, Any], toml: Path | None) -> Config:
-    """What was asked, from options as they were typed and a TOML file; raises InputError."""
+    """Return the options of a run from those that were typed and a TOML file; raise InputError if invalid."""
     from judge.config.run import Config
 
-    texts: dict[str, Any] = {
-        name: text(value) if isinstance(value, Path) else value for name, value in typed.items()
-    }
-    texts["model"], texts["panel"] = _assessors(texts.get("model"))
-    texts |= _inputs(texts.pop("data", None) or [], texts.get("trec_runs") or [])
-    # A comma stands in a column's name, too: one that separates has a field and a '=' behind it.
-    texts["columns"] = [
-        one for each in texts.get("columns") or [] for one in re.split(r",(?=\w+=)", each)
+    options = dict(typed)
+    models = options.get("model") or []
+    models = [models] if isinstance(models, str) else models
+    options["model"], options["panel"] = (models[0], models[1:]) if models else (None, None)
+    options |= _dataset_options(options.pop("data", None) or [], options.get("trec_runs") or [])
+    # A column's name may hold a comma: one that separates is followed by FIELD=.
+    options["columns"] = [
+        one for text in options.get("columns") or [] for one in re.split(r",(?=\w+=)", text)
     ] or None
-    texts["measures"] = names(texts.get("measures"))
-    if texts.get("price"):
-        texts["price"] = _prices(texts["price"])
-    return Config.load(toml, **texts)
+    options["measures"] = parse_measure_names(options.get("measures"))
+    if options.get("price"):
+        options["price"] = _parse_price(options["price"])
+    return Config.load(toml, **options)
 
 
-def _assessors(models: str | list[str] | None) -> tuple[str | None, list[str] | None]:
-    """The first model that was named, and the others, who make a panel with it; None when none was."""
-    named = [models] if isinstance(models, str) else models or []
-    return (named[0], named[1:]) if named else (None, None)
-
-
-def _inputs(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:
-    """Files without an option name are the dataset, or go on with the list that --run began."""
+def _dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict[str, Any]:
+    """Return the options for files without an option name: the dataset, or further files of --run."""
     if trec_runs:
         return {"trec_runs": [str(path) for path in (*trec_runs, *data)]}
     if len(data) > 1:
@@ -138,7 +132,7 @@ def _inputs(data: Sequence[str | Path], trec_runs: Sequence[str | Path]) -> dict
     return {"data": str(data[0]) if data else None}
 
 
-def _prices(text: str) -> list[float]:
+def _parse_price(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

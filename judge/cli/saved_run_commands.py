@@ -1,124 +1,137 @@
-"""Owns the commands on finished runs, which are free: score, compare, agree, annotate, report, show."""
+"""The commands on finished runs, which are free: score, compare, agree, annotate, report, show, measures."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import typer
 
 from judge.cli import options
-from judge.cli.terminal import console, names, print_json
+from judge.cli.terminal import make_console, parse_measure_names, print_json
 from judge.errors import InputError
 
 if TYPE_CHECKING:
     from judge.records import ScaleName
 
 
-def score(run: options.RunFolder, measures: options.Measures = None, save: options.Save = False) -> None:
-    """Score a run again from its judgments: free, with any measures; --save rewrites the run's files."""
+def score(
+    run: options.RunFolderArgument, measures: options.MeasuresOption = None, save: options.SaveOption = False
+) -> None:
+    """Score a run again, free, with any measures. --save rewrites the run's files."""
     from judge import pipeline
     from judge.cli.render import run_tables
     from judge.runs.folder import reading_run
 
-    outcome = pipeline.rescore(run, names(measures), save=save)
+    result = pipeline.rescore(run, parse_measure_names(measures), save=save)
     with reading_run(run):
-        if run_tables.has_grades(outcome):
-            run_tables.print_run(outcome, console(), saved=save)
+        if run_tables.has_grades(result):
+            run_tables.print_run(result, make_console(), saved=save)
         else:
-            console().print(run_tables.describe_no_grades(outcome.summary))
+            make_console().print(run_tables.describe_no_grades(result.summary))
 
 
 def compare(
-    runs: options.RunFolders,
-    measures: options.ShownMeasures = None,
-    pairs: options.Pairs = 21,
-    json: options.Json = False,
+    runs: options.RunFoldersArgument,
+    measures: options.ComparedMeasuresOption = None,
+    pairs: options.PairsOption = 21,
+    json: options.JsonOption = False,
 ) -> None:
-    """Say which engines differ and how sure that is, within a run or across runs."""
+    """Compare engines, in one run or across runs."""
     from judge import api
     from judge.cli.render import comparison_tables
     from judge.runs.folder import reading_run
     from judge.runs.record_json import to_json
 
-    found = api.compare(*runs)
+    comparison = api.compare(*runs)
     if json:
-        print_json(to_json(found))
+        print_json(to_json(comparison))
         return
     with reading_run(runs[0]):
-        comparison_tables.print_comparison(found, console(), names(measures), pairs)
+        comparison_tables.print_comparison(comparison, make_console(), parse_measure_names(measures), pairs)
 
 
 def agree(
-    run: options.RunOrGrades,
-    qrels: options.Qrels = None,
-    plan: options.Draw = None,
-    seed: options.DrawSeed = None,
-    out: options.PlanFile = None,
-    labels_scale: options.LabelsScale = None,
-    measure: options.ShownMeasure = None,
-    trec_runs: options.ListsOfEngines = None,
-    depth: options.DepthOfLists = None,
-    json: options.Json = False,
+    run: options.RunOrGradesArgument,
+    qrels: options.QrelsOption = None,
+    plan: options.PlanOption = None,
+    seed: options.PlanSeedOption = None,
+    out: options.PlanFileOption = None,
+    labels_scale: options.LabelsScaleOption = None,
+    measure: options.AgreementMeasureOption = None,
+    trec_runs: options.EngineRunsOption = None,
+    depth: options.EngineRunsDepthOption = None,
+    json: options.JsonOption = False,
 ) -> None:
-    """Say whether the assessor judges as people do, and what its errors do to the engines."""
+    """Compare the assessor with people's labels.
+
+    Shows what its errors do to the scores of the engines. --plan draws the queries to label.
+    """
     from judge import api
     from judge.cli.render import agreement_tables
-    from judge.english import format_count
-    from judge.measure.calibration import LEAST_LABELLED
     from judge.runs.folder import reading_run
     from judge.runs.record_json import to_json
 
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
     if not run.is_file() and (trec_runs or depth is not None):
-        raise InputError(f"--run and --depth go with two files of grades; {run} is a run's folder")
+        raise InputError(f"--run and --depth are for two files of grades; {run} is a run folder")
     if plan is None and (seed is not None or out is not None):
-        raise InputError("--seed and --out go with --plan, which draws queries for labelling")
+        raise InputError("--seed and --out are for --plan, which draws queries for labelling")
     if plan is not None:
-        drawn = api.plan_labels(run, plan, seed or 0, out)
-        size = format_count(drawn.count, "query", "queries")
-        more = f" + {drawn.reserve} in reserve" if drawn.reserve else ""
+        _plan_labels(run, plan, seed or 0, out)
+        return
+    if qrels is None:
+        return
+    scale = _scale_name(labels_scale)
+    if run.is_file():
+        measures = [measure] if measure else None
+        agreement = api.agree_label_files(run, qrels, trec_runs or [], depth or 10, measures, scale)
+    else:
+        agreement = api.agree(run, qrels, scale)
+    if json:
+        print_json(to_json(agreement))
+        return
+    with reading_run(run):
+        agreement_tables.print_agreement(agreement, make_console(), measure)
+
+
+def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
+    """Draw queries for people to label, write them to a file, and print what to do with it."""
+    from judge import api
+    from judge.english import format_count
+    from judge.measure.calibration import LEAST_LABELLED
+
+    plan = api.plan_labels(run, count, seed, out)
+    size = format_count(plan.count, "query", "queries")
+    more = f" + {plan.reserve} in reserve" if plan.reserve else ""
+    typer.echo(
+        f"{plan.path}: {size}{more}; fill in the column 'grade', then: judge agree {run} --qrels {plan.path}"
+    )
+    if plan.count < LEAST_LABELLED:
         typer.echo(
-            f"{drawn.path}: {size}{more}; fill in the column 'grade', then: judge agree {run} --qrels"
-            f" {drawn.path}"
+            f"Fewer than {LEAST_LABELLED} labelled queries say how far people agree, but correct no"
+            " engine's scores."
         )
-        if drawn.count < LEAST_LABELLED:
-            typer.echo(
-                f"Fewer than {LEAST_LABELLED} labelled queries say how far people agree, but correct no"
-                " engine's scores."
-            )
-        if drawn.reserve:
-            typer.echo(
-                "Label in the order of the file. The reserve makes up for queries that give no value: by the"
-                f" assessor's grades {drawn.measure} has none on {drawn.without} of"
-                f" {drawn.queries}, mostly where nothing is relevant. With all {drawn.count + drawn.reserve}"
-                f" labelled, {size} have a value with a probability of 95 % or more; stop earlier when"
-                f" {drawn.count} have one."
-            )
-    elif qrels is not None:
-        if run.is_file():
-            shown = [measure] if measure else None
-            scale = _scale_name(labels_scale)
-            found = api.agree_label_files(run, qrels, trec_runs or [], depth or 10, shown, scale)
-        else:
-            found = api.agree(run, qrels, _scale_name(labels_scale))
-        if json:
-            print_json(to_json(found))
-            return
-        with reading_run(run):
-            agreement_tables.print_agreement(found, console(), measure)
+    if plan.reserve:
+        typer.echo(
+            "Label in the order of the file. The reserve makes up for queries that give no value: by the"
+            f" assessor's grades {plan.measure} has none on {plan.without} of {plan.queries}, mostly where"
+            f" nothing is relevant. With all {plan.count + plan.reserve} labelled, {size} have a value with a"
+            f" probability of 95 % or more; stop earlier when {plan.count} have one."
+        )
 
 
 def annotate(
-    run: options.RunFolder,
-    plan: options.Plan = None,
-    who: options.Who = "me",
-    host: options.Host = "127.0.0.1",
-    port: options.Port = 8765,
-    token: options.Token = None,
-    opens: options.Open = False,
+    run: options.RunFolderArgument,
+    plan: options.TasksOption = None,
+    who: options.WhoOption = "me",
+    host: options.HostOption = "127.0.0.1",
+    port: options.PortOption = 8765,
+    token: options.TokenOption = None,
+    opens: options.OpenOption = False,
 ) -> None:
-    """Label pairs blind on a local page; what comes of it feeds judge agree. Needs search-judge[web]."""
+    """Label pairs blind on a local page, for judge agree. Needs search-judge[web]."""
     from judge.annotate import serve
 
     serve.annotate(
@@ -126,8 +139,8 @@ def annotate(
     )
 
 
-def report(run: options.RunFolder, opens: options.Open = False) -> None:
-    """Write report.html of a run anew: one file to look at, mail or keep."""
+def report(run: options.RunFolderArgument, opens: options.OpenOption = False) -> None:
+    """Write the run's report.html again."""
     from judge import api
 
     path = api.rewrite_report(run)
@@ -137,14 +150,16 @@ def report(run: options.RunFolder, opens: options.Open = False) -> None:
 
 
 def measures() -> None:
-    """List every measure: how it is written, what it says, where its formula comes from."""
+    """List every measure: notation, meaning and source of the formula."""
     from judge.cli.render import run_tables
 
-    run_tables.print_measures(console())
+    run_tables.print_measures(make_console())
 
 
-def show(run: options.RunFolder, query: options.QueryId, json: options.Json = False) -> None:
-    """Print a query's snippets at every engine, with grades and reasons."""
+def show(
+    run: options.RunFolderArgument, query: options.QueryIdOption, json: options.JsonOption = False
+) -> None:
+    """Print the snippets of a query with grades and reasons."""
     from judge.cli.show import find_query, print_query
     from judge.runs.record_json import to_json
 
@@ -152,7 +167,7 @@ def show(run: options.RunFolder, query: options.QueryId, json: options.Json = Fa
     if json:
         print_json(to_json(entry))
         return
-    print_query(entry, console())
+    print_query(entry, make_console())
 
 
 def _scale_name(text: str | None) -> ScaleName | None:

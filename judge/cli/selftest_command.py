@@ -1,4 +1,4 @@
-"""Owns the command that tests an assessor."""
+"""The command `judge selftest`."""
 
 from __future__ import annotations
 
@@ -9,36 +9,43 @@ from typing import Annotated
 import typer
 
 from judge.cli import options
-from judge.cli.run_commands import given, run, to_config
-from judge.cli.terminal import console, say, watch
+from judge.cli.run_commands import run, to_config, typed_options
+from judge.cli.terminal import make_console, make_progress_listener, print_error
 
-Anew = Annotated[int | None, typer.Option("--repeats", help="Ask anew: N rounds, of which the last counts.")]
-Beside = Annotated[
+RepeatsOption = Annotated[
+    int | None, typer.Option("--repeats", help="Judge the probes N times; the last time counts.")
+]
+OutOption = Annotated[
     Path | None,
-    typer.Option("--out", help="A run's folder: the result is kept beside it, for the runs there (runs/…)."),
+    typer.Option("--out", help="A run folder; the result is written beside it, for the runs there (runs/…)."),
 ]
 
 
-#: What there is to say of a dataset, a panel and measures; probes are always the same.
-_OF_RUNS = frozenset(
+#: Options of the dataset and of measures, which have no meaning for the shipped probes.
+_DATASET_OPTIONS = frozenset(
     {"data", "columns", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from"}
     | {"dates", "as_of", "measures"}
 )
 
 
-@options.those_of(run, without=_OF_RUNS, model=options.Model, repeats=Anew, out=Beside)
+@options.inherit_options(
+    run, without=_DATASET_OPTIONS, model=options.ModelOption, repeats=RepeatsOption, out=OutOption
+)
 def selftest(context: typer.Context, **_: object) -> None:
-    """Test an assessor on shipped probes: is it fooled, too strict, obedient? Its runs show the result."""
+    """Test an assessor on shipped probes.
+
+    They cover prompt injection, strictness and format. Runs of the assessor show the result.
+    """
     from judge.cli.render import selftest_table
     from judge.client.cancel import raise_on_signals
     from judge.selftest.selftest_run import calls
     from judge.selftest.selftest_run import selftest as test
 
-    asked = to_config(given(context), context.params["config"])
-    selftest_table.print_plan(*calls(asked), console())
+    config = to_config(typed_options(context), context.params["config"])
+    selftest_table.print_plan(*calls(config), make_console())
     with raise_on_signals():
-        found = test(asked, progress=watch())
-    selftest_table.print_selftest(found, console())
-    if found.incomplete is not None:
-        say(found.incomplete)
+        result = test(config, progress=make_progress_listener())
+    selftest_table.print_selftest(result, make_console())
+    if result.incomplete is not None:
+        print_error(result.incomplete)
         sys.exit(3)

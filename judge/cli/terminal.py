@@ -1,10 +1,9 @@
-"""Owns the terminal: where words, tables and progress go, on a screen and in a pipe."""
+"""Output of the commands: tables, progress, JSON and error messages, on a terminal and in a pipe."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,50 +13,44 @@ from judge.errors import JudgeError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from judge.assess.progress import ProgressListener
-    from judge.cli.progress import ProgressWords
+    from judge.cli.progress import ProgressBar, ProgressLines, ProgressWords
 
 
-def watch(words: ProgressWords | None = None) -> ProgressListener:
-    """Return a progress bar on a terminal, lines of a log elsewhere; `words` says what is judged."""
+def make_progress_listener(words: ProgressWords | None = None) -> ProgressBar | ProgressLines:
+    """Return a progress bar on a terminal, lines of a log elsewhere; `words` are those of judging if None."""
     from judge.cli.progress import JUDGING, ProgressBar, ProgressLines
 
-    screen, words = console(stderr=True), words or JUDGING
+    screen, words = make_console(stderr=True), words or JUDGING
     return ProgressBar(screen, words) if screen.is_terminal else ProgressLines(sys.stderr, words=words)
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Where words go: a terminal as it is, a pipe without folding."""
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console on stdout or `stderr`: as wide as the terminal, 1,000 columns in a pipe or a file."""
     from judge.cli.screen import Screen
 
     screen = Screen(stderr=stderr, highlight=False)
-    # A pipe has no width; a table that is folded at 80 columns can't be read or searched.
+    # A pipe has no width, and a table folded at 80 columns cannot be searched.
     return screen if screen.is_terminal else Screen(stderr=stderr, highlight=False, width=1000)
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Prints `value` as indented JSON."""
+    """Print `value` as indented JSON."""
     from judge.runs.folder import dump_json
 
-    # The same text to a reader of JSON, and no command to the runner of a build.
+    # A CI runner takes "##[" for a command; readers of JSON get the same text.
     typer.echo(dump_json(value, indent=2).replace("##", "#\\u0023"))
 
 
-def text(value: Path | None) -> str | None:
-    """A path as an option holds it."""
-    return None if value is None else str(value)
-
-
-def names(measures: str | None) -> list[str] | None:
-    """The measures that an option lists, each by its full name; raises InputError for an unknown one."""
+def parse_measure_names(measures: str | None) -> list[str] | None:
+    """Return the full names of the measures that an option lists; raise InputError for an unknown one."""
     from judge.measure.measures import parse_all
 
     return [str(measure) for measure in parse_all(measures)] if measures is not None else None
 
 
-def say(error: JudgeError) -> None:
-    """Says an error in one line on stderr; the words may be a server's."""
-    from judge.config.run import environment
+def print_error(error: JudgeError) -> None:
+    """Print an error on one line of stderr, without secrets: its text may come from a server."""
+    from judge.config.environment import environment
     from judge.dataset.clean import visible
     from judge.models.redaction import redact, secrets_in
 

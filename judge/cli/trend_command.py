@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from judge.cli import options
-from judge.cli.terminal import console, print_json
-from judge.config.nightly import NIGHTS_FOLDER
+from judge.cli.terminal import make_console, print_json
+from judge.config.loader import NIGHTS_FOLDER
 
 Nights = Annotated[Path, typer.Argument(help="Folder of the nights.")]
 Engine = Annotated[str | None, typer.Option(help="Show only this engine.")]
@@ -21,7 +21,7 @@ def trend(
     folder: Nights = Path(NIGHTS_FOLDER),
     engine: Engine = None,
     measure: Measure = None,
-    json: options.Json = False,
+    json: options.JsonOption = False,
     html: Html = None,
 ) -> None:
     """Show engines and assessor night by night: values, alarms and changes."""
@@ -33,6 +33,6 @@ def trend(
     if json:
         print_json(trend_to_json(result))
     else:
-        print_trend(result, console())
+        print_trend(result, make_console())
     if html is not None:
         typer.echo(write_trend_page(folder, html), err=json)

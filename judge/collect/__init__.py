@@ -1,1 +1,1 @@
-"""Owns what engines return: asking their APIs politely, keeping each raw answer, making a dataset of them."""
+"""Collecting: query search engines, keep each raw answer, and derive a dataset from the answers."""

@@ -1,25 +1,28 @@
-"""Owns making the dataset out of the journal: pure, so the same journal always gives the same bytes."""
+"""The dataset and the tallies, derived from the raw log alone: the same log always gives the same bytes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from judge.collect.engines import EngineRequest
 from judge.collect.query_file import QueryRow
-from judge.collect.raw_log import RawLogEntry
-from judge.collect.response_shape import read
+from judge.collect.raw_log import RawLogEntry, raw_log_path
+from judge.collect.response_shape import read_results
 from judge.collect.sources import ResultSource
-from judge.errors import CallError
+from judge.config.collect import CollectConfig
+from judge.errors import CallError, RunIncomplete
 from judge.models.redaction import mask
 
 
 @dataclass(frozen=True, slots=True)
 class EngineAnswer:
-    """What is known of one engine's answer to one query: `results` down to the depth, and how long it took.
+    """One engine's answer to one query: `results` down to the depth, and the latency of its calls in ms.
 
-    `missing` is the call that is to be made next, None when the answer is whole.
+    `missing` is the next call to make, None when the answer is whole.
     """
 
     results: tuple[Mapping[str, str], ...]
@@ -29,80 +32,175 @@ class EngineAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What one call brought."""
+    """The results of one call."""
 
     results: Sequence[Mapping[str, str]]
     latency_ms: float
 
 
 class CollectedResults:
-    """What the journal says of these engines: pages and errors, the latest counts."""
+    """Pages and errors of engines, from the entries of a raw log; a later entry replaces an earlier one."""
 
-    def __init__(self, sources: Iterable[ResultSource]) -> None:
+    def __init__(self, sources: Iterable[ResultSource], entries: Iterable[RawLogEntry] = ()) -> None:
         self._sources = {source.name: source for source in sources}
         self._pages: dict[tuple[str, str, EngineRequest], _Page] = {}
         self._errors: dict[tuple[str, str], str] = {}
-        self._latest: dict[str, str] = {}
+        self._latest_errors: dict[str, str] = {}
+        for entry in entries:
+            self.add(entry)
 
     def add(self, entry: RawLogEntry) -> CallError | None:
-        """Takes one more call into account; gives why what came as an answer can't be read as one."""
+        """Add one call; return the error when its body claims to be an answer and cannot be read as one."""
         source = self._sources.get(entry.engine)
         if source is None:
             return None
         unreadable, error = None, entry.error
         if error is None:
             try:
-                page = _Page(read(source.shape, entry.body), entry.latency_ms)
+                page = _Page(read_results(source.shape, entry.body), entry.latency_ms)
                 self._pages[entry.engine, entry.query_id, entry.request] = page
-            except CallError as failed:
-                unreadable, error = failed, mask(str(failed), *source.secrets)
+            except CallError as failure:
+                unreadable, error = failure, mask(str(failure), *source.secrets)
         if error is not None:
-            self._errors[entry.engine, entry.query_id] = self._latest[entry.engine] = error
+            self._errors[entry.engine, entry.query_id] = self._latest_errors[entry.engine] = error
         return unreadable
 
     def page(self, engine: str, query_id: str, request: EngineRequest) -> _Page | None:
-        """What `request` brought, if it was answered."""
+        """Return the results of `request`, None when it has no answer."""
         return self._pages.get((engine, query_id, request))
 
     def error(self, engine: str, query_id: str) -> str:
-        """Why the engine has no answer to the query."""
+        """Return the reason why the engine has no answer to the query."""
         own = self._errors.get((engine, query_id))
-        return own or f"not asked: {self._latest.get(engine, 'collecting ended before')}"
+        return own or f"not asked: {self._latest_errors.get(engine, 'collecting ended before')}"
 
 
-def hold(found: Iterable[RawLogEntry], sources: Iterable[ResultSource]) -> CollectedResults:
-    """All that the journal's calls to `sources` come to."""
-    held = CollectedResults(sources)
-    for entry in found:
-        held.add(entry)
-    return held
-
-
-def answer(source: ResultSource, query: QueryRow, depth: int, held: CollectedResults) -> EngineAnswer:
-    """The answer of `source` to `query` as far as it is there: page after page, until one is empty."""
-    results: list[Mapping[str, str]] = []
+def assemble_answer(
+    source: ResultSource, query: QueryRow, depth: int, results: CollectedResults
+) -> EngineAnswer:
+    """Return the answer of `source` to `query` as far as it is known: page after page, until one is empty."""
+    rows: list[Mapping[str, str]] = []
     latency = 0.0
     for request in source.requests(query.text, depth):
-        page = held.page(source.name, query.id, request)
+        page = results.page(source.name, query.id, request)
         if page is None:
-            return EngineAnswer(tuple(results), latency, request)
-        results += page.results
+            return EngineAnswer(tuple(rows), latency, request)
+        rows += page.results
         latency += page.latency_ms
-        if not page.results or len(results) >= depth:
+        if not page.results or len(rows) >= depth:
             break
-    return EngineAnswer(tuple(results[:depth]), round(latency, 1), None)
+    return EngineAnswer(tuple(rows[:depth]), round(latency, 1), None)
 
 
-def rows(
-    queries: Sequence[QueryRow], sources: Sequence[ResultSource], depth: int, held: CollectedResults
+def dataset_rows(
+    queries: Sequence[QueryRow], sources: Sequence[ResultSource], depth: int, results: CollectedResults
 ) -> Iterator[dict[str, Any]]:
-    """The dataset, one row a query in the nested form, engines by name."""
+    """Yield the dataset, one row per query in the nested form, engines by name."""
     for query in queries:
         engines: dict[str, dict[str, Any]] = {}
         for source in sorted(sources, key=lambda source: source.name):
-            found = answer(source, query, depth, held)
-            if found.missing is not None:
-                engines[source.name] = {"error": held.error(source.name, query.id)}
+            answer = assemble_answer(source, query, depth, results)
+            if answer.missing is not None:
+                engines[source.name] = {"error": results.error(source.name, query.id)}
             else:
-                engines[source.name] = {"results": list(found.results), "latency_ms": found.latency_ms}
+                engines[source.name] = {"results": list(answer.results), "latency_ms": answer.latency_ms}
         yield {**query.row, "engines": engines}
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTally:
+    """Counts of one engine's queries and `results`.
+
+    `empty` of the `answered` queries have no result. `errors` counts the other queries by reason, the most
+    frequent first. `no_snippet` results have no text except a title; it was looked for in `snippet_fields`.
+    """
+
+    answered: int
+    empty: int
+    errors: Mapping[str, int]
+    results: int
+    no_snippet: int
+    snippet_fields: Sequence[str]
+
+    @property
+    def failed(self) -> int:
+        """The number of queries without an answer."""
+        return sum(self.errors.values())
+
+    def line(self) -> str:
+        """Return the counts as one line of text."""
+        parts = [f"answered {self.answered:,} of {self.answered + self.failed:,}"]
+        if self.empty:
+            parts[0] += f", {self.empty:,} of them without results"
+        if self.no_snippet:
+            names = ", ".join(map(repr, self.snippet_fields))
+            have = "have no text except their" if self.no_snippet > 1 else "has no text except its"
+            parts.append(
+                f"{self.no_snippet:,} of {self.results:,} results {have} title (looked for in {names})"
+            )
+        for reason, count in [*self.errors.items()][:1]:
+            share = "" if count == self.failed else f", {count:,} of them"
+            parts.append(f"failed on {self.failed:,}{share}: {reason}")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectResult:
+    """The outcome of a collection.
+
+    `data` is the dataset, `journal` the raw log. `incomplete` says what is missing, None when nothing is.
+    `remarks` name engines that return fewer results than the depth.
+    """
+
+    data: Path
+    journal: Path
+    calls_made: int
+    engines: Mapping[str, EngineTally]
+    incomplete: RunIncomplete | None
+    remarks: tuple[str, ...] = ()
+
+
+def summarise_collection(
+    config: CollectConfig,
+    calls: int,
+    queries: Sequence[QueryRow],
+    sources: Sequence[ResultSource],
+    results: CollectedResults,
+) -> CollectResult:
+    """Return the outcome of a collection that made `calls` calls, from everything that is in `results`."""
+    data = Path(config.out)
+    engines = {source.name: _tally(source, queries, config.depth, results) for source in sources}
+    incomplete = None
+    if any(tally.failed for tally in engines.values()):
+        counts = ", ".join(f"{name} on {tally.failed:,}" for name, tally in engines.items() if tally.failed)
+        incomplete = RunIncomplete(
+            f"no answer of {counts} of {len(queries):,} queries, each with its reason in {data}; the same"
+            " command requests only these again"
+        )
+    remarks = tuple(
+        f"{source.name} gives at most {source.max_results} of the {config.depth} results that are wanted; ask"
+        " for fewer (--depth), or see its own options"
+        for source in sources
+        if source.max_results is not None and source.max_results < config.depth
+    )
+    return CollectResult(data, raw_log_path(data), calls, engines, incomplete, remarks)
+
+
+def _tally(
+    source: ResultSource, queries: Sequence[QueryRow], depth: int, results: CollectedResults
+) -> EngineTally:
+    answers = {query.id: assemble_answer(source, query, depth, results) for query in queries}
+    lists = [answer.results for answer in answers.values() if answer.missing is None]
+    errors = Counter(
+        results.error(source.name, query_id)
+        for query_id, answer in answers.items()
+        if answer.missing is not None
+    )
+    return EngineTally(
+        answered=len(lists),
+        empty=sum(not rows for rows in lists),
+        errors=dict(errors.most_common()),
+        results=sum(map(len, lists)),
+        no_snippet=sum(not row["snippet"] for rows in lists for row in rows),
+        snippet_fields=source.shape.snippet,
+    )

@@ -1,10 +1,10 @@
-"""Owns the way from a file of queries to a dataset: read, ask, keep, derive."""
+"""The whole collection: from a file of queries to a dataset of what engines return."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,123 +12,107 @@ import aiohttp
 
 from judge.client.cancel import CancelToken
 from judge.client.retry import Limits
-from judge.collect import query_file, raw_log
-from judge.collect.assemble import CollectedResults, hold, rows
-from judge.collect.collector import CollectListener, Collector, EngineSession
-from judge.collect.query_file import QueryRow
-from judge.collect.registry import sources
-from judge.collect.sources import AT_ONCE, ResultSource
-from judge.collect.tally import CollectResult, outcome
+from judge.collect.assemble import CollectedResults, CollectResult, dataset_rows, summarise_collection
+from judge.collect.collector import CollectListener, Collector, EngineSession, NullCollectListener
+from judge.collect.query_file import QueryRow, read_queries
+from judge.collect.raw_log import RawLog, raw_log_path, read_entries
+from judge.collect.registry import open_engines
+from judge.collect.sources import MAX_CONCURRENT_QUERIES, ResultSource
 from judge.config.collect import CollectConfig
-from judge.config.run import environment
+from judge.config.environment import environment
 from judge.errors import InputError, Interrupted
 from judge.lock import locked
 from judge.runs.folder import RunFolder, dump_json
 
-#: Seconds that calls under way get when somebody wants to stop.
-_GRACE = 5.0
-
-
-class _Unwatched:
-    """A watch that looks away."""
-
-    def begin(self, total: int, done: int) -> None:
-        """Ignores the beginning."""
-
-    def answered(self, *, failed: bool) -> None:
-        """Ignores the answer."""
-
-    def end(self) -> None:
-        """Ignores the end."""
+#: Seconds that calls under way get after a stop is requested.
+_SHUTDOWN_TIMEOUT = 5.0
 
 
 def collect(
-    asked: CollectConfig, *, watch: CollectListener | None = None, stop: CancelToken | None = None
+    config: CollectConfig, *, watch: CollectListener | None = None, stop: CancelToken | None = None
 ) -> CollectResult:
-    """Asks engines what is missing and writes the dataset, whole, from all that is there.
+    """Request what is missing from engines and write the whole dataset from the raw log.
 
-    Raises InputError before anything is asked, StoreError when the journal or the dataset can't be
-    written, Interrupted after Ctrl-C: then the journal is kept and the dataset left as it was.
+    Raises InputError before any request, StoreError when the log or the dataset cannot be written, and
+    Interrupted after Ctrl-C: then the log is kept and the dataset is left as it was.
     """
     stop = stop or CancelToken()
-    data = Path(asked.out)
-    path = raw_log.path_of(data)
-    with asked.written.about("out"):
-        _check(data, path, Path(asked.queries))
-    asked.written.check("queries", Path(asked.queries))
-    with asked.written.about("queries"):
-        found = query_file.read(Path(asked.queries))
-    with asked.written.about("engines", "base_urls"):
-        opened = sources(asked, environment())
-    with _locked(data):
-        held = hold(raw_log.entries(path), opened)
-        with raw_log.RawLog(path) as written:
-            calls = asyncio.run(_ask(_Task(asked, found, opened, held, written), watch or _Unwatched(), stop))
+    data, queries_path = Path(config.out), Path(config.queries)
+    log_path = raw_log_path(data)
+    with config.source.error_context("out"):
+        _check_output(data, log_path, queries_path)
+    config.source.check_exists("queries", queries_path)
+    with config.source.error_context("queries"):
+        queries = read_queries(queries_path)
+    with config.source.error_context("engines", "base_urls"):
+        sources = open_engines(config, environment())
+    busy = f"{data}: another judge is collecting into it; wait for it or name another --out"
+    with locked(data.with_name(f".{data.name}.lock"), busy, f"{data}: cannot be written"):
+        results = CollectedResults(sources, read_entries(log_path))
+        with RawLog(log_path) as raw_log:
+            task = _Task(config, queries, sources, results, raw_log, watch or NullCollectListener())
+            calls = asyncio.run(_request_missing(task, stop))
         if stop.reason is not None:
             raise stop.reason
-        lines = (dump_json(row) + "\n" for row in rows(found, opened, asked.depth, held))
-        RunFolder(data.parent).write(data.name, lines)
-    return outcome(asked, calls, found, opened, held)
+        rows = dataset_rows(queries, sources, config.depth, results)
+        RunFolder(data.parent).write(data.name, (dump_json(row) + "\n" for row in rows))
+    return summarise_collection(config, calls, queries, sources, results)
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What is to be done, and with what."""
+    """The objects of one collection."""
 
-    asked: CollectConfig
+    config: CollectConfig
     queries: Sequence[QueryRow]
     sources: Sequence[ResultSource]
-    held: CollectedResults
-    journal: raw_log.RawLog
+    results: CollectedResults
+    raw_log: RawLog
+    listener: CollectListener
 
 
-def _check(data: Path, path: Path, asked: Path) -> None:
-    """Raises InputError when the dataset would take the place of something else."""
+def _check_output(data: Path, log_path: Path, queries: Path) -> None:
+    """Raise InputError when the dataset would replace another file."""
     if data.suffix != ".jsonl":
         raise InputError(f"--out is {str(data)!r}; a dataset of judge collect is called NAME.jsonl")
-    if data.resolve() == asked.resolve():
+    if data.resolve() == queries.resolve():
         raise InputError(f"{data}: is the file of queries; name another --out")
-    if data.exists() and not path.exists():
-        raise InputError(f"{data}: is there, but not from judge collect (no {path.name}); name another --out")
+    if data.exists() and not log_path.exists():
+        raise InputError(
+            f"{data}: exists, but not from judge collect (no {log_path.name}); name another --out"
+        )
 
 
-@contextmanager
-def _locked(data: Path) -> Iterator[None]:
-    """Keeps other processes from collecting into the same dataset."""
-    busy = f"{data}: another judge is collecting into it; wait for it or name another --out"
-    with locked(data.with_name(f".{data.name}.lock"), busy, f"{data}: cannot be written"):
-        yield
-
-
-async def _ask(task: _Task, watch: CollectListener, stop: CancelToken) -> int:
-    """Asks all that is missing, and gives the number of calls; a stop ends it in good order."""
-    asked = task.asked
-    limits = Limits(AT_ONCE, asked.attempts, asked.max_wait, _GRACE)
-    seats = [EngineSession(source, asked.rate, stop) for source in task.sources]
-    timeout = aiohttp.ClientTimeout(total=asked.timeout)
+async def _request_missing(task: _Task, stop: CancelToken) -> int:
+    """Request everything that is missing and return the number of calls; a stop ends it gracefully."""
+    config = task.config
+    limits = Limits(MAX_CONCURRENT_QUERIES, config.attempts, config.max_wait, _SHUTDOWN_TIMEOUT)
+    engines = [EngineSession(source, config.rate, stop) for source in task.sources]
     # Bodies are unpacked with a limit on their size (`judge.models.bodies`).
     connections = aiohttp.ClientSession(
-        timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+        timeout=aiohttp.ClientTimeout(total=config.timeout),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
     )
-    async with connections as session:
-        asking = Collector(task.journal, task.held, limits, asked.depth, stop, session, watch)
+    async with connections as http:
+        collector = Collector(task.raw_log, task.results, limits, config.depth, stop, http, task.listener)
         with stop.handle_signals():
-            working = asyncio.ensure_future(asking.ask(task.queries, seats))
-            await _until_done(working, stop)
+            work = asyncio.ensure_future(collector.collect(task.queries, engines))
+            await _wait_until_done(work, stop)
     if isinstance(stop.reason, Interrupted):
-        raise Interrupted("interrupted; every answer so far is kept, the same command goes on from here")
-    return asking.calls
+        raise Interrupted("interrupted; every answer so far is kept, and the same command resumes")
+    return collector.calls
 
 
-async def _until_done(working: asyncio.Future[None], stop: CancelToken) -> None:
-    """Waits for the work; once a stop is requested, no longer than the grace for calls under way."""
+async def _wait_until_done(work: asyncio.Future[None], stop: CancelToken) -> None:
+    """Wait for the work; once a stop is requested, no longer than the shutdown timeout."""
     stopping = asyncio.ensure_future(stop.wait())
-    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
-    if not working.done():
-        hurrying = asyncio.ensure_future(stop.wait_for_force(_GRACE))
-        await asyncio.wait({working, hurrying}, return_when=asyncio.FIRST_COMPLETED)
-        hurrying.cancel()
-        working.cancel()
+    if not work.done():
+        forcing = asyncio.ensure_future(stop.wait_for_force(_SHUTDOWN_TIMEOUT))
+        await asyncio.wait({work, forcing}, return_when=asyncio.FIRST_COMPLETED)
+        forcing.cancel()
+        work.cancel()
     with suppress(asyncio.CancelledError):
-        await working
+        await work

@@ -1,7 +1,7 @@
-"""Owns asking engines about queries: all of them at the same moment, politely, each call kept at once.
+"""Querying engines: all engines at the same time for each query, at a limited rate, with every answer logged.
 
-Every query is put to all engines together, so that they see the same minute of the web. An engine that
-turns everybody away, or fails again and again, is left alone; the others go on.
+A query goes to all engines together, so that they are compared at the same time. An engine that refuses
+every request, or fails many times in a row, gets no more queries; the others continue.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,194 +19,233 @@ import aiohttp
 
 from judge.client.cancel import Cancelled, CancelToken
 from judge.client.retry import Limits, retry_policy
-from judge.collect.assemble import CollectedResults, answer
-from judge.collect.engine_errors import classify
+from judge.collect.assemble import CollectedResults, assemble_answer
+from judge.collect.engine_errors import classify_response
 from judge.collect.engines import EngineRequest
-from judge.collect.pacing import RequestPacer
 from judge.collect.query_file import QueryRow
 from judge.collect.raw_log import RawLog, RawLogEntry
-from judge.collect.response_shape import parse
-from judge.collect.sources import AT_ONCE, Response, ResultSource
+from judge.collect.response_shape import parse_answer
+from judge.collect.sources import MAX_CONCURRENT_QUERIES, Response, ResultSource
 from judge.errors import AccountError, CallError, RetryableError, StoreError
 
-#: An engine that failed on so many queries in a row is down; asking on would take the night.
-_GIVEN_UP_AFTER = 10
-#: What a firewall in front of an engine says of a query that it takes for an attack, and of no other.
-_OF_ONE_QUERY = frozenset({"auth", "not_found"})
-#: Seconds that an engine gets which is asked too often and doesn't say how long to wait.
-_BREATH = 1.0
-#: What no reader can make sense of in a refusal that is no text in its charset; codes are ASCII.
+#: An engine that failed on this many queries in a row is taken to be down.
+_MAX_CONSECUTIVE_FAILURES = 10
+#: Errors that a firewall returns for one query that it takes for an attack; two in a row mean the engine.
+_ERRORS_OF_ONE_QUERY = frozenset({"auth", "not_found"})
+#: Pause in seconds after a throttled request without Retry-After.
+_DEFAULT_PAUSE = 1.0
+#: Characters that cannot be read in a refusal that is no text in its charset; error codes are ASCII.
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class CollectListener(Protocol):
-    """Hears of every answer as it becomes durable."""
+    """Is called when an answer is on disk."""
 
-    def begin(self, total: int, done: int) -> None:
-        """Asking begins: `total` answers are wanted, `done` of them are there already."""
-        ...
+    def begin(self, asked: int, known: int) -> None:
+        """Begin: `asked` answers are wanted, `known` of them are in the log already."""
 
     def answered(self, *, failed: bool) -> None:
-        """One more engine answered a query, or failed to."""
-        ...
+        """Count one more query that an engine answered, or failed to answer."""
 
     def end(self) -> None:
-        """Asking ended, for whatever reason."""
-        ...
+        """End, for whatever reason."""
+
+
+class NullCollectListener:
+    """A listener that does nothing."""
+
+    def begin(self, asked: int, known: int) -> None:
+        """Do nothing."""
+
+    def answered(self, *, failed: bool) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+class RequestPacer:
+    """Spaces the requests to one engine evenly, at most `rate` a second, in order of arrival.
+
+    `sleep` may raise to end a wait early; `clock` returns seconds.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        sleep: Callable[[float], Awaitable[None]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._interval = 1 / rate
+        self._sleep = sleep
+        self._clock = clock
+        self._next = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def wait_for_turn(self) -> None:
+        """Wait until one request may be sent."""
+        async with self._lock:
+            # Another request may have begun a pause during the sleep.
+            while (wait := self._next - self._clock()) > 0:
+                await self._sleep(wait)
+            self._next = self._clock() + self._interval
+
+    def pause(self, seconds: float) -> None:
+        """Let no request start for `seconds`."""
+        self._next = max(self._next, self._clock() + seconds)
 
 
 class EngineSession:
-    """One engine with its pace, and whether it is still asked; `rate` is in calls a second."""
+    """One engine with its pace; `rate` is in requests a second, a `closed` engine gets no more queries."""
 
     def __init__(self, source: ResultSource, rate: float, stop: CancelToken) -> None:
         self.source = source
-        self.pace = RequestPacer(rate, stop.sleep)
+        self.pacer = RequestPacer(rate, stop.sleep)
         self.closed = False
         self._failed_in_a_row = 0
         self._refused_in_a_row = 0
 
-    def heard(self, error: CallError | None) -> None:
-        """Takes into account how asking about one query ended."""
+    def record_outcome(self, error: CallError | None) -> None:
+        """Record how one query ended, and close the engine if it is down or refuses every request."""
         self._failed_in_a_row = 0 if error is None else self._failed_in_a_row + 1
         refused = isinstance(error, AccountError)
         self._refused_in_a_row = self._refused_in_a_row + 1 if refused else 0
-        alone = error is not None and error.kind in _OF_ONE_QUERY and self._refused_in_a_row < 2
-        if self._failed_in_a_row >= _GIVEN_UP_AFTER or (refused and not alone):
+        of_query = error is not None and error.kind in _ERRORS_OF_ONE_QUERY and self._refused_in_a_row < 2
+        if self._failed_in_a_row >= _MAX_CONSECUTIVE_FAILURES or (refused and not of_query):
             self.closed = True
 
 
 @dataclass(slots=True)
 class Collector:
-    """Puts queries to engines and keeps what comes back in the journal and in `held`.
+    """Sends queries to engines and keeps the answers in the raw log and in `results`.
 
-    `depth` results are wanted of each answer; `calls` counts requests that were made.
+    `depth` results are wanted per query; `calls` counts the requests.
     """
 
-    journal: RawLog
-    held: CollectedResults
+    raw_log: RawLog
+    results: CollectedResults
     limits: Limits
     depth: int
     stop: CancelToken
-    session: aiohttp.ClientSession
-    watch: CollectListener
+    http: aiohttp.ClientSession
+    listener: CollectListener
     calls: int = 0
 
-    async def ask(self, queries: Sequence[QueryRow], seats: Sequence[EngineSession]) -> None:
-        """Asks whatever is missing, query by query; ends early when a stop is requested."""
-        known = sum(self._missing(query, seat) is None for query in queries for seat in seats)
-        self.watch.begin(len(queries) * len(seats), known)
-        slots = asyncio.Semaphore(AT_ONCE)
+    async def collect(self, queries: Sequence[QueryRow], engines: Sequence[EngineSession]) -> None:
+        """Request whatever is missing, query by query; end early when a stop is requested."""
+        known = sum(self._missing(query, engine) is None for query in queries for engine in engines)
+        self.listener.begin(len(queries) * len(engines), known)
+        slots = asyncio.Semaphore(MAX_CONCURRENT_QUERIES)
         try:
             async with asyncio.TaskGroup() as group:
                 for query in queries:
                     await slots.acquire()
-                    asked = self._open(query, seats)
-                    if asked and await self._together(asked):
-                        task = group.create_task(self._query_all(query, asked))
+                    due = self._due_engines(query, engines)
+                    if due and await self._wait_for_all(due):
+                        task = group.create_task(self._query_all(query, due))
                         task.add_done_callback(lambda _: slots.release())
                     else:
                         slots.release()
         finally:
-            self.watch.end()
+            self.listener.end()
 
-    def _open(self, query: QueryRow, seats: Sequence[EngineSession]) -> list[EngineSession]:
-        """The engines that are to be asked about the query now."""
-        wanted = [seat for seat in seats if self._missing(query, seat) is not None]
-        for seat in wanted:
-            if seat.closed:
-                self.watch.answered(failed=True)
-        return [seat for seat in wanted if not seat.closed]
+    def _due_engines(self, query: QueryRow, engines: Sequence[EngineSession]) -> list[EngineSession]:
+        """Return the engines that get the query now; count it as failed for those that are closed."""
+        missing = [engine for engine in engines if self._missing(query, engine) is not None]
+        for engine in missing:
+            if engine.closed:
+                self.listener.answered(failed=True)
+        return [engine for engine in missing if not engine.closed]
 
-    async def _together(self, seats: Sequence[EngineSession]) -> bool:
-        """Waits until all engines may be asked at once; False when a stop is requested meanwhile."""
+    async def _wait_for_all(self, engines: Sequence[EngineSession]) -> bool:
+        """Wait until all engines may get a request; return False when a stop is requested meanwhile."""
         with suppress(Cancelled):
             self.stop.raise_if_cancelled()
-            await asyncio.gather(*(seat.pace.turn() for seat in seats))
+            await asyncio.gather(*(engine.pacer.wait_for_turn() for engine in engines))
         return self.stop.reason is None
 
-    def _missing(self, query: QueryRow, seat: EngineSession) -> EngineRequest | None:
-        return answer(seat.source, query, self.depth, self.held).missing
+    def _missing(self, query: QueryRow, engine: EngineSession) -> EngineRequest | None:
+        return assemble_answer(engine.source, query, self.depth, self.results).missing
 
-    async def _query_all(self, query: QueryRow, seats: Sequence[EngineSession]) -> None:
-        await asyncio.gather(*(self._query(query, seat) for seat in seats))
+    async def _query_all(self, query: QueryRow, engines: Sequence[EngineSession]) -> None:
+        await asyncio.gather(*(self._query(query, engine) for engine in engines))
 
-    async def _query(self, query: QueryRow, seat: EngineSession) -> None:
-        """Asks one engine, whose turn it is, until its answer to the query is whole or can't be had."""
+    async def _query(self, query: QueryRow, engine: EngineSession) -> None:
+        """Request all pages of one engine's answer, whose turn it is, until the answer is whole or fails."""
         error: CallError | None = None
         has_turn = True
         try:
-            while (request := self._missing(query, seat)) is not None:
-                await self._until_answered(query, request, seat, has_turn)
+            while (request := self._missing(query, engine)) is not None:
+                await self._call_with_retries(query, request, engine, has_turn)
                 has_turn = False
-        except CallError as failed:
-            error = failed
+        except CallError as failure:
+            error = failure
         except Cancelled:
             return
-        except StoreError as full:
-            self.stop.cancel(full)
+        except StoreError as failure:
+            self.stop.cancel(failure)
             return
-        seat.heard(error)
-        self.watch.answered(failed=error is not None)
+        engine.record_outcome(error)
+        self.listener.answered(failed=error is not None)
 
-    async def _until_answered(
-        self, query: QueryRow, request: EngineRequest, seat: EngineSession, has_turn: bool
+    async def _call_with_retries(
+        self, query: QueryRow, request: EngineRequest, engine: EngineSession, has_turn: bool
     ) -> None:
-        """Makes the call, and makes it again while its fault may pass."""
-        async for attempt in retry_policy(self.limits, self.stop.sleep, lambda: not seat.closed):
+        async for attempt in retry_policy(self.limits, self.stop.sleep, lambda: not engine.closed):
             with attempt:
                 if not has_turn:
-                    await seat.pace.turn()
+                    await engine.pacer.wait_for_turn()
                 has_turn = False
                 self.stop.raise_if_cancelled()
-                if seat.closed:
+                if engine.closed:
                     raise AccountError("closed", "given up after other queries failed")
-                await self._call(query, request, seat)
+                await self._call(query, request, engine)
 
-    async def _call(self, query: QueryRow, request: EngineRequest, seat: EngineSession) -> None:
-        """Makes one call and keeps it; raises CallError when it brought no answer."""
+    async def _call(self, query: QueryRow, request: EngineRequest, engine: EngineSession) -> None:
+        """Send one request and log what came back; raise CallError when it is no answer."""
         self.calls += 1
-        moment, began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
-        response, error = await _fetched(seat.source, request, self.session)
-        latency = round((time.perf_counter() - began) * 1000, 1)
-        error = error and self._paused(seat, error)
+        started, start = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
+        response, error = await _fetch(engine.source, request, self.http)
+        latency = round((time.perf_counter() - start) * 1000, 1)
+        error = error and self._pause_after(engine, error)
         entry = RawLogEntry(
-            engine=seat.source.name,
+            engine=engine.source.name,
             query_id=query.id,
             request=request,
-            started=moment,
+            started=started,
             status=response.status if response else None,
             latency_ms=latency,
             body=response.body if response else "",
             error=None if error is None else str(error),
         )
-        # A disk takes its time, which must not be counted as that of the other engines.
-        await asyncio.to_thread(self.journal.add, entry)
-        unreadable = self.held.add(entry)
-        error = error or (unreadable and self._paused(seat, unreadable))
+        # In a thread: waiting for the disk must not count as latency of the other engines.
+        await asyncio.to_thread(self.raw_log.add, entry)
+        unreadable = self.results.add(entry)
+        error = error or (unreadable and self._pause_after(engine, unreadable))
         if error is not None:
             raise error
 
-    def _paused(self, seat: EngineSession, error: CallError) -> CallError:
-        """Leaves the engine alone for as long as it asked; `error`, made final where that is too long."""
+    def _pause_after(self, engine: EngineSession, error: CallError) -> CallError:
+        """Pause the engine as long as it asks for; return `error`, made final when that is too long."""
         wait = error.retry_after
         if wait is None:
             if error.kind == "rate_limit":
-                seat.pace.pause(_BREATH)
+                engine.pacer.pause(_DEFAULT_PAUSE)
             return error
         if wait > self.limits.max_wait:
-            return AccountError(error.kind, f"{error.detail}; it wants to be left alone for {wait:,.0f} s")
-        seat.pace.pause(wait)
+            return AccountError(error.kind, f"{error.detail}; Retry-After is {wait:,.0f} s, above --max-wait")
+        engine.pacer.pause(wait)
         return error
 
 
-async def _fetched(
-    source: ResultSource, request: EngineRequest, session: aiohttp.ClientSession
+async def _fetch(
+    source: ResultSource, request: EngineRequest, http: aiohttp.ClientSession
 ) -> tuple[Response | None, CallError | None]:
-    """What came back, if anything, and why it is no answer, if it doesn't claim to be one."""
+    """Return the response, if any, and the error that it or its absence means."""
     try:
-        response = await source.fetch(request, session)
-    except CallError as failed:
-        return None, failed
+        response = await source.fetch(request, http)
+    except CallError as failure:
+        return None, failure
     if response.status >= 300:
         return response, _refusal(source, response)
     if response.undecodable:
@@ -215,10 +254,10 @@ async def _fetched(
 
 
 def _refusal(source: ResultSource, response: Response) -> CallError:
-    """What a response means that doesn't even claim to be an answer."""
+    """Return the error for a response with an error status."""
     text = _NOT_ASCII.sub("\ufffd", response.body) if response.undecodable else response.body
     try:
-        body = parse(text)
+        body = parse_answer(text)
     except RetryableError:
         body = text
-    return classify(response.status, body, response.headers, *source.secrets, hint=source.hint)
+    return classify_response(response.status, body, response.headers, *source.secrets, hint=source.hint)

@@ -1,4 +1,9 @@
-"""Owns the engines that are known by name: the wire format of each, from its maker's documentation."""
+"""The engines that are known by name: the API of each, from its documentation, with its language codes.
+
+A function of codes takes the value of --lang or --country, a tag such as zh-CN (BCP 47), and returns the
+engine's code. A language without a special code is sent as its primary subtag, so that the engine itself
+refuses one that it does not support.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,57 @@ from collections.abc import Mapping
 from typing import Any
 
 from judge.collect.engines import EngineDefinition
-from judge.collect.language_codes import bing_language, google_language
 from judge.collect.response_shape import ResponseShape
+
+#: Scripts and regions with traditional characters; a tag without a script implies it by the region.
+_TRADITIONAL = frozenset({"hant", "tw", "hk", "mo"})
+#: Codes of Bing and Brave that are not the primary subtag.
+_BING = {
+    "en-gb": "en-gb",
+    "ja": "jp",
+    "no": "nb",
+    "nn": "nb",
+    "pt": "pt-pt",
+    "pt-br": "pt-br",
+    "pt-pt": "pt-pt",
+}
+#: Codes of Google (the values of `hl`) that are not the primary subtag.
+_GOOGLE = {"he": "iw", "pt-br": "pt-br", "pt-pt": "pt-pt"}
+
+
+def bing_language(tag: str) -> str:
+    """Return the code of Bing's `setLang` and Brave's `search_lang`: zh-CN is zh-hans, zh-TW is zh-hant."""
+    return _chinese_code(tag, "zh-hans", "zh-hant") or _look_up_code(tag, _BING)
+
+
+def google_language(tag: str) -> str:
+    """Return the code of Google's `hl`, as Serper and SerpApi list it: zh-Hans is zh-cn, zh-HK is zh-tw."""
+    return _chinese_code(tag, "zh-cn", "zh-tw") or _look_up_code(tag, _GOOGLE)
+
+
+def _chinese_code(tag: str, simplified: str, traditional: str) -> str:
+    primary, *others = tag.lower().replace("_", "-").split("-")
+    if primary != "zh":
+        return ""
+    script = [other for other in others if other in ("hans", "hant")]
+    return traditional if _TRADITIONAL.intersection(script or others) else simplified
+
+
+def _look_up_code(tag: str, codes: dict[str, str]) -> str:
+    tag = tag.lower().replace("_", "-")
+    primary = tag.partition("-")[0]
+    return codes.get(tag) or codes.get(primary, primary)
+
 
 _BEARER = {"Authorization": "Bearer {key}"}
 _SERPAPI_DOCS = "https://serpapi.com/search-errors"
 
 
 def _serpapi(engine: str, params: Mapping[str, str], page: int = 10) -> EngineDefinition:
-    """SerpApi's reading of an engine's page.
+    """Return the definition of an engine as SerpApi reads its pages.
 
-    An empty page is a success with an `error` that says so, and without the list. Its cache of the last
-    hour is passed by.
+    SerpApi answers an empty page with success, an `error` that says so, and no list. Its cache of the last
+    hour is turned off.
     """
     return EngineDefinition(
         name=f"serpapi-{engine}",
@@ -37,7 +81,7 @@ def _serpapi(engine: str, params: Mapping[str, str], page: int = 10) -> EngineDe
 
 
 def _aliyun_iqs(name: str, engine_type: str, body: Mapping[str, Any], page: int) -> EngineDefinition:
-    """One of the engine types of Aliyun IQS; each is an engine, so that they can be compared."""
+    """Return the definition of an engine type of Aliyun IQS; each type is an engine of its own."""
     return EngineDefinition(
         name=name,
         docs="https://help.aliyun.com/document_detail/2883041.html",
@@ -59,7 +103,7 @@ def _aliyun_iqs(name: str, engine_type: str, body: Mapping[str, Any], page: int)
 
 
 _ENGINES = (
-    # Open and self-hosted. A page has as many results as its own engines gave; it can't be asked for more.
+    # Open source, self-hosted. The size of a page depends on its own engines; no parameter sets it.
     EngineDefinition(
         name="searxng",
         docs="https://docs.searxng.org/dev/search_api.html",
@@ -98,7 +142,7 @@ _ENGINES = (
             results="web.results", proof="type=search", snippet=("description",), date=("page_age", "age")
         ),
     ),
-    # Microsoft's own service was retired on 2025-08-11; servers that speak the same remain.
+    # Microsoft retired its service on 2025-08-11; compatible servers remain.
     EngineDefinition(
         name="bing",
         docs="https://learn.microsoft.com/en-us/bing/search-apis/bing-web-search/reference/response-objects",
@@ -137,7 +181,7 @@ _ENGINES = (
     _serpapi("google", {"num": "{count}", "start": "{offset}", "hl": "{lang}", "gl": "{country}"}),
     _serpapi("baidu", {"rn": "{count}", "pn": "{offset}"}, page=50),
     _serpapi("bing", {"count": "{count}", "first": "{first}", "cc": "{country}"}, page=50),
-    # Gives 20 results at most, and has no second page.
+    # Returns 20 results at most, and has no second page.
     EngineDefinition(
         name="tavily",
         docs="https://docs.tavily.com/documentation/api-reference/endpoint/search",
@@ -152,7 +196,7 @@ _ENGINES = (
             results="results", proof="results", snippet=("content",), date=("published_date",)
         ),
     ),
-    # Its snippets are excerpts that it picks for the query; it has no second page.
+    # Its snippets are excerpts that it selects for the query; it has no second page.
     EngineDefinition(
         name="exa",
         docs="https://exa.ai/docs/reference/search",
@@ -176,7 +220,7 @@ _ENGINES = (
             date=("publishedDate",),
         ),
     ),
-    # LiteAdvanced is the one of its engine types that can be asked for a number of results.
+    # LiteAdvanced is the only engine type with a parameter for the number of results.
     _aliyun_iqs("aliyun-iqs", "LiteAdvanced", {"advancedParams": {"numResults": "{count_text}"}}, 50),
     _aliyun_iqs("aliyun-iqs-generic", "Generic", {}, 10),
     _aliyun_iqs("aliyun-iqs-generic-advanced", "GenericAdvanced", {}, 50),
@@ -199,5 +243,5 @@ _ENGINES = (
         ),
     ),
 )
-#: Every engine that is known by name.
+#: All engines that are known by name.
 KNOWN: Mapping[str, EngineDefinition] = {engine.name: engine for engine in _ENGINES}

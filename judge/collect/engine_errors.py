@@ -1,4 +1,4 @@
-"""Owns what a failed search means: from an engine's status and words to one `CallError`."""
+"""Error mapping of engines: from the status and body of a response to one `CallError`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
 from judge.models.endpoint import public_part
-from judge.models.error_mapping import ErrorResponse, ErrorRule, retry_after, shorten
+from judge.models.error_mapping import ErrorResponse, ErrorRule, read_retry_after, shorten
 from judge.models.redaction import mask
 
-#: The first row that fits decides: what an engine says outranks the status that it says it with.
+#: The first row that fits decides: codes and messages come before statuses.
 RULES = (
-    # Alibaba Cloud calls some of what passes in a moment a quota: Throttling.AllocationQuota.
+    # Alibaba Cloud calls some short throttling a quota: Throttling.AllocationQuota.
     ErrorRule("rate_limit", RetryableError, code=r"throttling"),
-    # 432 and 433 are Tavily's own; SerpApi says it with 429, Serper with 400, Bocha and Bing with 403.
+    # 432 and 433 are Tavily's; SerpApi uses 429, Serper 400, Bocha and Bing 403.
     ErrorRule(
         "quota",
         AccountError,
@@ -30,7 +30,7 @@ RULES = (
         statuses=frozenset({429}),
         code=r"rate_?limit|too_?many_?requests",
     ),
-    # Brave refuses a key with 422, and a missing one as a header that is not valid.
+    # Brave refuses a key with 422, and a missing one as an invalid header.
     ErrorRule(
         "auth",
         AccountError,
@@ -38,7 +38,7 @@ RULES = (
         code=r"token_invalid|invalid_?api_?key|unauthorized|authorizationmissing|notauthori[sz]ed|notactivate"
         r"|invalidaccesskeyid|access_?denied",
         says=r"invalid api.?key|subscription[- ]token",
-        hint="check the key and what it may ask for",
+        hint="check the key and its permissions",
     ),
     ErrorRule("server_error", RetryableError, statuses=frozenset({408, 409, 425, *range(500, 600)})),
     ErrorRule(
@@ -47,37 +47,37 @@ RULES = (
         statuses=frozenset({404, 405, 410, *range(300, 400)}),
         hint="check the engine's address, see --base-url",
     ),
-    # A success that holds an error nobody has a word for.
+    # A success that holds an unknown error.
     ErrorRule("server_error", RetryableError, statuses=frozenset(range(200, 300))),
 )
 _BAD_REQUEST = ErrorRule("bad_request", RequestRejected)
-#: Kinds of turning everybody away.
-_AWAY = frozenset({"auth", "rate_limit"})
+#: Kinds of errors that may concern every request.
+_ERRORS_OF_ENGINE = frozenset({"auth", "rate_limit"})
 
 
-def classify(
+def classify_response(
     status: int, body: object, headers: Mapping[str, str], *secrets: str, hint: str = ""
 ) -> CallError:
-    """The error that a response amounts to, with none of `secrets` in its words.
+    """Return the error that a response means, without `secrets` in its message.
 
-    `body` is the parsed JSON, or the text when it is none. `hint` is what to look at when this engine
-    turns everybody away, `""` where it is the key.
+    `body` is the parsed JSON, or the text if it is no JSON. `hint` says what to check when this engine
+    refuses every request, `""` if it is the key.
     """
-    fault = ErrorResponse.of(status, _plain(body), headers)
-    rule = next((rule for rule in RULES if rule.fits(fault)), _BAD_REQUEST)
-    message = _redirected(fault) or fault.message.strip().removeprefix(f"{status}: ")
-    said = shorten(mask(message, *secrets)) or "no message"
-    code = f" {mask(fault.code, *secrets)}" if fault.code else ""
-    hint = (hint if rule.kind in _AWAY else "") or rule.hint
+    response = ErrorResponse.of(status, _normalise(body), headers)
+    rule = next((rule for rule in RULES if rule.fits(response)), _BAD_REQUEST)
+    message = _redirect_message(response) or response.message.strip().removeprefix(f"{status}: ")
+    detail = shorten(mask(message, *secrets)) or "no message"
+    code = f" {mask(response.code, *secrets)}" if response.code else ""
+    hint = (hint if rule.kind in _ERRORS_OF_ENGINE else "") or rule.hint
     hint = f" ({hint})" if hint else ""
-    wait = retry_after(headers) if rule.error is RetryableError else None
-    return rule.error(rule.kind, f"HTTP {fault.status}{code}: {said}{hint}", retry_after=wait)
+    wait = read_retry_after(headers) if rule.error is RetryableError else None
+    return rule.error(rule.kind, f"HTTP {response.status}{code}: {detail}{hint}", retry_after=wait)
 
 
-def _redirected(fault: ErrorResponse) -> str:
-    """Where the engine sends us instead, without what may be a secret; `""` where it sends us nowhere."""
-    location = next((text for name, text in fault.headers.items() if name.lower() == "location"), "")
-    if not location or not 300 <= fault.status < 400:
+def _redirect_message(response: ErrorResponse) -> str:
+    """Return the target of a redirect, without parts that may be secret; `""` if it is no redirect."""
+    location = next((text for name, text in response.headers.items() if name.lower() == "location"), "")
+    if not location or not 300 <= response.status < 400:
         return ""
     try:
         return f"it redirects to {public_part(location)}"
@@ -85,18 +85,18 @@ def _redirected(fault: ErrorResponse) -> str:
         return ""
 
 
-def unusable(answer: object, why: str) -> CallError:
-    """The error for a success that is no answer: what it says of itself, else `why`."""
-    said = _plain(answer)
-    if isinstance(said, Mapping) and (said.get("error") or said.get("message") or said.get("code")):
-        return classify(200, said, {})
+def unusable_answer(answer: object, why: str) -> CallError:
+    """Return the error for a success that is no answer: the error in it, else `why`."""
+    error = _normalise(answer)
+    if isinstance(error, Mapping) and (error.get("error") or error.get("message") or error.get("code")):
+        return classify_response(200, error, {})
     return RetryableError("server_error", f"the answer is none of this engine's: {why}")
 
 
-def _plain(body: object) -> object:
-    """`body` with code and message where they are looked for.
+def _normalise(body: object) -> object:
+    """Return `body` with its code and message under these names.
 
-    Bing gives a list of errors, Exa its code as `tag`, Aliyun `errorCode` and `errorMessage`, Brave and
+    Bing returns a list of errors, Exa its code as `tag`, Aliyun `errorCode` and `errorMessage`, Brave and
     Tavily the message as `detail`.
     """
     if not isinstance(body, Mapping):

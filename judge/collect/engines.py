@@ -1,8 +1,8 @@
-"""Owns what an engine's API looks like on the way out: address, parameters, key; and filling them in.
+"""Definitions of engines and the requests that they make: address, parameters, body and key.
 
-An engine is data. Its templates hold {query}, {count}, {count_text} (where JSON wants text), {page}
-(from 1), {skipped_pages}, {offset} (results to skip), {first} (the first result's number), {lang} and
-{country}; a parameter whose value is not given is left out.
+Templates hold {query}, {count}, {count_text} (where JSON needs text), {page} (from 1), {skipped_pages},
+{offset} (results to skip), {first} (number of the first result), {lang} and {country}; a parameter without a
+value is left out.
 """
 
 from __future__ import annotations
@@ -15,26 +15,29 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from judge.collect import language_codes
 from judge.collect.response_shape import ResponseShape
 from judge.runs.folder import dump_json
 
-#: What templates may ask for.
+#: The slots of templates.
 SLOTS = frozenset(
     {"query", "count", "count_text", "page", "skipped_pages", "offset", "first", "lang", "country"}
 )
 _SLOT = re.compile(rf"\{{({'|'.join(sorted(SLOTS))})\}}")
 
 
+def keep_code(text: str) -> str:
+    """Return the text unchanged, for engines that take language tags, or codes in any case."""
+    return text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineDefinition:
-    """How one engine is asked; `docs` is the address at which its maker says so.
+    """The API of one engine; `docs` is the address of its documentation.
 
-    `base_url` is "" where there is no common server; `base_env` names a variable that may hold one.
-    `key` names the variable that holds the key, which goes into the header or the parameter (`secret`)
-    that is "{key}" in `headers` or `secrets`. A `body` is sent as JSON. One call gives `page` results
-    at most. `hint` is what to look at when the engine turns everybody away. `language` and `country` turn
-    a language tag and a country into the engine's codes.
+    `base_url` is "" if there is no public server; `base_env` names a variable that may hold an address.
+    `key` names the variable of the key, which replaces "{key}" in `headers` or in the parameters `secrets`. A
+    `body` is sent as JSON. One call returns `page` results at most. `hint` says what to check when the engine
+    refuses every request. `language` and `country` turn a language tag and a country into the engine's codes.
     """
 
     name: str
@@ -51,15 +54,15 @@ class EngineDefinition:
     body: Mapping[str, Any] | None = None
     page: int = 10
     hint: str = ""
-    language: Callable[[str], str] = language_codes.unchanged
-    country: Callable[[str], str] = language_codes.unchanged
+    language: Callable[[str], str] = keep_code
+    country: Callable[[str], str] = keep_code
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
-    """One call as it is made, less its key: the same request is never made again once it is answered.
+    """One call without its key; a request that has an answer is not sent again.
 
-    `setting` is the digest of what else goes with it and changes answers, "" where nothing does.
+    `setting` is a digest of whatever else changes the answer, "" if nothing does.
     """
 
     method: str
@@ -68,20 +71,20 @@ class EngineRequest:
     setting: str = ""
 
 
-def requests(
-    engine: EngineDefinition, base_url: str, query: str, depth: int, place: Mapping[str, str | None]
+def build_requests(
+    engine: EngineDefinition, base_url: str, query: str, depth: int, locale: Mapping[str, str | None]
 ) -> list[EngineRequest]:
-    """The calls that bring `depth` results for `query`, in order; `place` holds lang and country.
+    """Return the calls for `depth` results of `query`, in order; `locale` holds lang and country.
 
-    An engine without a second page is called once, and gives what it gives.
+    An engine without a second page gets one call.
     """
     count = min(depth, engine.page)
-    lang, country = place.get("lang"), place.get("country")
-    place = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
-    made = []
+    lang, country = locale.get("lang"), locale.get("country")
+    codes = {"lang": lang and engine.language(lang), "country": country and engine.country(country)}
+    requests = []
     for skipped in range(-(-depth // count)):
         slots = {
-            **place,
+            **codes,
             "query": query,
             "count": count,
             "count_text": str(count),
@@ -90,42 +93,42 @@ def requests(
             "offset": skipped * count,
             "first": skipped * count + 1,
         }
-        made.append(_request(engine, base_url, slots))
-    return list(dict.fromkeys(made))
+        requests.append(_build_request(engine, base_url, slots))
+    return list(dict.fromkeys(requests))
 
 
-def setting(told: Mapping[str, Any]) -> str:
-    """What tells one setting of an engine from another, "" when nothing is set; no value shows."""
-    if not told:
+def hash_settings(settings: Mapping[str, Any]) -> str:
+    """Return a hash of an engine's settings, which may be secret, "" when there are none."""
+    if not settings:
         return ""
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _request(engine: EngineDefinition, base_url: str, slots: Mapping[str, Any]) -> EngineRequest:
+def _build_request(engine: EngineDefinition, base_url: str, slots: Mapping[str, Any]) -> EngineRequest:
     path = _SLOT.sub(lambda slot: quote(str(slots[slot[1]] or ""), safe=""), engine.path)
-    params = urlencode(filled(engine.params, slots))
-    joint = "&" if "?" in path else "?"
-    body = "" if engine.body is None else dump_json(filled(engine.body, slots))
-    url = f"{base_url}{path}{joint + params if params else ''}"
+    params = urlencode(fill_template(engine.params, slots))
+    separator = "&" if "?" in path else "?"
+    body = "" if engine.body is None else dump_json(fill_template(engine.body, slots))
+    url = f"{base_url}{path}{separator + params if params else ''}"
     templates = (*engine.headers.items(), *engine.secrets.items())
-    literal = {name: text for name, text in templates if "{key}" not in text}
-    return EngineRequest(engine.method, url, body, setting(literal))
+    settings = {name: text for name, text in templates if "{key}" not in text}
+    return EngineRequest(engine.method, url, body, hash_settings(settings))
 
 
-def filled(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
-    """`template` with its slots filled in, without what has no value.
+def fill_template(template: Mapping[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `template` with the values of its slots, without parts that have no value.
 
-    A value that is one slot keeps its type, so that a count stays a number in JSON.
+    A part that is one slot keeps its type, so that a count stays a number in JSON.
     """
-    values = {name: _value(part, slots) for name, part in template.items()}
+    values = {name: _fill_part(part, slots) for name, part in template.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _value(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+def _fill_part(part: Any, slots: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(part, Mapping):
-        return filled(part, slots)
+        return fill_template(part, slots)
     if isinstance(part, list):
-        return [_value(each, slots) for each in part]
+        return [_fill_part(item, slots) for item in part]
     if not isinstance(part, str):
         return part
     whole = _SLOT.fullmatch(part)

@@ -1,31 +1,34 @@
-"""Owns asking through LangChain: any retriever, search tool or wrapper that keeps the engine's order."""
+"""Engines through LangChain: retrievers, search tools and wrappers that keep the engine's order."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import json
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import aiohttp
 
-from judge.collect.engines import EngineRequest, setting
+from judge.collect.engines import EngineRequest, hash_settings
 from judge.collect.response_shape import ResponseShape
-from judge.collect.sources import MASKED_FROM, Response, without
-from judge.collect.threads import run_blocking
+from judge.collect.sources import MIN_MASKED_LENGTH, Response, remove_secrets
 from judge.errors import InputError, RequestRejected, SetupError
-from judge.models.error_mapping import transport
+from judge.models.error_mapping import transport_error
 from judge.models.redaction import mask
 from judge.runs.folder import dump_json
 
-#: Where names that need no path come from.
-_SHORT = {
+#: The modules of classes that need no path.
+_MODULES = {
     "BingSearchAPIWrapper": "langchain_community.utilities",
     "BraveSearchWrapper": "langchain_community.utilities",
     "GoogleSerperAPIWrapper": "langchain_community.utilities",
@@ -35,7 +38,7 @@ _SHORT = {
     "TavilySearch": "langchain_tavily",
     "ExaSearchRetriever": "langchain_exa",
 }
-#: The environment variables that hold their keys.
+#: The environment variables of their keys.
 KEYS = {
     "BingSearchAPIWrapper": "BING_SUBSCRIPTION_KEY",
     "BraveSearchWrapper": "BRAVE_SEARCH_API_KEY",
@@ -46,12 +49,12 @@ KEYS = {
     "JinaSearchAPIWrapper": "JINA_API_KEY",
     "SearchApiAPIWrapper": "SEARCHAPI_API_KEY",
 }
-_OWN_API = "so its order measures no engine; ask an engine's own API"
-#: Parts of names of what is refused, with the reason and the alternative.
+_OWN_API = "so its order measures no engine; use an engine's own API"
+#: Parts of the names of refused classes, with the reason and the alternative.
 _REFUSED = {
     **dict.fromkeys(
         ("duckduckgo", "ddgs"),
-        "it sorts results on this machine before it gives them (Wikipedia first, then by matching words),"
+        "it sorts results on this machine before it returns them (Wikipedia first, then by matching words),"
         f" {_OWN_API}",
     ),
     **dict.fromkeys(("rerank", "compression"), f"it sorts or drops results on this machine, {_OWN_API}"),
@@ -68,8 +71,8 @@ _HIDE_ERRORS = {
     "breebs": "it gives an empty answer when the server fails with a JSON body, which scores 0; describe the"
     " service as an engine of your own, http:NAME",
 }
-#: Classes that give an empty list for an answer without results and also for an error that the server sends
-#: with HTTP 200; with each what tells both apart.
+#: Classes that return an empty list both for an answer without results and for an error with HTTP 200; each
+#: with an engine that tells both apart.
 _EMPTY_OR_ERROR = {
     "BingSearchAPIWrapper": "--engine bing",
     "BraveSearchWrapper": "--engine brave",
@@ -86,116 +89,118 @@ _SHAPE = ResponseShape(
 )
 #: Names of options and environment variables that hold keys.
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
-#: What wrappers call the number of results that they give.
+#: Names of the number of results in wrappers.
 _COUNTS = ("k", "top_k", "top_k_results", "max_results", "num_results", "count", "n_hits")
 
 
 class LangChainEngine:
-    """A retriever, search tool or search wrapper behind the seam of `Source`.
+    """A retriever, search tool or search wrapper as a `ResultSource`.
 
-    `spec` is a known class name, or `package.module:Class`; `options` go to its constructor. It may take
-    keys from `environ`, too. Raises SetupError when it can't be made, InputError when it sorts results
-    anew.
+    `spec` is a known class name, or `package.module:Class`; `options` go to its constructor, which may also
+    take keys from `environ`. Raises SetupError when it cannot be constructed, InputError when it reorders
+    results.
     """
 
     def __init__(
         self, spec: str, options: Mapping[str, Any], timeout: float, environ: Mapping[str, str]
     ) -> None:
-        module, _, cls = spec.rpartition(":")
+        module, _, class_name = spec.rpartition(":")
         if module:
             _add_working_folder()
-        self.name = cls
+        self.name = class_name
         self.shape = _SHAPE
         self.hint = ""
-        named = [*_keys(options), *filter(_is_long, _keys(environ))]
+        keys = [*_keys(options), *filter(_is_long, _keys(environ))]
         long = (value for value in options.values() if isinstance(value, str) and _is_long(value))
-        self.secrets = tuple(dict.fromkeys((*named, *long)))
-        self._keys = named
+        self.secrets = tuple(dict.fromkeys((*keys, *long)))
+        self._keys = keys
         self._spec = spec
-        self._setting = setting({name: value for name, value in options.items() if not _SECRET.search(name)})
+        self._setting = hash_settings(
+            {name: value for name, value in options.items() if not _SECRET.search(name)}
+        )
         self._timeout = timeout
-        self._wrapped = _made(module or _SHORT.get(cls, ""), cls, options, self.secrets)
-        self.most = _most(self._wrapped)
+        self._wrapped = _construct(module or _MODULES.get(class_name, ""), class_name, options, self.secrets)
+        self.max_results = _result_limit(self._wrapped)
         parents = (parent.__name__ for parent in type(self._wrapped).__mro__)
-        self._instead = next((_EMPTY_OR_ERROR[name] for name in parents if name in _EMPTY_OR_ERROR), "")
+        self._alternative = next((_EMPTY_OR_ERROR[name] for name in parents if name in _EMPTY_OR_ERROR), "")
 
     def requests(self, query: str, depth: int) -> list[EngineRequest]:
-        """The one call that a wrapper takes."""
-        asked = dump_json({"query": query, "count": depth})
-        return [EngineRequest("langchain", self._spec, asked, self._setting)]
+        """Return the only call: wrappers have no second page."""
+        body = dump_json({"query": query, "count": depth})
+        return [EngineRequest("langchain", self._spec, body, self._setting)]
 
     async def fetch(self, request: EngineRequest, session: aiohttp.ClientSession) -> Response:
-        """What the wrapper gives; whatever it raises is a fault that may pass, for it has no common words.
+        """Return the wrapper's results; raise RetryableError for any exception of the wrapper.
 
-        Raises Declined for an empty list of a wrapper that gives one for an error, too.
+        Raises RequestRejected for an empty list of a wrapper that returns one for errors, too.
         """
-        asked = json.loads(request.body)
-        call = partial(_ask, self._wrapped, asked["query"], asked["count"])
+        body = json.loads(request.body)
+        call = partial(_call, self._wrapped, body["query"], body["count"])
         outcome = await run_blocking(call, self._timeout)
         if isinstance(outcome, BaseException):
-            raise transport(f"{type(outcome).__name__}: {outcome}", *self.secrets)
-        if self._instead and not json.loads(outcome)["results"]:
+            raise transport_error(f"{type(outcome).__name__}: {outcome}", *self.secrets)
+        if self._alternative and not json.loads(outcome)["results"]:
             raise RequestRejected(
                 "no_results",
                 f"{self.name} gives the same empty list for an answer without results and for an error of the"
-                f" server, so this answer is unknown; use {self._instead}",
+                f" server, so this answer is unknown; use {self._alternative}",
             )
-        return Response(200, without(self._keys, outcome), {})
+        return Response(200, remove_secrets(self._keys, outcome), {})
 
 
 def _keys(table: Mapping[str, Any]) -> Iterable[str]:
-    """What stands in the table under the name of a key."""
+    """Return the texts that the table holds under names of keys."""
     return (value for name, value in table.items() if isinstance(value, str) and _SECRET.search(name))
 
 
 def _is_long(text: str) -> bool:
-    return len(text) >= MASKED_FROM
+    return len(text) >= MIN_MASKED_LENGTH
 
 
-def _most(wrapped: Any) -> int | None:  # noqa: ANN401 - any class of any package
-    """How many results the wrapper gives whatever it is asked for, None where that isn't known."""
+def _result_limit(wrapped: Any) -> int | None:  # noqa: ANN401 - any class of any package
+    """Return the number of results that the wrapper returns for any request, None if unknown."""
     if not hasattr(wrapped, "invoke") and hasattr(wrapped, "results") and _takes_count(wrapped):
         return None
-    passed_on = getattr(wrapped, "search_kwargs", None)
-    inner = passed_on if isinstance(passed_on, Mapping) else {}
+    search_options = getattr(wrapped, "search_kwargs", None)
+    inner = search_options if isinstance(search_options, Mapping) else {}
     counts = (inner.get(name, getattr(wrapped, name, None)) for name in _COUNTS)
     return next((count for count in counts if isinstance(count, int)), None)
 
 
-def _made(module: str, cls: str, options: Mapping[str, Any], secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - any class
-    _refuse(cls, module, cls)
+def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - any class
+    _check_allowed(class_name, module, class_name)
     if not module:
         raise InputError(
-            f"langchain:{cls} is not known by name; write langchain:package.module:Class, or one of"
-            f" {', '.join(_SHORT)}"
+            f"langchain:{class_name} is not known by name; write langchain:package.module:Class, or one of"
+            f" {', '.join(_MODULES)}"
         )
     try:
         with warnings.catch_warnings():
-            # The community's package says on import that it is no longer maintained.
+            # langchain-community warns on import that it is no longer maintained.
             warnings.simplefilter("ignore", DeprecationWarning)
-            importlib.import_module("langsmith")  # or the first call would take as long as this
-            made = getattr(importlib.import_module(module), cls)
-            for parent in getattr(made, "__mro__", ()):
-                _refuse(cls, parent.__module__, parent.__name__)
-            return made(**options)
+            importlib.import_module("langsmith")  # slow; else the first call would include it
+            constructor = getattr(importlib.import_module(module), class_name)
+            for parent in getattr(constructor, "__mro__", ()):
+                _check_allowed(class_name, parent.__module__, parent.__name__)
+            return constructor(**options)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        why = " ".join(mask(_why(error), *secrets).split())
+        why = " ".join(mask(_describe_error(error), *secrets).split())
         raise SetupError(
-            f"langchain:{cls} cannot be made from {module!r}: {why:.200}"
+            f"langchain:{class_name} cannot be made from {module!r}: {why:.200}"
             " (pip install 'search-judge[langchain]' and its package; options:"
-            f" [collect.engines.{cls}.options])"
+            f" [collect.engines.{class_name}.options])"
         ) from None
 
 
-def _refuse(named: str, module: str, cls: str) -> None:
-    """Raise InputError when `module.cls`, the class `named` or a parent of it, can be no engine."""
-    full = f"{module}.{cls}".lower()
+def _check_allowed(name: str, module: str, class_name: str) -> None:
+    """Raise InputError when `module.class_name`, the class `name` or a parent of it, can be no engine."""
+    full = f"{module}.{class_name}".lower()
     refused = _REFUSED
     if module.partition(".")[0] in ("", "langchain_community"):
         refused = _REFUSED | _HIDE_ERRORS
     for word, why in refused.items():
         if word in full:
-            raise InputError(f"langchain:{named} is refused: {why}")
+            raise InputError(f"langchain:{name} is refused: {why}")
 
 
 def _add_working_folder() -> None:
@@ -205,60 +210,81 @@ def _add_working_folder() -> None:
         sys.path.insert(0, here)
 
 
-def _why(error: Exception) -> str:
-    """What is wrong; of pydantic's error without the values that it was given, which may be keys."""
+def _describe_error(error: Exception) -> str:
+    """Return the message of an error; that of pydantic without the values, which may be keys."""
     if not isinstance(error, ValueError) or not hasattr(error, "errors"):
         return str(error)
-    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+    return "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
 
 
-def _ask(wrapped: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package
-    """The wrapper's results as JSON text, in its order."""
+def _call(wrapped: Any, query: str, count: int) -> str:  # noqa: ANN401 - any class of any package
+    """Return the wrapper's results as JSON text, in its order."""
     from langsmith import tracing_context
 
     with tracing_context(enabled=False):
         if hasattr(wrapped, "invoke"):
-            found = wrapped.invoke({"query": query} if hasattr(wrapped, "args_schema") else query)
-        elif hasattr(wrapped, "results"):
-            found = _results(wrapped, query, count)
+            answer = wrapped.invoke({"query": query} if hasattr(wrapped, "args_schema") else query)
+        elif not hasattr(wrapped, "results"):
+            answer = wrapped.run(query)
+        elif _takes_count(wrapped):
+            answer = wrapped.results(query, num_results=count)
         else:
-            found = wrapped.run(query)
-    return dump_json({"results": _listed(found)})
-
-
-def _results(wrapped: Any, query: str, count: int) -> Any:  # noqa: ANN401 - any class of any package
-    """Wrappers take the number of results beside the query, or have it as an option of their own."""
-    return wrapped.results(query, num_results=count) if _takes_count(wrapped) else wrapped.results(query)
+            answer = wrapped.results(query)
+    return dump_json({"results": _parse_results(answer)})
 
 
 def _takes_count(wrapped: Any) -> bool:  # noqa: ANN401 - any class of any package
     return "num_results" in inspect.signature(wrapped.results).parameters
 
 
-def _listed(found: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any class of any package
-    """The list of results in what a wrapper gave; raises ValueError when there is none."""
-    if isinstance(found, str):
-        found = json.loads(found)
-    if isinstance(found, Mapping):
-        held = [name for name in ("results", "organic", "organic_results") if name in found]
-        found = found[held[0]] if held else found
-    if not isinstance(found, list):
-        raise ValueError(f"no list of results in {found!r:.120}")
-    return [_result(each) for each in found if not _says_nothing(each)]
+def _parse_results(answer: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any class of any package
+    """Return the list of results in a wrapper's answer; raise ValueError when there is none."""
+    if isinstance(answer, str):
+        answer = json.loads(answer)
+    if isinstance(answer, Mapping):
+        names = [name for name in ("results", "organic", "organic_results") if name in answer]
+        answer = answer[names[0]] if names else answer
+    if not isinstance(answer, list):
+        raise ValueError(f"no list of results in {answer!r:.120}")
+    # Some wrappers return a single item {"Result": "No good … was found"} for no results.
+    return [
+        _parse_result(item) for item in answer if not (isinstance(item, Mapping) and list(item) == ["Result"])
+    ]
 
 
-def _says_nothing(result: Any) -> bool:  # noqa: ANN401 - any class of any package
-    """Whether a wrapper says with a result that there is none."""
-    return isinstance(result, Mapping) and list(result) == ["Result"]
+def _parse_result(item: Any) -> dict[str, Any]:  # noqa: ANN401 - any class of any package
+    if isinstance(item, str):
+        return {"snippet": item}
+    if isinstance(item, Mapping):
+        return _scalars(item)
+    return {**_scalars(item.metadata), "snippet": item.page_content}
 
 
-def _result(given: Any) -> dict[str, Any]:  # noqa: ANN401 - any class of any package
-    if isinstance(given, str):
-        return {"snippet": given}
-    if isinstance(given, Mapping):
-        return _simple(given)
-    return {**_simple(given.metadata), "snippet": given.page_content}
+def _scalars(fields: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in fields.items() if isinstance(value, str | int | float)}
 
 
-def _simple(given: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(name): value for name, value in given.items() if isinstance(value, str | int | float)}
+async def run_blocking(call: Callable[[], str], seconds: float) -> str | BaseException:
+    """Return the result of `call` in a daemon thread, or its exception; TimeoutError after `seconds`.
+
+    Only the called package knows what it raises, so an exception is a value here. A call that takes too long
+    goes on in its thread, for which the process does not wait when it exits.
+    """
+    future: Future[str] = Future()
+    future.set_running_or_notify_cancel()  # from here on a cancelled waiter does not cancel the call
+    Thread(target=copy_context().run, args=(_resolve, future, call), daemon=True).start()
+    waiter = asyncio.wrap_future(future)
+    try:
+        await asyncio.wait({waiter}, timeout=seconds)
+        if not waiter.done():
+            return TimeoutError(f"no answer within {seconds:g} s")
+        return waiter.exception() or waiter.result()
+    finally:
+        waiter.cancel()
+
+
+def _resolve(future: Future[str], call: Callable[[], str]) -> None:
+    try:
+        future.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - the caller gets every exception as a value
+        future.set_exception(error)

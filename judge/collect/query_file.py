@@ -1,4 +1,4 @@
-"""Owns reading the queries that engines are asked, from the files in which people keep them."""
+"""Files of queries for a collection: .jsonl, .csv, .tsv and .txt."""
 
 from __future__ import annotations
 
@@ -22,51 +22,54 @@ _SEPARATORS = ",;\t"
 
 @dataclass(frozen=True, slots=True)
 class QueryRow:
-    """A query to ask: `text` as engines get it, `row` with all that the file says of it."""
+    """A query: `text` as engines get it, `row` with all of its columns."""
 
     id: str
     text: str
     row: Mapping[str, Any]
 
 
-def read(path: Path) -> list[QueryRow]:
-    """The queries in the file, in order; raises InputError naming file, line, field and value."""
+def read_queries(path: Path) -> list[QueryRow]:
+    """Return the queries of a file, in order; raise InputError that names file, line, field and value."""
     readers = {".jsonl": _jsonl, ".ndjson": _jsonl, ".csv": _csv, ".tsv": _tsv, ".txt": _txt}
     if path.suffix.lower() not in readers:
         raise InputError(f"{path}: unknown file type {path.suffix!r}; queries are {FORMS}")
     if not path.is_file():
         raise InputError(f"{path}: no such file" if not path.exists() else f"{path}: is not a file")
     places: dict[str, str] = {}
-    found = []
+    queries = []
     for place, row in readers[path.suffix.lower()](path):
-        query = _query(place, row)
+        query = _parse_query(place, row)
         if query.id in places:
             raise InputError(
-                f"{place}: query {query.id!r} ({query.text!r:.80}) is there already, at {places[query.id]};"
+                f"{place}: query {query.id!r} ({query.text!r:.80}) was at {places[query.id]} already;"
                 " give every query once, with an id of its own"
             )
         places[query.id] = place
-        found.append(query)
-    if not found:
+        queries.append(query)
+    if not queries:
         raise InputError(f"{path}: holds no queries")
-    return found
+    return queries
 
 
-def _query(place: str, row: Mapping[str, Any]) -> QueryRow:
+def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     text = row.get("query")
     if not isinstance(text, str):
         wrong = "is missing" if text is None else f"is {text!r:.80}, not text"
         raise InputError(f"{place}: field 'query' {wrong}; every query needs its text")
     if not clean.query(text):
-        raise InputError(f"{place}: field 'query' is {text!r:.80}, in which nothing is to be read")
+        raise InputError(f"{place}: field 'query' is {text!r:.80}, which has no visible text")
     if _SURROGATE.search(text):
-        raise InputError(f"{place}: field 'query' is {text!r:.80}, which holds half a character")
+        raise InputError(f"{place}: field 'query' is {text!r:.80}, which holds half of a surrogate pair")
     query_id = identifier(place, "query_id", row.get("query_id"), query_id_of(text))
-    rest = {name: value for name, value in row.items() if name not in ("query", "query_id", "engines")}
-    unclear = [name for name, value in rest.items() if isinstance(value, float) and not math.isfinite(value)]
-    if unclear:
-        raise InputError(f"{place}: field {unclear[0]!r} is {rest[unclear[0]]!r}, which is no JSON value")
-    return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **rest})
+    columns = {name: value for name, value in row.items() if name not in ("query", "query_id", "engines")}
+    not_finite = [
+        name for name, value in columns.items() if isinstance(value, float) and not math.isfinite(value)
+    ]
+    if not_finite:
+        name = not_finite[0]
+        raise InputError(f"{place}: field {name!r} is {columns[name]!r}, which is no JSON value")
+    return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 
 def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -105,9 +108,9 @@ def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _header(place: str, cells: Sequence[str]) -> Sequence[str]:
-    twice = [cell for cell in cells if cell and cells.count(cell) > 1]
-    if twice:
-        raise InputError(f"{place}: column {twice[0]!r} is given twice; rename one")
+    repeated = [cell for cell in cells if cell and cells.count(cell) > 1]
+    if repeated:
+        raise InputError(f"{place}: column {repeated[0]!r} is given twice; rename one")
     if "query" not in cells:
         raise InputError(f"{place}: there is no column 'query'; the columns are {cells!r:.160}")
     return cells

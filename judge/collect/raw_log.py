@@ -1,7 +1,6 @@
-"""Owns the journal of a collection: one line a call with the raw answer, durable before it counts.
+"""The raw log of a collection: one line per call with the raw answer, on disk before it counts.
 
-The dataset is derived from it and never the other way round, so a better reading of an engine's
-answers costs no new call.
+The dataset is derived from the log, so that a better reading of an engine's answers costs no new call.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ from judge.runs.folder import dump_json
 
 @dataclass(frozen=True, slots=True)
 class RawLogEntry:
-    """One call and what came back.
+    """One call and its response.
 
-    `started` is when, in UTC; `status` is None when no response came; `latency_ms` is from connecting,
-    where that was needed, to the last byte; `body` is the response as text, or its bytes as Latin-1
-    where `error` says that they are no text. `error` None means that `body` claims to be an answer;
-    reading it says whether it is one.
+    `started` is a time in UTC. `status` is None without a response. `latency_ms` lasts from connecting, if
+    that was needed, to the last byte. `body` is the response as text, or its bytes as Latin-1 if `error` says
+    that they are no text. `error` None means that `body` claims to be an answer; reading it may still fail.
     """
 
     engine: str
@@ -42,15 +40,15 @@ class RawLogEntry:
     error: str | None
 
 
-def path_of(data: Path) -> Path:
-    """Where the journal of the dataset `data` is."""
+def raw_log_path(data: Path) -> Path:
+    """Return the path of the raw log of the dataset `data`."""
     return data.with_name(f"{data.name}.raw.jsonl")
 
 
-def entries(path: Path) -> Iterator[RawLogEntry]:
-    """Every call in the journal at `path`, in order; none when there is no journal.
+def read_entries(path: Path) -> Iterator[RawLogEntry]:
+    """Yield every call in the log at `path`, in order; none when there is no log.
 
-    A last line that a kill cut off is no call. Raises InputError when another line is none.
+    A last line that a kill cut off is ignored. Raises InputError when another line is no call.
     """
     if not path.exists():
         return
@@ -63,25 +61,21 @@ def entries(path: Path) -> Iterator[RawLogEntry]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield _entry(line)
+                fields = json.loads(line)
+                yield RawLogEntry(**{**fields, "request": EngineRequest(**fields["request"])})
             except (ValueError, TypeError, KeyError) as error:
                 raise InputError(
-                    f"{path}:{number}: is no call that judge collect wrote ({error!r:.100}); mend or remove"
-                    " the line, or name another --out"
+                    f"{path}:{number}: is no call that judge collect wrote ({error!r:.100}); repair or"
+                    " remove the line, or name another --out"
                 ) from error
 
 
-def _entry(line: bytes) -> RawLogEntry:
-    found = json.loads(line)
-    return RawLogEntry(**{**found, "request": EngineRequest(**found["request"])})
-
-
 class RawLog:
-    """The journal, open for writing: what `add` returned from has reached the disk. Any thread may add."""
+    """The log, open for writing: after `add` returns, the entry is on disk. Any thread may add."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._adding = Lock()
+        self._lock = Lock()
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -100,10 +94,10 @@ class RawLog:
             self._file.close()
 
     def add(self, entry: RawLogEntry) -> None:
-        """Appends `entry`; raises StoreError when the disk doesn't take it."""
+        """Append `entry`; raise StoreError when it cannot be written."""
         if self._file is None:
-            raise RuntimeError("the journal is not open")
-        with self._adding:
+            raise RuntimeError("the raw log is not open")
+        with self._lock:
             self._append(self._file, memoryview(f"{dump_json(asdict(entry))}\n".encode()))
 
     def _append(self, file: IO[bytes], line: memoryview) -> None:
@@ -114,14 +108,14 @@ class RawLog:
             os.fsync(file.fileno())
         except OSError as error:
             with suppress(OSError):
-                file.truncate(end)  # half a line would spoil the one that somebody adds after it
+                file.truncate(end)  # half a line would damage the next one
             raise StoreError(
                 f"{self._path}: cannot be written: {error.strerror or error}; what is in it is kept"
             ) from error
 
     @staticmethod
     def _drop_torn_line(file: IO[bytes]) -> None:
-        """Cuts off what a kill left of a line, so that the next line begins at its beginning."""
+        """Remove a last line that a kill cut off."""
         end = file.seek(0, os.SEEK_END)
         while end:
             start = max(0, end - 65536)

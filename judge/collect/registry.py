@@ -1,69 +1,185 @@
-"""Owns turning engines' names into what can be asked."""
+"""Engines by name: known ones, those that a user describes in a TOML file, and LangChain's."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from judge.collect import custom_engine
+from pydantic import BaseModel, BeforeValidator, Field
+
 from judge.collect.engine_catalogue import KNOWN
-from judge.collect.engines import EngineDefinition
-from judge.collect.sources import AT_ONCE, Http, ResultSource
+from judge.collect.engines import SLOTS, EngineDefinition
+from judge.collect.response_shape import ResponseShape
+from judge.collect.sources import MAX_CONCURRENT_QUERIES, HttpEngine, ResultSource
 from judge.config.collect import CollectConfig
-from judge.config.run import did_you_mean
+from judge.config.loader import did_you_mean
+from judge.config.validation import STRICT, CountValue, validate_table
 from judge.dataset.identifiers import identifier
 from judge.errors import InputError
 from judge.models.endpoint import Endpoint
+from judge.runs.folder import dump_json
+
+_SLOT = re.compile(r"\{(\w+)\}")
 
 
-def sources(asked: CollectConfig, environ: Mapping[str, str]) -> list[ResultSource]:
-    """The engines that were asked for, in that order.
+def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[ResultSource]:
+    """Return the engines of `config`, in its order.
 
-    Raises InputError for an unknown name, a bad description or an engine named twice, and SetupError
-    when a key, an address or a package is missing.
+    Raises InputError for an unknown name, an invalid description or a name used twice, and SetupError when
+    a key, an address or a package is missing.
     """
-    opened = [_source(spec, asked, environ) for spec in dict.fromkeys(asked.engines)]
-    names = [identifier("--engine", "engine", source.name, "") for source in opened]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"two engines are called {twice[0]!r}; describe one under another name")
-    unused = set(asked.base_urls) - set(names)
+    sources = [_open_engine(spec, config, environ) for spec in dict.fromkeys(config.engines)]
+    names = [identifier("--engine", "engine", source.name, "") for source in sources]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError(f"two engines are called {repeated[0]!r}; describe one under another name")
+    unused = set(config.base_urls) - set(names)
     if unused:
         raise InputError(
-            f"--base-url names {min(unused)!r}, which is not asked; asked are {', '.join(names)}"
+            f"--base-url names {min(unused)!r}, which is no engine of this collection; they are"
+            f" {', '.join(names)}"
         )
-    return opened
+    return sources
 
 
-def _source(spec: str, asked: CollectConfig, environ: Mapping[str, str]) -> ResultSource:
+def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -> ResultSource:
     kind, colon, name = spec.partition(":")
     if colon and kind == "langchain":
         from judge.collect.langchain_engine import LangChainEngine
 
-        cls = name.rpartition(":")[2]
-        return LangChainEngine(name, _options(cls, asked), asked.timeout, environ)
-    engine = _described(name, asked) if colon and kind == "http" else _known(spec)
-    access = Endpoint(asked.base_urls.get(engine.name), environ, asked.timeout, AT_ONCE)
-    return Http(engine, access, {"lang": asked.lang, "country": asked.country})
-
-
-def _options(cls: str, asked: CollectConfig) -> Mapping[str, Any]:
-    given = asked.described.get(cls, {}).get("options", {})
-    if not isinstance(given, Mapping):
-        raise InputError(f"[collect.engines.{cls}]: 'options' is {given!r:.80}, not a table")
-    return given
-
-
-def _described(name: str, asked: CollectConfig) -> EngineDefinition:
-    if name not in asked.described:
-        raise InputError(f"http:{name} is not described; write a table [collect.engines.{name}] in --config")
-    return custom_engine.engine(name, asked.described[name])
-
-
-def _known(name: str) -> EngineDefinition:
-    if name not in KNOWN:
+        class_name = name.rpartition(":")[2]
+        options = config.described.get(class_name, {}).get("options", {})
+        if not isinstance(options, Mapping):
+            raise InputError(f"[collect.engines.{class_name}]: options is {options!r:.80}; it is a table")
+        return LangChainEngine(name, options, config.timeout, environ)
+    if colon and kind == "http":
+        if name not in config.described:
+            raise InputError(
+                f"http:{name} is not described; write a table [collect.engines.{name}] in --config"
+            )
+        engine = read_custom_engine(name, config.described[name])
+    elif spec in KNOWN:
+        engine = KNOWN[spec]
+    else:
         raise InputError(
-            f"unknown engine {name!r}{did_you_mean(name, KNOWN)}; known are {', '.join(KNOWN)}, http:NAME and"
+            f"unknown engine {spec!r}{did_you_mean(spec, KNOWN)}; known are {', '.join(KNOWN)}, http:NAME and"
             " langchain:CLASS"
         )
-    return KNOWN[name]
+    endpoint = Endpoint(config.base_urls.get(engine.name), environ, config.timeout, MAX_CONCURRENT_QUERIES)
+    return HttpEngine(engine, endpoint, {"lang": config.lang, "country": config.country})
+
+
+# --- engines that a user describes
+
+
+def _one_or_more(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+_TextTable = Annotated[dict[str, str], Field(description="a table of texts")]
+_Paths = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(_one_or_more),
+    Field(strict=False, description="a path such as 'link', or a list of paths"),
+]
+
+
+class _FieldPaths(BaseModel, frozen=True):
+    """Where a result holds its fields; the first path that leads to a text counts."""
+
+    model_config = STRICT
+
+    title: _Paths = ("title",)
+    url: _Paths = ("url",)
+    snippet: _Paths = ("snippet",)
+    date: _Paths = ("date",)
+
+
+class EngineTable(BaseModel, frozen=True):
+    """A table [collect.engines.NAME]; the words are those of `EngineDefinition` and `ResponseShape`."""
+
+    model_config = STRICT
+
+    url: str = ""
+    method: str = ""
+    key: str = ""
+    headers: _TextTable = {}
+    secrets: _TextTable = {}
+    params: _TextTable = {}
+    body: dict[str, Any] | None = None
+    page: CountValue = 10
+    results: Annotated[str, Field(description="the path of the list of results, e.g. 'data.items'")]
+    proof: str | None = None
+    fields: dict[str, Any] = {}
+
+
+def read_custom_engine(name: str, table: Mapping[str, Any]) -> EngineDefinition:
+    """Return the engine that `table` describes; raise InputError naming the key and what is wrong with it."""
+    place = f"[collect.engines.{name}]"
+    described = validate_table(EngineTable, table, place)
+    paths = validate_table(_FieldPaths, described.fields, f"[collect.engines.{name}.fields]")
+    base_url, path = _split_address(place, described.url)
+    _check_slots(place, described)
+    shape = ResponseShape(
+        results=described.results,
+        proof=described.results if described.proof is None else described.proof,
+        title=paths.title,
+        url=paths.url,
+        snippet=paths.snippet,
+        date=paths.date,
+    )
+    return EngineDefinition(
+        name=name,
+        docs=place,
+        shape=shape,
+        base_url=base_url,
+        path=path,
+        method=(described.method or ("GET" if described.body is None else "POST")).upper(),
+        key=described.key,
+        headers=described.headers,
+        secrets=described.secrets,
+        params=described.params,
+        body=described.body,
+        page=described.page,
+    )
+
+
+def _check_slots(place: str, table: EngineTable) -> None:
+    """Raise InputError when a template has a slot without a value, or none has the slot of the query."""
+    slots = _slots(table.url, table.params, table.body or {})
+    unknown = slots - SLOTS
+    if unknown:
+        raise InputError(
+            f"{place}: {{{min(unknown)}}} is no slot; slots of url, params and body are"
+            f" {', '.join(sorted(SLOTS))}"
+        )
+    if "query" not in slots:
+        raise InputError(
+            f"{place}: url, params and body hold no {{query}}, so all queries would be the same request"
+        )
+    unknown = _slots(table.headers, table.secrets) - {"key"}
+    if unknown:
+        raise InputError(
+            f"{place}: {{{min(unknown)}}} is no slot; the only slot of headers and secrets is {{key}}"
+        )
+
+
+def _slots(*templates: object) -> set[str]:
+    return {slot for template in templates for slot in _SLOT.findall(dump_json(template))}
+
+
+def _split_address(place: str, url: str) -> tuple[str, str]:
+    """Return the server in `url`, which --base-url may replace, and the rest."""
+    invalid = InputError(
+        f"{place}: url is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}"
+    )
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise invalid from None
+    if parts.scheme not in ("http", "https") or not parts.netloc or "{" in parts.netloc:
+        raise invalid
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{parts.netloc}", parts.path + query

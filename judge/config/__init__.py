@@ -1,1 +1,1 @@
-"""Options of a run, of collecting and of the nights, and the TOML files that hold them."""
+"""Options of a run, of collecting and of the nightly job, and the TOML files that hold them."""

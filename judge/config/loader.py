@@ -1,28 +1,38 @@
-"""Owns the TOML files that people write: reading one, and saying where in it a wrong value stands."""
+"""TOML files that hold options: reading them, and naming file, table and key in every error message.
+
+This module does not import pydantic, so that `judge --help` starts fast.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date, time
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from judge.errors import InputError
 from judge.filesystem import open_for_read
 
-#: An option as the command line writes it. Files write it as a key, which is the same word but for these.
+#: Folder of the nights unless [nightly] names another one.
+NIGHTS_FOLDER = "runs/nights"
+#: Earlier names of options in TOML files, with their present names.
+ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout"}
+#: An option as the command line writes it. A file has the same word as a key, except for `_KEYS_OF_FLAGS`.
 _FLAG = re.compile(r"(?<!\S)(\(?)--(?!help\b)([a-z]+(?:-[a-z]+)*)")
-_NAMES = {"run": "trec_runs", "config": "the file"}
+_KEYS_OF_FLAGS = {"run": "trec_runs", "config": "the file"}
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigSource:
-    """Where options were written: a file, a table in it ("" is its top), and the key of each option.
+    """The place that options come from: a file, a table in it ("" is the top level) and keys.
 
-    `keys` holds the options that the file decides, those included that it could have and hasn't.
+    `keys` maps each option that the file decides, set there or not, to its key. Options of the command
+    line are not in it.
     """
 
     file: Path | None = None
@@ -30,46 +40,47 @@ class ConfigSource:
     keys: Mapping[str, str] = field(default_factory=dict)
 
     @contextmanager
-    def about(self, *names: str) -> Iterator[None]:
-        """Errors inside begin with the place where the options `names` stand, if the file decides them."""
+    def error_context(self, *options: str) -> Iterator[None]:
+        """Put file, table and key before the message of an InputError, if the file decides all `options`."""
         try:
             yield
         except InputError as error:
-            if self.file is not None and self.keys.keys() >= set(names):
-                error.args = (self._placed(str(error), self.keys[names[0]] if len(names) == 1 else ""),)
+            if self.file is not None and self.keys.keys() >= set(options):
+                key = self.keys[options[0]] if len(options) == 1 else ""
+                error.args = (self._add_place(str(error), key),)
             raise
 
-    def _placed(self, said: str, key: str) -> str:
-        """What was `said`, in the words of a file; what it names already is not named again."""
+    def _add_place(self, message: str, key: str) -> str:
+        """Return `message` after its place, unless it names that already, with keys instead of flags."""
         place = f"{self.file}: "
-        if said.startswith(place):
-            return said
-        said = _FLAG.sub(lambda flag: flag[1] + self._key(flag[2]), said)
-        said = said.replace("-m openai:NAME", 'model = "openai:NAME"')
-        if said.startswith("["):
-            return place + said
+        if message.startswith(place):
+            return message
+        message = _FLAG.sub(lambda flag: flag[1] + self._key(flag[2]), message)
+        message = message.replace("-m openai:NAME", 'model = "openai:NAME"')
+        if message.startswith("["):
+            return place + message
         table = f"[{self.table}] " if self.table else ""
-        return place + table + ("" if not key or said.startswith(f"{key} ") else f"{key}: ") + said
+        return place + table + ("" if not key or message.startswith(f"{key} ") else f"{key}: ") + message
 
     def _key(self, flag: str) -> str:
-        """What the file calls the option `--flag`; lists are options in the plural."""
-        name = _NAMES.get(flag, flag.replace("-", "_"))
-        return next((self.keys[each] for each in (name, f"{name}s") if each in self.keys), name)
+        """Return the file's key for the option `--flag`; options that take lists have keys in the plural."""
+        name = _KEYS_OF_FLAGS.get(flag, flag.replace("-", "_"))
+        return next((self.keys[option] for option in (name, f"{name}s") if option in self.keys), name)
 
-    def check(self, name: str, *paths: Path) -> None:
-        """Raises InputError when one of `paths`, which option `name` has, isn't there.
+    def check_exists(self, option: str, *paths: Path) -> None:
+        """Raise InputError when one of `paths`, the value of `option`, does not exist.
 
-        It says where it was looked for: paths are of the current folder, also those in a file elsewhere.
+        Relative paths start at the current folder, also those in a file elsewhere; the message says so.
         """
-        with self.about(name):
+        with self.error_context(option):
             for path in paths:
                 if not path.exists():
                     where = "" if path.is_absolute() else f" in {Path.cwd()}"
                     raise InputError(f"{path}: no such file{where}")
 
 
-def load(path: Path) -> dict[str, Any]:
-    """What a TOML file holds; raises InputError when it can't be read."""
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file; raise InputError when it cannot be read."""
     try:
         with open_for_read(path, follow=True) as file:
             return tomllib.load(file)
@@ -79,17 +90,48 @@ def load(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: is not TOML: {error}") from error
 
 
-def section(toml: Path, name: str) -> dict[str, Any]:
-    """The table `name` of a TOML file, empty where it has none; raises InputError when it is no table."""
-    found = load(toml).get(name, {})
-    if not isinstance(found, dict):
-        raise InputError(f"{toml}: {name!r} is {found!r}, not a table [{name}]")
-    return found
+def read_section(toml: Path, name: str) -> dict[str, Any]:
+    """Return the table `name` of a TOML file, empty if it has none; raise InputError if it is no table."""
+    table = read_toml(toml).get(name, {})
+    if not isinstance(table, dict):
+        raise InputError(f"{toml}: {name!r} is {table!r}, not a table [{name}]")
+    return table
 
 
-def tables(toml: Path, name: str) -> list[dict[str, Any]]:
-    """The rows `[[name]]` of a TOML file; raises InputError when it has none."""
-    found = load(toml).get(name)
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+def read_table_rows(toml: Path, name: str) -> list[dict[str, Any]]:
+    """Return the rows `[[name]]` of a TOML file; raise InputError when it has none."""
+    rows = read_toml(toml).get(name)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{toml}: has no rows [[{name}]]")
-    return found
+    return rows
+
+
+def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `options` under their present names; raise InputError when one has both of its names."""
+    for alias, name in ALIASES.items():
+        if alias in options and name in options:
+            raise InputError(f"{name} is given twice, as {alias!r} too; keep {name!r}")
+    return {ALIASES.get(name, name): value for name, value in options.items()}
+
+
+def is_day(text: str) -> bool:
+    """Return whether `text` is a day in ISO format, such as 2026-05-01."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
+    near = get_close_matches(name, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def toml_repr(value: object) -> str:
+    """Return a value as it looks in a TOML file, so that a search finds it there."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, date | time):
+        return str(value)
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)

@@ -1,81 +1,110 @@
-"""Owns the rules of the nights: what the table [nightly] of judge.toml may say, and the defaults."""
+"""The options of the nightly job, the table [nightly] of judge.toml, with their defaults."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field
 from fnmatch import fnmatchcase
-from math import inf
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from judge.config.run import did_you_mean, toml_repr
+from pydantic import AfterValidator, Field
+from pydantic.dataclasses import dataclass
+
+from judge.config.loader import NIGHTS_FOLDER
+from judge.config.validation import (
+    STRICT,
+    NonNegativeNumber,
+    NumberValue,
+    ShareValue,
+    TextValue,
+    raise_input_errors,
+)
 from judge.errors import InputError
 
-#: Where nights are kept unless [nightly] says otherwise.
-NIGHTS_FOLDER = "runs/nights"
 #: The command that makes a run the baseline.
 SET_BASELINE_COMMAND = "judge baseline set RUN"
-#: Smaller shares than these can't be told: by the resamples that are affordable, by the canaries' shuffles.
-_LEAST = {"alpha": 0.0001, "canary_alpha": 0.001}
-#: With a larger one canaries can't tell a judge that gives half of them another grade.
-_MOST = {"max_flip_rate": 0.25}
-_SHARES = (
-    "alpha",
-    "min_drop",
-    "min_coverage",
-    "min_shared",
-    "max_missing",
-    "max_empty_snippets",
-    "canary_alpha",
-    "max_flip_rate",
-)
-ON_DRIFT = ("stop", "all")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _check_repeats(repeats: int) -> int:
+    if repeats == 1:
+        raise ValueError("one grade does not show how much grades vary")
+    return repeats
+
+
+def _share(low: float, high: float) -> Any:  # noqa: ANN401 - what pydantic's Field returns
+    return Field(ge=low, le=high, description=f"a share from {low:g} to {high:g}")
+
+
+def _list_of(examples: str, least: int = 0) -> Any:  # noqa: ANN401 - what pydantic's Field returns
+    return Field(strict=False, min_length=least, description=f"a list of {examples}")
+
+
+_Name = Annotated[str, Field(min_length=1)]
+_Measures = Annotated[tuple[_Name, ...], _list_of('measures, e.g. ["AP@10", "sDCG@10"]', 1)]
+_Patterns = Annotated[tuple[_Name, ...], _list_of('names or patterns, e.g. ["qwen-plus-*"]')]
+_Repeats = Annotated[
+    int,
+    AfterValidator(_check_repeats),
+    Field(
+        ge=0,
+        description="2 or more, since one grade does not show how much grades vary (0: no canaries; then a"
+        " change of the assessor looks like a change of the engines)",
+    ),
+]
+
+
+@dataclass(config=STRICT, frozen=True, kw_only=True)
 class NightlyConfig:
-    """How the nights of one folder are decided.
+    """The options of the nightly job.
 
-    `folder` holds the nights. `measures` are those of the gate; None takes AP@10 and sDCG@10. A drop is a
-    regression when it is `min_drop` or more and chance an unlikely reason: on a night of nothing but
-    chance some engine is blamed, by any measure, with a chance of at most `alpha`. Unjudged snippets that
-    could turn a drop leave the night incomplete; those that could hide one of `min_drop` are remarked on.
-    `min_coverage` of the pairs must be judged; None takes the run's own. `min_shared` of the baseline's
-    queries must be asked tonight. An engine has broken down, and a judge is away, when the share of
-    queries that it answered, or of canaries, is lower by more than `max_missing` than at the baseline, or
-    than all of them. A night ends before anything is judged when an engine returns empty snippets in more
-    than `max_empty_snippets` of its results: a field of its answers was renamed.
+    `folder` holds the nights. `measures` are those of the regression test; None takes AP@10 and sDCG@10.
 
-    `canary_repeats` is how often each canary is judged a night (0: there are none, and a judge that was
-    swapped can't be told from an engine that became worse). The judge of a night
-    like the baseline's is called another one with a chance of at most `canary_alpha` by its canaries, and
-    again by pairs that it judged on both nights. `max_flip_rate` is the share of canaries that may move
-    by a grade from night to night for a reason that repeats within one night don't show, `min_shift` the
-    least change of their mean grade, in grades, that counts as a stricter or more generous judge.
-    `judge_on_drift` says what a night does once the canaries show another assessor: "stop" pays for nothing
-    more, "all" judges the engines' results as well, so that the night can become the baseline.
-    `accept_names` holds names of served models, or patterns such as "qwen-plus-*": a model that answers
-    under such a name is no drift as long as no canary shows one. `webhook` says whom to tell (see
-    `notices`).
+    Engines. A drop of at least `min_drop` is a regression when chance does not explain it: `alpha` bounds the
+    probability that a night without any change blames an engine by any measure. A night is incomplete when
+    unjudged snippets could turn a drop into none; it gets a remark when they could hide a drop of
+    `min_drop`. `min_coverage` of the pairs must be judged; None takes the option of the run. `min_shared` of
+    the baseline's queries must be asked again. An engine (or the assessor) counts as unavailable when the
+    share of queries (or canaries) that it answered is lower by more than `max_missing` than at the baseline,
+    or than that of the others. A night ends before the judging when an engine returns empty snippets in more
+    than `max_empty_snippets` of its results, since that means that a field of its answers was renamed.
+
+    Assessor. Each canary is judged `canary_repeats` times a night (0: no canaries; then a change of the
+    assessor cannot be told from a change of the engines). `canary_alpha` bounds the probability that an
+    unchanged assessor is reported as changed by its canaries, and again by the pairs that it judged on both
+    nights. `max_flip_rate` is the share of canaries whose grade may move from night to night for a reason
+    that does not show within one night. `min_shift` is the smallest change of their mean grade, in grades,
+    that counts as a stricter or more lenient assessor. `judge_on_drift` decides what happens when the
+    canaries show a changed assessor: "stop" judges nothing more; "all" judges the results too, so that the
+    night can become the baseline. `accept_names` holds names of served models, or patterns such as
+    "qwen-plus-*", that are no drift by themselves.
+
+    `webhook` is the table of the chat or server that gets a notice (see `judge.nightly.notices`).
     """
 
-    folder: str = NIGHTS_FOLDER
-    measures: tuple[str, ...] | None = None
-    alpha: float = 0.01
-    min_drop: float = 0.005
-    min_coverage: float | None = None
-    min_shared: float = 0.8
-    max_missing: float = 0.1
-    max_empty_snippets: float = 0.5
-    canary_repeats: int = 3
-    canary_alpha: float = 0.005
-    max_flip_rate: float = 0.02
-    min_shift: float = 0.1
-    judge_on_drift: str = "stop"
-    accept_names: tuple[str, ...] = ()
-    webhook: Mapping[str, Any] = field(default_factory=dict)
+    _raise_input_errors = raise_input_errors()
+
+    folder: Annotated[TextValue, Field(min_length=1, description="a path in quotes")] = NIGHTS_FOLDER
+    measures: _Measures | None = None
+    # The resamples that are affordable cannot show a smaller probability.
+    alpha: Annotated[NumberValue, _share(0.0001, 1)] = 0.01
+    min_drop: ShareValue = 0.005
+    min_coverage: ShareValue | None = None
+    min_shared: ShareValue = 0.8
+    max_missing: ShareValue = 0.1
+    max_empty_snippets: ShareValue = 0.5
+    canary_repeats: _Repeats = 3
+    # The permutations of the canaries cannot show a smaller probability.
+    canary_alpha: Annotated[NumberValue, _share(0.001, 1)] = 0.005
+    # With a larger share, canaries miss an assessor that gives half of them another grade.
+    max_flip_rate: Annotated[NumberValue, _share(0, 0.25)] = 0.02
+    min_shift: Annotated[NonNegativeNumber, Field(description="a number of grades, 0 or more")] = 0.1
+    judge_on_drift: Annotated[Literal["stop", "all"], Field(description="'stop' or 'all'")] = "stop"
+    accept_names: _Patterns = ()
+    webhook: Annotated[
+        Mapping[str, Any], Field(description='a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}')
+    ] = field(default_factory=dict)
 
     def accepts(self, name: str) -> bool:
         """Return whether `accept_names` holds the name of a served model."""
@@ -84,59 +113,18 @@ class NightlyConfig:
     @property
     def to_set(self) -> str:
         """The command that makes a run the baseline of these nights."""
-        return (
-            SET_BASELINE_COMMAND
-            if Path(self.folder) == Path(NIGHTS_FOLDER)
-            else f"{SET_BASELINE_COMMAND} --folder {shlex.quote(self.folder)}"
-        )
+        if Path(self.folder) == Path(NIGHTS_FOLDER):
+            return SET_BASELINE_COMMAND
+        return f"{SET_BASELINE_COMMAND} --folder {shlex.quote(self.folder)}"
 
     def sets(self, run: Path) -> str:
-        """The command that makes `run`, a night, the baseline of these nights."""
+        """Return the command that makes `run`, one of these nights, their baseline."""
         return SET_BASELINE_COMMAND.replace("RUN", shlex.quote(str(run)))
 
     @classmethod
     def load(cls, table: Mapping[str, Any], place: object = "[nightly]") -> Self:
-        """The rules of a table in TOML; raises InputError that names `place`, the rule and its value."""
-        known = {each.name for each in fields(cls)}
-        for name, value in table.items():
-            if name not in known:
-                raise InputError(f"{place}: unknown rule {name!r}{did_you_mean(name, known)}")
-            if not _fits(name, value):
-                raise InputError(f"{place}: {name} is {toml_repr(value)}; {_MEANT.get(name, _share(name))}")
-        found: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in table.items()
-        }
-        return cls(**found)
-
-
-def _share(name: str) -> str:
-    return f"it is a share from {_LEAST.get(name, 0)} to {_MOST.get(name, 1)}"
-
-
-_MEANT = {
-    "folder": "it is a path in quotes",
-    "measures": 'it is a list of measures, e.g. ["AP@10", "sDCG@10"]',
-    "canary_repeats": "it is 2 or more: one grade does not say how steady it is (0: no canaries, and then"
-    " nothing tells a judge that was swapped from an engine that became worse)",
-    "min_shift": "it is a number of grades, 0 or more",
-    "judge_on_drift": f"it is {' or '.join(ON_DRIFT)}",
-    "accept_names": 'it is a list of names or patterns, e.g. ["qwen-plus-*"]',
-    "webhook": 'it is a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}',
-}
-
-
-def _fits(name: str, value: object) -> bool:
-    if name == "folder":
-        return isinstance(value, str) and bool(value)
-    if name in ("measures", "accept_names"):
-        texts = isinstance(value, list) and all(isinstance(each, str) and each for each in value)
-        return texts and (bool(value) or name == "accept_names")
-    if name == "judge_on_drift":
-        return value in ON_DRIFT
-    if name == "webhook":
-        return isinstance(value, Mapping)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    if name == "canary_repeats":
-        return isinstance(value, int) and (value == 0 or value >= 2)
-    return _LEAST.get(name, 0) <= value <= _MOST.get(name, 1) if name in _SHARES else 0 <= value < inf
+        """Return the options of a TOML table; raise InputError that begins with `place` if one is invalid."""
+        try:
+            return cls(**table)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from None

@@ -6,6 +6,6 @@ the program that imports it wants them. `deepeval test run` and DeepEval's pytes
 begin its telemetry, before they import a test file: set the variable in the environment there.
 """
 
-from judge.config.run import disable_deepeval_telemetry
+from judge.config.environment import disable_deepeval_telemetry
 
 disable_deepeval_telemetry()

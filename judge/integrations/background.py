@@ -63,7 +63,7 @@ class Resources:
 
         Raises Incomplete, or what stopped it, unless every pair got a grade.
         """
-        data = factory.dataset(self.config, rows)
+        data = factory.read_dataset(self.config, rows)
         pooled = pool(data, depth)
         (query,) = data.queries
         async with self.turns[query]:
@@ -148,7 +148,7 @@ class BackgroundRunner:
 def _furnish(config: Config) -> Resources:
     if config.panel:
         raise InputError("a panel judges runs (judge run -m A -m B); here one model is asked")
-    (assessor,) = factory.assessors(config)
+    (assessor,) = factory.build_assessors(config)
     ((_, client),) = factory.build_clients(config, [assessor], CancelToken())
     store = VerdictStore(Path(config.store or "runs/verdicts.sqlite"))
     return Resources(config, assessor, client, store, lease_window(store, client))

@@ -1,7 +1,6 @@
-"""Owns the one seam to the outside world: a model completes a prompt.
+"""Models: the `Model` protocol, through which judging calls a model, and the adapters of libraries.
 
-Judging knows a model only by the `Model` protocol; each adapter translates its library's wire and
-errors, and retries nothing (one retry owner: `judge.assess`).
+An adapter translates the requests, replies and errors of its library and retries nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ FORMS = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"
 
 
 class Model(Protocol):
-    """Something that completes prompts, one request a call."""
+    """A model that completes prompts, one request per call."""
 
     @property
     def name(self) -> str:
@@ -29,20 +28,20 @@ class Model(Protocol):
 
     @property
     def endpoint(self) -> str:
-        """The address that calls go to, without credentials; `""` for a model in this process."""
+        """The address of the server, without credentials; `""` for a model in this process."""
         ...
 
     @property
     def params(self) -> Mapping[str, Any]:
-        """The parameters of every request, as sent, less the negotiated `response_format`."""
+        """The parameters of every request, as sent, without the negotiated `response_format`."""
         ...
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The model's final answer; raises `CallError` (Transient, Conceded, Declined, AccountRefused)."""
+        """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         ...
 
     async def aclose(self) -> None:
-        """Closes connections; the model can't be used afterwards."""
+        """Close the connections; the model cannot be used afterwards."""
         ...
 
 
@@ -55,7 +54,7 @@ def open_model(
     timeout: float,
     concurrency: int,
 ) -> Model:
-    """The model called `spec`, ready to be asked; its library is imported here and not before.
+    """Return the model called `spec`; its library is imported here.
 
     `timeout` is in seconds per call. Raises SetupError when the form of `spec` is unknown, or a key or
     an extra is missing.

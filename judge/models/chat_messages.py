@@ -1,47 +1,54 @@
-"""Owns the shape of a chat: from a `Prompt` to messages, from a response's bytes to a `Completion`."""
+"""Chat messages: from a `Prompt` to messages, and from the body of a response to a `Completion`."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from html import unescape
 from typing import Any
 
-from judge.errors import NoResponse, RequestRejected
-from judge.models.error_mapping import ErrorResponse, shorten, transport
+from judge.errors import CallError, NoResponse, RequestRejected, causes
+from judge.models.error_mapping import ErrorResponse, shorten, transport_error
 from judge.models.redaction import mask, redact
 from judge.records import Completion, Prompt, Usage, is_whole
 
 #: Types of content parts that are not the final answer.
 REASONING = frozenset({"reasoning", "thinking"})
-#: A count beyond this is a slip of the server, and more than a database's integers hold.
-MOST_TOKENS = 2**53
-#: What an HTML page begins with, and its title.
+#: A larger count of tokens is an error of the server, and more than an integer of SQLite holds.
+MAX_TOKEN_COUNT = 2**53
+#: Maximum size of a body in bytes, before and after it is unpacked.
+MAX_BYTES = 8 * 2**20
+#: Compressions that can be unpacked in pieces with a limit, as a request header.
+ACCEPTED = "gzip, deflate"
+#: Makes `zlib` detect whether a body is gzip or zlib.
+_ANY_HEADER = zlib.MAX_WBITS | 32
+#: The beginning of an HTML page, and its title.
 _PAGE = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
-#: Characters in which the beginning of a page and its title are looked for, and characters of a title shown.
-_PAGE_START, _PAGE_HEAD, _TITLE_SHOWN = 1_000, 64_000, 80
-#: How providers say that a filter ended the answer; what did arrive is not the model's verdict.
+#: Characters to search for the beginning of a page and for its title, and the length of a title in messages.
+_PAGE_START, _PAGE_HEAD, _TITLE_LENGTH = 1_000, 64_000, 80
+#: Finish reasons of providers for an answer that a filter cut; the rest is not the model's verdict.
 _FILTERED = re.compile(
     r"filter|sensitiv|refus|safety|prohibit|block|spii|recitation|guardrail|moderat|inspection|toxic|policy|unsafe"
 )
 
 
-def messages(prompt: Prompt) -> list[dict[str, str]]:
-    """The chat messages of `prompt`, without a system message when there is none."""
-    turns = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
-    return turns if prompt.system else turns[1:]
+def build_messages(prompt: Prompt) -> list[dict[str, str]]:
+    """Return the chat messages of `prompt`, without an empty system message."""
+    messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+    return messages if prompt.system else messages[1:]
 
 
-def parse(
+def parse_response(
     status: int, body: bytes, headers: Mapping[str, str], *secrets: str
 ) -> Mapping[str, Any] | ErrorResponse:
-    """The answer's JSON, or the fault that it tells of, whatever its status claims, without `secrets`.
+    """Return the JSON of a response, or the error in it, whatever its status is, without `secrets`.
 
-    A success whose body isn't a JSON object (empty, HTML, cut) raises `Transient`: it may be billed.
+    A success whose body is no JSON object (empty, HTML, cut) raises `NoResponse`: it may be billed.
     """
-    text = redact(_decoded(body), *secrets)
+    text = redact(_decode(body), *secrets)
     try:
         answer = json.loads(text)
     except (ValueError, RecursionError):
@@ -50,14 +57,14 @@ def parse(
         return ErrorResponse.of(status, answer or text, headers)
     if not isinstance(answer, dict):
         raise _no_api_response(status, text)
-    unanswered = not (answer.get("choices") or answer.get("output"))
-    if answer.get("error") or (unanswered and (answer.get("code") or answer.get("error_code"))):
+    has_no_answer = not (answer.get("choices") or answer.get("output"))
+    if answer.get("error") or (has_no_answer and (answer.get("code") or answer.get("error_code"))):
         return ErrorResponse.of(status, answer, headers)
     return answer
 
 
-def _decoded(body: bytes) -> str:
-    """`body` as text, in the encoding that JSON's first bytes tell (RFC 4627)."""
+def _decode(body: bytes) -> str:
+    """Return `body` as text, in the encoding that the first bytes of JSON show (RFC 4627)."""
     try:
         return body.decode(json.detect_encoding(body), "surrogatepass")
     except UnicodeDecodeError:
@@ -68,13 +75,13 @@ def _no_api_response(status: int, text: str) -> NoResponse:
     """Return the error for a success whose body is no whole JSON object, with what the body is."""
     if not _PAGE.search(text[:_PAGE_START]):
         begin = shorten(mask(text[:1000])[:80]) or "nothing"
-        return transport(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
+        return transport_error(f"HTTP {status}, but the body is no whole JSON object: {begin!r}")
     title = _TITLE.search(text[:_PAGE_HEAD])
-    titled = f" titled {shorten(mask(unescape(title[1])))[:_TITLE_SHOWN]!r}" if title else ""
+    titled = f" titled {shorten(mask(unescape(title[1])))[:_TITLE_LENGTH]!r}" if title else ""
     return NoResponse("transport", f"HTTP {status}, but an HTML page{titled}", is_page=True)
 
 
-def complete(
+def read_completion(
     choices: object,
     *,
     model: object,
@@ -83,10 +90,10 @@ def complete(
     request_id: object,
     secrets: Sequence[str] = (),
 ) -> Completion:
-    """The completion that `choices` hold; no choice, or one without content, is the empty text.
+    """Return the completion in `choices`; no choice, or one without content, is the empty text.
 
-    `secrets` are masked in all of it, for libraries that read the response themselves (see `parse`).
-    Raises `Declined` when the model refused or a filter cut its answer.
+    `secrets` are masked in all of it, for libraries that read the response themselves (see `parse_response`).
+    Raises RequestRejected when the model refused or a filter cut its answer.
     """
     choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     message = _mapping(choice.get("message"))
@@ -94,9 +101,9 @@ def complete(
     finish_reason = finish.strip().casefold() if isinstance(finish, str) else None
     billed = read_usage(usage)
     refusal = redact(str(message.get("refusal") or ""), *secrets)
-    refuse(redact(finish_reason or "", *secrets), refusal, billed)
+    check_refusal(redact(finish_reason or "", *secrets), refusal, billed)
     return Completion(
-        text=redact(flatten(message.get("content")), *secrets),
+        text=redact(message_text(message.get("content")), *secrets),
         model=redact(str(model or ""), *secrets),
         finish_reason=finish_reason if is_whole(finish_reason) else "length",
         params=params,
@@ -115,22 +122,22 @@ def _has_reasoning(message: Mapping[str, Any]) -> bool:
     )
 
 
-def refuse(finish_reason: str | None, refusal: object, usage: Usage | None = None) -> None:
-    """Raises `Declined` if the model refused, or a filter ended its answer; `usage` was billed for it.
+def check_refusal(finish_reason: str | None, refusal: object, usage: Usage | None = None) -> None:
+    """Raise RequestRejected if the model refused or a filter ended its answer; `usage` was billed for it.
 
-    Where the server counted no tokens, it may have billed all the same.
+    A server that counted no tokens may have billed the call nevertheless.
     """
     if finish_reason and not is_whole(finish_reason) and _FILTERED.search(finish_reason):
-        said = f"the provider's filter cut the answer ({finish_reason})"
-        raise RequestRejected("content_filter", said, billed=usage is None, usage=usage)
+        detail = f"the provider's filter cut the answer ({finish_reason})"
+        raise RequestRejected("content_filter", detail, billed=usage is None, usage=usage)
     if refusal:
         raise RequestRejected("refusal", shorten(str(refusal)), billed=usage is None, usage=usage)
 
 
-def flatten(content: object) -> str:
-    """The text of a message's content: a string, None, or a list of parts; reasoning is left out."""
+def message_text(content: object) -> str:
+    """Return the text of a message's content (a string, None, or a list of parts), without reasoning."""
     if isinstance(content, list):
-        return "".join(flatten(part) for part in content)
+        return "".join(message_text(part) for part in content)
     if isinstance(content, Mapping):
         final = content.get("type", "text") not in REASONING
         return content["text"] if final and isinstance(content.get("text"), str) else ""
@@ -138,31 +145,87 @@ def flatten(content: object) -> str:
 
 
 def read_usage(raw: object) -> Usage | None:
-    """Tokens billed, by the names of OpenAI, DashScope, DeepSeek or LangChain; None if not said.
+    """Return the billed tokens, by the names of OpenAI, DashScope, DeepSeek or LangChain.
 
-    Who doesn't count both what was asked and what was answered hasn't said what was billed.
+    None unless the tokens of both the prompt and the completion are there.
     """
     counts = _mapping(raw)
     prompt = _count(counts, "prompt_tokens", "input_tokens")
     completion = _count(counts, "completion_tokens", "output_tokens")
     if prompt is None or completion is None:
         return None
-    asked = _mapping(counts.get("prompt_tokens_details") or counts.get("input_token_details"))
-    answered = _mapping(
+    prompt_details = _mapping(counts.get("prompt_tokens_details") or counts.get("input_token_details"))
+    completion_details = _mapping(
         counts.get("completion_tokens_details")
         or counts.get("output_tokens_details")
         or counts.get("output_token_details")
     )
-    cached = _count(asked, "cached_tokens", "cache_read") or _count(counts, "prompt_cache_hit_tokens")
-    reasoning = _count(answered, "reasoning_tokens", "reasoning")
+    cached = _count(prompt_details, "cached_tokens", "cache_read") or _count(
+        counts, "prompt_cache_hit_tokens"
+    )
+    reasoning = _count(completion_details, "reasoning_tokens", "reasoning")
     return Usage(prompt, cached or 0, completion, reasoning or 0)
 
 
 def _count(counts: Mapping[str, Any], *names: str) -> int | None:
-    """The first whole number under one of `names`."""
-    found = (counts.get(name) for name in names)
-    return next((count for count in found if type(count) is int and 0 <= count < MOST_TOKENS), None)
+    """Return the first whole number under one of `names`."""
+    values = (counts.get(name) for name in names)
+    return next((count for count in values if type(count) is int and 0 <= count < MAX_TOKEN_COUNT), None)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+# --- bodies within a limit
+
+
+class BodyRefused(Exception):
+    """A body is too large, or compressed in a way that was not requested."""
+
+
+async def read_limited(chunks: AsyncIterable[bytes], encoding: str | None) -> AsyncIterator[bytes]:
+    """Yield `chunks` of a body unpacked from its content `encoding`.
+
+    Raises BodyRefused when it has more than `MAX_BYTES` or can't be unpacked.
+    """
+    name = (encoding or "identity").strip().lower()
+    if name not in ("identity", "gzip", "x-gzip", "deflate"):
+        raise BodyRefused(f"the response is compressed with {name[:40]!r}, which was not requested")
+    decompressor = None if name == "identity" else zlib.decompressobj(_ANY_HEADER)
+    size = read = 0
+    async for chunk in chunks:
+        read += len(chunk)
+        try:
+            part = chunk if decompressor is None else decompressor.decompress(chunk, MAX_BYTES - size + 1)
+        except zlib.error as error:
+            raise BodyRefused(f"the response is no {name}: {error}") from error
+        size += len(part)
+        if max(size, read) > MAX_BYTES:
+            raise BodyRefused(f"the response is larger than {MAX_BYTES >> 20} MB")
+        yield part
+
+
+class LimitedBody:
+    """The body of an httpx or httpx2 response within the limit, to be mixed with their `AsyncByteStream`.
+
+    `response` must not be read yet. The header of its encoding is removed, so that it is not unpacked twice.
+    """
+
+    def __init__(self, response: Any) -> None:  # noqa: ANN401 - the same type under two names
+        self._stream = response.stream
+        self._encoding = response.headers.pop("content-encoding", None)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the unpacked body."""
+        return read_limited(self._stream, self._encoding)
+
+    async def aclose(self) -> None:
+        """Close the connection's stream."""
+        await self._stream.aclose()
+
+
+def body_error(error: BaseException, url: str) -> CallError | None:
+    """Return the error for a call that `error` ended because of the body's size; None for other errors."""
+    refused = next((cause for cause in causes(error) if isinstance(cause, BodyRefused)), None)
+    return None if refused is None else transport_error(f"{url}: {refused}")

@@ -1,4 +1,4 @@
-"""Owns DashScope's native wire, through the 2.x client of its SDK."""
+"""DashScope's native API, through the 2.x client of its SDK."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from types import MappingProxyType
 from typing import Any
 
 from judge.errors import RequestRejected, SetupError
-from judge.models.bodies import ACCEPTED, BodyRefused, LimitedBody, refused_body
-from judge.models.chat_messages import complete, messages, parse
-from judge.models.endpoint import DASHSCOPE_URL, Endpoint, public_part
-from judge.models.error_mapping import ErrorResponse, classify, timed_out
-from judge.models.logs import redact_logs
-from judge.models.negotiation import Negotiation, sampling_params
-from judge.models.proxies import no_answer, proxy, proxy_secrets
+from judge.models.chat_messages import (
+    ACCEPTED,
+    BodyRefused,
+    LimitedBody,
+    body_error,
+    build_messages,
+    parse_response,
+    read_completion,
+)
+from judge.models.endpoint import DASHSCOPE_URL, Endpoint, proxy_for, proxy_secrets, public_part
+from judge.models.error_mapping import ErrorResponse, classify, connection_error, timeout_error
+from judge.models.negotiation import Negotiation, build_sampling_params
+from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
 
 try:
@@ -38,35 +44,35 @@ async def _limit_body(response: httpx.Response) -> None:
 
 
 class DashScope:
-    """A model on DashScope's native wire.
+    """A model with DashScope's native API.
 
-    Thinking is off unless asked for, and the answer is asked for as a JSON object as long as the
-    model supports that: `Completion.params` says what was really sent, `params` stays what was asked
-    for. Raises `SetupError` without a key, unless the server is on a private network.
+    Thinking is off by default, and the answer is requested as a JSON object as long as the model supports
+    that: `Completion.params` holds what was sent, `params` what was wanted. Raises SetupError without a key,
+    unless the server is on a private network.
     """
 
-    def __init__(self, model: str, access: Endpoint, sampling: Sampling) -> None:
-        url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
-        params = {**sampling_params(sampling), "enable_thinking": sampling.thinking}
+    def __init__(self, model: str, endpoint: Endpoint, sampling: Sampling) -> None:
+        url = endpoint.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+        params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking}
         self.name = f"dashscope:{model}"
-        self.endpoint = public_part(url, *access.secrets)
+        self.endpoint = public_part(url, *endpoint.secrets)
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
-        self._timeout = access.timeout
-        self._key = access.key("DASHSCOPE_API_KEY", url)
+        self._timeout = endpoint.timeout
+        self._key = endpoint.key("DASHSCOPE_API_KEY", url)
         self._secrets = (self._key, *proxy_secrets(url))
         redact_logs(*self._secrets)
         self._negotiation = Negotiation(params, ("json_object", "text"))
-        # The SDK's own pool keeps 20 connections: above that, each call would shake hands anew.
+        # The SDK's own pool keeps 20 connections; further calls would each need a new handshake.
         limits = httpx.Limits(
-            max_connections=access.concurrency, max_keepalive_connections=access.concurrency
+            max_connections=endpoint.concurrency, max_keepalive_connections=endpoint.concurrency
         )
-        # With a transport of its own a client asks the environment for no proxy.
-        way = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy(url))
+        # A client with its own transport does not take a proxy from the environment.
+        transport = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy_for(url))
         self._http = httpx.AsyncClient(
             base_url=url,
-            timeout=access.timeout,
-            transport=way,
+            timeout=endpoint.timeout,
+            transport=transport,
             headers={"Accept-Encoding": ACCEPTED},
             event_hooks={"response": [_limit_body]},
         )
@@ -76,29 +82,29 @@ class DashScope:
             protocol="native",
             max_retries=0,
             http_client=self._http,
-            # What a file in the home directory says would not be in the run's config.
+            # A file in the home directory would change the run without a trace in its config.json.
             config_path=os.devnull,
         )
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The model's final answer; raises `Transient`, `Conceded`, `Declined` or `AccountRefused`."""
-        terms = self._negotiation.terms
-        sent = terms.with_format(prompt.schema)
+        """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
+        params = self._negotiation.params
+        sent = params.with_format(prompt.schema)
         answer = await self._post(prompt, sent)
         if isinstance(answer, ErrorResponse):
-            raise self._negotiation.step_down(terms, answer) or classify(answer, *self._secrets)
+            raise self._negotiation.step_down(params, answer) or classify(answer, *self._secrets)
         return self._read(answer, sent)
 
     async def aclose(self) -> None:
-        """Closes connections; the model can't be used afterwards."""
+        """Close the connections; the model cannot be used afterwards."""
         await self._client.aclose()
         await self._http.aclose()
 
     async def _post(self, prompt: Prompt, params: Mapping[str, Any]) -> Mapping[str, Any] | ErrorResponse:
-        # `chat.completions.create` sends the same, but drops the error that a gateway puts into a
+        # `chat.completions.create` sends the same request, but drops an error that a gateway puts into a
         # success, and builds every request in a thread.
         request = self._client.protocol.build_chat_request(
-            model=self._model, messages=messages(prompt), **params
+            model=self._model, messages=build_messages(prompt), **params
         )
         try:
             async with asyncio.timeout(self._timeout):
@@ -110,30 +116,30 @@ class DashScope:
                     sdk_module="aigc",
                 )
         except TimeoutError:
-            raise timed_out(self._timeout) from None
+            raise timeout_error(self._timeout) from None
         except (APIConnectionError, BodyRefused) as error:
-            refused = refused_body(error, self.endpoint)
+            refused = body_error(error, self.endpoint)
             if refused is not None:
                 raise refused from None
             cause = error.__cause__ or error
             never_sent = isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError)
-            raise no_answer(cause, self.endpoint, self._key, never_sent=never_sent) from None
+            raise connection_error(cause, self.endpoint, self._key, never_sent=never_sent) from None
         except UnicodeEncodeError as error:
             raise RequestRejected(
                 "bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}"
             ) from None
-        return parse(response.status_code, response.content, response.headers, *self._secrets)
+        return parse_response(response.status_code, response.content, response.headers, *self._secrets)
 
     def _read(self, answer: Mapping[str, Any], sent: Mapping[str, Any]) -> Completion:
-        said = answer.get("output")
-        output = said if isinstance(said, dict) else {}
+        content = answer.get("output")
+        output = content if isinstance(content, dict) else {}
         choices = output.get("choices")
         if choices is None:
             text = {"content": output.get("text")}
             choices = [{"message": text, "finish_reason": output.get("finish_reason")}]
-        return complete(
+        return read_completion(
             choices,
-            # The native wire doesn't always say which model it served.
+            # The native API does not always name the served model.
             model=answer.get("model") or self._model,
             params=sent,
             usage=answer.get("usage"),

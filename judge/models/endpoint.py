@@ -1,4 +1,4 @@
-"""Owns how a server is reached (address, key, timeout) and what is known about particular servers."""
+"""Servers: address, key, timeout and proxy, and the particulars of some servers."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from judge.errors import SetupError
 from judge.models.redaction import mask, secrets_in
 
 OPENAI_URL = "https://api.openai.com/v1"
 DASHSCOPE_URL = "https://dashscope.aliyuncs.com/api/v1"
-#: SDKs insist on a key, servers on a private network don't.
+#: SDKs require a key, servers on a private network do not.
 NO_KEY = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """How to reach a server, the same for every adapter.
+    """A server and the limits of its calls, the same for every adapter.
 
-    `base_url` None means the one that `environ` or the provider names; keys come from `environ`
-    only. `timeout` is in seconds and covers a whole call; `concurrency` is how many calls are in
-    flight at most.
+    `base_url` None takes the address of `environ` or of the provider; keys come from `environ` only.
+    `timeout` is in seconds for a whole call; `concurrency` is the maximum number of concurrent calls.
     """
 
     base_url: str | None
@@ -33,35 +33,38 @@ class Endpoint:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no file, log or message may hold: keys and tokens of the environment."""
+        """Keys and tokens of the environment, which no file, log or message may hold."""
         return secrets_in(self.environ)
 
     def url(self, *variables: str, default: str) -> str:
-        """The address to call: `base_url`, else the first of `variables` that is set, else `default`."""
-        named = (self.environ.get(variable) for variable in variables)
-        url = self.base_url or next(filter(None, named), default)
+        """Return the address to call: `base_url`, else the first of `variables` with a value, else `default`.
+
+        Raises SetupError when it is no address, or holds a user, a password, a query or a fragment.
+        """
+        addresses = (self.environ.get(variable) for variable in variables)
+        url = self.base_url or next(filter(None, addresses), default)
         if not is_address(url):
-            shown = mask(url.rpartition("@")[2].partition("?")[0], *self.secrets)
-            raise SetupError(f"{shown!r} is no server's address: give one like https://host/v1 (--base-url)")
+            public = mask(url.rpartition("@")[2].partition("?")[0], *self.secrets)
+            raise SetupError(f"{public!r} is no server's address: give one like https://host/v1 (--base-url)")
         parts = urlsplit(url)
         if parts.username is not None or parts.query or parts.fragment:
             more = "a query or a fragment" if parts.username is None else "a user or password"
-            shown = public_part(url, *self.secrets)
-            raise SetupError(f"the address of {shown} holds {more}; keys come from the environment")
+            public = public_part(url, *self.secrets)
+            raise SetupError(f"the address of {public} holds {more}; keys come from the environment")
         return url.rstrip("/")
 
     def key(self, variable: str, url: str) -> str:
-        """The key in `variable`; a server on a private network may do without one."""
+        """Return the key in `variable`; only a server on a private network may have none."""
         key = self.environ.get(variable, "").strip()
         if key and not (key.isascii() and key.isprintable()):
-            raise SetupError(f"{variable} holds characters that no key has: set {variable} again")
+            raise SetupError(f"{variable} holds characters that cannot be in a key: set {variable} again")
         if not key and not is_private(url):
             raise SetupError(f"no key for {public_part(url, *self.secrets)}: set {variable}")
         return key
 
 
 def is_private(url: str) -> bool:
-    """Whether `url` names this machine or a private network, where self-hosted servers live."""
+    """Return whether `url` names this machine or a private network."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_private
@@ -70,24 +73,54 @@ def is_private(url: str) -> bool:
 
 
 def public_part(url: str, *secrets: str) -> str:
-    """`url` without a user, password, query, `secrets` and what is shaped like a key, to store and print."""
+    """Return `url` without user, password, query, `secrets` and texts shaped like a key."""
     parts = urlsplit(url)
     public = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     return mask(public, *secrets)
 
 
+def proxy_for(url: str) -> str | None:
+    """Return the proxy of the environment or the system for `url`, None to connect directly.
+
+    A server on this machine or a private network is always called directly, since a proxy would read the
+    prompts and the key. Raises SetupError for a proxy that is not HTTP.
+    """
+    parts = urlsplit(url)
+    if is_private(url) or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    proxies = getproxies()
+    address = proxies.get(parts.scheme) or proxies.get("all")
+    if address and "://" not in address:
+        address = f"http://{address}"
+    if address and urlsplit(address).scheme not in {"http", "https"}:
+        raise SetupError(
+            f"the proxy {public_part(address)} cannot be used: name an HTTP proxy in HTTPS_PROXY, or add"
+            f" {parts.hostname} to NO_PROXY"
+        )
+    return address or None
+
+
+def proxy_secrets(url: str) -> tuple[str, ...]:
+    """Return the password of the proxy for `url`, alone and with its user as it is sent."""
+    parts = urlsplit(proxy_for(url) or "")
+    if parts.password is None:
+        return ()
+    user, password = unquote(parts.username or ""), unquote(parts.password)
+    return password, f"{user}:{password}"
+
+
 def is_dashscope(url: str) -> bool:
-    """Whether `url` is one of Alibaba Cloud's."""
+    """Return whether `url` is one of Alibaba Cloud."""
     return _in_domain(url, "aliyuncs.com")
 
 
-def thinking_switch(url: str, thinking: bool) -> dict[str, Any]:
-    """The parameters that turn thinking on or off at an OpenAI-compatible `url`.
+def build_thinking_params(url: str, thinking: bool) -> dict[str, Any]:
+    """Return the parameters that turn thinking on or off at an OpenAI-compatible `url`.
 
-    There is no common one. DashScope reads `enable_thinking`, DeepSeek `thinking`, Ollama
-    `reasoning_effort` (it ignores the others silently), vLLM, SGLang and llama.cpp
-    `chat_template_kwargs`. OpenAI reads `reasoning_effort`, too, and says so where a model has
-    none. Other hosts may refuse fields that they don't know, and get nothing.
+    There is no common one. DashScope reads `enable_thinking`, DeepSeek `thinking`, Ollama `reasoning_effort`
+    (it ignores the others silently), vLLM, SGLang and llama.cpp `chat_template_kwargs`. OpenAI reads
+    `reasoning_effort`, too, and refuses it for models without reasoning. Other hosts may refuse unknown
+    fields, so they get none.
     """
     if is_dashscope(url):
         return {"enable_thinking": thinking}
@@ -101,7 +134,7 @@ def thinking_switch(url: str, thinking: bool) -> dict[str, Any]:
 
 
 def is_address(url: str) -> bool:
-    """Whether `url` names a server that can be called: http or https, a host, a real port, no blank."""
+    """Return whether `url` names a server: http or https, a host, a valid port, no blanks."""
     try:
         parts = urlsplit(url)
         blank = any(char.isspace() or not char.isprintable() for char in url)

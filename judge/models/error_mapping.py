@@ -1,24 +1,38 @@
-"""Owns what a failed call means: from any provider's status, code and words to one `CallError`."""
+"""Error mapping: from a server's status, code and message, or a broken connection, to a `CallError`."""
 
 from __future__ import annotations
 
 import json
 import re
+import socket
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
-from judge.errors import AccountError, CallError, NoResponse, RequestRejected, RetryableError, TimedOut
-from judge.models.endpoint import is_dashscope
+from judge.errors import (
+    AccountError,
+    CallError,
+    ConnectionFailed,
+    NoResponse,
+    RequestRejected,
+    RetryableError,
+    TimedOut,
+    causes,
+)
+from judge.models.endpoint import is_dashscope, proxy_for, proxy_secrets, public_part
 from judge.models.redaction import mask
 
+#: Maximum number of characters of a message from a server.
 DETAIL_LENGTH = 300
-#: Characters of a code or a message that `RULES` look at: a server may send a page of any length.
-_LOOK_AT = 5000
+#: TLS errors before the request is sent: an untrusted certificate, a server without TLS.
+_HANDSHAKE_ERRORS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER", "HTTP_REQUEST"})
+#: Maximum number of characters of a code or a message that `RULES` read.
+_MAX_READ = 5000
 
-#: The parameters that judge itself sends; naming one of them in a refusal is about us, not about a pair.
+#: The parameters that judge sends; a refusal that names one concerns every request, not one pair.
 PARAMETERS = (
     r"(?:temperature|top_p|seed|max_tokens|max_completion_tokens|enable_thinking|thinking|reasoning_effort"
     r"|chat_template\w*|response_format|json_schema|json_object|result_format|stream)"
@@ -32,7 +46,7 @@ REFUSING = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """A failed call in the server's own words; `param` is the parameter that the server blames."""
+    """The error in a server's response; `param` is the parameter that the server names."""
 
     status: int
     code: str = ""
@@ -42,13 +56,13 @@ class ErrorResponse:
 
     @classmethod
     def of(cls, status: int, body: object, headers: Mapping[str, str]) -> ErrorResponse:
-        """The fault that a response tells of, in any of the shapes that servers use.
+        """Return the error of a response, in any of the forms that servers use.
 
-        `body` is the parsed JSON, or the text when it is none. A status inside the body counts when
-        the response itself claims success.
+        `body` is the parsed JSON, or the text if it is no JSON. A status inside the body counts when the
+        response itself claims success.
         """
-        body = body[0] if isinstance(body, list) and len(body) == 1 else body  # as Gemini has it
-        whole = body if isinstance(body, Mapping) else {"message": _words(body)}
+        body = body[0] if isinstance(body, list) and len(body) == 1 else body  # Gemini's form
+        whole = body if isinstance(body, Mapping) else {"message": _plain_text(body)}
         error = whole.get("error") or whole
         if not isinstance(error, Mapping):
             error = {"message": str(error)}
@@ -60,9 +74,9 @@ class ErrorResponse:
             *re.findall(r'"quotaId": "([\w-]+)"', json.dumps(error.get("details"))),
         ]
         if status < 400:
-            status = next(filter(None, map(_status, (whole.get("status_code"), *codes))), status)
-        named = (error.get(name) for name in ("message", "msg", "error_msg", "detail"))
-        message = next(filter(None, named), "")
+            status = next(filter(None, map(_error_status, (whole.get("status_code"), *codes))), status)
+        messages = (error.get(name) for name in ("message", "msg", "error_msg", "detail"))
+        message = next(filter(None, messages), "")
         return cls(
             status,
             code=" ".join(dict.fromkeys(str(code) for code in codes if code)),
@@ -74,11 +88,11 @@ class ErrorResponse:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRule:
-    """One row of the table: a fault with one of `statuses`, or that says so, is of this `kind`.
+    """One row of the table: a response with one of `statuses`, or a matching text, is of this `kind`.
 
-    `code` is searched in the server's code, `says` in its code and message, both regular expressions
-    without regard to case; where `among` is given, for faults with one of these statuses alone: in others
-    a server may repeat the prompt. `hint` tells the person at the terminal what to do.
+    `code` is searched in the server's code, `says` in its code and message; both are regular expressions
+    without regard to case. `among` limits the row to these statuses, since in others a server may repeat the
+    prompt. `hint` tells the user what to do.
     """
 
     kind: str
@@ -89,28 +103,28 @@ class ErrorRule:
     hint: str = ""
     among: frozenset[int] = frozenset()
 
-    def fits(self, fault: ErrorResponse) -> bool:
-        """Whether `fault` is of this kind."""
-        if self.among and fault.status not in self.among:
+    def fits(self, response: ErrorResponse) -> bool:
+        """Return whether `response` is of this kind."""
+        if self.among and response.status not in self.among:
             return False
-        code, message = fault.code[:_LOOK_AT], fault.message[:_LOOK_AT]
+        code, message = response.code[:_MAX_READ], response.message[:_MAX_READ]
         return (
-            fault.status in self.statuses
+            response.status in self.statuses
             or (bool(self.code) and re.search(self.code, code, re.I) is not None)
             or (bool(self.says) and re.search(self.says, f"{code} {message}", re.I) is not None)
         )
 
 
-#: A limit that waiting does not lift in a run's time.
+#: A limit per day, which outlasts a run.
 A_DAY = r"(?:per[ _-]?day|\b[RT]PD\b|daily)"
-#: How providers say that an account has nothing left, or none for today.
+#: Messages of providers about an account without credit, or without credit for today.
 USED_UP = (
     rf"{A_DAY}|usage limit|total request limit|monthly quota|plan and billing|balance is insufficient"
     r"|account\b.{0,60}\b(?:suspended|locked|deactivated|in arrears)"
     r"|欠费|余额(?:不足|已用完)|额度(?:不足|已用)|使用上限|今日.{0,10}限额|每日.{0,10}限额|套餐已到期|账户.{0,8}(?:锁定|非活动)"
 )
 ACCOUNT = "check the account's plan, balance and daily limits"
-#: The first row that fits decides: what a server says outranks the status that it says it with.
+#: The first row that fits decides: codes and messages come before statuses.
 RULES = (
     ErrorRule(
         "content_filter",
@@ -118,7 +132,7 @@ RULES = (
         says=r"content_?filter|data_?inspection|responsibleai|content management policy|inappropriate content"
         r"|flagged (?:by|as|for)|risk control|sensitive (?:content|words)|censor|敏感内容",
     ),
-    # Some say "check your plan" of tokens a minute, too.
+    # Some servers say "check your plan" about tokens per minute, too.
     ErrorRule(
         "rate_limit",
         RetryableError,
@@ -187,7 +201,7 @@ RULES = (
         says=r"plain HTTP.{0,20} HTTPS|HTTP request to an HTTPS server|plain HTTP to an SSL",
         hint="this port speaks TLS: write https:// in --base-url",
     ),
-    # With a code it is a provider who speaks of one pair; without, whoever stands before the server.
+    # With a code, a provider means one pair; without one, a gateway before the server means every request.
     ErrorRule(
         "auth",
         AccountError,
@@ -225,75 +239,113 @@ RULES = (
         statuses=frozenset(range(300, 400)),
         hint="check --base-url: it redirects",
     ),
-    # A success that holds an error nobody has a word for: the gateway's fault, not the pair's.
+    # A success that holds an unknown error: a problem of the gateway, not of the pair.
     ErrorRule("server_error", RetryableError, statuses=frozenset(range(200, 300))),
 )
 BAD_REQUEST = ErrorRule("bad_request", RequestRejected)
 
 
-def classify(fault: ErrorResponse, *secrets: str, endpoint: str = "") -> CallError:
-    """The error that `fault` of the server at `endpoint` amounts to, with none of `secrets` in its words.
+def classify(response: ErrorResponse, *secrets: str, endpoint: str = "") -> CallError:
+    """Return the error that a response of the server at `endpoint` means, without `secrets` in its message.
 
-    Kinds and classes are the rows of `RULES`; a fault that fits none is a `Declined` bad_request.
+    Kind and class come from the first row of `RULES` that fits, else it is a `RequestRejected` bad_request.
     """
-    if is_dashscope(endpoint) and "insufficient_quota" in fault.code:
-        # Its compatible mode says OpenAI's word for an empty account when it means tokens a minute.
-        fault = replace(fault, code="Throttling.AllocationQuota", message="too many tokens a minute")
-    rule = next((rule for rule in RULES if rule.fits(fault)), BAD_REQUEST)
-    said = shorten(mask(fault.message, *secrets)) or "no message"
-    code = f" {mask(fault.code, *secrets)}" if fault.code else ""
+    if is_dashscope(endpoint) and "insufficient_quota" in response.code:
+        # Its compatible mode uses OpenAI's code of an empty account for tokens per minute.
+        response = replace(response, code="Throttling.AllocationQuota", message="too many tokens a minute")
+    rule = next((rule for rule in RULES if rule.fits(response)), BAD_REQUEST)
+    detail = shorten(mask(response.message, *secrets)) or "no message"
+    code = f" {mask(response.code, *secrets)}" if response.code else ""
     hint = f" ({rule.hint})" if rule.hint else ""
-    wait = retry_after(fault.headers) if rule.error is RetryableError else None
-    return rule.error(rule.kind, f"HTTP {fault.status}{code}: {said}{hint}", retry_after=wait)
+    wait = read_retry_after(response.headers) if rule.error is RetryableError else None
+    return rule.error(rule.kind, f"HTTP {response.status}{code}: {detail}{hint}", retry_after=wait)
 
 
-def transport(detail: str, *secrets: str) -> NoResponse:
+def transport_error(detail: str, *secrets: str) -> NoResponse:
     """Return the error for a response that did not arrive whole; the call may be billed."""
     return NoResponse("transport", shorten(mask(detail, *secrets)))
 
 
-def timed_out(seconds: float) -> TimedOut:
+def timeout_error(seconds: float) -> TimedOut:
     """Return the error for a call without a response within `seconds`; it may be billed."""
     return TimedOut("transport", f"no answer within {seconds:g} s", billed=True)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait as the server asks, None when it doesn't or when it can't be read.
+def connection_error(
+    error: BaseException, url: str, *secrets: str, never_sent: bool = False
+) -> RetryableError:
+    """Return the error for a call to `url` that `error` ended before an answer arrived.
 
-    Reads `retry-after-ms`, then `retry-after` as seconds or as an HTTP date (RFC 9110, 10.2.3), which
-    is taken by the server's own clock. However far away, it is returned: capping is the caller's.
+    It is `ConnectionFailed` when the cause shows that the request was not sent, or `never_sent` is True.
     """
-    named = {name.lower(): value for name, value in headers.items()}
-    milliseconds = _number(named.get("retry-after-ms"))
+    *_, cause = causes(error)
+    refused = isinstance(cause, ConnectionRefusedError | socket.gaierror)
+    refused |= isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _HANDSHAKE_ERRORS
+    proxy = proxy_for(url)
+    secrets = (*secrets, *proxy_secrets(url))
+    where = public_part(url) + (f" through the proxy {public_part(proxy)}" if proxy else "")
+    if not (refused or never_sent) and isinstance(cause, TimeoutError):
+        return TimedOut("transport", shorten(mask(f"{where}: the request timed out", *secrets)), billed=True)
+    if not (refused or never_sent):
+        return transport_error(f"{where}: {type(error).__name__}: {error}", *secrets)
+    detail = shorten(mask(f"{where}: {_describe_cause(cause)}", *secrets))
+    return ConnectionFailed("transport", detail, lasting=_is_lasting(cause))
+
+
+def _is_lasting(cause: BaseException) -> bool:
+    """Return whether waiting alone will not help, unlike for a server that is starting."""
+    if isinstance(cause, socket.gaierror):
+        return cause.errno != socket.EAI_AGAIN
+    return isinstance(cause, ssl.SSLError) or not isinstance(cause, OSError)
+
+
+def _describe_cause(cause: BaseException) -> str:
+    if isinstance(cause, ConnectionRefusedError):
+        return "connection refused"
+    if isinstance(cause, socket.gaierror):
+        return f"unknown host ({cause.strerror})"
+    if isinstance(cause, ssl.SSLError):
+        return f"no TLS connection: {cause}"
+    return str(cause) or type(cause).__name__
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the server asks to wait, None if it names none or they cannot be read.
+
+    Reads `retry-after-ms`, then `retry-after` as seconds or as an HTTP date (RFC 9110, 10.2.3) relative to
+    the server's own clock. The value has no upper limit; the caller sets one.
+    """
+    values = {name.lower(): value for name, value in headers.items()}
+    milliseconds = _parse_number(values.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    value = named.get("retry-after")
-    seconds = _number(value)
+    value = values.get("retry-after")
+    seconds = _parse_number(value)
     if seconds is not None or value is None:
         return seconds
-    moment = _date(value)
-    now = _date(named.get("date", "")) or datetime.now(UTC)
+    moment = _parse_date(value)
+    now = _parse_date(values.get("date", "")) or datetime.now(UTC)
     return None if moment is None else max(0.0, (moment - now).total_seconds())
 
 
 def shorten(text: str) -> str:
-    """`text` in one line of at most `DETAIL_LENGTH` characters."""
+    """Return `text` as one line of at most `DETAIL_LENGTH` characters."""
     line = " ".join(text.split())
     return line if len(line) <= DETAIL_LENGTH else f"{line[: DETAIL_LENGTH - 1]}…"
 
 
-def _words(body: object) -> str:
+def _plain_text(body: object) -> str:
     text = body.decode(errors="replace") if isinstance(body, bytes) else str(body or "")
-    # Only up to the next bracket, so that many of them take linear time together.
+    # Only up to the next bracket, so that the time is linear in the length.
     return re.sub(r"<[^<>]*>", " ", text) if text.lstrip().startswith("<") else text
 
 
-def _status(value: object) -> int | None:
-    number = _number(str(value))
+def _error_status(value: object) -> int | None:
+    number = _parse_number(str(value))
     return int(number) if number is not None and 400 <= number < 600 else None
 
 
-def _number(text: str | None) -> float | None:
+def _parse_number(text: str | None) -> float | None:
     try:
         number = float(text or "")
     except ValueError:
@@ -301,7 +353,7 @@ def _number(text: str | None) -> float | None:
     return number if isfinite(number) and number >= 0 else None
 
 
-def _date(text: str) -> datetime | None:
+def _parse_date(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, OverflowError):  # the latter for an offset of years

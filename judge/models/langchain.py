@@ -1,4 +1,4 @@
-"""Owns LangChain's chat models: any `init_chat_model` string, the community's Tongyi, or a ready object."""
+"""LangChain's chat models: any `init_chat_model` string, the community's Tongyi, or an existing object."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from judge.errors import CallError, ParametersRejected, RequestRejected, SetupError
-from judge.models.chat_messages import complete, messages
-from judge.models.endpoint import DASHSCOPE_URL, NO_KEY, OPENAI_URL, Endpoint, public_part, thinking_switch
-from judge.models.error_mapping import ErrorResponse, classify, timed_out
-from judge.models.logs import redact_logs
-from judge.models.negotiation import NEGOTIABLE, sampling_params
-from judge.models.proxies import no_answer, proxy, proxy_secrets
+from judge.models.chat_messages import build_messages, read_completion
+from judge.models.endpoint import (
+    DASHSCOPE_URL,
+    NO_KEY,
+    OPENAI_URL,
+    Endpoint,
+    build_thinking_params,
+    proxy_for,
+    proxy_secrets,
+    public_part,
+)
+from judge.models.error_mapping import ErrorResponse, classify, connection_error, timeout_error
+from judge.models.negotiation import NEGOTIABLE, build_sampling_params
+from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
 
 try:
@@ -35,19 +43,19 @@ except ImportError as error:
 if TYPE_CHECKING:
     import httpx2
 
-#: Kinds of errors that may be about a parameter.
-_OF_PARAMETERS = frozenset({"bad_parameter", "bad_request"})
-#: How the community's Tongyi words a refusal of the server.
+#: Kinds of errors that may concern a parameter.
+_PARAMETER_ERRORS = frozenset({"bad_parameter", "bad_request"})
+#: The form in which the community's Tongyi reports an error of the server.
 TONGYI_REFUSAL = re.compile(r"status_code: (\d+) \n code: (.*?) \n message: (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class LangChainSetup:
-    """What is known about a chat model besides its name.
+    """Properties of a chat model besides its name.
 
-    `params` are what it sends, `timeout` is in seconds for a whole call, `threads` says how many
-    calls block a thread each (0: the model is asynchronous), `http` is closed with the model, `secrets`
-    are masked in what it says.
+    `params` are sent with each request. `timeout` is in seconds for a whole call. `threads` is the number of
+    threads for a model that blocks (0: it is asynchronous). `http` is closed with the model. `secrets` are
+    masked in its replies.
     """
 
     endpoint: str = ""
@@ -59,10 +67,10 @@ class LangChainSetup:
 
 
 class LangChainModel:
-    """A LangChain chat model: `LangChain(ChatAnthropic(…), "anthropic:claude")`.
+    """A LangChain chat model: `LangChainModel(ChatAnthropic(…), "anthropic:claude")`.
 
-    Nothing but the model's own endpoint hears of a call: tracing to LangSmith is off and LangChain's
-    cache is not asked (it would answer every repeat alike). A ready object keeps its own retries.
+    Tracing to LangSmith and LangChain's cache are off (the cache would answer every repeat alike), so that
+    only the model's own server gets a call. An existing object keeps its own retries.
     """
 
     def __init__(self, model: BaseChatModel, name: str, setup: LangChainSetup | None = None) -> None:
@@ -75,174 +83,172 @@ class LangChainModel:
         self._timeout = setup.timeout
         self._http = setup.http
         self._pool = ThreadPoolExecutor(setup.threads, "langchain") if setup.threads else None
-        held = [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
-        self._secrets = (*held, *setup.secrets)
+        keys = [value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr)]
+        self._secrets = (*keys, *setup.secrets)
         redact_logs(*self._secrets)
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The model's final answer; raises `Transient`, `Conceded`, `Declined` or `AccountRefused`."""
-        # What a call may raise is known to the provider's package only: an outcome, not an except clause.
-        asked, sent = self._model, self._sent
-        [outcome] = await asyncio.gather(self._invoke(asked, messages(prompt)), return_exceptions=True)
+        """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
+        # Only the provider's package knows what a call raises, so an exception is a value here.
+        model, sent = self._model, self._sent
+        [outcome] = await asyncio.gather(self._invoke(model, build_messages(prompt)), return_exceptions=True)
         if isinstance(outcome, Exception):
-            fault = _fault(outcome)
-            error = self._translate(outcome, fault)
-            raise self._concede(asked, fault, error) or error
+            response = _error_response(outcome)
+            error = self._translate(outcome, response)
+            raise self._drop_parameters(model, response, error) or error
         if isinstance(outcome, BaseException):
             raise outcome
-        said = outcome.response_metadata
+        metadata = outcome.response_metadata
         message = {"content": outcome.content, "refusal": outcome.additional_kwargs.get("refusal")}
         message["reasoning_content"] = outcome.additional_kwargs.get("reasoning_content")
-        return complete(
-            [{"message": message, "finish_reason": _finish_reason(said)}],
-            model=said.get("model_name") or said.get("model"),
+        return read_completion(
+            [{"message": message, "finish_reason": _finish_reason(metadata)}],
+            model=metadata.get("model_name") or metadata.get("model"),
             params=sent,
-            usage=outcome.usage_metadata or said.get("token_usage"),
-            request_id=said.get("request_id") or said.get("id"),
+            usage=outcome.usage_metadata or metadata.get("token_usage"),
+            request_id=metadata.get("request_id") or metadata.get("id"),
             secrets=self._secrets,
         )
 
     async def aclose(self) -> None:
-        """Closes what `open_chat_model` opened; a ready object stays its owner's."""
+        """Close the connections that `open_chat_model` opened, not those of an existing object."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
         if self._http is not None:
             await self._http.aclose()
 
-    async def _invoke(self, model: BaseChatModel, turns: list[dict[str, str]]) -> AIMessage:
+    async def _invoke(self, model: BaseChatModel, messages: list[dict[str, str]]) -> AIMessage:
         with tracing_context(enabled=False):
             async with asyncio.timeout(self._timeout):
                 if self._pool is None:
-                    return await model.ainvoke(turns)
-                blocking = copy_context().run
+                    return await model.ainvoke(messages)
                 return await asyncio.get_running_loop().run_in_executor(
-                    self._pool, blocking, model.invoke, turns
+                    self._pool, copy_context().run, model.invoke, messages
                 )
 
-    def _concede(
-        self, asked: BaseChatModel, fault: ErrorResponse | None, error: CallError
+    def _drop_parameters(
+        self, model: BaseChatModel, response: ErrorResponse | None, error: CallError
     ) -> ParametersRejected | None:
-        """What to raise when the server refuses extra parameters: the call goes on without them."""
-        if fault is None or fault.status not in NEGOTIABLE or error.kind not in _OF_PARAMETERS:
+        """Drop extra parameters that the server refuses, and return the error that repeats the call."""
+        if response is None or response.status not in NEGOTIABLE or error.kind not in _PARAMETER_ERRORS:
             return None
-        extra: Mapping[str, Any] = getattr(asked, "extra_body", None) or {}
-        refused = {name for name in extra if name in f"{fault.code} {fault.param} {fault.message}"}
+        extra: Mapping[str, Any] = getattr(model, "extra_body", None) or {}
+        refused = {name for name in extra if name in f"{response.code} {response.param} {response.message}"}
         if not refused:
             return None
-        kept = {name: value for name, value in extra.items() if name not in refused}
-        if self._model is asked:  # many may be refused at once: the first one changes the model
-            self._model = asked.model_copy(update={"extra_body": kept or None})
+        remaining = {name: value for name, value in extra.items() if name not in refused}
+        if self._model is model:  # of many refused at the same time, the first one changes the model
+            self._model = model.model_copy(update={"extra_body": remaining or None})
             self._sent = {name: value for name, value in self._sent.items() if name not in refused}
         return ParametersRejected("conceded", error.detail)
 
-    def _translate(self, error: Exception, fault: ErrorResponse | None) -> CallError:
-        if fault is not None:
-            return classify(fault, *self._secrets, endpoint=self.endpoint)
+    def _translate(self, error: Exception, response: ErrorResponse | None) -> CallError:
+        if response is not None:
+            return classify(response, *self._secrets, endpoint=self.endpoint)
         if isinstance(error, UnicodeEncodeError):
             return RequestRejected("bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}")
         if isinstance(error, TimeoutError):
-            return timed_out(self._timeout)
-        # Neither an answer nor a refusal: the connection broke, or the reply was none that the package reads.
-        return no_answer(error, self.endpoint, *self._secrets)
+            return timeout_error(self._timeout)
+        # The connection broke, or the package cannot read the reply.
+        return connection_error(error, self.endpoint, *self._secrets)
 
 
-def open_chat_model(spec: str, access: Endpoint, sampling: Sampling) -> LangChainModel:
-    """The chat model that `spec`, PROVIDER:NAME, names; raises SetupError with what is missing."""
+def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
+    """Return the chat model of `spec`, PROVIDER:NAME; raise SetupError that names what is missing."""
     provider, _, name = spec.partition(":")
-    opened = {"tongyi": _tongyi, "openai": _openai}
+    openers = {"tongyi": _open_tongyi, "openai": _open_openai}
     try:
-        if provider in opened:
-            return opened[provider](name, access, sampling)
-        return _any(provider, name, access, sampling)
+        if provider in openers:
+            return openers[provider](name, endpoint, sampling)
+        return _open_any(provider, name, endpoint, sampling)
     except (ImportError, ValueError, TypeError) as error:
         raise SetupError(f"langchain:{spec} cannot be opened: {error}") from None
 
 
-def _openai(name: str, access: Endpoint, sampling: Sampling) -> LangChainModel:
-    from judge.models.openai import connections
+def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
+    from judge.models.openai import open_connections
 
-    url = access.url("OPENAI_BASE_URL", default=OPENAI_URL)
-    params = sampling_params(sampling)
-    # ChatOpenAI sends it under this name, whatever it is given.
+    url = endpoint.url("OPENAI_BASE_URL", default=OPENAI_URL)
+    params = build_sampling_params(sampling)
+    # ChatOpenAI always sends it under this name.
     params["max_completion_tokens"] = params.pop("max_tokens")
-    thinking = thinking_switch(url, sampling.thinking)
-    http = connections(url, access)
+    thinking = build_thinking_params(url, sampling.thinking)
+    http = open_connections(url, endpoint)
     model = init_chat_model(
         name,
         model_provider="openai",
         base_url=url,
-        api_key=access.key("OPENAI_API_KEY", url) or NO_KEY,
+        api_key=endpoint.key("OPENAI_API_KEY", url) or NO_KEY,
         max_retries=0,
-        timeout=access.timeout,
+        timeout=endpoint.timeout,
         http_async_client=http,
         extra_body=thinking or None,
         **params,
     )
     setup = LangChainSetup(
-        public_part(url, *access.secrets),
+        public_part(url, *endpoint.secrets),
         {**params, **thinking},
-        access.timeout,
+        endpoint.timeout,
         http=http,
         secrets=proxy_secrets(url),
     )
     return LangChainModel(model, f"openai:{name}", setup)
 
 
-def _any(provider: str, name: str, access: Endpoint, sampling: Sampling) -> LangChainModel:
-    params = sampling_params(sampling)
-    key = access.environ.get(f"{provider.upper()}_API_KEY")
-    url = access.url(default="") if access.base_url else ""
-    known = {"base_url": url, "api_key": key}
-    options: dict[str, Any] = {option: value for option, value in known.items() if value}
-    options.update(params, max_retries=0, timeout=access.timeout)
+def _open_any(provider: str, name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
+    params = build_sampling_params(sampling)
+    key = endpoint.environ.get(f"{provider.upper()}_API_KEY")
+    url = endpoint.url(default="") if endpoint.base_url else ""
+    optional = {"base_url": url, "api_key": key}
+    options: dict[str, Any] = {option: value for option, value in optional.items() if value}
+    options.update(params, max_retries=0, timeout=endpoint.timeout)
     model = init_chat_model(name, model_provider=provider, **options)
-    proxy(url)  # raises for one that can't be used
+    proxy_for(url)  # raises SetupError for one that cannot be used
     setup = LangChainSetup(
-        public_part(url, *access.secrets),
+        public_part(url, *endpoint.secrets),
         params,
-        access.timeout,
+        endpoint.timeout,
         secrets=(*filter(None, [key]), *proxy_secrets(url)),
     )
     return LangChainModel(model, f"{provider}:{name}", setup)
 
 
-def _tongyi(name: str, access: Endpoint, sampling: Sampling) -> LangChainModel:
+def _open_tongyi(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
     with warnings.catch_warnings():
-        # The package says on import that it is no longer maintained; whoever names tongyi chose it.
+        # The package warns on import that it is no longer maintained.
         warnings.simplefilter("ignore", DeprecationWarning)
         from langchain_community.chat_models import ChatTongyi
 
-        url = access.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
-        proxy(url)  # raises for one that can't be used
-        params = {**sampling_params(sampling), "enable_thinking": sampling.thinking}
-        # Only these reach the wire. The class has a top_p of its own, which None keeps off it.
-        wire = {"top_p": None, **params, "base_address": url, "request_timeout": access.timeout}
-        # Given the SecretStr that it declares, the class would send the asterisks that one prints.
-        key = access.key("DASHSCOPE_API_KEY", url)
+        url = endpoint.url("DASHSCOPE_BASE_URL", "DASHSCOPE_HTTP_BASE_URL", default=DASHSCOPE_URL)
+        proxy_for(url)  # raises SetupError for one that cannot be used
+        params = {**build_sampling_params(sampling), "enable_thinking": sampling.thinking}
+        # Only these are sent. The class has its own default for top_p, which None removes.
+        wire_params = {"top_p": None, **params, "base_address": url, "request_timeout": endpoint.timeout}
+        # With the SecretStr that it declares, the class would send asterisks.
+        key = endpoint.key("DASHSCOPE_API_KEY", url)
         unmasked: Any = key or NO_KEY
-        model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire)
+        model = ChatTongyi(model=name, api_key=unmasked, max_retries=1, model_kwargs=wire_params)
     setup = LangChainSetup(
-        public_part(url, *access.secrets),
+        public_part(url, *endpoint.secrets),
         params,
-        access.timeout,
-        threads=access.concurrency,
+        endpoint.timeout,
+        threads=endpoint.concurrency,
         secrets=(key, *proxy_secrets(url)),
     )
     return LangChainModel(model, f"tongyi:{name}", setup)
 
 
-def _finish_reason(said: Mapping[str, Any]) -> object:
-    """How the answer ended: every provider's package has a name of its own for that."""
-    return next(
-        (said[name] for name in ("finish_reason", "stop_reason", "done_reason") if said.get(name)), None
-    )
+def _finish_reason(metadata: Mapping[str, Any]) -> object:
+    """Return the finish reason, which each provider's package stores under another name."""
+    names = ("finish_reason", "stop_reason", "done_reason")
+    return next((metadata[name] for name in names if metadata.get(name)), None)
 
 
-def _fault(error: Exception) -> ErrorResponse | None:
-    """The server's own words in `error`, None when no server spoke."""
-    worded = TONGYI_REFUSAL.search(str(error))
-    if worded:
-        return ErrorResponse(int(worded[1]), worded[2], worded[3])
+def _error_response(error: Exception) -> ErrorResponse | None:
+    """Return the response of the server in `error`, None when there is none."""
+    match = TONGYI_REFUSAL.search(str(error))
+    if match:
+        return ErrorResponse(int(match[1]), match[2], match[3])
     if error.args and isinstance(error.args[0], Mapping):
         return ErrorResponse.of(200, error.args[0], {})
     response = getattr(error, "response", None)

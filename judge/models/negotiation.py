@@ -1,7 +1,7 @@
-"""Owns what a server turned out to accept: parameters and answer formats, given up one by one.
+"""Negotiation: parameters and answer formats that a server refuses are dropped, one by one.
 
-A server says in a 400 what it doesn't support. The table below says what judge then sends instead,
-from the next request on.
+A server names in a 400 what it does not support. The table below says what judge sends instead, from the next
+request on.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ ABOUT_FORM = r"response_format|json_schema|json_object|structured.?outputs?|cont
 
 @dataclass(frozen=True, slots=True)
 class Concession:
-    """When a server refuses `parameter` in words that `says` finds, `instead` takes its value.
+    """A parameter that a server may refuse in a message that `says` finds; `instead` takes its value.
 
-    `instead` None drops it: the request then goes by the server's own default.
+    `instead` None drops the parameter; the server then uses its default.
     """
 
     parameter: str
@@ -52,70 +52,67 @@ CONCESSIONS = (
 
 @dataclass(frozen=True, slots=True)
 class RequestParams:
-    """What a request carries besides model and messages; `form` is how it asks for JSON."""
+    """The parameters of a request besides model and messages; `form` is the requested answer format."""
 
     params: Mapping[str, Any]
     form: Form
 
     def with_format(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters as sent: `params` and, unless `form` is text, a `response_format`."""
-        return {**self.params, **response_format(self.form if schema else "text", schema)}
+        """Return the parameters as sent: `params` and, unless `form` is text, a `response_format`."""
+        return {**self.params, **build_response_format(self.form if schema else "text", schema)}
 
 
 class Negotiation:
-    """The terms of one model at one server, shared by all calls in flight.
+    """The parameters of one model at one server, shared by all concurrent calls.
 
-    `offers` are the answer formats to try, best first.
+    `forms` are the answer formats to try, the best one first.
     """
 
-    def __init__(self, params: Mapping[str, Any], offers: tuple[Form, ...]) -> None:
-        self._offers = offers
-        self.terms = RequestParams(params, offers[0])
+    def __init__(self, params: Mapping[str, Any], forms: tuple[Form, ...]) -> None:
+        self._forms = forms
+        self.params = RequestParams(params, forms[0])
 
-    def step_down(self, refused: RequestParams, fault: ErrorResponse) -> ParametersRejected | None:
-        """What to raise when a server refused `refused` and less can be asked for; None when it can't.
+    def step_down(self, refused: RequestParams, response: ErrorResponse) -> ParametersRejected | None:
+        """Drop what a server refused and return the error to raise; return None if nothing can be dropped.
 
-        Many calls may be refused at once: the first one changes the terms, the others find them changed.
+        Of many calls that are refused at the same time, the first one changes the parameters.
         """
-        if fault.status not in NEGOTIABLE:
+        if response.status not in NEGOTIABLE:
             return None
-        lesser = self._lesser(refused, f"{fault.code} {fault.param} {fault.message}")
-        if lesser is not None and self.terms is refused:
-            self.terms = lesser
-        return None if lesser is None else ParametersRejected("conceded", shorten(fault.message))
+        reduced = self._reduce(refused, f"{response.code} {response.param} {response.message}")
+        if reduced is not None and self.params is refused:
+            self.params = reduced
+        return None if reduced is None else ParametersRejected("conceded", shorten(response.message))
 
-    def _lesser(self, terms: RequestParams, words: str) -> RequestParams | None:
-        if re.search(ABOUT_FORM, words, re.I) and terms.form != self._offers[-1]:
-            return RequestParams(terms.params, self._offers[self._offers.index(terms.form) + 1])
+    def _reduce(self, params: RequestParams, message: str) -> RequestParams | None:
+        if re.search(ABOUT_FORM, message, re.I) and params.form != self._forms[-1]:
+            return RequestParams(params.params, self._forms[self._forms.index(params.form) + 1])
         for concession in CONCESSIONS:
-            if concession.parameter in terms.params and re.search(concession.says, words, re.I):
-                return RequestParams(_concede(terms.params, concession), terms.form)
+            if concession.parameter in params.params and re.search(concession.says, message, re.I):
+                remaining = dict(params.params)
+                value = remaining.pop(concession.parameter)
+                if concession.instead is not None:
+                    remaining[concession.instead] = value
+                return RequestParams(remaining, params.form)
         return None
 
 
-def sampling_params(sampling: Sampling) -> dict[str, Any]:
-    """`sampling` by the names that providers share, less what is left to the server."""
-    named = {
+def build_sampling_params(sampling: Sampling) -> dict[str, Any]:
+    """Return `sampling` under the names that providers share, without values that are None."""
+    params = {
         "temperature": sampling.temperature,
         "max_tokens": sampling.max_tokens,
         "top_p": sampling.top_p,
         "seed": sampling.seed,
     }
-    return {name: value for name, value in named.items() if value is not None}
+    return {name: value for name, value in params.items() if value is not None}
 
 
-def response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The `response_format` parameter that asks for `form`; none for text."""
+def build_response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameter `response_format` for `form`; none for text."""
     if form == "text":
         return {}
     if form == "json_object":
         return {"response_format": {"type": "json_object"}}
-    described = {"name": "verdict", "strict": True, "schema": dict(schema)}
-    return {"response_format": {"type": "json_schema", "json_schema": described}}
-
-
-def _concede(params: Mapping[str, Any], concession: Concession) -> dict[str, Any]:
-    kept = {name: value for name, value in params.items() if name != concession.parameter}
-    if concession.instead is not None:
-        kept[concession.instead] = params[concession.parameter]
-    return kept
+    json_schema = {"name": "verdict", "strict": True, "schema": dict(schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": json_schema}}

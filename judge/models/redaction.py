@@ -1,24 +1,26 @@
-"""Secrets in texts of others: every spelling of a key or a password, replaced by `***`.
+"""Redaction: every spelling of a key or a password in texts and log records is replaced by `***`.
 
-A server may repeat the key that it was sent: in an error, in a page of a gateway, in the reply of a model.
-Where a text from a server enters judge, it goes through `redact` before it is read, cut or kept.
+A server may repeat the key that it received: in an error, in a page of a gateway, in the reply of a model.
+Every text from a server goes through `redact` before it is read, cut or stored.
 """
 
 from __future__ import annotations
 
 import base64
 import html.entities
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 
-#: Characters that a secret must have to be masked. A shorter one ("none", "EMPTY", "x", as servers on a
-#: private network are given) occurs in texts by chance, and reasons would be damaged.
-SHORTEST = 8
+#: Minimum length of a secret that is masked. A shorter one ("none", "EMPTY", "x", as used on a private
+#: network) occurs in texts by chance, and reasons would be damaged.
+MIN_SECRET_LENGTH = 8
 _MASK = "***"
 #: Characters of Base64 that have more than one spelling.
 _BASE64 = {"+": r"(?:[+-]|%2[Bb])", "/": r"(?:[/_]|%2[Ff]|\\/)"}
-#: Environment variables that hold secrets, by their names.
+#: Names of environment variables that hold secrets.
 _NAMED = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)\Z")
 
 
@@ -35,7 +37,7 @@ def redact(text: str, *secrets: str) -> str:
 def mask(text: str, *secrets: str) -> str:
     """Return `text` with `secrets` and everything shaped like a key replaced by `***`.
 
-    For errors and addresses. What a model says of a snippet goes through `redact` alone.
+    For errors and addresses; replies of a model go through `redact` alone.
     """
     text = redact(text, *secrets)
     text = re.sub(r"(?i)(\bbearer\s+|api[-_]?key[\"']?\s*[=:]\s*[\"']?)[^\s\"',;]{6,}", r"\1***", text)
@@ -43,34 +45,36 @@ def mask(text: str, *secrets: str) -> str:
 
 
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of the variables in `environ` that are named as those of secrets are."""
+    """Return the values of the variables in `environ` that hold secrets by their names."""
     return tuple(value.strip() for name, value in environ.items() if value and _NAMED.search(name))
 
 
 @lru_cache(maxsize=64)
 def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What finds any of `secrets`; None when none is long enough."""
-    # The longest first: a secret may begin with another one.
-    named = sorted({each for each in secrets if len(each) >= SHORTEST}, key=len, reverse=True)
-    spellings = [spelling for secret in named for spelling in _spellings(secret)]
+    """Return a pattern that finds any of `secrets`, None when none is long enough."""
+    # The longest first, since a secret may begin with another one.
+    ordered = sorted(
+        {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}, key=len, reverse=True
+    )
+    spellings = [spelling for secret in ordered for spelling in _spellings(secret)]
     return re.compile("|".join(spellings)) if spellings else None
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    """Regular expressions for the spellings of `secret`."""
+    """Yield regular expressions for the spellings of `secret`."""
     yield "".join(map(_character, secret))
     raw = secret.encode()
     yield f"(?i:{raw.hex()})"
     for shift in range(3):
-        # Without the characters that hold bits of what stands before and behind.
+        # Without the characters that share bits with the text before and after.
         start = -(-8 * shift // 6)
         encoded = base64.b64encode(b"\0" * shift + raw).decode()[start : (shift + len(raw)) * 8 // 6]
-        yield "".join(_BASE64.get(each, each) for each in encoded)
+        yield "".join(_BASE64.get(char, char) for char in encoded)
 
 
 @lru_cache(maxsize=256)
 def _character(char: str) -> str:
-    """A regular expression for the spellings of one character."""
+    """Return a regular expression for the spellings of one character."""
     percent = "".join(f"%{byte:02x}" for byte in char.encode())
     names = "|".join(name.removesuffix(";") for name, text in html.entities.html5.items() if text == char)
     code = ord(char)
@@ -84,3 +88,43 @@ def _character(char: str) -> str:
         *([rf"\\{{1,8}}{re.escape(char)}"] if char in "\"\\/'" else []),
     ]
     return f"(?:{'|'.join(spellings)})"
+
+
+#: All secrets of the models that this process opened.
+_log_secrets: dict[str, None] = {}
+
+
+def redact_logs(*secrets: str) -> None:
+    """Mask `secrets` in every log record of this process from now on.
+
+    Libraries log whole answers and addresses at the level DEBUG. A record without a secret stays as it is.
+    """
+    if not _log_secrets:
+        logging.setLogRecordFactory(_redacting_factory(logging.getLogRecordFactory()))
+    _log_secrets.update(dict.fromkeys(secrets))
+
+
+def _redacting_factory(factory: Any) -> Any:  # noqa: ANN401 - as logging has it
+    """Return a factory of log records that masks secrets in the records of `factory`."""
+
+    def make_record(*args: Any, **options: Any) -> logging.LogRecord:  # noqa: ANN401
+        record: logging.LogRecord = factory(*args, **options)
+        _redact_record(record, tuple(_log_secrets))
+        return record
+
+    return make_record
+
+
+def _redact_record(record: logging.LogRecord, secrets: tuple[str, ...]) -> None:
+    try:
+        text = record.getMessage()
+    except (TypeError, ValueError, KeyError):  # the arguments do not fit the format: logging reports it later
+        return
+    masked = redact(text, *secrets)
+    if masked != text:
+        record.msg, record.args = masked, None
+    if record.exc_info and not record.exc_text:
+        trace = logging.Formatter().formatException(record.exc_info)
+        masked = redact(trace, *secrets)
+        if masked != trace:
+            record.exc_text = masked

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge import factory
-from judge.config.loader import ConfigSource, section
+from judge.config.loader import ConfigSource, is_day, read_section
 from judge.config.nightly import NightlyConfig
-from judge.config.run import Config, is_day
+from judge.config.run import Config
 from judge.english import join_names
 from judge.errors import InputError
 from judge.measure.measures import Measure, parse_all
@@ -53,16 +53,16 @@ def load_context(toml: Path, day: str) -> NightContext:
         raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01")
     if not toml.exists():
         raise InputError(f"{toml}: no such file; {_FIRST_TOML}")
-    rules, config = NightlyConfig.load(section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
+    rules, config = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
     _check_dataset(toml, config)
     folder = RunFolder(Path(rules.folder) / day)
     if folder.path.is_symlink():
         raise InputError(
             f"{folder.path}: is a symbolic link; a night writes into a folder of its own: remove it"
         )
-    with ConfigSource(toml, "nightly", {"measures": "measures"}).about("measures"):
+    with ConfigSource(toml, "nightly", {"measures": "measures"}).error_context("measures"):
         measures = choose_test_measures(rules.measures, config.depth)
-    names = dict.fromkeys(map(str, (*factory.measures_of(config), *measures)))
+    names = dict.fromkeys(map(str, (*factory.choose_measures(config), *measures)))
     config = replace(
         _fill_in_day(config, day),
         out=str(folder.path),
@@ -80,7 +80,7 @@ def choose_test_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Mea
     """
     if names is None:
         return tuple(replace(measure, cutoff=min(10, depth)) for measure in parse_all(("AP@10", "sDCG@10")))
-    measures = factory.measures(names, depth)
+    measures = factory.parse_measures(names, depth)
     for measure in measures:
         if not measure.compares:
             raise InputError(
@@ -99,7 +99,7 @@ def _check_dataset(toml: Path, config: Config) -> None:
     `out` is ignored: it is for `judge run` and `judge collect`, and a night has a folder of its own.
     """
     named = [name for name in ("data", *_TREC_FILES) if getattr(config, name)]
-    if section(toml, "collect") and named:
+    if read_section(toml, "collect") and named:
         raise InputError(f"{toml}: set either {named[0]!r} or [collect], not both")
     if named and named not in (["data"], [*_TREC_FILES]):
         raise InputError(

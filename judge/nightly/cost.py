@@ -84,12 +84,12 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
     """Return the cost of the calls for each price: the members of a panel have their own."""
     if not calls:
         return []
-    assessors = factory.assessors(configs[0])
-    prices = [factory.price(configs[0], assessor.model) for assessor in assessors]
+    assessors = factory.build_assessors(configs[0])
+    prices = [factory.look_up_price(configs[0], assessor.model) for assessor in assessors]
     shared_price, price_of_key = common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
         for config in configs:
-            pooled = pool(factory.dataset(config), config.depth)
+            pooled = pool(factory.read_dataset(config), config.depth)
             for assessor, price in zip(assessors, prices, strict=True):
                 price_of_key |= dict.fromkeys(plan_requests(pooled, assessor, config.repeats)[1], price)
     by_price = defaultdict[Price | None, list[Call]](list)

@@ -16,9 +16,10 @@ from typing import Any
 from judge import factory, pipeline
 from judge.api import rewrite_report
 from judge.assess.progress import ProgressListener
-from judge.config.loader import ConfigSource, section
-from judge.config.nightly import NIGHTS_FOLDER, SET_BASELINE_COMMAND
-from judge.config.run import Config, environment, is_day
+from judge.config.environment import environment
+from judge.config.loader import NIGHTS_FOLDER, ConfigSource, is_day, read_section
+from judge.config.nightly import SET_BASELINE_COMMAND
+from judge.config.run import Config
 from judge.dataset.clean import visible
 from judge.errors import InputError, StoreError
 from judge.nightly import notify, resume, stores
@@ -89,7 +90,7 @@ def run_nightly(
     context, environ = load_context(toml, day), environment()
     folder, webhook = context.folder, context.rules.webhook
     if webhook:
-        with ConfigSource(toml).about():
+        with ConfigSource(toml).error_context():
             Webhook.of(webhook, environ)  # raises before anything is paid
     with resume.lock_nights(context.nights, f"judge nightly --date {day}"):
         record = _read_finished(context)
@@ -145,9 +146,9 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             f"--date is {context.day!r}, before the baseline's night {name}; take a later day, or set an"
             f" earlier night as the baseline: {SET_BASELINE_COMMAND} with one of {context.nights}"
         )
-    factory.assessors(context.config)  # raises for a missing key before engines are asked
+    factory.build_assessors(context.config)  # raises for a missing key before engines are asked
     stores.check(resume.shared_store(context))
-    if not section(toml, "collect"):
+    if not read_section(toml, "collect"):
         return context
     data, info = resume.collect_dataset(toml, context.folder)
     return replace(

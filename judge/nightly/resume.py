@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judge import factory
+from judge.config.environment import environment
 from judge.config.nightly import NightlyConfig
-from judge.config.run import Config, environment
+from judge.config.run import Config
 from judge.dataset.clean import visible
 from judge.dataset.identifiers import short_hash
 from judge.english import format_count
@@ -84,7 +85,7 @@ def _read_owner(path: Path) -> str:
 
 def run_identity(config: Config) -> Mapping[str, Any]:
     """Return the identity of a run: its options and its dataset; a bad dataset is found before any call."""
-    return factory.folder(config, factory.dataset(config), factory.assessors(config))[1]
+    return factory.open_run_folder(config, factory.read_dataset(config), factory.build_assessors(config))[1]
 
 
 def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:
@@ -129,7 +130,7 @@ def read_engine_settings(config: CollectConfig) -> EngineSettings:
 
     An engine's table may hold anything, so only digests of its parts are stored.
     """
-    from judge.collect.registry import sources
+    from judge.collect.registry import open_engines
 
     engines = {
         source.name: EngineSource(
@@ -140,7 +141,7 @@ def read_engine_settings(config: CollectConfig) -> EngineSettings:
                 if not _SECRET.search(part)
             },
         )
-        for source in sources(config, environment())
+        for source in open_engines(config, environment())
     }
     return EngineSettings(depth=config.depth, lang=config.lang, country=config.country, engines=engines)
 
@@ -157,7 +158,7 @@ def _without_secrets(value: object) -> object:
 
 def shared_store(context: NightContext) -> Path:
     """Return the store that nights share."""
-    return factory.store(context.config, context.folder)
+    return factory.store_path(context.config, context.folder)
 
 
 def promote_quarantined_store(context: NightContext) -> None:

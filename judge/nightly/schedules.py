@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
-from judge.config.loader import section
+from judge.config.environment import environment
+from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig
-from judge.config.run import Config, environment
+from judge.config.run import Config
 from judge.errors import InputError
 from judge.runs.folder import dump_json
 
@@ -121,8 +122,8 @@ def read_needs(toml: Path) -> JobNeeds:
     if not toml.exists():
         raise InputError(f"{toml}: no such file; the schedule is made from this file")
     config = Config.load(toml)
-    rules = NightlyConfig.load(section(toml, "nightly"), f"{toml}: [nightly]")
-    collect = section(toml, "collect")
+    rules = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]")
+    collect = read_section(toml, "collect")
     variables = dict.fromkeys(
         (*_model_variables(config), *_engine_variables(toml, collect), *_webhook_variables(rules.webhook))
     )

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from judge.config.run import is_day
+from judge.config.loader import is_day
 from judge.english import join_names
 from judge.errors import InputError
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record

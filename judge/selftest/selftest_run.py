@@ -104,11 +104,11 @@ def _prepared(config: Config) -> _Test:
     if config.assessor != "judge" or config.panel:
         raise InputError("a self-test asks one model with judge's own prompts: name one -m, no --assessor")
     config = replace(config, dates=False, as_of=None)
-    model = factory.model(config)
+    model = factory.build_model(config)
     pool = probes.pool(probes.shipped(), config.lang, config.max_chars)
-    shipped = factory.assessor(config, model)
+    shipped = factory.build_assessor(config, model)
     undefended = Assessor(model, plain(config.grading), config.grading)
-    store = factory.store(config, RunFolder(Path(config.out or Path("runs") / stored_results.FOLDER)))
+    store = factory.store_path(config, RunFolder(Path(config.out or Path("runs") / stored_results.FOLDER)))
     return _Test(config, pool, (shipped, undefended), store)
 
 

@@ -259,6 +259,26 @@ def test_help_lists_every_command() -> None:
         assert name in done.stdout
 
 
+def test_help_imports_no_library_that_takes_long() -> None:
+    """0.3 s is all that `judge --help` may take, and pydantic alone takes half of that."""
+    code = (
+        "import sys; from judge.cli.main import app; app(['--help'], standalone_mode=False);"
+        " sys.exit(str({'pydantic', 'numpy', 'pandas', 'rich'} & sys.modules.keys() or ''))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == ""
+    assert "Commands:" in done.stdout
+
+
+def test_help_groups_the_options_of_a_run() -> None:
+    lines = command("run", "--help").stdout.splitlines()
+    groups = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert groups == [
+        *("Arguments:", "Assessor:", "Input:", "Measuring:", "Calls and cost:", "Files:", "Options:"),
+    ]
+    assert all(len(line) <= 80 for line in lines)
+
+
 ENDING = """
 import sys
 

@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from judge.cli.render.comparison_tables import print_comparison
-from judge.collect.raw_log import entries, path_of
+from judge.collect.raw_log import raw_log_path, read_entries
 from tests.support.command_line import command
 from tests.support.factories import results as results_of
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
@@ -99,7 +100,7 @@ def test_what_failed_is_said_with_how_to_go_on(tmp_path: Path) -> None:
         again = command(*words(tmp_path, server, "searxng"))
     assert done.returncode == 3, done.stderr
     assert "exa on 2 of 2 queries" in done.stderr
-    assert "the same command asks again" in done.stderr
+    assert "the same command requests only these again" in done.stderr
     assert "searxng: answered 2 of 2" in done.stdout
     assert again.returncode == 0, again.stderr
     assert "0 calls now" in again.stdout
@@ -127,9 +128,9 @@ def test_each_engine_has_a_line_that_says_how_it_did_and_why(tmp_path: Path) -> 
         done = command(*words(tmp_path, server, "searxng", "tavily"))
     assert done.returncode == 3, done.stderr
     assert done.stdout.splitlines()[:2] == [
-        "searxng: answered 3 of 6, 1 of them with nothing; 1 of 4 results has no text but its title"
-        " (looked for in 'content'); broke on 3, 2 of them: server_error: HTTP 500: boom",
-        "tavily: answered 4 of 6; broke on 2: server_error: HTTP 500: boom",
+        "searxng: answered 3 of 6, 1 of them without results; 1 of 4 results has no text except its title"
+        " (looked for in 'content'); failed on 3, 2 of them: server_error: HTTP 500: boom",
+        "tavily: answered 4 of 6; failed on 2: server_error: HTTP 500: boom",
     ]
     assert "searxng on 3, tavily on 2 of 6 queries" in done.stderr
 
@@ -141,7 +142,7 @@ def test_an_engine_that_wants_to_be_left_alone_is_waited_for_as_long_as_one_like
     write_queries(tmp_path, "tea")
     with EngineServer(lambda _: Page(status=429, body="slow down")) as server:
         done = command(*words(tmp_path, server, "searxng"), "--patience", patience)
-    assert "broke on 1: rate_limit: HTTP 429: slow down" in done.stdout
+    assert "failed on 1: rate_limit: HTTP 429: slow down" in done.stdout
     assert least <= len(server.searched) <= 2 * least  # whatever --attempts says, which is 1
 
 
@@ -164,7 +165,7 @@ def test_what_is_wrong_is_said_before_a_call(given: list[str], said: str, tmp_pa
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_collection_that_is_killed_asks_nothing_twice_that_it_knew(kills: int, tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
-    journal = path_of(tmp_path / "data.jsonl")
+    journal = raw_log_path(tmp_path / "data.jsonl")
     with EngineServer(lambda asked: Page(results(asked.query), delay=0.02)) as server:
         for kill in range(1, kills + 1):
             process = started(*words(tmp_path, server, "searxng", "tavily", rate=100.0))
@@ -172,12 +173,12 @@ def test_a_collection_that_is_killed_asks_nothing_twice_that_it_knew(kills: int,
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             assert not (tmp_path / "data.jsonl").exists()
-        known = {(each.engine, each.query_id) for each in entries(journal)}
+        known = {(each.engine, each.query_id) for each in read_entries(journal)}
         before = len(server.searched)
         done = command(*words(tmp_path, server, "searxng", "tavily"))
     assert done.returncode == 0, done.stderr
     assert len(server.searched) - before == 80 - len(known)
-    asked = Counter((each.engine, each.query_id) for each in entries(journal))
+    asked = Counter((each.engine, each.query_id) for each in read_entries(journal))
     assert set(asked.values()) == {1}
     assert len(asked) == 80
     assert len((tmp_path / "data.jsonl").read_text(encoding="utf-8").splitlines()) == 40
@@ -185,12 +186,16 @@ def test_a_collection_that_is_killed_asks_nothing_twice_that_it_knew(kills: int,
 
 def test_ctrl_c_keeps_the_answers_and_says_how_to_go_on(tmp_path: Path) -> None:
     write_queries(tmp_path, *QUERIES)
-    with EngineServer(lambda asked: Page(results(asked.query), delay=0.05)) as server:
+    calls = count()
+    # The later answers take long, so that the signal comes before the last one on a slow machine, too.
+    with EngineServer(
+        lambda asked: Page(results(asked.query), delay=0.05 if next(calls) < 10 else 2.0)
+    ) as server:
         process = started(*words(tmp_path, server, "searxng", rate=50.0))
         wait_for(server, 10)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-        kept = len(list(entries(path_of(tmp_path / "data.jsonl"))))
+        kept = len(list(read_entries(raw_log_path(tmp_path / "data.jsonl"))))
         assert process.returncode == 130, said
         assert "every answer so far is kept" in said
         assert kept == len(server.searched)

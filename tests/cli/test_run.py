@@ -451,7 +451,7 @@ def test_a_ceiling_lets_slow_calls_come_home(tmp_path: Path) -> None:
     """What is in flight when a ceiling is reached is paid for, so it is waited for and kept."""
     data = write_rows(tmp_path / "d.jsonl", numbered(2, 1, 10))
     toml = tmp_path / "judge.toml"
-    toml.write_text("grace = 0.1\n")
+    toml.write_text("shutdown_timeout = 0.1\n")
     with LoopbackServer(slowly(says_its_grade, 0.6)) as server:
         words = (*asking(data, server), "--out",
                  tmp_path / "r" / "x",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
 
 import pytest
 
 from judge.config.run import Config
 from judge.dataset.labels import Label
 from judge.errors import InputError
-from judge.factory import labels_scale
-from judge.records import BINARY, GRADED, Scale, ScaleName
+from judge.factory import choose_label_scale
+from judge.records import BINARY, GRADED, Sampling, Scale, ScaleName
 
 STRICT = replace(GRADED, relevant_from=3)
 
@@ -40,8 +41,8 @@ STRICT = replace(GRADED, relevant_from=3)
 def test_the_scale_of_labels_is_the_run_s_where_they_fit_it(
     grades: list[int], run: Scale | None, asked: ScaleName | None, scale: Scale
 ) -> None:
-    assert labels_scale(grades, run, asked) == scale
-    assert labels_scale(reversed(grades), run, asked) == scale
+    assert choose_label_scale(grades, run, asked) == scale
+    assert choose_label_scale(reversed(grades), run, asked) == scale
 
 
 def label(grade: int, place: str = "f:1", *, word: bool = False) -> Label:
@@ -50,16 +51,16 @@ def label(grade: int, place: str = "f:1", *, word: bool = False) -> Label:
 
 def test_yes_and_no_are_yes_and_no() -> None:
     words = [label(0, word=True), label(1, word=True)]
-    assert labels_scale([0, 1], GRADED, None, words) == BINARY
-    assert labels_scale([0, 1], STRICT, "graded", words) == STRICT
+    assert choose_label_scale([0, 1], GRADED, None, words) == BINARY
+    assert choose_label_scale([0, 1], STRICT, "graded", words) == STRICT
     with pytest.raises(InputError, match="f:3: has grade 2; the binary scale ends at 1"):
-        labels_scale([0, 1, 2], GRADED, "binary", [label(0), label(1), label(2, "f:3")])
+        choose_label_scale([0, 1, 2], GRADED, "binary", [label(0), label(1), label(2, "f:3")])
 
 
 def test_a_label_above_the_scale_is_named_by_line() -> None:
     read = [label(1), label(5, "f:2"), label(4, "f:3")]
     with pytest.raises(InputError, match="f:2: has grade 5; the graded scale ends at 3"):
-        labels_scale([1, 4], GRADED, None, read)
+        choose_label_scale([1, 4], GRADED, None, read)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +76,31 @@ def test_a_grade_above_the_scale_is_refused(
     grades: list[int], run: Scale | None, asked: ScaleName | None, says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        labels_scale(grades, run, asked)
+        choose_label_scale(grades, run, asked)
 
 
 @pytest.mark.parametrize("out", ["", ".", "./", "..", "runs/.."])
 def test_a_run_has_a_folder_of_its_own(out: str) -> None:
     with pytest.raises(InputError, match=r"out is '.*'; it is a run's own folder, such as runs/one"):
         Config(out=out)
+
+
+def test_a_whole_number_stays_one_since_keys_of_verdicts_are_made_from_it() -> None:
+    assert repr(Config(temperature=1, top_p=1).sampling) == repr(Sampling(1, 512, 1, None, False))
+    assert repr(Config(temperature=0.5).temperature) == "0.5"
+
+
+def test_options_cannot_be_changed_and_a_copy_is_checked_again() -> None:
+    config = Config(depth=5)
+    with pytest.raises(FrozenInstanceError):
+        config.depth = 6  # type: ignore[misc]
+    assert replace(config, depth=6) == Config(depth=6)
+    with pytest.raises(InputError, match=r"^depth is 0; it must be at least 1$"):
+        replace(config, depth=0)
+
+
+@pytest.mark.parametrize("name", [option.name for option in fields(Config) if option.name != "source"])
+def test_no_option_takes_a_value_of_another_type(name: str) -> None:
+    value: Any = 3j
+    with pytest.raises(InputError, match=rf"^{name} is 3j; it "):
+        Config(**{name: value})

@@ -104,7 +104,7 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
             '["http:mine"]',
             "[collect] http:mine is not described; write a table [collect.engines",
         ),
-        ("{searxng", "{brave", "[collect] engine 'searxng' has no common address: add base_urls searxng="),
+        ("{searxng", "{brave", "[collect] engine 'searxng' has no public address: add base_urls searxng="),
         (
             '"http://',
             '"nowhere',
@@ -112,7 +112,7 @@ def test_what_is_missing_is_missed_in_the_file(text: str, words: str) -> None:
         ),
         ('"q.txt"', '"q.txt"\nout = 3', "[collect] out is 3; it is a text"),
         ('queries = "q.txt"\n', "", "[collect] queries is missing; give QUERIES, or write it in [collect]"),
-        ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a]: 'url' is 3; it is a text"),
+        ('["searxng"]', "['http:a']\nengines.a.url = 3", "[collect.engines.a]: url is 3; it is a text"),
     ],
 )
 @pytest.mark.usefixtures("here")
@@ -156,12 +156,12 @@ def test_what_the_command_line_says_is_not_the_file_s_doing(here: Path) -> None:
     toml.write_text('depth = -1\nmodel = "foo:bar"\nmeasures = ["nope"]\n')
     asked = Config.load(toml, depth=5, model="bar:foo", measures=["no"])
     with pytest.raises(InputError, match=r"^there is no model 'bar:foo'"):
-        factory.model(asked)
+        factory.build_model(asked)
     with pytest.raises(InputError, match=r"^there is no measure 'no'"):
-        factory.measures_of(asked)
+        factory.choose_measures(asked)
     with pytest.raises(InputError, match=r"^scale is 'x'"):
         Config.load(toml, depth=5, scale="x")
-    assert Config.load(toml, depth=5).options().keys() == Config.known().keys()
+    assert Config.load(toml, depth=5).options().keys() == set(Config.option_names())
 
 
 def test_a_place_is_named_once() -> None:
@@ -173,16 +173,23 @@ def test_a_place_is_named_once() -> None:
         ("a.toml: y", "a.toml: y"),
         ("3 (see judge run --help)", "a.toml: [t] size: 3 (see judge run --help)"),
     ):
-        with pytest.raises(InputError) as caught, written.about("size"), written.about("size"):
+        with (
+            pytest.raises(InputError) as caught,
+            written.error_context("size"),
+            written.error_context("size"),
+        ):
             raise InputError(text)
         assert str(caught.value) == whole
 
 
-def test_a_file_may_call_max_wait_by_its_earlier_name(tmp_path: Path) -> None:
+def test_a_file_may_use_the_earlier_names_of_options(tmp_path: Path) -> None:
     path = tmp_path / "judge.toml"
     path.write_text("patience = 7\n", encoding="utf-8")
     assert Config.load(path).max_wait == 7
     assert Config.load(path, max_wait=8.0).max_wait == 8
+    path.write_text("grace = 3\n", encoding="utf-8")
+    assert Config.load(path).shutdown_timeout == 3
+    assert Config.load(None, grace=4).shutdown_timeout == 4
     path.write_text("patience = 7\nmax_wait = 8\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"judge.toml: max_wait is given twice, as 'patience' too"):
         Config.load(path)

@@ -13,7 +13,7 @@ from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
 from judge.client.retry import Limits
 from judge.errors import CallError, RetryableError, RunIncomplete
-from judge.models.error_mapping import retry_after
+from judge.models.error_mapping import read_retry_after
 from judge.records import GRADED, Call, Completion, Prompt
 from tests.fault_injection.servers import Limited, Request
 from tests.support import virtual_time
@@ -53,7 +53,7 @@ class Simulated:
         await asyncio.sleep(_REFUSES_IN + reply.delay)
         if reply.status != 200 or reply.reset:
             kind = "rate_limit" if reply.status == 429 else "server_error"
-            raise RetryableError(kind, "simulated", retry_after=retry_after(reply.headers))
+            raise RetryableError(kind, "simulated", retry_after=read_retry_after(reply.headers))
         return Completion("", "", "stop", {}, None, None)
 
     async def aclose(self) -> None:

@@ -14,9 +14,9 @@ from judge.client.cancel import CancelToken
 from judge.client.retry import Limits
 from judge.collect.assemble import CollectedResults
 from judge.collect.collector import Collector, EngineSession
-from judge.collect.query_file import read
-from judge.collect.raw_log import RawLog, RawLogEntry, entries
-from judge.collect.registry import sources
+from judge.collect.query_file import read_queries
+from judge.collect.raw_log import RawLog, RawLogEntry, read_entries
+from judge.collect.registry import open_engines
 from tests.support.fake_engines import EngineServer
 from tests.unit.collect.asking import RATE, asked, three, write_queries
 
@@ -40,15 +40,15 @@ class SlowDisk(RawLog):
 
 
 async def _asked(folder: Path, server: EngineServer, journal: RawLog) -> None:
-    opened = sources(asked(folder, server, "searxng", "exa"), {})
+    opened = open_engines(asked(folder, server, "searxng", "exa"), {})
     stop = CancelToken()
     watch = ProgressLines(StringIO(), words=COLLECTING)
     async with aiohttp.ClientSession() as session:
         asking = Collector(
             journal, CollectedResults(opened), Limits(8, 1, 0.0, 1.0), 10, stop, session, watch
         )
-        await asking.ask(
-            read(folder / "queries.tsv"), [EngineSession(source, RATE, stop) for source in opened]
+        await asking.collect(
+            read_queries(folder / "queries.tsv"), [EngineSession(source, RATE, stop) for source in opened]
         )
 
 
@@ -57,4 +57,4 @@ def test_an_engine_is_heard_while_the_disk_keeps_the_answer_of_another(tmp_path:
     with EngineServer(three) as server, SlowDisk(tmp_path / "journal") as journal:
         asyncio.run(_asked(tmp_path, server, journal))
     assert not journal.waited_in_vain
-    assert {entry.engine for entry in entries(tmp_path / "journal")} == {"exa", "searxng"}
+    assert {entry.engine for entry in read_entries(tmp_path / "journal")} == {"exa", "searxng"}

@@ -10,7 +10,7 @@ import pytest
 
 from judge.collect.collection import collect
 from judge.collect.engine_catalogue import KNOWN
-from judge.collect.raw_log import entries
+from judge.collect.raw_log import read_entries
 from judge.config.collect import CollectConfig
 from judge.errors import SetupError
 from tests.support.fake_engines import DATE, EngineServer, Page, SearchRequest
@@ -168,7 +168,7 @@ def test_an_answer_nested_beyond_reason_ends_nothing(body: str, depth: int, tmp_
         found = collected(tmp_path, server, "searxng", attempts=1)
     assert answered(found)["searxng"] == (2 if depth < 100 and "results" in body else 1)
     assert answers(tmp_path, "searxng")[1]["results"]
-    assert nested in [entry.body for entry in entries(found.journal)]
+    assert nested in [entry.body for entry in read_entries(found.journal)]
 
 
 @pytest.mark.parametrize("key", ["test", "e"])

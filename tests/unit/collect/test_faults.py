@@ -102,7 +102,7 @@ def test_where_an_engine_redirects_is_said_once(
 @pytest.mark.parametrize(
     ("status", "said", "common"),
     [
-        (403, "auth: HTTP 403: no", " (check the key and what it may ask for)"),
+        (403, "auth: HTTP 403: no", " (check the key and its permissions)"),
         (429, "rate_limit: HTTP 429: no", ""),
     ],
 )

@@ -113,7 +113,7 @@ def test_a_wait_beyond_patience_ends_that_engine_for_now(tmp_path: Path) -> None
         found = collected(tmp_path, server, "brave", "exa", rate=20.0)
     assert answered(found) == {"brave": 0, "exa": 4}
     assert len(server.of("brave")) <= 2
-    assert "left alone for 3,600 s" in answers(tmp_path, "brave")[0]["error"]
+    assert "Retry-After is 3,600 s, above --max-wait" in answers(tmp_path, "brave")[0]["error"]
 
 
 def test_a_refused_account_stops_its_engine_and_no_other(tmp_path: Path) -> None:

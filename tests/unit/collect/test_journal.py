@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.collect.engines import EngineRequest
-from judge.collect.raw_log import RawLog, RawLogEntry, entries, path_of
+from judge.collect.raw_log import RawLog, RawLogEntry, raw_log_path, read_entries
 from judge.errors import InputError, StoreError
 
 texts = st.text(max_size=20)
@@ -34,29 +34,29 @@ def test_what_is_added_is_read_back_equal(
     for _ in range(2):
         with RawLog(path) as journal:
             journal.add(made)
-    assert list(entries(path)) == [made, made]
+    assert list(read_entries(path)) == [made, made]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 50, 100])
 def test_a_torn_line_is_no_call_and_the_next_one_begins_a_line(cut: int, tmp_path: Path) -> None:
-    path = path_of(tmp_path / "data.jsonl")
+    path = raw_log_path(tmp_path / "data.jsonl")
     with RawLog(path) as journal:
         journal.add(entry("q1", "x" * 100_000))
         journal.add(entry("q2"))
     path.write_bytes(path.read_bytes()[:-cut])
-    assert [each.query_id for each in entries(path)] == ["q1"]
+    assert [each.query_id for each in read_entries(path)] == ["q1"]
     with RawLog(path) as journal:
         journal.add(entry("q3"))
-    assert [each.query_id for each in entries(path)] == ["q1", "q3"]
+    assert [each.query_id for each in read_entries(path)] == ["q1", "q3"]
 
 
 def test_a_first_line_that_is_torn_leaves_an_empty_journal(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_bytes(b'{"engine": "br')
-    assert list(entries(path)) == []
+    assert list(read_entries(path)) == []
     with RawLog(path) as journal:
         journal.add(entry("q1"))
-    assert [each.query_id for each in entries(path)] == ["q1"]
+    assert [each.query_id for each in read_entries(path)] == ["q1"]
 
 
 @pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"engine": "brave"}', '{"request": 3}'])
@@ -66,7 +66,7 @@ def test_a_line_that_is_no_call_is_named(line: str, tmp_path: Path) -> None:
         journal.add(entry("q1"))
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="journal:2: is no call"):
-        list(entries(path))
+        list(read_entries(path))
 
 
 def test_a_journal_that_cannot_be_written_says_so(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_any_thread_may_add_and_every_line_is_whole(tmp_path: Path) -> None:
     made = [entry(f"q{number}", "x" * 5_000) for number in range(100)]
     with RawLog(path) as journal, ThreadPoolExecutor(8) as threads:
         list(threads.map(journal.add, made))
-    assert sorted(each.query_id for each in entries(path)) == sorted(each.query_id for each in made)
+    assert sorted(each.query_id for each in read_entries(path)) == sorted(each.query_id for each in made)
 
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
@@ -95,4 +95,4 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         journal.add(entry("q3"))
-    assert [each.query_id for each in entries(path)] == ["q1", "q3"]
+    assert [each.query_id for each in read_entries(path)] == ["q1", "q3"]

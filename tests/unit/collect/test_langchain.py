@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from judge.collect.tally import CollectResult
+from judge.collect.assemble import CollectResult
 from judge.errors import InputError, SetupError
 from tests.support.command_line import command
 from tests.support.fake_engines import DATE, EngineServer, Page
@@ -233,5 +233,5 @@ def test_what_is_wrong_with_options_is_said_without_their_values(
 
 def test_options_are_a_table(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    with pytest.raises(InputError, match="'options' is 3, not a table"):
+    with pytest.raises(InputError, match="options is 3; it is a table"):
         wrapped(tmp_path, "Hosted", 3)

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from judge.collect.custom_engine import engine
 from judge.collect.engine_catalogue import KNOWN
-from judge.collect.registry import sources
+from judge.collect.registry import open_engines, read_custom_engine
 from judge.config.collect import CollectConfig
 from judge.errors import InputError, SetupError
 
@@ -20,7 +19,7 @@ TABLE: dict[str, Any] = {"url": "https://mine.example/find?q={query}", "results"
 def opened(*engines: str, **options: Any) -> list[str]:
     """The names of what was opened, from an empty environment."""
     asked = CollectConfig(queries="q.txt", engines=engines, out="d.jsonl", **options)
-    return [source.name for source in sources(asked, {})]
+    return [source.name for source in open_engines(asked, {})]
 
 
 def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_is_written_down() -> None:
@@ -34,26 +33,58 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ("brvae", {}, "did you mean 'brave'"),
         ("google", {}, "unknown engine 'google'"),
         ("http:mine", {}, r"write a table \[collect.engines.mine\]"),
-        ("brave", {"base_urls": {"brave": LOCAL, "exa": LOCAL}}, "'exa', which is not asked"),
+        (
+            "brave",
+            {"base_urls": {"brave": LOCAL, "exa": LOCAL}},
+            "'exa', which is no engine of",
+        ),
         ("brave", {"base_urls": {"brave": "ftp://x"}}, "no server's address"),
         ("brave", {"base_urls": {"brave": "http://me:word@localhost"}}, "user or password"),
-        ("http:mine", {"described": {"mine": {**TABLE, "url": "mine"}}}, "'url' is 'mine'"),
-        ("http:mine", {"described": {"mine": {**TABLE, "url": "https://{query}/x"}}}, "'url' is"),
-        ("http:mine", {"described": {"mine": {**TABLE, "url": "https://[x/?q={query}"}}}, "'url' is"),
+        ("http:mine", {"described": {"mine": {**TABLE, "url": "mine"}}}, "url is 'mine'; it is"),
+        (
+            "http:mine",
+            {"described": {"mine": {**TABLE, "url": "https://{query}/x"}}},
+            "it is like https",
+        ),
+        (
+            "http:mine",
+            {"described": {"mine": {**TABLE, "url": "https://[x/?q={query}"}}},
+            "it is like https",
+        ),
         (
             "http:mine",
             {"described": {"mine": {**TABLE, "url": "https://x/?q=fixed"}}},
             "all queries would be",
         ),
-        ("http:mine", {"described": {"mine": {**TABLE, "params": {"size": "{n}"}}}}, "nothing fills {n}"),
-        ("http:mine", {"described": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}}, "nothing fills {kee}"),
-        ("http:mine", {"described": {"mine": {"url": TABLE["url"]}}}, "'results' is missing"),
-        ("http:mine", {"described": {"mine": {**TABLE, "colour": "red"}}}, "unknown key 'colour'"),
-        ("http:mine", {"described": {"mine": {**TABLE, "page": True}}}, "'page' is true; it is a whole"),
-        ("http:mine", {"described": {"mine": {**TABLE, "page": 0}}}, "'page' is 0"),
-        ("http:mine", {"described": {"mine": {**TABLE, "fields": {"rank": "x"}}}}, "unknown field 'rank'"),
-        ("http:mine", {"described": {"mine": {**TABLE, "fields": {"url": 3}}}}, "field 'url' is 3"),
-        ("http:mine", {"described": {"mine": {**TABLE, "headers": {"X": 3}}}}, "'X' is 3"),
+        (
+            "http:mine",
+            {"described": {"mine": {**TABLE, "params": {"size": "{n}"}}}},
+            "{n} is no slot",
+        ),
+        (
+            "http:mine",
+            {"described": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}},
+            "{kee} is no slot",
+        ),
+        ("http:mine", {"described": {"mine": {"url": TABLE["url"]}}}, "results is missing; it is the path"),
+        (
+            "http:mine",
+            {"described": {"mine": {**TABLE, "colour": "red"}}},
+            "unknown option 'colour'",
+        ),
+        ("http:mine", {"described": {"mine": {**TABLE, "page": True}}}, "page is true; it is a whole"),
+        ("http:mine", {"described": {"mine": {**TABLE, "page": 0}}}, "page is 0; it must be at least 1"),
+        (
+            "http:mine",
+            {"described": {"mine": {**TABLE, "fields": {"rank": "x"}}}},
+            "unknown option 'rank'",
+        ),
+        ("http:mine", {"described": {"mine": {**TABLE, "fields": {"url": 3}}}}, "url is 3; it is a path"),
+        (
+            "http:mine",
+            {"described": {"mine": {**TABLE, "headers": {"X": 3}}}},
+            "headers.X is 3; it is",
+        ),
         ("langchain:DuckDuckGoSearchAPIWrapper", {}, "its order measures no engine"),
         ("langchain:ddgs:DDGS", {}, "sorts results on this machine"),
         ("langchain:langchain_classic.retrievers:EnsembleRetriever", {}, "mixes the results"),
@@ -69,6 +100,13 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
 def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         opened(engine, **options)
+
+
+def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> None:
+    headers = {"Authorization": "Bearer canary-5b1d9f", "X-Limit": 3}
+    with pytest.raises(InputError) as caught:
+        opened("http:mine", described={"mine": {**TABLE, "headers": headers}})
+    assert str(caught.value) == "[collect.engines.mine]: headers.X-Limit is 3; it is a text"
 
 
 def test_two_engines_of_one_name_are_refused() -> None:
@@ -90,7 +128,7 @@ def test_a_described_engine_on_the_internet_needs_the_key_that_it_names() -> Non
     ],
 )
 def test_an_address_is_a_server_and_the_rest(url: str, base: str, path: str) -> None:
-    found = engine("mine", {**TABLE, "url": url})
+    found = read_custom_engine("mine", {**TABLE, "url": url})
     assert (found.base_url, found.path) == (base, path)
 
 

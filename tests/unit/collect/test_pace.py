@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from judge.client.cancel import CancelToken
-from judge.collect.pacing import RequestPacer
+from judge.collect.collector import RequestPacer
 from judge.errors import JudgeError, RunIncomplete
 
 
@@ -31,7 +31,7 @@ def test_turns_are_evenly_apart_and_in_order() -> None:
         pace = RequestPacer(4.0, clock.sleep, clock.read)
 
         async def take(number: int) -> None:
-            await pace.turn()
+            await pace.wait_for_turn()
             taken.append((number, clock.now - 100.0))
 
         await asyncio.gather(*(take(number) for number in range(4)))
@@ -53,8 +53,8 @@ def test_a_pause_that_begins_during_a_wait_is_waited_for() -> None:
                 pace.pause(60.0)
 
         pace = RequestPacer(1.0, sleep, clock.read)
-        await pace.turn()
-        await pace.turn()
+        await pace.wait_for_turn()
+        await pace.wait_for_turn()
         return clock.now - 100.0
 
     assert asyncio.run(second_turn()) == 61.0
@@ -64,8 +64,8 @@ def test_a_stop_ends_the_wait() -> None:
     async def wait() -> None:
         stop = CancelToken()
         pace = RequestPacer(0.001, stop.sleep)
-        await pace.turn()
-        waiting = asyncio.ensure_future(pace.turn())
+        await pace.wait_for_turn()
+        waiting = asyncio.ensure_future(pace.wait_for_turn())
         await asyncio.sleep(0)
         stop.cancel(RunIncomplete("enough"))
         await waiting

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.collect.query_file import read
+from judge.collect.query_file import read_queries
 from judge.dataset.identifiers import query_id_of
 from judge.errors import InputError
 
@@ -25,13 +25,13 @@ TEA = query_id_of("tea")
 )
 def test_forms(name: str, text: str, found: list[tuple[str, str]], tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
-    assert [(query.id, query.text) for query in read(tmp_path / name)] == found
+    assert [(query.id, query.text) for query in read_queries(tmp_path / name)] == found
 
 
 def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"query": "tea", "reference": "a drink", "topic": 3, "engines": {"x": []}}\n', "utf-8")
-    [query] = read(path)
+    [query] = read_queries(path)
     assert query.row == {"query_id": TEA, "query": "tea", "reference": "a drink", "topic": 3}
 
 
@@ -41,15 +41,15 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
         ("q.xlsx", "", "unknown file type"),
         ("q.txt", "\n", "holds no queries"),
         ("q.tsv", "tea\n", "q.tsv:1: has no tab"),
-        ("q.tsv", "a\ttea\na\twine\n", "q.tsv:2: query 'a' .* is there already, at .*q.tsv:1"),
-        ("q.txt", "tea\ntea\n", "is there already"),
+        ("q.tsv", "a\ttea\na\twine\n", "q.tsv:2: query 'a' .* was at .*q.tsv:1"),
+        ("q.txt", "tea\ntea\n", "was at .* already; give"),
         ("q.csv", "question\ntea\n", "no column 'query'"),
         ("q.csv", "query,query\ntea,x\n", "given twice"),
         ("q.csv", "query,topic\ntea\n", "has 1 cells for 2 columns"),
         ("q.csv", "query,topic\n,food\n", "field 'query' is missing"),
         ("q.jsonl", '{"query": 3}\n', "q.jsonl:1: field 'query' is 3, not text"),
-        ("q.jsonl", '{"query": "\\u200b"}\n', "nothing is to be read"),
-        ("q.jsonl", '{"query": "tea \\ud800"}\n', "half a character"),
+        ("q.jsonl", '{"query": "\\u200b"}\n', "no visible text"),
+        ("q.jsonl", '{"query": "tea \\ud800"}\n', "half of a surrogate pair"),
         ("q.jsonl", '{"query": "tea", "query_id": "a/b"}\n', "field 'query_id'"),
         ("q.jsonl", '{"query": "tea", "weight": NaN}\n', "no JSON value"),
     ],
@@ -57,9 +57,9 @@ def test_other_columns_are_kept_and_old_answers_are_not(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(name: str, text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=said):
-        read(tmp_path / name)
+        read_queries(tmp_path / name)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read(tmp_path / "q.txt")
+        read_queries(tmp_path / "q.txt")

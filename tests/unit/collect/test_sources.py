@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judge.collect.engine_catalogue import KNOWN
-from judge.collect.raw_log import entries
+from judge.collect.raw_log import read_entries
 from tests.support.fake_engines import EngineServer, Page, wire
 from tests.unit.collect.asking import CANARY, answers, collected, three, write_queries
 
@@ -73,7 +73,7 @@ def test_bytes_that_are_no_text_are_an_error_and_are_kept(
     with EngineServer(lambda asked: page if asked.attempt <= 2 else three(asked)) as server:
         first = collected(tmp_path, server, "exa", attempts=2)
         assert answers(tmp_path, "exa") == [{"error": f"server_error: {said}"}]
-        assert [entry.body.encode("latin-1") for entry in entries(first.journal)] == [raw, raw]
+        assert [entry.body.encode("latin-1") for entry in read_entries(first.journal)] == [raw, raw]
         again = collected(tmp_path, server, "exa")
     assert (again.calls_made, again.incomplete) == (1, None)
 

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from judge.errors import NoResponse
-from judge.models.bodies import MAX_BYTES, BodyRefused, read_limited
+from judge.models.chat_messages import MAX_BYTES, BodyRefused, read_limited
 from tests.support.server_thread import ThreadedServer
 from tests.unit.models.asking import ask, open_at
 

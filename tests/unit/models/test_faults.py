@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.errors import AccountError, CallError, RequestRejected, RetryableError
-from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, retry_after, shorten
+from judge.models.error_mapping import DETAIL_LENGTH, ErrorResponse, classify, read_retry_after, shorten
 from judge.models.redaction import mask
 
 SAID = [
@@ -184,20 +184,20 @@ def test_only_what_may_pass_asks_to_wait() -> None:
 
 def test_a_date_is_read_by_the_servers_clock() -> None:
     headers = {"Date": "Wed, 21 Oct 2015 07:28:00 GMT", "Retry-After": "Wed, 21 Oct 2015 07:28:20 GMT"}
-    assert retry_after(headers) == 20.0
-    assert retry_after({**headers, "Retry-After": "Wed, 21 Oct 2015 07:00:00 GMT"}) == 0.0
+    assert read_retry_after(headers) == 20.0
+    assert read_retry_after({**headers, "Retry-After": "Wed, 21 Oct 2015 07:00:00 GMT"}) == 0.0
 
 
 @pytest.mark.parametrize("offset", ["+9999", "+99999999", "-99999999999999999999", "-2359"])
 @pytest.mark.parametrize("year", ["0001", "2015", "9999", "99999999999999999999"])
 def test_a_date_from_nowhere_breaks_nothing(year: str, offset: str) -> None:
-    seconds = retry_after({"retry-after": f"Fri, 31 Dec {year} 23:59:59 {offset}"})
+    seconds = read_retry_after({"retry-after": f"Fri, 31 Dec {year} 23:59:59 {offset}"})
     assert seconds is None or seconds >= 0
 
 
 @given(st.text(max_size=40))
 def test_no_header_breaks_the_reading(value: str) -> None:
-    seconds = retry_after({"retry-after": value, "retry-after-ms": value})
+    seconds = read_retry_after({"retry-after": value, "retry-after-ms": value})
     assert seconds is None or seconds >= 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from judge.models import open_model
-from judge.models.lexical import overlap, terms
+from judge.models.lexical import extract_terms, grade_overlap
 from judge.records import BINARY, GRADED, Lang, Scale, Usage
 from tests.unit.models.asking import PROMPT, SAMPLING
 
@@ -26,9 +26,9 @@ def answer(query: str, snippet: str, lang: Lang, scale: Scale) -> dict[str, Any]
 
 
 def test_terms_are_folded_words_and_character_pairs() -> None:
-    assert list(terms("The Teas of China, brewed")) == ["tea", "china", "brew"]
-    assert list(terms("机器学习")) == ["机器", "器学", "学习"]
-    assert list(terms("Python的安装")) == ["python", "安装"]
+    assert list(extract_terms("The Teas of China, brewed")) == ["tea", "china", "brew"]
+    assert list(extract_terms("机器学习")) == ["机器", "器学", "学习"]
+    assert list(extract_terms("Python的安装")) == ["python", "安装"]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_terms_are_folded_words_and_character_pairs() -> None:
     ],
 )
 def test_grades_follow_the_share_of_terms(query: str, snippet: str, lang: Lang, grade: int) -> None:
-    assert overlap(query, snippet, lang)[0] == grade
+    assert grade_overlap(query, snippet, lang)[0] == grade
     assert answer(query, snippet, lang, GRADED)["grade"] == grade
     assert answer(query, snippet, lang, BINARY)["verdict"] == ("yes" if grade >= 2 else "no")
 
@@ -60,4 +60,4 @@ def test_reasons_name_matched_and_missing_terms_in_the_querys_language() -> None
 
 
 def test_a_query_without_terms_matches_nothing() -> None:
-    assert overlap("???", "anything", "en")[0] == 0
+    assert grade_overlap("???", "anything", "en")[0] == 0

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from judge.models.logs import redact_logs
+from judge.models.redaction import redact_logs
 
 KEY = "wonder/ful key"
 

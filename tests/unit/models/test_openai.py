@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from judge.errors import AccountError, ParametersRejected, RequestRejected, SetupError
-from judge.models.endpoint import Endpoint, thinking_switch
+from judge.models.endpoint import Endpoint, build_thinking_params
 from judge.models.openai import OpenAI
 from judge.records import Completion, Sampling, Usage
 from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
@@ -104,7 +104,7 @@ def test_environment_variables_of_the_sdk_stay_out(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_thinking_is_turned_off_as_the_server_reads_it(url: str, switch: dict[str, object]) -> None:
-    assert thinking_switch(url, thinking=False) == switch
+    assert build_thinking_params(url, thinking=False) == switch
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.models.chat_messages import complete, parse
+from judge.models.chat_messages import parse_response, read_completion
+from judge.models.endpoint import proxy_secrets
 from judge.models.error_mapping import ErrorResponse
-from judge.models.proxies import proxy_secrets
-from judge.models.redaction import SHORTEST, mask, redact, secrets_in
+from judge.models.redaction import MIN_SECRET_LENGTH, mask, redact, secrets_in
 
 KEY = "kä/9e41+not.like=a~key&<\"\\'"
 SPELLINGS: dict[str, Callable[[str], str]] = {
@@ -62,7 +62,7 @@ def test_a_text_without_the_key_stays_as_it_is(text: str) -> None:
     assert redact(text, KEY, "canary-9e41-not-like") == text
 
 
-@pytest.mark.parametrize("key", ["", "x", "none", "EMPTY", "a" * (SHORTEST - 1)])
+@pytest.mark.parametrize("key", ["", "x", "none", "EMPTY", "a" * (MIN_SECRET_LENGTH - 1)])
 def test_a_short_key_damages_no_reason(key: str) -> None:
     reason = f"The snippet is x-rated, none of it is EMPTY, {'a' * 20}"
     assert redact(reason, key) == reason
@@ -86,17 +86,17 @@ def test_secrets_are_named_so() -> None:
 
 def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
     said = {"choices": [{"message": {"content": f"it is {KEY}"}}], "model": KEY, "id": KEY}
-    answer = parse(200, json.dumps(said).encode(), {}, KEY)
+    answer = parse_response(200, json.dumps(said).encode(), {}, KEY)
     assert not isinstance(answer, ErrorResponse)
     assert answer == {"choices": [{"message": {"content": "it is ***"}}], "model": "***", "id": "***"}
-    fault = parse(500, f"<html>{'x' * 4990}{html.escape(KEY)}</html>".encode(), {}, KEY)
+    fault = parse_response(500, f"<html>{'x' * 4990}{html.escape(KEY)}</html>".encode(), {}, KEY)
     assert isinstance(fault, ErrorResponse)
     assert fault.message.split()[-1] == "x" * 4990 + "***"
 
 
 def test_a_completion_of_a_library_is_masked() -> None:
     choices = [{"message": {"content": [{"type": "text", "text": KEY}]}, "finish_reason": "stop"}]
-    found = complete(choices, model=KEY, params={}, usage=None, request_id=KEY, secrets=[KEY])
+    found = read_completion(choices, model=KEY, params={}, usage=None, request_id=KEY, secrets=[KEY])
     assert (found.text, found.model, found.request_id) == ("***", "***", "***")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge.errors import CallError, NoResponse, RequestRejected, RetryableError
-from judge.models.chat_messages import complete, flatten, parse, read_usage
+from judge.models.chat_messages import message_text, parse_response, read_completion, read_usage
 from judge.models.error_mapping import ErrorResponse, classify
 from judge.records import Usage
 from tests.support.fake_server import Reply
@@ -42,12 +42,12 @@ VALUES = st.recursive(
 @settings(max_examples=400, deadline=None)
 @given(st.dictionaries(NAMES, VALUES, max_size=4))
 def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
-    answer = parse(200, json.dumps(body).encode(), {})
+    answer = parse_response(200, json.dumps(body).encode(), {})
     if isinstance(answer, ErrorResponse):
         assert isinstance(classify(answer), CallError)
         return
     try:
-        completion = complete(
+        completion = read_completion(
             answer.get("choices"), model="m", params={}, usage=answer.get("usage"), request_id=None
         )
     except CallError:
@@ -58,19 +58,19 @@ def test_any_json_is_an_answer_or_a_fault(body: dict[str, object]) -> None:
 @given(st.binary(max_size=60))
 def test_any_bytes_are_an_answer_or_a_failed_call(body: bytes) -> None:
     with suppress(RetryableError):
-        assert isinstance(parse(200, body, {}), dict | ErrorResponse)
+        assert isinstance(parse_response(200, body, {}), dict | ErrorResponse)
 
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
 def test_a_success_without_a_whole_object_is_a_broken_transport(body: bytes) -> None:
     with pytest.raises(RetryableError, match="no whole JSON object"):
-        parse(200, body, {})
+        parse_response(200, body, {})
 
 
 def test_an_html_page_is_named_by_its_title_which_shows_no_key() -> None:
     page = b"<!DOCTYPE html><html><head><title>Log in &amp; sk-canary-5b1d9f</title></head></html>"
     with pytest.raises(NoResponse, match=r"HTTP 200, but an HTML page titled 'Log in & \*\*\*'$") as caught:
-        parse(200, page, {})
+        parse_response(200, page, {})
     assert caught.value.is_page
     assert caught.value.billed
 
@@ -119,13 +119,16 @@ def test_tokens_that_are_not_counted_are_unknown_and_not_none(counted: dict[str,
 
 
 def test_content_parts_are_joined_without_reasoning() -> None:
-    assert flatten([{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None]) == "ab"
+    assert (
+        message_text([{"type": "thinking", "text": "3?"}, {"text": "a"}, "b", {"type": "image"}, None])
+        == "ab"
+    )
 
 
 def ended(finish_reason: object) -> str | None:
     """The finish reason of an answer for which a server says `finish_reason`."""
     choice = {"message": {"content": "2"}, "finish_reason": finish_reason}
-    return complete([choice], model="m", params={}, usage=None, request_id=None).finish_reason
+    return read_completion([choice], model="m", params={}, usage=None, request_id=None).finish_reason
 
 
 @pytest.mark.parametrize(

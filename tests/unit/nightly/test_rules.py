@@ -21,7 +21,7 @@ def test_what_is_not_said_goes_without_saying() -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"min_dorp": 0.1}, "unknown rule 'min_dorp'; did you mean 'min_drop'?"),
+        ({"min_dorp": 0.1}, "unknown option 'min_dorp'; did you mean 'min_drop'?"),
         ({"alpha": 1.5}, "alpha is 1.5; it is a share from 0.0001 to 1"),
         ({"alpha": 0}, "alpha is 0; it is a share from 0.0001 to 1"),
         ({"canary_alpha": 0.0004}, "canary_alpha is 0.0004; it is a share from 0.001 to 1"),

@@ -71,12 +71,12 @@ def test_the_first_row_that_fits_gives_the_price_with_its_day_and_source() -> No
         ({"input": None}, "input is None"),
         ({"output": -1}, "output is -1"),
         ({"output": float("nan")}, "output is nan"),
-        ({"cached": True}, "cached is True"),
+        ({"cached": True}, "cached is true"),
         ({"as_of": "2026-07-02"}, "as_of is '2026-07-02'"),
         ({"as_of": None}, "as_of is None"),
         ({"endpoint": 1}, "endpoint is 1"),
         ({"source": 1}, "source is 1"),
-        ({"imput": 1}, "unknown field 'imput'"),
+        ({"imput": 1}, "unknown option 'imput'; did you mean 'input'?"),
     ],
 )
 def test_a_bad_row_is_named_with_its_field(wrong: dict[str, Any], named: str) -> None:

@@ -1,0 +1,49 @@
+"""The environment variables of this process. No other module of judge reads or sets them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+#: Keeps DeepEval from sending telemetry.
+_TELEMETRY_OPT_OUT = "DEEPEVAL_TELEMETRY_OPT_OUT"
+#: Keep DeepEval from reading .env files and from writing folders when judge itself imports it.
+_DEEPEVAL_SETTINGS: Mapping[str, str] = {
+    "DEEPEVAL_DISABLE_DOTENV": "1",
+    "DEEPEVAL_DISABLE_LEGACY_KEYFILE": "1",
+    "DEEPEVAL_FILE_SYSTEM": "READ_ONLY",
+}
+
+
+def environment() -> Mapping[str, str]:
+    """Return a copy of the environment as it is now: keys and addresses of providers."""
+    return dict(os.environ)
+
+
+def disable_deepeval_telemetry() -> None:
+    """Set the variable that DeepEval reads before it sends telemetry, unless the user has set it."""
+    os.environ.setdefault(_TELEMETRY_OPT_OUT, "1")
+
+
+def disable_deepeval_telemetry_in_environment() -> None:
+    """Set every variable that keeps DeepEval quiet when judge imports it, unless the user has set it."""
+    disable_deepeval_telemetry()
+    for name, value in _DEEPEVAL_SETTINGS.items():
+        os.environ.setdefault(name, value)
+
+
+@contextmanager
+def replaced_environment(environ: Mapping[str, str] | None) -> Iterator[None]:
+    """Replace the process's environment by `environ` for a while, for libraries too; None changes nothing."""
+    if environ is None:
+        yield
+        return
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

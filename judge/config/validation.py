@@ -1,0 +1,134 @@
+"""What all option tables share: types of values, strict validation, and one wording for what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WrapValidator,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import ArgsKwargs, ErrorDetails
+
+from judge.config.loader import did_you_mean, toml_repr
+from judge.errors import InputError
+
+#: No conversions (true is no number), no unknown keys, no NaN and no infinity.
+STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+#: What to say of a value of the wrong type, by pydantic's name of the error.
+_EXPECTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "float_type": "a number such as 0.5",
+    "finite_number": "a number such as 0.5",
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "tuple_type": 'a list of texts such as ["a", "b"]',
+}
+_UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
+_Table = TypeVar("_Table", bound=BaseModel)
+
+
+def _keep_as_given(value: Any, validate: Any) -> Any:  # noqa: ANN401 - any number
+    """Validate a number but do not turn 1 into 1.0: hashes of paid verdicts are made from it as given."""
+    validate(value)
+    return value
+
+
+def _path_to_text(value: object) -> object:
+    return str(value) if isinstance(value, Path) else value
+
+
+def _day_to_text(value: object) -> object:
+    return value.isoformat() if type(value) is date else value
+
+
+#: A whole or fractional number.
+NumberValue = Annotated[float, WrapValidator(_keep_as_given)]
+#: A text; a path is taken as its text.
+TextValue = Annotated[str, BeforeValidator(_path_to_text)]
+#: A day as text; a day of TOML is taken as its text.
+DayValue = Annotated[str, BeforeValidator(_day_to_text), Field(description='a day such as "2026-05-01"')]
+#: A list of texts.
+TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]
+CountValue = Annotated[int, Field(ge=1)]
+#: A number of at least 0.
+NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
+ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description="a share from 0 to 1")]
+
+
+def _translate_errors(cls: type[Any], data: Any, validate: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    try:
+        return validate(data)
+    except ValidationError as error:
+        values = (data.kwargs or {}) if isinstance(data, ArgsKwargs) else data
+        raise InputError(explain(error, fields_of(cls), values)) from None
+
+
+def raise_input_errors() -> Any:  # noqa: ANN401 - what pydantic finds in the body of a class
+    """Return a validator for the body of a dataclass that makes an invalid value an InputError."""
+    return model_validator(mode="wrap")(classmethod(_translate_errors))  # type: ignore[arg-type]
+
+
+def fields_of(model: Any) -> Mapping[str, FieldInfo]:  # noqa: ANN401 - a pydantic dataclass or model
+    """Return the fields of a pydantic model or dataclass by name."""
+    return model.__pydantic_fields__  # type: ignore[no-any-return]
+
+
+def keys_of(model: type[Any]) -> dict[str, str]:
+    """Return the name of each option by its key in a TOML file; a field's title is its key."""
+    return {field.title or name: name for name, field in fields_of(model).items() if name != "source"}
+
+
+def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) -> _Table:
+    """Return `table` as a `model`; raise InputError that begins with `place` when it does not fit."""
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        message = explain(error, fields_of(model), table)
+        raise InputError(f"{place}: {message}") from None
+
+
+def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Mapping[str, Any]) -> str:
+    """Return what is wrong with the first invalid one of `values`: key, value and what it has to be."""
+    detail = error.errors(include_url=False)[0]
+    name = str(detail["loc"][0])
+    if detail["type"] in _UNKNOWN:
+        keys = [field.title or other for other, field in fields.items() if other != "source"]
+        listing = f"; known are {', '.join(keys)}" if len(keys) < 12 else ""
+        return f"unknown option {name!r}{did_you_mean(name, keys) or listing}"
+    key = fields[name].title or name
+    if detail["type"] == "missing":
+        return f"{key} is missing; it is {_description(fields[name])}"
+    if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
+        # Other parts of the table may be secret.
+        value = toml_repr(detail["input"])
+        return f"{key}.{detail['loc'][1]} is {value:.80}; it is {_EXPECTED[detail['type']]}"
+    return f"{key} is {toml_repr(values[name]):.80}; {_requirement(detail, fields[name])}"
+
+
+def _requirement(detail: ErrorDetails, field: FieldInfo) -> str:
+    description = _description(field)
+    if description:
+        return f"it is {description}"
+    context = detail.get("ctx", {})
+    if "ge" in context:
+        return f"it must be at least {context['ge']}"
+    kind = "tuple_type" if len(detail["loc"]) > 1 else detail["type"]
+    return f"it is {_EXPECTED[kind]}" if kind in _EXPECTED else detail["msg"]
+
+
+def _description(field: FieldInfo) -> str | None:
+    """Return the description of a field; one whose value may be None has it inside the union of types."""
+    inside = (part for option in get_args(field.annotation) for part in getattr(option, "__metadata__", ()))
+    parts = (field, *(part for part in inside if isinstance(part, FieldInfo)))
+    return next((part.description for part in parts if part.description), None)
