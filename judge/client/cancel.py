@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -103,7 +104,11 @@ def raise_on_signals() -> Iterator[None]:
     """Raise Interrupted at the point that a signal reaches, so that files and locks are closed.
 
     For all that a command does besides judging; `CancelToken.handle_signals` takes over while it judges.
+    Outside the main thread, where Python allows no handler, signals are left as they are.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def on_signal(_: int, __: FrameType | None) -> None:
         raise Interrupted(INTERRUPTED)

@@ -203,8 +203,8 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
         )
     if silent := [engine for engine, results in figures.engines.items() if not results.answered]:
         raise InputError(
-            f"{run}: cannot be the baseline: not one query got a result from {join_names(silent)}; correct how"
-            " it is asked, or leave it out"
+            f"{run}: cannot be the baseline: not one query got a result from {join_names(silent)}; correct"
+            " how it is asked, or leave it out"
         )
     if record is None or record.status != "assessor drift":
         return None

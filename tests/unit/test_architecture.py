@@ -42,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": {"records", "errors", "english", "messages", "dataset", "measure"},
     "runs": {"records", "errors", "lock", "filesystem", "dataset", "measure", "analysis"},
     "report": {"records", "errors", "english", "messages", "dataset", "measure", "analysis", "runs"},
-    "collect": {"records", "errors", "lock", "config", "dataset", "models", "assess", "runs", "filesystem"},
+    "collect": {"records", "errors", "lock", "config", "dataset", "models", "client", "runs", "filesystem"},
     "annotate": {
         "records",
         "messages",
@@ -55,12 +55,14 @@ ALLOWED: dict[str, set[str]] = {
         "runs",
         "report",
     },
-    "factory": {"records", "errors", "config", "dataset", "models", "measure", "pricing", "assess", "runs"},
-    "selftest": {"records", "errors", "han", "config", "dataset", "assess", "analysis", "runs", "factory"},
+    "factory": {"records", "errors", "config", "dataset", "models", "measure", "pricing", "assess", "runs"}
+    | {"client"},
+    "selftest": {"records", "errors", "han", "config", "dataset", "assess", "analysis", "runs", "factory"}
+    | {"client", "store"},
 }
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
 ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}
-ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing"}
+ALLOWED["integrations"] = {*ALLOWED["factory"], "factory", "parsing", "store"}
 ALLOWED["nightly"] = {*ALLOWED} - {"annotate", "example", "selftest", "integrations"}
 ALLOWED["cli"] = {*ALLOWED} - {"integrations"}
 ALLOWED["__init__"] = {"api", "config", "errors", "records", "runs"}

@@ -82,7 +82,7 @@ def test_a_concession_is_a_call_but_no_attempt() -> None:
 
 
 def test_a_concession_counts_against_the_ceiling_of_calls() -> None:
-    assert outcomes(client_of(LESS, LESS, LESS, max_calls=2)) == ["conceded", "conceded", "Incomplete"]
+    assert outcomes(client_of(LESS, LESS, LESS, max_calls=2)) == ["conceded", "conceded", "RunIncomplete"]
 
 
 def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
@@ -98,8 +98,8 @@ def test_a_scout_that_concedes_asks_again_before_others_scout() -> None:
 
 
 def test_attempts_are_counted_and_a_final_fault_is_final() -> None:
-    assert outcomes(client_of(DOWN, DOWN)) == ["server_error", "server_error", "Transient"]
-    assert outcomes(client_of(RequestRejected("too_long", "x"))) == ["too_long", "Declined"]
+    assert outcomes(client_of(DOWN, DOWN)) == ["server_error", "server_error", "RetryableError"]
+    assert outcomes(client_of(RequestRejected("too_long", "x"))) == ["too_long", "RequestRejected"]
 
 
 def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None:
@@ -130,7 +130,7 @@ def test_a_call_that_is_broken_off_is_booked_as_one_that_may_be_billed() -> None
 
 def test_a_refused_account_stops_everybody() -> None:
     client = client_of(AccountError("auth", "who are you"))
-    assert outcomes(client) == ["auth", "AccountRefused"]
+    assert outcomes(client) == ["auth", "AccountError"]
     assert isinstance(client.cancel_token.reason, AccountError)
 
 
