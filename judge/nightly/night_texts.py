@@ -8,28 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.nightly.record import BannerSentence, NightRecord, RegressionOutcome, Status
 from judge.nightly.trend import Change, Kind
 from judge.report.charts.svg import format_number
 from judge.report.display_text import isolate, truncate_with_ellipsis
 
 STATUS_TEXTS: Mapping[Status, Text] = {
-    "fine": Text("fine", "正常"),
-    "regression": Text("regression", "退步"),
-    "incomplete": Text("incomplete", "不完整"),
-    "assessor drift": Text("assessor drift", "评测员漂移"),
-    "no baseline": Text("no baseline", "没有基线"),
-    "queries changed": Text("queries changed", "查询已变更"),
-    "engine settings changed": Text("engine settings changed", "引擎设置已变更"),
+    "fine": text("fine"),
+    "regression": text("regression"),
+    "incomplete": text("incomplete"),
+    "assessor drift": text("assessor drift"),
+    "no baseline": text("no baseline"),
+    "queries changed": text("queries changed"),
+    "engine settings changed": text("engine settings changed"),
 }
 #: The letter and the text of each change from one night to the next.
 CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
-    "model": ("M", Text("another model", "更换模型")),
-    "prompt": ("P", Text("another prompt", "更换提示词")),
-    "scale": ("S", Text("another scale or depth", "更换等级或深度")),
-    "baseline": ("B", Text("new baseline and pool", "新的基线和池")),
-    "queries": ("Q", Text("other queries", "查询有变化")),
+    "model": ("M", text("another model")),
+    "prompt": ("P", text("another prompt")),
+    "scale": ("S", text("another scale or depth")),
+    "baseline": ("B", text("new baseline and pool")),
+    "queries": ("Q", text("other queries")),
 }
 #: The most characters of a stored sentence that are shown.
 SENTENCE_LENGTH = 300
@@ -39,7 +39,7 @@ _NO_BASELINE = "还没有基线，因此不做比较；使用 judge baseline set
 def headline(nights: Sequence[NightRecord]) -> Text:
     """Return the status of the last night, for how long nights are fine, and the last alarm."""
     if not nights:
-        return Text("No night can be read.", "没有可读取的夜间记录。")
+        return text("No night can be read.")
     last = nights[-1]
     status = STATUS_TEXTS[last.status]
     en, zh = f"{last.date}: {status.en}", f"{last.date}：{status.zh}"
@@ -102,7 +102,7 @@ def make_banner(night: NightRecord) -> tuple[BannerSentence, ...]:
 def describe_unfinished(day: str) -> Text:
     """Return that a night was begun and has no record, and the command that resumes it."""
     command = f"judge nightly judge.toml --date {day}"
-    return Text(f"{day} was begun and not finished: {command}", f"{day} 已开始但未完成：{command}")
+    return text("{day} was begun and not finished: {command}", day=day, command=command)
 
 
 def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:
@@ -111,9 +111,11 @@ def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | No
     if left_out <= 0:
         return None
     first = nights[left_out].date
-    return Text(
-        f"Charts show the last {most:,} of {len(nights):,} nights, from {first} on; the table has all.",
-        f"图表仅显示 {len(nights):,} 晚中最近的 {most:,} 晚（自 {first} 起）；下表列出全部。",
+    return text(
+        "Charts show the last {most:,} of {nights:,} nights, from {first} on; the table has all.",
+        most=most,
+        nights=len(nights),
+        first=first,
     )
 
 

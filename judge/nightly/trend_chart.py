@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.nightly.night_texts import STATUS_TEXTS, describe_letters, describe_trend
 from judge.nightly.record import NightRecord
 from judge.nightly.trend import Kind, TrendValue, all_engines, series, value_ranges
@@ -17,7 +17,7 @@ from judge.report.charts.svg import MAX_ENGINES, NOTHING, Caption, Chart, name_e
 
 #: The most nights that a picture shows.
 NIGHTS = 366
-_NIGHT = Text("night", "日期")
+_NIGHT = text("night")
 _DOT = tag("circle", cx=9, cy=0, r=3, class_="dot")
 _HOLLOW = tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
 _ALARM = tag("path", d="M3 -5H15L9 5Z", class_="alarm")
@@ -33,9 +33,9 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     if not rows:
         return None
     mean, is_change = svg.mean_name(measure), kind == "change"
-    title = Text(f"{mean}, night by night", f"逐晚的 {mean}")
+    title = text("{mean}, night by night", mean=mean)
     if is_change:
-        title = Text(f"{mean}, change from the baseline", f"{mean} 相对基线的变化")
+        title = text("{mean}, change from the baseline", mean=mean)
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
     caption = Caption(id_, title, describe_trend(mean, kind, timeline.changes))
     drawn = rows[:MAX_ENGINES]
@@ -57,7 +57,7 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     canaries = [night.canaries for night in timeline.nights]
     if not any(canaries):
         return None
-    title = Text("The assessor: canaries", "评测员：校验样本")
+    title = text("The assessor: canaries")
     desc = Text(
         "The same pairs, graded again every night. When their grades move, the assessor has changed, not an"
         " engine. Above: the share graded as in the baseline; below: the mean grade."
@@ -66,7 +66,7 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         f"{describe_letters(timeline.changes).zh}",
     )
     caption = Caption("trend-canaries", title, desc)
-    labels = Text("graded as in the baseline", "与基线相同"), Text("mean grade", "平均等级")
+    labels = text("graded as in the baseline"), text("mean grade")
     shares = [night.unchanged if night else None for night in canaries]
     grades = [night.mean_grade if night else None for night in canaries]
     alarms = [bool(night and night.drift) for night in canaries]
@@ -82,9 +82,9 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     ]
     rows = [row for row in rows if row.measured]
     ranges = value_ranges([row.measured for row in rows], same_span=False, include_zero=False)
-    keys = [(_DOT, Text("a night", "一晚")), (_ALARM, STATUS_TEXTS["assessor drift"])]
+    keys = [(_DOT, text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
     drawing = draw_rows(caption, keys, timeline, list(zip(rows, ranges, strict=True)), "mean")
-    head = (_NIGHT, *labels, Text("pairs", "样本数"), Text("drift", "漂移"))
+    head = (_NIGHT, *labels, text("pairs"), text("drift"))
     table = tuple(
         (
             night.date.isoformat(),
@@ -112,12 +112,12 @@ def _engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: 
 def _measure_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Text]]:
     """Return the marks of the picture with their meaning."""
     keys = [
-        (_DOT, Text("a night", "一晚")),
-        (_BAND, Text("95 % interval", "95 % 区间")),
-        (_HOLLOW, Text("not decided", "未判定")),
+        (_DOT, text("a night")),
+        (_BAND, text("95 % interval")),
+        (_HOLLOW, text("not decided")),
     ]
     if kind == "mean" and any(baseline is not None for row in rows for baseline in row.baselines):
-        keys.append((_BASE, Text("baseline", "基线")))
+        keys.append((_BASE, text("baseline")))
     if any(alarm for row in rows for alarm in row.alarms):
         keys.append((_ALARM, STATUS_TEXTS["regression"]))
     return keys

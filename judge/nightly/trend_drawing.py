@@ -15,7 +15,7 @@ from statistics import median
 
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendValue, ValueRange, find_changes
@@ -143,7 +143,7 @@ def draw_rows(
         inset(_LEFT, _WIDTH, *_draw_changes(timeline, top, tops)),
         *(_draw_row(timeline, row, axis, kind, y) for (row, axis), y in zip(rows, tops, strict=True)),
         inset(_LEFT, _WIDTH, *_draw_dates(timeline.nights[0].date, timeline.nights[-1].date, bottom + 16)),
-        note_omitted(left_out, bottom + _DATES + 14, Text("engines", "个引擎")),
+        note_omitted(left_out, bottom + _DATES + 14, text("engines")),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judge.english import join_names
-from judge.messages import CHINESE, ENGLISH, Text
+from judge.messages import CHINESE, ENGLISH, Text, text
 from judge.report import sentences
 
 Row = Mapping[str, Any]
@@ -28,12 +28,15 @@ def _panel(summary: Row, panel: Row) -> Iterator[Text]:
             yield _changing(member)
     for pair in panel["pairs"]:
         yield _pair(pair)
-    yield Text(
-        f"The panel takes the middle grade of its {size} members: they differ on {panel['split']:,} of"
-        f" {panel['judged']:,} judgments, and {panel['ties']:,} are ties, of which it takes the lower grade"
-        f" (for {panel['deciding_ties']:,} the other would be relevant).",
-        f"合议取 {size} 个成员的中间等级：{panel['judged']:,} 次判定中有 {panel['split']:,} 次意见不一，其中"
-        f" {panel['ties']:,} 次打平，取较低的等级（有 {panel['deciding_ties']:,} 次若取较高的就算相关）。",
+    yield text(
+        "The panel takes the middle grade of its {size} members: they differ on {split:,} of "
+        "{judged:,} judgments, and {ties:,} are ties, of which it takes the lower grade (for "
+        "{deciding_ties:,} the other would be relevant).",
+        size=size,
+        split=panel["split"],
+        judged=panel["judged"],
+        ties=panel["ties"],
+        deciding_ties=panel["deciding_ties"],
     )
     measure = sentences.deciding(summary) or summary["measures"][0]
     yield from _orders(summary, panel, measure)
@@ -42,11 +45,13 @@ def _panel(summary: Row, panel: Row) -> Iterator[Text]:
 def _lacking(member: Row) -> Text:
     name, judged, all_ = member["name"], member["judged"], member["judged"] + member["failed"]
     if not all_:
-        return Text(f"{name} was not asked before the run stopped.", f"运行中断之前还没问到 {name}。")
-    return Text(
-        f"{name} judged only {judged:,} of the {all_:,} pairs that it was asked about: there the panel is the"
-        " others.",
-        f"{name} 只判定了被问到的 {all_:,} 对中的 {judged:,} 对，其余各对由别的成员决定。",
+        return text("{name} was not asked before the run stopped.", name=name)
+    return text(
+        "{name} judged only {judged:,} of the {all_:,} pairs that it was asked about: there "
+        "the panel is the others.",
+        name=name,
+        judged=judged,
+        all_=all_,
     )
 
 
@@ -63,7 +68,7 @@ def _changing(member: Row) -> Text:
 def _pair(pair: Row) -> Text:
     a, b, n = pair["a"], pair["b"], pair["n"]
     if pair["same"] is None:
-        return Text(f"{a} and {b} judged no pair both.", f"{a} 与 {b} 没有共同判定过的条目。")
+        return text("{a} and {b} judged no pair both.", a=a, b=b)
     kappa = pair["kappa"]
     en = (
         "kappa says nothing"
@@ -95,9 +100,8 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Text]:
     high = panel["ties_high"].get(measure)
     low = {engine: row["measures"][measure]["mean"] for engine, row in summary["engines"].items()}
     if high and sentences.ranked(high) != sentences.ranked(low):
-        yield Text(
-            f"With the higher grade of each tie the order would be {sentences.ranked(high)}.",
-            f"若打平时取较高的等级，排序会变成 {sentences.ranked(high)}。",
+        yield text(
+            "With the higher grade of each tie the order would be {high}.", high=sentences.ranked(high)
         )
 
 
@@ -118,15 +122,16 @@ def _in_order(known: Mapping[str, str], everybody: bool, measure: str) -> Text:
 
 def _kin(row: Row, summary: Row) -> Text:
     if row["other"] in summary["engines"]:
-        return Text(
-            f"By their names {row['assessor']} and {row['other']} are both from {row['vendor']};"
-            f" {row['assessor']} may favour {row['other']} (self-preference). Check with another model or"
-            " human labels.",
-            f"从名称看，{row['assessor']} 与 {row['other']} 同属 {row['vendor']}，评测结果可能偏向"
-            f" {row['other']}（自我偏好）；请用另一个模型或人工标注核对。",
+        return text(
+            "By their names {assessor} and {other} are both from {vendor}; {assessor} may favour "
+            "{other} (self-preference). Check with another model or human labels.",
+            assessor=row["assessor"],
+            other=row["other"],
+            vendor=row["vendor"],
         )
-    return Text(
-        f"{row['assessor']} and {row['other']} are both from {row['vendor']}: they are not two independent"
-        " assessors.",
-        f"{row['assessor']} 与 {row['other']} 同属 {row['vendor']}，不是两个独立的评测员。",
+    return text(
+        "{assessor} and {other} are both from {vendor}: they are not two independent assessors.",
+        assessor=row["assessor"],
+        other=row["other"],
+        vendor=row["vendor"],
     )

@@ -13,8 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.english import format_count
-from judge.messages import CHINESE, ENGLISH, Text, in_both
+from judge.messages import CHINESE, ENGLISH, Text, Translator, in_both, text
 from judge.report import sentences, warning_sentences
 from judge.report.charts import draw_charts
 from judge.report.charts.svg import GRADE_NAMES
@@ -103,12 +102,12 @@ def _headline(summary: Row) -> Text:
         return in_both(sentences.headline, summary)
     count = len(summary["engines"])
     if count < 2:
-        text = f"{format_count(count, 'engine')}: nothing to compare."
-        return Text(text, f"只有 {count} 个引擎，没有可比的。")
-    return Text(
-        f"{count} engines, and no measure that engines can be compared by.",
-        f"有 {count} 个引擎，但没有可以用来比较引擎的指标。",
-    )
+        return in_both(_nothing_to_compare, count)
+    return text("{count} engines, and no measure that engines can be compared by.", count=count)
+
+
+def _nothing_to_compare(t: Translator, count: int) -> str:
+    return t.plural("{count} engine: nothing to compare.", "{count} engines: nothing to compare.", count)
 
 
 def _segments(summary: Row) -> Sequence[Text]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judge.english import format_count, join_names
-from judge.messages import Text
+from judge.messages import Text, text
 
 Row = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ def flagged(row: Row) -> Text:
             f"把 {pairs:,} 对可疑的算作 0 或者不计，引擎按 {measure} 的名次都不变。",
         )
     said, winners = list(_swaps(row)), list(_winners(row))
-    what = Text("the answer", "结论") if winners else Text("the ranking", "引擎的排名")
+    what = text("the answer") if winners else text("the ranking")
     return Text(
         f"Warning: {what.en} depends on {format_count(pairs, 'flagged pair')} that may contain prompt"
         f" injection. {' '.join(each.en for each in said + winners)}",
@@ -39,10 +39,8 @@ def flagged(row: Row) -> Text:
 def again(failures: Mapping[str, int]) -> Text:
     """What gets grades for the failed pairs, by the kinds of their failures."""
     if set(failures) <= {"no_text", "text_cut"}:
-        return Text(
-            "No model was asked about these: their texts are missing.", "这些缺少文字，没有问过评测员。"
-        )
-    but = Text("; no_text needs the missing texts", "；no_text 要先补上文字")
+        return text("No model was asked about these: their texts are missing.")
+    but = text("; no_text needs the missing texts")
     en, zh = (but.en, but.zh) if "no_text" in failures else ("", "")
     return Text(f"The same command asks again for these alone{en}.", f"再跑同一条命令，只会补问这些{zh}。")
 
@@ -123,19 +121,19 @@ def selftests(summary: Row) -> Iterator[Text]:
 
 def _never(name: str) -> Text:
     model = name.rpartition("/")[0]
-    return Text(
-        f"{name} was never self-tested as it was asked here: judge selftest -m {model}, with this run's"
-        " options.",
-        f"{name} 按这次的问法还没有做过自测：用这次的选项运行 judge selftest -m {model}。",
+    return text(
+        "{name} was never self-tested as it was asked here: judge selftest -m {model}, with "
+        "this run's options.",
+        name=name,
+        model=model,
     )
 
 
 def _tested(name: str, row: Row) -> Text:
     high, low, plain = row["too_high"], row["too_low"], row["plain_too_high"]
     if not high["of"] and not low["of"]:
-        return Text(
-            f"Self-test of {name}: not one of {row['probes']:,} probes got a grade.",
-            f"{name} 的自测：{row['probes']:,} 条探针没有一条得到等级。",
+        return text(
+            "Self-test of {name}: not one of {probes:,} probes got a grade.", name=name, probes=row["probes"]
         )
     en = [
         f"{_count(high)} hostile or empty snippets got a good grade{_ends(high)}",

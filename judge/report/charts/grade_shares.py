@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.svg import (
@@ -110,7 +110,7 @@ def draw_grade_shares(summary: Row, counts: GradeCounts) -> Chart | None:
     order = tuple(sentences.standing(summary, sentences.deciding(summary) or summary["measures"][0]))
     ranks = range(1, min(MAX_RANKS, counts.longest) + 1)
     picture = _Picture(order, ranks, summary["scale"], summary["relevant_from"], counts)
-    caption = Caption("grades", Text("Grades by rank", "各名次的等级分布"), _describe(picture))
+    caption = Caption("grades", text("Grades by rank"), _describe(picture))
     return Chart(
         caption.id, caption.title, caption.desc, _draw(caption, picture), _head(picture), _rows(picture)
     )
@@ -141,7 +141,7 @@ def _describe(picture: _Picture) -> Text:
 
 def _head(picture: _Picture) -> tuple[Text, ...]:
     named = (_slot_name(slot, picture.scale) for slot in picture.slots)
-    return (svg.ENGINE, Text("rank", "名次"), *named, Text("no result", "没有结果"))
+    return (svg.ENGINE, text("rank"), *named, text("no result"))
 
 
 def _rows(picture: _Picture) -> tuple[tuple[str, ...], ...]:
@@ -176,8 +176,8 @@ def _draw(caption: Caption, picture: _Picture) -> Markup:
         keys,
         *(part for at, engine in enumerate(engines) for part in _engine(picture, engine, top + _ROW * at)),
         inset(*_BARS, *_ranks(picture.ranks, bottom + 12)),
-        text_element(Text("rank", "名次"), class_="tick", x=0, y=bottom + 12),
-        note_omitted(left_out, bottom + 36, Text("engines", "个引擎")),
+        text_element(text("rank"), class_="tick", x=0, y=bottom + 12),
+        note_omitted(left_out, bottom + 36, text("engines")),
     )
 
 
@@ -196,7 +196,7 @@ def _key(picture: _Picture) -> tuple[Markup, float]:
     for at, slot in enumerate(picture.slots):
         x, y = (at % 3) * 112.0, 14 + 18 * (at // 3)
         lines.append(draw_legend(y, (x, _swatch(slot, picture.top), _slot_name(slot, picture.scale))))
-    relevant = Text("relevant", "相关")
+    relevant = text("relevant")
     lines.append(text_element(relevant, class_="note", x=format_percent(1), y=y + 22, text_anchor="end"))
     return join(lines), y + 28
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.report.charts import svg
 from judge.report.charts.svg import (
     Caption,
@@ -52,9 +52,9 @@ def draw_confusion_matrix(agreement: Row) -> Chart | None:
     )
     if not table.all:
         return None
-    caption = Caption("agreement", Text("People and the assessor", "人工与评测员"), _describe(agreement))
+    caption = Caption("agreement", text("People and the assessor"), _describe(agreement))
     head = (
-        Text("people ↓  assessor →", "人工 ↓  评测员 →"),
+        text("people ↓  assessor →"),
         *map(_number_name, range(len(table.assessor)), table.assessor),
     )
     rows = tuple((str(grade), *(f"{count:,}" for count in row)) for grade, row in enumerate(table.counts))
@@ -72,17 +72,16 @@ def _number_name(grade: int, name: Text) -> Text:
 
 def _describe(agreement: Row) -> Text:
     parts = [
-        Text(
-            f"How people and the assessor graded the same {agreement['pairs']:,} pairs, as counts and as"
-            " shares of each grade of people",
-            f"人工与评测员对同一批 {agreement['pairs']:,} 个（查询，摘要）对给出的等级："
-            "对数，以及占人工该等级的比例",
+        text(
+            "How people and the assessor graded the same {pairs:,} pairs, as counts and as "
+            "shares of each grade of people",
+            pairs=agreement["pairs"],
         ),
         *_describe_agreement(agreement),
     ]
     bias = agreement["bias"]["value"]
     if bias:
-        way = Text("higher", "高") if bias > 0 else Text("lower", "低")
+        way = text("higher") if bias > 0 else text("lower")
         parts.append(
             Text(
                 f"On average the assessor grades {abs(bias):.2f} {way.en} than people",
@@ -96,7 +95,7 @@ def _describe_agreement(agreement: Row) -> Iterator[Text]:
     """Yield sentences on how often both sides give the same grade and the same verdict."""
     same, verdict = agreement["same_grade"]["value"], agreement["same_verdict"]["value"]
     if same is not None:
-        yield Text(f"{svg.format_share(same)} have the same grade", f"{svg.format_share(same)} 等级相同")
+        yield text("{same} have the same grade", same=svg.format_share(same))
     if verdict is not None:
         share, kappa = svg.format_share(verdict), agreement["kappa_relevant"]["value"]
         en, zh = f"{share} have the same verdict, relevant or not", f"{share} 结论（相关与否）相同"
@@ -111,7 +110,7 @@ def _picture(caption: Caption, agreement: Row, table: _Table) -> Markup:
     return figure(
         caption,
         bottom + 4,
-        text_element(Text("people", "人工"), class_="head", x=0, y=34),
+        text_element(text("people"), class_="head", x=0, y=34),
         inset(_NAMES, 1 - _NAMES, *_columns(agreement, table), *_cells(table), *_borders(agreement, table)),
         *_rows(table),
     )

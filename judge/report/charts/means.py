@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from judge.measure.measures import parse_measure
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.axis import (
@@ -58,9 +58,7 @@ def draw_means(summary: Row) -> Chart | None:
     order = sentences.standing(summary, measures[0]) if measures else []
     if not any(_cell(summary, engine, measure) for engine in order for measure in measures):
         return None
-    caption = Caption(
-        "means", Text("Means of the engines", "各引擎的均值"), _describe(summary, order, measures[0])
-    )
+    caption = Caption("means", text("Means of the engines"), _describe(summary, order, measures[0]))
     head = (svg.ENGINE, *(Text(mean, mean) for measure in measures for mean in _heads(measure)))
     rows = tuple((display_text.one_line(engine), *_cells(summary, engine, measures)) for engine in order)
     return Chart(
@@ -85,7 +83,7 @@ def _describe(summary: Row, order: Sequence[str], measure: str) -> Text:
     ranges = [(display_text.isolate(engine), _cell(summary, engine, measure)) for engine in order]
     cells_with_mean = [(engine, cell) for engine, cell in ranges if cell]
     if not cells_with_mean:
-        return Text(f"No engine has a mean {mean}.", f"没有引擎有 {mean} 均值。")
+        return text("No engine has a mean {mean}.", mean=mean)
     (best, first), (last, least) = cells_with_mean[0], cells_with_mean[-1]
     en = f"Mean {mean} over the queries, highest first: {best} {_range(first, 'en')}"
     zh = f"各引擎在所有查询上的 {mean} 均值，从高到低：{best} 最高，{_range(first, 'zh')}"
@@ -173,14 +171,14 @@ def _picture(caption: Caption, summary: Row, order: Sequence[str], measures: Seq
         parts += _band(means, others[at : at + _BAND], min(len(others), _BAND), y)
         y += _SMALL * (len(engines) + 1) + AXIS_HEIGHT + 10
     left_out = len(order) - len(engines)
-    parts.append(note_omitted(left_out, y + 2, Text("engines", "个引擎")))
+    parts.append(note_omitted(left_out, y + 2, text("engines")))
     return figure(caption, y + (8 if left_out else -8), *parts)
 
 
 def _heading(measure: str, *, unsure: bool) -> Markup:
-    entries = [(0.0, DOT, Text("mean", "均值")), (70.0, WHISKER, Text("95 % interval", "95 % 区间"))]
+    entries = [(0.0, DOT, text("mean")), (70.0, WHISKER, text("95 % interval"))]
     if unsure:
-        entries.append((190.0, BOUNDS, Text("unjudged, worst to best", "未判定的上下限")))
+        entries.append((190.0, BOUNDS, text("unjudged, worst to best")))
     return join([tag("text", svg.mean_name(measure), class_="head", x=0, y=12), draw_legend(32, *entries)])
 
 

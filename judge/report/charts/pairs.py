@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.axis import (
@@ -46,18 +46,18 @@ _MARKS = (0.34, 0.38)
 _VERDICTS = 0.75
 _TOP = 36
 _SIGNS = {"better": ">", "not separated": "≈", "undetermined": "?"}
-_AHEAD = Text("ahead", "领先")
-_NOT_SEPARATED = Text("not separated", "分不出高下")
-_UNDETERMINED = Text("undetermined", "无法判断")
+_AHEAD = text("ahead")
+_NOT_SEPARATED = text("not separated")
+_UNDETERMINED = text("undetermined")
 _HEAD = (
     Text("a", "a"),
-    Text("> ahead, ≈ not separated, ? undetermined", "> 领先，≈ 分不出高下，? 无法判断"),
+    text("> ahead, ≈ not separated, ? undetermined"),
     Text("b", "b"),
     Text("a − b", "a − b"),
-    Text("95 % interval", "95 % 区间"),
-    Text("bounds of what is unjudged", "未判定的上下限"),
-    Text("a ahead / equal / b ahead", "a 领先 / 相同 / b 领先"),
-    Text("p, adjusted", "p（校正后）"),
+    text("95 % interval"),
+    text("bounds of what is unjudged"),
+    text("a ahead / equal / b ahead"),
+    text("p, adjusted"),
 )
 
 Row = Mapping[str, Any]
@@ -69,9 +69,7 @@ def draw_pairs(summary: Row) -> Chart | None:
     rows = [row for row in summary["comparisons"] if row["measure"] == measure]
     if not any(row["n"] for row in rows):
         return None
-    caption = Caption(
-        "pairs", Text("Differences between engines", "引擎之间的差距"), _describe(rows, measure)
-    )
+    caption = Caption("pairs", text("Differences between engines"), _describe(rows, measure))
     picture = _picture(caption, rows, measure)
     return Chart(caption.id, caption.title, caption.desc, picture, _HEAD, tuple(map(_cells, rows[:_LISTED])))
 
@@ -126,7 +124,7 @@ def _picture(caption: Caption, rows: Sequence[Row], measure: str) -> Markup:
             parts += _pair(row, panel, y)
         y += ROW_HEIGHT
     left_out = len(rows) - len(drawn_rows)
-    where = TABLE if len(rows) <= _LISTED else Text("summary.json", " summary.json")
+    where = TABLE if len(rows) <= _LISTED else text("summary.json")
     parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, Text("pairs", "对"), where))
     return figure(caption, bottom + AXIS_HEIGHT + (24 if left_out else 0), *parts)
 
@@ -136,8 +134,8 @@ def _heading(measure: str) -> Markup:
     return draw_legend(
         14,
         (0.0, DOT, _AHEAD),
-        (70.0, HOLLOW, Text("not ahead", "未领先")),
-        (165.0, WHISKER, Text(f"95 % interval, {mean}", f"{mean}，95 % 区间")),
+        (70.0, HOLLOW, text("not ahead")),
+        (165.0, WHISKER, text("95 % interval, {mean}", mean=mean)),
     )
 
 
@@ -159,5 +157,5 @@ def _verdict(row: Row) -> Text:
     if row["outcome"] == "better":
         return _AHEAD
     if not row["n"]:
-        return Text("nothing shared", "没有共同查询")
+        return text("nothing shared")
     return _NOT_SEPARATED if row["outcome"] == "not separated" else _UNDETERMINED

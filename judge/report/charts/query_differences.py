@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.axis import Axis, make_axis
@@ -87,13 +87,13 @@ def draw_query_differences(differences: QueryDifferences) -> Chart | None:
     """Return the differences, largest first; None when the engines share no query with a value."""
     if not differences.values:
         return None
-    title = Text("The two best, query by query", "前两名引擎的逐条查询对比")
+    title = text("The two best, query by query")
     caption = Caption("queries", title, _describe(differences))
     bars = make_bars(differences)
     a, b = display_text.isolate(differences.a), display_text.isolate(differences.b)
     head = (
-        Text("query", "查询"),
-        Text("", "") if len(differences.values) > MAX_BARS else Text("text", "内容"),
+        text("query"),
+        Text("", "") if len(differences.values) > MAX_BARS else text("text"),
         Text(f"{a} − {b}", f"{a} − {b}"),
     )
     rows = tuple((bar.name, bar.text, svg.format_number(bar.value, "+.4f")) for bar in bars)
@@ -171,7 +171,7 @@ def _picture(caption: Caption, differences: QueryDifferences, bars: Sequence[Dif
 
 def _side(engine: str, count: int, **attributes: str | float | None) -> Markup:
     short = f"{display_text.ISOLATE}{shorten_name(engine, 22)}{display_text.END}"
-    return text_element(Text(f"{short} ahead on {count:,}", f"{short} 领先 {count:,} 条"), **attributes)
+    return text_element(text("{short} ahead on {count:,}", short=short, count=count), **attributes)
 
 
 def _y(up: Axis, value: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.axis import AXIS_HEIGHT, Axis, PlotArea, add_tooltip, make_axis
@@ -50,12 +50,12 @@ def draw_repeats(summary: Row) -> Chart | None:
     }
     if all(mean is None for row in means.values() for mean in row):
         return None
-    title = Text("Stability over repeats", "重复判定的稳定性")
+    title = text("Stability over repeats")
     caption = Caption("repeats", title, _describe(stability, repeated, svg.mean_name(measure)))
     head = (
         svg.ENGINE,
-        *(Text(f"repeat {at}", f"第 {at} 次") for at in range(1, stability["repeats"] + 1)),
-        Text("range", "极差"),
+        *(text("repeat {at}", at=at) for at in range(1, stability["repeats"] + 1)),
+        text("range"),
     )
     rows = tuple(_cells(engine, repeated["engines"][engine]) for engine in means)
     return Chart(
@@ -96,7 +96,7 @@ def _picture(caption: Caption, means: Mapping[str, Means], measure: str) -> Mark
     left_out = len(means) - len(drawn_means)
     parts = [
         tag("text", measure, class_="head", x=0, y=12),
-        text_element(Text("range", "极差"), class_="note", x=format_percent(1), y=12, text_anchor="end"),
+        text_element(text("range"), class_="note", x=format_percent(1), y=12, text_anchor="end"),
         panel.grid(),
     ]
     for at, (engine, row_means) in enumerate(drawn_means):
@@ -113,7 +113,7 @@ def _picture(caption: Caption, means: Mapping[str, Means], measure: str) -> Mark
                 text_anchor="end",
             )
         )
-    parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, Text("engines", "个引擎")))
+    parts.append(note_omitted(left_out, bottom + AXIS_HEIGHT + 16, text("engines")))
     return figure(caption, bottom + AXIS_HEIGHT + (24 if left_out else 0), *parts)
 
 

@@ -12,7 +12,7 @@ from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
-from judge.messages import Text
+from judge.messages import Text, text
 from judge.report import display_text, sentences
 
 #: How a page names the languages.
@@ -135,7 +135,7 @@ def inset(x: float, width: float, *inside: str) -> Markup:
 #: How many engines a picture shows; its table has all.
 MAX_ENGINES = 12
 #: Where the others are.
-TABLE = Text("the table", "数据表")
+TABLE = text("the table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,15 +207,15 @@ def note_omitted(count: int, y: float, what: Text, where: Text = TABLE) -> Marku
 #: What each grade of a scale is called in a word or two, from grade 0 up.
 GRADE_NAMES = {
     "graded": (
-        Text("off topic", "无关"),
-        Text("on topic only", "仅沾话题"),
-        Text("part of it", "部分回答"),
-        Text("full answer", "完整回答"),
+        text("off topic"),
+        text("on topic only"),
+        text("part of it"),
+        text("full answer"),
     ),
-    "binary": (Text("no", "否"), Text("yes", "是")),
+    "binary": (text("no"), text("yes")),
 }
-UNJUDGED = Text("unjudged", "未判定")
-ENGINE = Text("engine", "引擎")
+UNJUDGED = text("unjudged")
+ENGINE = text("engine")
 
 
 def mean_name(measure: str) -> str:

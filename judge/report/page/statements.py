@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from judge.english import format_count
-from judge.messages import CHINESE, ENGLISH, Text, in_both
+from judge.messages import CHINESE, ENGLISH, Text, in_both, text
 from judge.report import assessor_sentences, sentences, warning_sentences
 from judge.report.display_text import escape_hidden, one_line
 from judge.report.page.kind_names import ERRORS
@@ -26,33 +26,31 @@ class Fact(NamedTuple):
 
 def list_facts(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
-    yield Fact(Text("assessor", "评测员"), (same_text(one_line(summary["assessor"])),))
+    yield Fact(text("assessor"), (same_text(one_line(summary["assessor"])),))
     prompts = config.get("identity", {}).get("prompts", {})
     if prompts:
-        yield Fact(
-            Text("prompt", "提示词"), (same_text(", ".join(one_line(name) for name in prompts.values())),)
-        )
-    yield Fact(Text("scale", "等级"), (_scale(summary),))
-    yield Fact(Text("depth and repeats", "深度与重复"), (_depth(summary),))
-    yield Fact(Text("dataset", "数据"), tuple(_dataset(summary, config)))
+        yield Fact(text("prompt"), (same_text(", ".join(one_line(name) for name in prompts.values())),))
+    yield Fact(text("scale"), (_scale(summary),))
+    yield Fact(text("depth and repeats"), (_depth(summary),))
+    yield Fact(text("dataset"), tuple(_dataset(summary, config)))
     if summary["stability"]:
-        yield Fact(Text("stability", "稳定性"), tuple(_stability(summary)))
+        yield Fact(text("stability"), tuple(_stability(summary)))
     tests = tuple(
         Text(escape_hidden(text.en), escape_hidden(text.zh)) for text in warning_sentences.selftests(summary)
     )
     if tests:
-        yield Fact(Text("self-test", "自测"), tests)
+        yield Fact(text("self-test"), tests)
     if agreement is not None:
-        yield Fact(Text("agreement with people", "与人工一致"), tuple(_agreement(agreement)))
+        yield Fact(text("agreement with people"), tuple(_agreement(agreement)))
     if summary["cost"]:
-        yield Fact(Text("cost", "花费"), (_cost(summary["cost"]),))
+        yield Fact(text("cost"), (_cost(summary["cost"]),))
 
 
 def _scale(summary: Row) -> Text:
     if summary["scale"] == "binary":
-        return Text("binary: relevant or not", "二分：相关或不相关")
+        return text("binary: relevant or not")
     least = summary["relevant_from"]
-    return Text(f"graded: 0 to 3, relevant from {least}", f"分级：0 到 3，从 {least} 起算相关")
+    return text("graded: 0 to 3, relevant from {least}", least=least)
 
 
 def _depth(summary: Row) -> Text:
@@ -136,27 +134,25 @@ def describe_sample(page_data: PageData) -> Text | None:
     """Return a text that describes the sample on the page; None when the page holds every query."""
     if page_data.taken is None:
         return None
-    shown, every = f"{len(page_data.lines):,}", f"{page_data.queries_in_all:,}"
-    counts = [f"{page_data.taken[kind]:,}" for kind in ("worst", "disagreeing", "random")]
-    pairs = f"{page_data.pairs:,}", f"{page_data.pairs_in_all:,}"
-    return Text(
-        f"A sample: {shown} of {every} queries ({pairs[0]} of {pairs[1]} pairs), because all of them would"
-        f" make this page too large. {counts[0]} have the lowest mean, in {counts[1]} engines or repeats"
-        f" disagree most, {counts[2]} were drawn by lot. The answer and the charts are about all queries, and"
-        " results.json holds them.",
-        f"这里是样本：{every} 条查询中的 {shown} 条（{pairs[1]} 对中的 {pairs[0]} 对），全放进来页面太大。"
-        f"其中 {counts[0]} 条均值最低，{counts[1]} 条引擎之间或重复之间分歧最大，{counts[2]} 条随机抽取。"
-        "结论和图表依据全部查询，完整内容见 results.json。",
+    return text(
+        "A sample: {shown:,} of {queries:,} queries ({shown_pairs:,} of {pairs:,} pairs), because all of "
+        "them would make this page too large. {worst:,} have the lowest mean, in {disagreeing:,} "
+        "engines or repeats disagree most, {random:,} were drawn by lot. The answer and the "
+        "charts are about all queries, and results.json holds them.",
+        shown=len(page_data.lines),
+        queries=page_data.queries_in_all,
+        shown_pairs=page_data.pairs,
+        pairs=page_data.pairs_in_all,
+        **page_data.taken,
     )
 
 
 def list_warnings(summary: Row) -> Iterator[Text]:
     """Yield the warnings, the most important first; `summary` has display names."""
     if str(summary["assessor"]).startswith("lexical"):
-        yield Text(
-            "Judged by term overlap (lexical), not by a language model: a floor that any model must beat."
-            " Choose no engine by it.",
-            "这里的判定只看词面重合（lexical），没有用大模型：这是任何模型都必须超过的地板，不要据此挑选引擎。",
+        yield text(
+            "Judged by term overlap (lexical), not by a language model: a floor that any model "
+            "must beat. Choose no engine by it."
         )
     if (served := in_both(sentences.served_models, summary)).en:
         yield served
@@ -241,10 +237,7 @@ def _snippets(summary: Row) -> Iterator[Text]:
             yield remark
     if summary["empty_snippets"]:
         count = f"{summary['empty_snippets']:,}"
-        yield Text(
-            f"Results without any text, which get grade 0 without a call: {count}.",
-            f"没有任何文字的结果有 {count} 条，不经评测员，直接记 0。",
-        )
+        yield text("Results without any text, which get grade 0 without a call: {count}.", count=count)
 
 
 def _measures(summary: Row) -> Iterator[Text]:

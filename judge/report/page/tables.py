@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from judge.messages import CHINESE, Text
+from judge.messages import CHINESE, Text, text
 from judge.report import sentences
 from judge.report.charts.svg import format_number, format_p_value, format_range, mean_name
 
@@ -49,18 +49,18 @@ def number_cell(value: float | None, form: str = ".4f") -> Cell:
 
 
 _COUNTS = {
-    "answered": Text("answered", "有答复"),
-    "empty": Text("empty", "为空"),
-    "errors": Text("errors", "出错"),
-    "absent": Text("not asked", "未查询"),
+    "answered": text("answered"),
+    "empty": text("empty"),
+    "errors": text("errors"),
+    "absent": text("not asked"),
 }
 _SHARES = {
-    "judged": Text("judged", "已判定"),
-    "duplicates": Text("duplicates", "重复"),
-    "unique": Text("unique", "独有"),
+    "judged": text("judged"),
+    "duplicates": text("duplicates"),
+    "unique": text("unique"),
 }
 #: What the answers took, where somebody measured it.
-_LATENCY_HEAD = (Text("ms, median", "毫秒（中位）"), Text("tokens", "token 数"))
+_LATENCY_HEAD = (text("ms, median"), text("tokens"))
 
 
 def engines_table(summary: Row) -> PageTable:
@@ -79,10 +79,8 @@ def engines_table(summary: Row) -> PageTable:
         rows.append((engine, (*means, *numbers, *(_latency_and_tokens(row) if timed else ()))))
     head = (*(same_text(mean_name(measure)) for measure in measures), *counts.values(), *shares.values())
     head += _LATENCY_HEAD if timed else ()
-    caption = Text(
-        "Engines: means with 95 % range, and what came back", "各引擎：均值与 95 % 区间，以及返回情况"
-    )
-    return PageTable(caption, (Text("engine", "引擎"), *head), tuple(rows))
+    caption = text("Engines: means with 95 % range, and what came back")
+    return PageTable(caption, (text("engine"), *head), tuple(rows))
 
 
 def _latency_and_tokens(row: Row) -> tuple[Cell, Cell]:
@@ -116,14 +114,14 @@ def pair_tables(summary: Row) -> Iterator[PageTable]:
 
 
 _PAIR_HEAD = (
-    Text("pair", "引擎对"),
-    Text("result", "结论"),
-    Text("difference", "差值"),
-    Text("95 % range", "95 % 区间"),
-    Text("won / tied / lost", "胜 / 平 / 负"),
-    Text("p, adjusted", "p（校正后）"),
-    Text("worst case", "最坏情况"),
-    Text("detectable", "可检出"),
+    text("pair"),
+    text("result"),
+    text("difference"),
+    text("95 % range"),
+    text("won / tied / lost"),
+    text("p, adjusted"),
+    text("worst case"),
+    text("detectable"),
 )
 
 
@@ -147,16 +145,14 @@ def segment_tables(summary: Row) -> Iterator[PageTable]:
     """Yield a table of the engines' means in each segment for each column that divides the queries."""
     measure = sentences.deciding(summary) or summary["measures"][0]
     for column, values in summary["segments"]:
-        caption = Text(
-            f"By {column}: mean {mean_name(measure)}", f"按 {column} 细分：{mean_name(measure)} 均值"
-        )
+        caption = text("By {column}: mean {measure}", column=column, measure=mean_name(measure))
         order = sentences.standing(summary, measure)
         rows = tuple((value, _segment(part, order, measure)) for value, part in values)
         head = (
             same_text(column),
-            Text("queries", "查询"),
+            text("queries"),
             *map(same_text, order),
-            Text("separated", "分出高下的"),
+            text("separated"),
         )
         yield PageTable(caption, head, rows)
 
