@@ -1,4 +1,4 @@
-"""Functions that write and read files in folders that somebody else may have prepared.
+"""Functions that write and read files in folders that another person may have prepared.
 
 A run folder, a store or a folder of nights can come from another person, with symbolic links where judge is
 about to write, or with a FIFO or a device in the place of a file. No function here follows a link in the

@@ -1,4 +1,4 @@
-"""Owns that one process at a time works on something: a run, a dataset, labels, the nights."""
+"""A lock file, so that one process at a time works on a run, a dataset, labels or the nights."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from judge.filesystem import check_regular
 
 @contextmanager
 def locked(lock: Path, busy: str, unusable: str, wait: float = 0) -> Iterator[None]:
-    """Holds the file `lock`, whose folder is made when absent, for this process.
+    """Hold the lock file `lock` for this process; its folder is made when absent.
 
     Raises InputError: `busy` when another process holds it after `wait` seconds, and `unusable` with the
-    system's reason when there can be no such file.
+    system's reason when the file cannot be made.
     """
     held = FileLock(lock, thread_local=False)
     try:

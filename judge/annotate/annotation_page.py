@@ -1,4 +1,4 @@
-"""Owns the page as it is served: one file with nothing in it of any run, and what it may load."""
+"""The annotation page as it is served: one file without data of a run, and its content security policy."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SCRIPTS = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page's HTML, and the Content-Security-Policy under which it works and nothing else does."""
+    """The HTML of the page and its Content-Security-Policy."""
 
     html: str
     content_policy: str
 
 
 def page() -> Page:
-    """The page, the same for every run and person: what it shows it asks for."""
+    """Return the page. It is the same for every run and person; its script requests the data."""
     style, script = read_own_files(*_STYLE), read_own_files(*SCRIPTS)
     html = template_environment(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)
     rules = (

@@ -1,4 +1,4 @@
-"""Owns the addresses of the page and what they take and give; imported only when the web extra is there."""
+"""The addresses of the annotation server, their input and output. Imported with the web extra only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST = 4000
 
 
 def app(session: AnnotationSession, policy: Policy) -> Guarded:
-    """The page of `session` as an ASGI application, behind `policy`."""
+    """Return the page of `session` as an ASGI application, behind `policy`."""
     ours = page()
 
     async def show(request: Request) -> Response:
@@ -63,7 +63,7 @@ def app(session: AnnotationSession, policy: Policy) -> Guarded:
 
 
 def _answer(ask: Callable[[], Mapping[str, Any]]) -> Response:
-    """What `ask` gives as JSON, or why it gives nothing."""
+    """Return the result of `ask` as JSON, or the reason why there is none."""
     try:
         status, content = 200, ask()
     except LabelConflict as error:
@@ -89,7 +89,7 @@ def _without_fields(body: bytes, deed: Callable[[], Mapping[str, Any]]) -> Mappi
 
 
 def _decision(body: bytes, who: str) -> tuple[LabelDecision, str | None]:
-    """The decision in a write, and the id of the one that it replaces."""
+    """Return the decision in a write, and the id of the decision that it replaces."""
     found = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment", "replaces")
     # A page that was left open may meet another person's server at its address.
     if found["who"] != who:
@@ -114,7 +114,7 @@ def _id(found: Mapping[str, Any], name: str = "id") -> str:
 
 
 def _object(body: bytes, *names: str) -> dict[str, Any]:
-    """The JSON object in `body`; raises InputError when it has other fields than `names`."""
+    """Return the JSON object in `body`; raise InputError when it has other fields than `names`."""
     try:
         found = json.loads(body, object_pairs_hook=_once)
     except (ValueError, RecursionError):

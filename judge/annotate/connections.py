@@ -1,4 +1,4 @@
-"""Connections of the page's server that time out; imported only when the web extra is there."""
+"""Connections of the server that time out; imported with the web extra only."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ REQUEST_TIMEOUT = 10.0
 
 
 class TimedConnection(H11Protocol):
-    """A connection that is cut when a request does not arrive whole in `request_timeout` seconds.
+    """A connection that is closed when a request does not arrive whole in `request_timeout` seconds.
 
-    uvicorn waits for the rest of a request for ever; a client that sends a byte now and then, or nothing,
-    would hold its connections until no other client gets one.
+    uvicorn waits for the rest of a request without a limit; a client that sends a byte now and then, or
+    nothing, would keep its connections until no other client gets one.
     """
 
     request_timeout = REQUEST_TIMEOUT

@@ -1,9 +1,9 @@
-"""Owns which requests are answered: those of our own page in a browser on an address we know.
+"""Checks of requests: only our own page, in a browser, at a known address, gets an answer.
 
-Any page in a browser may send requests to 127.0.0.1, and by rebinding a name may seem to be its own
-origin. So the Host must be one we listen on, an Origin must be ours (for a write there must be one),
-browsers must not say that another site asks, and a write must come as JSON with a header that no form
-can send. Other users of this machine reach the address as well, so all but the empty page needs a token.
+Any page in a browser can send requests to 127.0.0.1, and by DNS rebinding can seem to have the same origin.
+So the Host must be one that the server listens on, an Origin must be ours (a write needs one), the browser
+must not report a cross-site request, and a write must be JSON with a header that no form can send. Other
+users of this machine reach the address as well, so everything but the empty page needs a token.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _ONCE = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Who is answered.
+    """Which requests get an answer.
 
-    `hosts` are the values that a Host may have; `any_address` admits numeric ones, too, for no name can
-    be rebound to look like one. `token` is needed on every request but that for the page itself, which
-    holds nothing.
+    `hosts` are the allowed values of Host; `any_address` allows numeric addresses as well, because no name
+    can be rebound to look like one. Every request needs the `token`, except that for the page itself, which
+    holds no data.
     """
 
     hosts: frozenset[str]
@@ -50,7 +50,7 @@ class Policy:
     any_address: bool = False
 
     def knows(self, host: str) -> bool:
-        """Whether a request may name `host`."""
+        """Return whether a request may name `host`."""
         if host in self.hosts:
             return True
         address, _, port = host.rpartition(":")
@@ -58,10 +58,10 @@ class Policy:
 
 
 def policy(host: str, port: int, token: str) -> Policy:
-    """The policy of a server that listens on `host`.
+    """Return the policy of a server that listens on `host`.
 
-    Raises InputError for what is no host, and for a token that is too short or has letters that an address
-    can't carry.
+    Raises InputError for an invalid host, and for a token that is too short or has characters that an address
+    cannot hold.
     """
     if not _NAME.fullmatch(host) or (":" in host and _address(host) is None):
         raise InputError(f"--host is {host!r:.80}; it is a name or an address without a port")
@@ -85,7 +85,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
-    """Why a request is not answered, with its HTTP status; None when it is."""
+    """Return the HTTP status and the reason for which a request is refused; None when it is not."""
     values = _values(headers)
     if values is None:
         return 400, "a header is there twice or is not ASCII"
@@ -108,13 +108,13 @@ def refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[i
 
 
 def _is_visit(values: dict[bytes, str]) -> bool:
-    """Whether a person follows a link to the page, such as the one in the file that `--open` opens."""
+    """Return whether a person follows a link to the page, such as the one in the file of `--open`."""
     names = (b"sec-fetch-mode", b"sec-fetch-dest", b"origin")
     return tuple(values.get(name) for name in names) == ("navigate", "document", None)
 
 
 def _values(headers: Headers) -> dict[bytes, str] | None:
-    """The headers that decide, each once; None when one is doubled or not plain."""
+    """Return the headers that decide, each once; None when one occurs twice or is not plain ASCII."""
     found: dict[bytes, str] = {}
     for header, value in headers:
         if header.lower() in _ONCE:
@@ -138,7 +138,7 @@ def _write_refusal(values: dict[bytes, str]) -> tuple[int, str] | None:
 
 
 class Guarded:
-    """`app` behind `policy`; `content_policy` is the Content-Security-Policy of every answer."""
+    """`app` behind `policy`; `content_policy` is the Content-Security-Policy of every response."""
 
     def __init__(self, app: App, policy: Policy, content_policy: str) -> None:
         self._app = app
@@ -154,7 +154,7 @@ class Guarded:
         ]
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Answers one request, or refuses it before the application hears of it."""
+        """Answer one request, or refuse it before the application gets it."""
         if scope["type"] != "http":
             return
 
@@ -177,7 +177,7 @@ class Guarded:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None when it is too large."""
+    """Return the whole body; None when it is too large."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -189,7 +189,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Gives a body that was read already, then whatever else comes."""
+    """Return a receive function that gives `body` first and then what follows."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:

@@ -1,14 +1,14 @@
-"""Owns one person's labels: durable before they count, taken back by another line, never rewritten.
+"""The labels of one person: an append-only log on the disk.
 
-`RUN/labels/<who>.jsonl` holds one line a deed:
+`RUN/labels/<who>.jsonl` holds one line for each action:
 
     {"id", "query_id", "snippet_id", "grade": 0-3 | null (not sure), "comment"}     a decision
-    {"undo": id}                                                                    takes one back
-    {"sealed": true}     the model's side was shown: decisions so far are final, for they were blind
+    {"undo": id}                                                                    takes a decision back
+    {"sealed": true}     the model's grades were shown: decisions so far are final, because they were blind
 
-Of the decisions on a pair that nobody took back the last one counts. A line counts when it is whole and
-on the disk; what a kill cut off was never acknowledged, and is cut off the file. Every decision has an
-id of its own, so that whoever did not hear the answer may send it again.
+The last decision on a pair that was not taken back counts. A line counts when it is whole and on the disk; a
+part of a line after a kill was never acknowledged and is cut off. Every decision has its own id, so that a
+client that got no answer can send it again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NAME = re.compile(r"[^\W_](?:[\w.-]{0,38}[\w-])?")
 
 @dataclass(frozen=True, slots=True)
 class LabelDecision:
-    """What a person said of a pair once; `grade` is None when they were not sure."""
+    """One decision of a person on a pair; `grade` is None for "not sure"."""
 
     id: str
     query_id: str
@@ -49,12 +49,12 @@ class LabelDecision:
 
     @property
     def key(self) -> Key:
-        """The pair's name."""
+        """Return the key of the pair."""
         return self.query_id, self.snippet_id
 
 
 def name(who: str) -> str:
-    """`who` as it names files; raises InputError when it can't."""
+    """Return `who` as a part of file names; raise InputError when it is not fit for that."""
     plain = unicodedata.normalize("NFC", who)
     if not _NAME.fullmatch(plain):
         raise InputError(
@@ -66,10 +66,10 @@ def name(who: str) -> str:
 
 @contextmanager
 def opened(run: Path, who: str) -> Iterator[LabelLog]:
-    """The labels of `who` in folder `run`, held for this process alone.
+    """Open the labels of `who` in folder `run` for this process alone.
 
-    Raises InputError when `who` is no name for a file, another process holds the labels, or the file is
-    damaged before its last line.
+    Raises InputError when `who` is not fit for a file name, another process has the labels open, or the file
+    is damaged before its last line.
     """
     who, folder = name(who), run / "labels"
     try:
@@ -83,7 +83,7 @@ def opened(run: Path, who: str) -> Iterator[LabelLog]:
 
 
 class LabelLog:
-    """What one person said, as the file has it. Only the process that holds the lock makes one."""
+    """The decisions of one person, as the file has them. Only the process with the lock makes one."""
 
     def __init__(self, folder: Path, who: str) -> None:
         self.who = who
@@ -107,24 +107,24 @@ class LabelLog:
 
     @property
     def current(self) -> dict[Key, LabelDecision]:
-        """The decision that counts for each pair that has one."""
+        """Return the decision that counts for each pair that has one."""
         return {decision.key: decision for decision in self._standing.values()}
 
     @property
     def last(self) -> LabelDecision | None:
-        """The latest decision that can be taken back."""
+        """Return the latest decision that can be taken back."""
         open_ones = (each for each in reversed(self._standing.values()) if each.key not in self.sealed)
         return next(open_ones, None)
 
     def has(self, decision: LabelDecision) -> bool:
-        """Whether this very decision was kept before, taken back or not."""
+        """Return whether this decision was stored before, taken back or not."""
         return self._known.get(decision.id) == decision
 
     def add(self, decision: LabelDecision) -> None:
-        """Keeps a decision; a second time the same one changes nothing.
+        """Store a decision; the same decision a second time changes nothing.
 
-        Raises InputError when its pair is sealed or its id is another decision's; StoreError when the
-        disk doesn't take it, and then it is not kept at all.
+        Raises InputError when its pair is sealed or another decision has its id; StoreError when the disk
+        refuses it, and then it is not stored at all.
         """
         known = self._known.get(decision.id)
         if known == decision:
@@ -136,7 +136,7 @@ class LabelLog:
         self._decide(decision)
 
     def undo(self, decision_id: str) -> LabelDecision:
-        """Takes a decision back and gives it; a second time changes nothing.
+        """Take a decision back and return it; a second time changes nothing.
 
         Raises InputError when there is no such decision or its pair is sealed; StoreError as `add`.
         """
@@ -150,15 +150,15 @@ class LabelLog:
         return decision
 
     def seal(self) -> None:
-        """Makes all decisions so far final; raises StoreError as `add`."""
+        """Make all decisions so far final; raise StoreError as `add`."""
         if not self.current.keys() <= self.sealed:
             self._append({"sealed": True})
             self.sealed = frozenset(self.current)
 
     def write_table(self) -> Path:
-        """Writes all labels as the CSV that `judge agree --qrels` reads, and gives its path.
+        """Write all labels as the CSV that `judge agree --qrels` reads, and return its path.
 
-        Raises StoreError when the disk doesn't take it.
+        Raises StoreError when the disk refuses it.
         """
         text = io.StringIO(newline="")
         lines = csv.writer(text)
@@ -189,7 +189,7 @@ class LabelLog:
             raise InputError(f"{place}: is not a label: {error}; mend the line or take it out") from None
 
     def _append(self, entry: Mapping[str, Any]) -> None:
-        """Adds a line and returns when the disk has it; on failure the file is as it was."""
+        """Append a line and sync it to the disk; on failure the file is as it was."""
         line = dump_json(entry).encode() + b"\n"
         try:
             _append(self.path, line, self._size)
@@ -199,7 +199,7 @@ class LabelLog:
 
 
 def _heal(path: Path) -> int:
-    """Cuts off a last line that is not whole, and gives the size of what is."""
+    """Cut off a last line that is not whole and return the size of the rest."""
     check_regular(path)
     if not path.exists():
         return 0
@@ -215,7 +215,7 @@ def _heal(path: Path) -> int:
 
 
 def _append(path: Path, line: bytes, size: int) -> None:
-    """Adds `line` to a file of `size` bytes, on the disk when this returns; on failure takes it off again."""
+    """Append a line and sync it to the disk; on failure the file is as it was."""
     descriptor = open_for_append(path, 0 if size else os.O_CREAT, _MODE)
     try:
         if os.fstat(descriptor).st_size != size:
@@ -239,7 +239,7 @@ def _write(descriptor: int, line: bytes) -> None:
 
 
 def _sync_folders(path: Path) -> None:
-    """Makes a new file's name durable, too, where folders can be synced."""
+    """Sync the name of a new file to the disk where folders can be synced."""
     for folder in (path.parent, path.parent.parent) if os.name == "posix" else ():
         descriptor = os.open(folder, os.O_RDONLY)
         try:

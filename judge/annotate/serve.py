@@ -1,4 +1,4 @@
-"""Owns `judge annotate`: the address that is listened on, and what the person at the terminal is told."""
+"""`judge annotate`: the server of the annotation page and the messages on the terminal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where the page is: `port` 0 takes a free one, and every request for data needs the `token`."""
+    """The address of the page: `port` 0 takes a free port; every request for data needs the `token`."""
 
     host: str
     port: int
@@ -37,10 +37,10 @@ class ServerAddress:
 
 
 def annotate(run: Path, plan: Path | None, who: str, address: ServerAddress, opens: bool, say: Say) -> None:
-    """Serves the page on which `who` labels the run in folder `run`, until Ctrl-C or SIGTERM.
+    """Serve the page on which `who` labels the run in folder `run`, until Ctrl-C or SIGTERM.
 
-    Without a `plan` 50 queries are drawn. `opens` opens a browser; `say` tells the person. Raises
-    SetupError without the web extra, InputError when anything that was asked for can't be had.
+    Without a `plan`, 50 queries are drawn. `opens` opens a browser; `say` prints messages. Raises SetupError
+    without the web extra, InputError for an invalid option.
     """
     _check_extra()
     policy(address.host, address.port, address.token)
@@ -63,9 +63,10 @@ def annotate(run: Path, plan: Path | None, who: str, address: ServerAddress, ope
 
 @contextmanager
 def _opened(url: str) -> Iterator[None]:
-    """Opens `url` in a browser.
+    """Open `url` in a browser.
 
-    The browser is given a file that leads to it: all users of a machine can read the words of a command.
+    The browser gets a file that leads to it, because all users of a machine can read the arguments of a
+    command.
     """
     with TemporaryDirectory(prefix="judge-") as folder:
         page = Path(folder) / "open.html"
@@ -93,7 +94,7 @@ def _listening(address: ServerAddress) -> socket.socket:
 
 
 def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.socket) -> None:
-    """Answers requests until a signal; the answers under way are finished first."""
+    """Answer requests until a signal, then finish the answers under way."""
     import uvicorn
 
     from judge.annotate.app import app

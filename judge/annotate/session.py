@@ -1,4 +1,4 @@
-"""Owns one person's labelling of one run: what comes next, how far they are, and what comes of it."""
+"""One person's labelling of one run: the next pair, the progress, the result."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _TOLD = (
 
 
 class LabelConflict(InputError):
-    """A pair has another decision than the page showed when the person decided."""
+    """The pair has another decision than the page showed."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationSession:
-    """Somebody's labels of the run `held` in folder `run`. `today` is the date that its prompts named."""
+    """The labels of one person for the run in folder `run`. `today` is the date in the run's prompts."""
 
     run: Path
     held: LoadedRun
@@ -39,9 +39,9 @@ class AnnotationSession:
     today: str | None = None
 
     def state(self, at: int | None = None) -> dict[str, Any]:
-        """Everything the page shows, as JSON values: the pair at place `at`, or else the next to label.
+        """Return all that the page shows, as JSON values: the pair at place `at`, or the next pair to label.
 
-        `pair` is None when nothing is left to label. Raises InputError for a place that there isn't.
+        `pair` is None when every pair is labelled. Raises InputError for a place that does not exist.
         """
         current, scale = self.labels.current, self.held.spec.scale
         undecided = (place for key, place in self.tasks.places.items() if key not in current)
@@ -67,11 +67,11 @@ class AnnotationSession:
         }
 
     def label(self, decision: LabelDecision, replaces: str | None) -> dict[str, Any]:
-        """Keeps a decision and gives the state after it.
+        """Store a decision and return the state after it.
 
         `replaces` is the id of the decision that the page showed for the pair, None when it showed none.
-        Raises LabelConflict when another one counts by now, InputError for a pair that is no task or a grade
-        off the scale, and what `Labels.add` raises.
+        Raises LabelConflict when another decision counts now, InputError for a pair that is no task or a
+        grade off the scale, and what `LabelLog.add` raises.
         """
         if decision.key not in self.tasks.places:
             raise InputError("this pair is not among those to label")
@@ -84,12 +84,12 @@ class AnnotationSession:
         return self.state()
 
     def undo(self, decision_id: str) -> dict[str, Any]:
-        """Takes a decision back and gives the state at its pair; raises what `Labels.undo` raises."""
+        """Take a decision back and return the state at its pair; raise what `LabelLog.undo` raises."""
         decision = self.labels.undo(decision_id)
         return self.state(self.tasks.places.get(decision.key))
 
     def export(self) -> dict[str, Any]:
-        """Writes the labels as CSV; says where, and what to type for all that they say of the run."""
+        """Write the labels as CSV; return the path and the command that compares them with the run."""
         current = self.labels.current
         return {
             "labelled": sum(key in current for key in self.tasks.places),
@@ -98,10 +98,10 @@ class AnnotationSession:
         }
 
     def finish(self) -> dict[str, Any]:
-        """As `export`, and the decisions are final from now on; `agreement` is what the page tells of it.
+        """Export, and make the decisions final; `agreement` is what the page shows of it.
 
-        `strength` has words for its kappa in every language, and is None when there is none.
-        Raises InputError while a pair is not labelled: whoever knows the model's side labels blind no more.
+        `strength` describes its kappa in both languages, None without a kappa. Raises InputError while a pair
+        is not labelled, because a person who has seen the model's grades does not label blind.
         """
         left = len(self.tasks.places.keys() - self.labels.current.keys())
         if left:
@@ -114,12 +114,12 @@ class AnnotationSession:
 
     @property
     def command(self) -> str:
-        """What to type for all that can be said of the run and these labels."""
+        """Return the command that compares the run with these labels."""
         scale = ("--labels-scale", self.held.spec.scale.name)
         return shlex.join(["judge", "agree", str(self.run), "--qrels", str(self.labels.table), *scale])
 
     def _agreement(self) -> Mapping[str, Any] | None:
-        """None when no pair has a grade."""
+        """Return the agreement; None when no pair has a grade."""
         known = {(pair.query.id, pair.snippet.id) for pair in self.held.pool.pairs}
         given = {key: each.grade for key, each in self.labels.current.items() if each.grade is not None}
         grades = {key: grade for key, grade in given.items() if key in known}

@@ -1,7 +1,7 @@
-"""Owns what a person is asked to label, in which order, and what of a pair is shown.
+"""The pairs that a person labels, their order, and what the page shows of a pair.
 
-Shown is what the assessor saw. Engine, rank, address and the model's verdict never leave this module,
-and the order says nothing of them.
+The page shows what the assessor saw. Engine, rank, address and the model's verdict never leave this module,
+and the order does not depend on them.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _COLUMNS = ("query_id", "snippet_id")
 
 @dataclass(frozen=True)
 class Tasks:
-    """The pairs to label, in order: all of a query's before the next query's."""
+    """The pairs to label, in order: all pairs of a query before those of the next query."""
 
     pairs: tuple[Pair, ...]
 
     @cached_property
     def places(self) -> dict[Key, int]:
-        """Where each pair stands, from 0."""
+        """Return the index of each pair."""
         return {(pair.query.id, pair.snippet.id): at for at, pair in enumerate(self.pairs)}
 
     @cached_property
     def queries(self) -> dict[str, range]:
-        """Which pairs, by their places, belong to each query."""
+        """Return the indexes of the pairs of each query."""
         found: dict[str, range] = {}
         for at, pair in enumerate(self.pairs):
             start = found[pair.query.id].start if pair.query.id in found else at
@@ -55,10 +55,10 @@ class Tasks:
 
 
 def drawn(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[Key, ...]:
-    """The pairs of `count` queries drawn at random, or of all queries where there are fewer.
+    """Return the pairs of `count` random queries, or of all queries where there are fewer.
 
-    They are the pairs that `judge agree --plan` draws, so that more can be labelled later. Raises
-    InputError when the pool has nothing to label.
+    They are the pairs that `judge agree --plan` draws, so that more can be labelled later. Raises InputError
+    when the pool has nothing to label.
     """
     snippets: dict[str, list[Key]] = {}
     for pair in select_labellable(pool):
@@ -70,11 +70,11 @@ def drawn(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[Key, ...]:
 
 
 def planned(path: Path, pool: Pool) -> tuple[Key, ...]:
-    """The pairs that a plan's rows name, each once, in the plan's order.
+    """Return the pairs of a plan, each once, in the order of the plan.
 
-    A plan is the CSV that `judge agree --plan` writes; only its columns `query_id` and `snippet_id`
-    count, whatever a spreadsheet made of the rest. Raises InputError naming file and line when it
-    can't be read or names what is no pair of the run. Snippets without text are passed over.
+    A plan is the CSV that `judge agree --plan` writes; only its columns `query_id` and `snippet_id` count.
+    Raises InputError with file and line when it cannot be read or names a pair that the run does not have.
+    Snippets without text are left out.
     """
     asked = {(pair.query.id, pair.snippet.id) for pair in select_labellable(pool)}
     known = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
@@ -99,7 +99,7 @@ def planned(path: Path, pool: Pool) -> tuple[Key, ...]:
 
 
 def in_order(pool: Pool, keys: Sequence[Key], who: str) -> Tasks:
-    """The pairs `keys` of the pool: queries as they first come, a query's snippets shuffled for `who`."""
+    """Return the pairs `keys` of the pool: queries as they come, each query's snippets shuffled for `who`."""
     pairs = {(pair.query.id, pair.snippet.id): pair for pair in pool.pairs}
     place = {query_id: at for at, query_id in enumerate(dict.fromkeys(key[0] for key in keys))}
     ordered = sorted(keys, key=lambda key: (place[key[0]], short_hash([who, *key], 16)))
@@ -107,7 +107,7 @@ def in_order(pool: Pool, keys: Sequence[Key], who: str) -> Tasks:
 
 
 def shown(pair: Pair, today: str | None) -> dict[str, Any]:
-    """What of a pair the page shows, as JSON values, characters that hide or command made visible."""
+    """Return what the page shows of a pair, as JSON values with hidden characters made visible."""
     query, snippet = pair.query, pair.snippet
     return {
         "query_id": query.id,
@@ -123,7 +123,7 @@ def shown(pair: Pair, today: str | None) -> dict[str, Any]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Each row's place, query and snippet."""
+    """Yield the location, query id and snippet id of each row."""
     text = read_csv_text(path)
     rows = read_records(path, text, detect_separator(text) or ",")
     header = [normalise_column_name(cell) for cell in next(rows, ("", []))[1]]

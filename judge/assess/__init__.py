@@ -1,1 +1,1 @@
-"""Owns judging: asking, reading replies, retrying, remembering."""
+"""Judging of pairs: prompts, assessor, the run over a pool, the estimate before it."""

@@ -1,7 +1,7 @@
-"""Owns judging one pair: ask, read, ask once more if unreadable, remember.
+"""Judging one pair: ask, parse, re-ask once when the reply cannot be parsed.
 
-Knows nothing of engines and ranks. Every way a pair can go wrong ends as a `Judgment` with an
-`error`; only trouble that concerns all pairs (account, budget, store) stops the run.
+This module depends on neither engines nor ranks. An error on one pair becomes a `Judgment` with an `error`;
+only an error that concerns all pairs (account, budget, store) stops the run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _EMPTY_REASONS: Mapping[Lang, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One pair to be judged in one repeat; `key` is what the store remembers the verdict under."""
+    """One pair to judge in one repeat; `key` is the key of its verdict in the store."""
 
     key: str
     pair: Pair
@@ -54,10 +54,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class AssessorAnswer:
-    """What became of a question: a verdict to store, or an error, its words and the last reply.
+    """The result of a question: a verdict to store, or an error with its detail and the last reply.
 
-    `advice` names what helps against an unreadable reply, `thinking` is True where the model put out
-    thinking and no answer.
+    `advice` names what helps against a reply that cannot be parsed; `thinking` is True when the model
+    returned thinking and no answer.
     """
 
     stored: StoredVerdict | None
@@ -69,7 +69,7 @@ class AssessorAnswer:
 
 
 class Assessor:
-    """A model, a prompt and a scale: what turns a pair into a judgment."""
+    """A model, a prompt and a scale, which turn a pair into a judgment."""
 
     def __init__(
         self, model: Model, prompts: Prompts, scale: Scale, as_of: str | None = None, reader: str = ""
@@ -85,7 +85,7 @@ class Assessor:
         self._key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
-        """The questions about `pair`, one a repeat."""
+        """Return the questions about `pair`, one for each repeat."""
         prompt = self.render_prompt(pair)
         known = self._key.copy()
         for text in (prompt.system, prompt.user):
@@ -96,12 +96,12 @@ class Assessor:
         ]
 
     def render_prompt(self, pair: Pair) -> Prompt:
-        """What the model is asked about `pair`: rendered when needed, the same bytes every time."""
+        """Return the prompt for `pair`; the same bytes each time."""
         return self._prompts.render(pair, self._as_of)
 
     @property
     def prompt_versions(self) -> dict[str, str]:
-        """The version of each language's prompt."""
+        """Return the version of the prompt in each language."""
         return self._prompts.versions
 
     def key_info(self, question: Question) -> VerdictKeyInfo:
@@ -111,9 +111,9 @@ class Assessor:
     async def ask(
         self, question: Question, complete: Callable[[Prompt], Awaitable[Completion]]
     ) -> AssessorAnswer:
-        """Ask the model by `complete`, and once more for the verdict alone when the reply can't be parsed.
+        """Ask the model by `complete`, and once more for the verdict alone when the reply cannot be parsed.
 
-        Raises AccountRefused, and what `complete` raises besides CallError: this concerns all pairs.
+        Raises AccountError, and what `complete` raises besides CallError: these concern all pairs.
         """
         completions: list[Completion] = []
         flags: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class Assessor:
         return AssessorAnswer(None, error.kind, reply, detail, advice, thinking)
 
     def _advice(self, kind: str, completion: Completion, *, thinking: bool) -> str:
-        """Return what helps against a reply that is unreadable in the way `kind`."""
+        """Return what helps against a reply with the parse error `kind`."""
         sent = completion.params or self.model.params
         most = sent.get("max_tokens") or sent.get("max_completion_tokens")
         tokens = f"the {most:,} of --max-tokens" if isinstance(most, int) else "the limit of tokens"
@@ -173,7 +173,7 @@ class Assessor:
         return "use another model; this one does not keep to the answer's format"
 
     async def _verdict(self, prompt: Prompt, complete: Callable[[], Awaitable[Completion]]) -> Verdict:
-        """What the model says when it is asked; raises Unreadable, and what `complete` raises."""
+        """Return the verdict of the model; raise ReplyParseError, and what `complete` raises."""
         completion = await complete()
         return parse_verdict(completion.text, self.scale, completion.finish_reason)
 
@@ -187,7 +187,7 @@ class Assessor:
         return flags
 
     def make_judgment(self, question: Question, answer: StoredVerdict | AssessorAnswer) -> Judgment:
-        """The durable record of `question`: of a stored verdict, or of what became of asking."""
+        """Return the record of `question` from a stored verdict or from the answer of the model."""
         stored = answer if isinstance(answer, StoredVerdict) else answer.stored
         error = None if isinstance(answer, StoredVerdict) else answer.error
         return Judgment(
@@ -208,10 +208,10 @@ class Assessor:
         )
 
     def judge_by_rule(self, question: Question) -> Judgment | None:
-        """The judgment of a snippet in which nothing is to be read, flagged; None where there is something.
+        """Return the judgment of a snippet without readable text, flagged; None when there is text.
 
-        One that the engine showed empty has grade 0. One whose text nobody has is unjudged, and so is one
-        of whose text judge's limit of length leaves nothing.
+        A snippet that the engine showed empty has grade 0. A snippet with missing text is unjudged, and so is
+        one whose text is empty after the length limit.
         """
         for kind, why in _MISSING_TEXT_REASONS.items():
             if kind in question.pair.snippet.flags:
@@ -233,7 +233,7 @@ class Assessor:
 
 
 def _is_only_thinking(completion: Completion) -> bool:
-    """Return whether the model put out thinking and no answer."""
+    """Return whether the model returned thinking and no answer."""
     text = completion.text.strip()
     return (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
 
@@ -244,7 +244,7 @@ def _list_substrings(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8)
 def _instruction_substrings(system: str) -> frozenset[str]:
-    """All stretches of the instructions, which are the same for every pair."""
+    """Return the substrings of the instructions, which are the same for every pair."""
     return frozenset(_list_substrings(system))
 
 

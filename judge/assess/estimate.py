@@ -1,7 +1,7 @@
-"""Owns what judging would cost before anything is paid. Counts calls exactly, tokens by experience.
+"""The forecast of a run before it costs anything: calls are counted, tokens are estimated.
 
-What earlier calls of the same model with the same prompt took is the best guess at what the next ones
-take; without enough of them a rule of thumb stands in, and the estimate says so.
+The estimate uses earlier calls of the same model with the same prompt; without enough of them it uses a rule
+of thumb and says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REPLY_TOKENS = 80
 #: Tokens that the roles and turns of a chat add to its texts, and the random digits of a fence's marks to
 #: the rule of thumb.
 _CHAT_TOKENS = 20
-#: Seconds that a call takes at a server nobody has called yet.
+#: Seconds that a call is assumed to take at a server without earlier calls.
 _LATENCY = 2.0
 #: Verdicts with a token count that make experience.
 _MIN_HISTORY = 20
@@ -34,12 +34,12 @@ _PAUSE, _MIN_STRETCH = 30.0, 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
-    """What a run would ask of one model: `judgments` in all, `known` of them free, `calls` to pay for.
+    """What a run would ask of one model: `judgments` in all, `known` of them stored, `calls` to pay for.
 
-    `again` further calls are to be expected for retries and re-asks; the tokens include theirs.
-    Tokens, `usd` and `seconds` are estimates, `usd` None when the price is unknown. `learned_from`
-    earlier calls were gone by, and a rule of thumb for the prompts `by_rule`. `pace` is how many calls
-    a second the server took last time, None when `seconds` goes by an assumed `latency` instead.
+    `again` further calls are expected for retries and re-asks; the tokens include theirs. Tokens, `usd` and
+    `seconds` are estimates, `usd` None when the price is unknown. The estimate learned from `learned_from`
+    earlier calls, and by a rule of thumb for the prompts `by_rule`. `pace` is the number of calls a second
+    that the server took last time, None when `seconds` comes from an assumed `latency`.
     """
 
     judgments: int
@@ -60,7 +60,7 @@ class RunEstimate:
 def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
 ) -> RunEstimate:
-    """What judging `pool` would cost now, given what `store` holds already, if there is one."""
+    """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
     ruled, asked = plan_requests(pool, assessor, repeats)
     known = store.find_verdicts(asked) if store else {}
     past = store.usage_by_prompt(assessor.model.name) if store else []
@@ -93,7 +93,7 @@ def estimate_run(
 
 
 def _select_versions(past: Iterable[UsageHistory]) -> Mapping[str, UsageHistory]:
-    """Experience with each version of a prompt that has enough of it."""
+    """Return the usage history of each prompt version that has enough calls."""
     return {each.prompt_version: each for each in past if each.counted >= _MIN_HISTORY}
 
 
@@ -124,7 +124,7 @@ def _scale_usage(usage: Usage, factor: float) -> Usage:
 
 
 def _measure_call_rate(calls: Mapping[datetime, int]) -> float | None:
-    """Calls a second in the last unbroken stretch of calls, None when it was too short to tell."""
+    """Return calls a second in the last unbroken stretch of calls, None when it is too short."""
     by_second = {second.timestamp(): count for second, count in calls.items()}
     seconds = sorted(by_second)
     breaks = [place for place in range(1, len(seconds)) if seconds[place] - seconds[place - 1] > _PAUSE]

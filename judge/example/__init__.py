@@ -1,11 +1,12 @@
-"""Owns the shipped example: twelve queries, half Chinese and half English, answered by three engines.
+"""The shipped example: twelve queries, half Chinese and half English, answered by three engines.
 
-Engines, pages and addresses are invented. `lantern` finds what was asked, `compass` mostly does and
-broke once (an HTTP 503), `magpie` likes shops and keyword piles and returned nothing once. Among the
-results are near-duplicate addresses, an answer that contradicts the reference, error pages, piles of
-keywords, and one text that speaks to the assessor instead of the reader. One query has several meanings.
+Engines, pages and addresses are invented. `lantern` returns what the query asks for, `compass` mostly does
+and has one error (an HTTP 503), `magpie` prefers shops and keyword lists and returns nothing once. Among the
+results are near-duplicate addresses, an answer that contradicts the reference, error pages, keyword lists,
+and one text that addresses the assessor. One query has several meanings.
 
-The engines' order was written into the data: it shows what a table looks like, and proves no model.
+The data is made so that the engines differ: it shows what a result looks like and proves nothing about a
+model.
 """
 
 from __future__ import annotations
@@ -14,5 +15,5 @@ from pathlib import Path
 
 
 def path() -> Path:
-    """The example's dataset, nested JSONL: one query a line with the results of each engine."""
+    """Return the path of the dataset, nested JSONL: one query a line with the results of each engine."""
     return Path(__file__).resolve().parent / "queries.jsonl"

@@ -1,7 +1,7 @@
-"""Owns judging for callers that bring an event loop of their own, or none: it happens on another one.
+"""Judging on a background event loop, for callers with a loop of their own or without one.
 
-Other tools call from threads, from loops and from neither. An office has one loop in one thread, with
-the model, the store and the client that belong to it, so that all of its callers share what was paid.
+Other tools call from threads, from loops and from neither. A runner has one loop in one thread, with the
+model, the store and the client that belong to it, so that all callers share what was paid.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FREE_REPLY = "free reply"
 
 @dataclass(frozen=True, slots=True)
 class JudgedPairs:
-    """What came of judging some rows."""
+    """The judgments of some rows, with their dataset and pool."""
 
     data: Dataset
     pool: Pool
@@ -48,7 +48,7 @@ class JudgedPairs:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What belongs to the office's loop."""
+    """The objects that belong to the loop of the runner."""
 
     config: Config
     assessor: Assessor
@@ -59,9 +59,9 @@ class Resources:
     turns: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     async def judge(self, rows: Iterable[Mapping[str, Any]], depth: int) -> JudgedPairs:
-        """The judgments of `rows`, one a result of one query, down to `depth`.
+        """Return the judgments of `rows`, one result of one query each, down to `depth`.
 
-        Raises Incomplete, or what stopped it, unless every pair got a grade.
+        Raises RunIncomplete, or the reason of the stop, unless every pair has a grade.
         """
         data = factory.load_dataset(self.config, rows)
         pooled = build_pool(data, depth)
@@ -81,9 +81,9 @@ class Resources:
         return JudgedPairs(data, pooled, judging.judgments)
 
     async def reply(self, prompt: Prompt, accept: Callable[[Completion], object]) -> str:
-        """The model's reply to any prompt: from the store, or paid for once and kept when accepted.
+        """Return the model's reply to any prompt: from the store, or paid once and stored when accepted.
 
-        `accept` raises JudgeError when the reply is of no use; then it is not kept.
+        `accept` raises JudgeError when the reply is of no use; then it is not stored.
         """
         key = self._key(prompt)
         async with self.turns[key]:
@@ -111,7 +111,7 @@ class Resources:
 
 
 class BackgroundRunner:
-    """A room on a loop of its own, opened when it is first needed; `close` it, or let the program end."""
+    """A background loop that starts at the first call; `close` it, or end the program."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -120,12 +120,12 @@ class BackgroundRunner:
         self._closing: Callable[[], object] = lambda: None
 
     def submit(self, work: Callable[[Resources], Coroutine[Any, Any, T]]) -> Future[T]:
-        """What becomes of `work` in the room; may be called from any thread."""
+        """Run `work` on the background loop and return its result; may be called from any thread."""
         loop, room = self._opened()
         return asyncio.run_coroutine_threadsafe(work(room), loop)
 
     def close(self) -> None:
-        """Closes connections and the store; a later call opens the office again."""
+        """Close the connections and the store; a later call opens them again."""
         with self._opening:
             self._closing()
             self._open = None
@@ -155,7 +155,7 @@ def _open_resources(config: Config) -> Resources:
 
 
 def _reset_cancellation(room: Resources) -> Resources:
-    """Return the room after its run was cancelled: the next call may spend what is left."""
+    """Return the resources after a cancelled run: the next call may spend what is left."""
     old = room.client
     client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit)
     return replace(room, client=client, window=lease_window(room.store, client))
@@ -163,7 +163,7 @@ def _reset_cancellation(room: Resources) -> Resources:
 
 def _shut_down(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Thread) -> None:
     if threading.current_thread() is thread:
-        # An office that nobody holds any more may be found out anywhere, and no thread can await itself.
+        # The finalizer may run on the loop's own thread, which cannot join itself.
         threading.Thread(target=_shut_down, args=(loop, room, thread), name="judge closes").start()
         return
     try:
@@ -176,7 +176,7 @@ def _shut_down(loop: asyncio.AbstractEventLoop, room: Resources, thread: threadi
 
 
 async def _cancel_tasks(room: Resources) -> None:
-    """Lets nothing go on that nobody waits for any more."""
+    """Cancel all tasks of the loop that are still pending."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

@@ -82,7 +82,7 @@ class GradeComparison:
 
 @dataclass(frozen=True, slots=True)
 class CanaryCheck:
-    """What tonight's canaries show: the last run of them, and how it compares with the baseline.
+    """What this night's canaries show: the last run of them, and how it compares with the baseline.
 
     `reasons` say why the assessor is another one than at the baseline, by any run of the night; empty when
     it is not. `accepted` are new served model names that the options accept. `figures` are those of the
@@ -112,7 +112,7 @@ def collect_grades(judgments: Sequence[Judgment], requested: int) -> CanaryGrade
 def find_assessor_changes(
     tonight: CanaryGrades, before: CanaryGrades, config: NightlyConfig
 ) -> Iterator[str]:
-    """Yield why the assessor of tonight's canaries is another one than `before`."""
+    """Yield why the assessor of this night's canaries is another one than `before`."""
     comparison = compare_grades(tonight.grades, before.grades, config.max_flip_rate)
     moved = [
         *(find_grade_drift(comparison, config) if comparison else ()),
@@ -230,7 +230,7 @@ def measure_flip_rate(grades: Grades) -> float | None:
 
 
 def summarise_canaries(check: CanaryCheck) -> CanaryResults:
-    """Return the results of tonight's canaries as night.json holds them."""
+    """Return the results of this night's canaries as night.json holds them."""
     run, canary_grades, comparison = check.run, check.canary_grades, check.comparison
     means = [sum(grades) / len(grades) for grades in canary_grades.grades.values()]
     # The set of pairs identifies the canaries: another version of judge may have other ones.

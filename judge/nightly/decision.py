@@ -51,7 +51,7 @@ class Evidence:
 
     @property
     def suspended(self) -> bool:
-        """Whether tonight's scores cannot be compared with the baseline's, so that no engine is blamed."""
+        """Whether this night's scores cannot be compared with the baseline's, so that no engine is blamed."""
         return bool(self.assessor_changes or self.missing or self.query_changes or self.setting_changes)
 
 
@@ -198,10 +198,10 @@ def find_without_text(
 
 
 def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
-    """Yield the engines of the baseline that are not in tonight's dataset; `command` accepts that."""
+    """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
     for engine in sorted({*baseline} - {*tonight}):
         yield (
-            f"{engine}: is in the baseline and not in tonight's dataset; if it was dropped for good, make"
+            f"{engine}: is in the baseline and not in this night's dataset; if it was dropped for good, make"
             f" this night the baseline: {command}"
         )
 

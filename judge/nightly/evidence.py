@@ -1,4 +1,4 @@
-"""The evidence of a night: tonight's run, its queries and its canaries beside the baseline."""
+"""The evidence of a night: this night's run, its queries and its canaries beside the baseline."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NO_CANARIES = (
 
 @dataclass(frozen=True, slots=True)
 class NightRun:
-    """Tonight's run, its figures and, when its assessor had drifted, the store of its verdicts."""
+    """This night's run, its figures and, when its assessor had drifted, the store of its verdicts."""
 
     result: RunResult
     figures: RunFigures

@@ -202,7 +202,7 @@ def run_night(
 
 
 def _priced_configs(context: NightContext) -> tuple[Config, Config]:
-    """Return the options of tonight's run and of its canaries."""
+    """Return the options of this night's run and of its canaries."""
     folder = context.folder.path / CANARIES_FOLDER
     return context.config, _canary_config(context.config, folder, context.rules.canary_repeats or 1)
 
@@ -210,7 +210,7 @@ def _priced_configs(context: NightContext) -> tuple[Config, Config]:
 def _canary_config(config: Config, folder: Path, repeats: int) -> Config:
     """Return the options of a canary run in `folder`, with the assessor of `config`.
 
-    It has a store of its own: stored verdicts must not answer for tonight's assessor.
+    It has a store of its own: stored verdicts must not answer for this night's assessor.
     """
     return replace(
         config,
@@ -240,7 +240,7 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
 
 
 def _choose_canary_folder(context: NightContext) -> Path:
-    """Return the folder of tonight's canaries: a new one where another assessor may judge the rest."""
+    """Return the folder of this night's canaries: a new one where another assessor may judge the rest."""
     night = context.folder.path
     past = canary_runs(night)
     if not past:

@@ -1,4 +1,4 @@
-"""How tonight's queries differ from the baseline's: scores over different queries cannot be compared.
+"""How this night's queries differ from the baseline's: scores over different queries cannot be compared.
 
 Pure functions of queries and judgments.
 """
@@ -22,7 +22,7 @@ _ALPHA = 0.01
 
 
 def measure_query_drift(tonight: LoadedRun, baseline: LoadedRun) -> QueryDrift:
-    """Return how tonight's queries differ from those of the baseline."""
+    """Return how this night's queries differ from those of the baseline."""
     now, before = tonight.data.queries, baseline.data.queries
     shared = len(shared_query_ids(now, before))
     distance, by_chance, p = text_distance(_sorted_texts(now), _sorted_texts(before))
@@ -59,7 +59,7 @@ def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
     p, distance, by_chance = drift.p, drift.distance, drift.distance_by_chance
     if p is not None and p < _ALPHA and distance is not None and by_chance is not None:
         yield (
-            "tonight's queries differ in kind from the baseline's: the distance of their characters is"
+            "this night's queries differ in kind from the baseline's: the distance of their characters is"
             f" {distance:.3f}, {by_chance:.3f} by chance"
         )
 

@@ -190,7 +190,7 @@ class NoRelevantShares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryDrift:
-    """How tonight's queries differ from those of the baseline.
+    """How this night's queries differ from those of the baseline.
 
     A query is `shared` when both ask the same text under the same id; `new` and `gone` count those of one
     side. `distance` is between the texts, `distance_by_chance` its mean under random assignment of the

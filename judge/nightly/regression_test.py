@@ -1,6 +1,6 @@
 """The regression test: which engines became worse than they were at the baseline, by more than chance.
 
-Tonight's run and the baseline are scored on one pool, on the queries that both ask. The unit is the query,
+This night's run and the baseline are scored on one pool, on the queries that both ask. The unit is the query,
 always paired: an engine tonight is compared with itself at the baseline on the queries that have a value
 for both. The test is one-sided: it looks for a drop; a rise is reported and is never an alarm. All engines
 and measures are one family (Holm), so `alpha` is the probability of an alarm on a night of chance alone.
@@ -32,7 +32,7 @@ _BASELINE, _TONIGHT = "baseline", "tonight"
 
 
 def to_loaded_run(result: RunResult) -> LoadedRun:
-    """Return tonight's run as it would be read from its folder."""
+    """Return this night's run as it would be read from its folder."""
     summary = result.summary
     spec = RunSpec(summary.assessor, result.scale, summary.repeats, result.scores.measures, summary.cost)
     return LoadedRun(result.data, result.pool, result.judgments, spec)
@@ -81,7 +81,7 @@ def describe_comparison(
     """Yield what made both runs comparable, and what the test could not find."""
     yield from combined.notes
     if not _engine_sides(combined):
-        yield "no engine is in the baseline and in tonight's dataset"
+        yield "no engine is in the baseline and in this night's dataset"
     before = {engine for run, engine in combined.names if run == _BASELINE}
     new = sorted({engine for _, engine in combined.names} - before)
     if new:

@@ -190,14 +190,14 @@ def choose_store(
 def _has_same_assessor(
     context: NightContext, night: RunFolder, identity: Mapping[str, Any], check: CanaryCheck | None
 ) -> bool:
-    """Return whether the assessor of the earlier `night`, which had drifted too, is tonight's."""
+    """Return whether the assessor of the earlier `night`, which had drifted too, is this night's."""
     config = night.read_if_there("config.json")
     if config is None or find_assessor_setting_changes(identity, config["identity"]):
         return False
     runs = finished_canary_runs(night.path)
     if check is None or not runs:
         return check is None and not runs
-    # Tonight's own store may be of the assessor of any canary run, another night's is of that of its last.
+    # This night's own store may be of the assessor of any canary run, another night's is of that of its last.
     past = runs if night.path == context.folder.path else runs[-1:]
     return not any(
         reason

@@ -1,10 +1,10 @@
-"""Owns which verdicts a night judges with: those of one judge, never of two.
+"""The stores of nights: which verdicts a night starts with, and where its own verdicts go.
 
-A server that swaps the model behind a name answers under the old name. So the store that nights share is
-written by nights alone whose judge did not drift: a night judges in a copy, which is added to the shared
-store at its end, also when it ends before all is judged. A night whose judge had drifted when it began
-judges in a store that began empty; later nights of that judge go on with it, and it takes the place of
-the shared one when such a night is made the baseline. Until a baseline is set it stays.
+A server that swaps the model behind a name answers under the old name. So the store that nights share only
+holds verdicts of nights without assessor drift: a night judges in a copy, which is merged into the shared
+store at its end, also when it ends before all pairs are judged. A night whose assessor had drifted before it
+began judges in an empty store; later nights of that assessor continue with it, and it replaces the shared
+store when such a night becomes the baseline. Until then it stays.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _DRIFTED = ".drifted-"
 
 
 def own(nights: Path, day: str) -> Path:
-    """The night's own store, in the folder of the nights: others may share the shared one."""
+    """Return the path of the night's own store, in the folder of the nights."""
     return nights / f"verdicts.{day}.sqlite"
 
 
 def begin(store: Path, shared: Path) -> Path:
-    """Copies the shared store to `store`, or adds to it what others have shared since, and gives it.
+    """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`.
 
-    Raises StoreError when it can't be done.
+    Raises StoreError when that fails.
     """
     if store.exists():
         copy.merge(store, shared)
@@ -38,28 +38,28 @@ def begin(store: Path, shared: Path) -> Path:
 
 
 def drifted(nights: Path, day: str) -> Path:
-    """The store of a judge that had drifted when the night of `day` began, and not before."""
+    """Return the path of the store for an assessor that had drifted when the night of `day` began."""
     return nights / f"verdicts{_DRIFTED}{day}.sqlite"
 
 
 def all_drifted(nights: Path) -> Iterator[tuple[Path, str]]:
-    """The stores of judges that drifted, the last first, each with the day of the night that began it."""
+    """Yield the stores of drifted assessors, the last first, each with the day of its first night."""
     found = nights.glob(f"verdicts{_DRIFTED}*.sqlite")
     for store in sorted(found, reverse=True):
         yield store, store.stem.rpartition(_DRIFTED)[2]
 
 
 def forget_drifted(nights: Path, kept: str | None) -> None:
-    """Removes the stores of judges that drifted, but for the one named `kept`; raises StoreError."""
+    """Remove the stores of drifted assessors except the one named `kept`; raise StoreError."""
     for store, _ in list(all_drifted(nights)):
         if store.name != kept:
             remove(store)
 
 
 def add(store: Path, shared: Path) -> None:
-    """Adds what a night's own store holds to the shared one, which is made when absent, and removes it.
+    """Merge a night's own store into the shared store, which is made when absent, and remove it.
 
-    Nothing of what other nights added meanwhile is lost. Raises StoreError when it can't be done.
+    Verdicts that other nights added meanwhile stay. Raises StoreError when that fails.
     """
     if store.exists():
         copy.merge(shared, store)
@@ -67,7 +67,7 @@ def add(store: Path, shared: Path) -> None:
 
 
 def check(shared: Path) -> None:
-    """Raises InputError when the file can't be a store: before anything is asked."""
+    """Raise InputError when the file cannot be a store, before any request."""
     try:
         with VerdictStore(shared):
             pass
@@ -76,10 +76,10 @@ def check(shared: Path) -> None:
 
 
 def replace(shared: Path, store: Path) -> None:
-    """Make what `store` holds the shared store, which is kept as `….backup-….sqlite`, and remove it.
+    """Make `store` the shared store and keep the old one as `….backup-….sqlite`.
 
-    A kill at any moment leaves a shared store that is whole, and `store` until it is in its place. Raises
-    StoreError when it can't be done.
+    A kill at any moment leaves a whole shared store, and `store` until it is in its place. Raises StoreError
+    when that fails.
     """
     day = store.stem.rpartition(_DRIFTED)[2]
     copy.replace(shared, store, backup=shared.with_name(f"{shared.stem}.backup-{day}.sqlite"))

@@ -93,7 +93,7 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Text]:
         name: sentences.ranked({engine: row["means"][at] for engine, row in engines.items()})
         for at, name in enumerate(panel["responded"])
     }
-    # Who judged nothing puts nobody in any order.
+    # A member without judgments has no order of engines.
     known = {name: order for name, order in ranked.items() if order}
     if len(engines) > 1 and len(known) > 1:
         yield _in_order(known, len(known) == len(panel["members"]), measure)
@@ -105,10 +105,10 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Text]:
         )
 
 
-def _in_order(known: Mapping[str, str], everybody: bool, measure: str) -> Text:
+def _in_order(known: Mapping[str, str], all_members: bool, measure: str) -> Text:
     """How the members' orders of the engines compare; `known` has an order for each who judged."""
     if len(set(known.values())) == 1:
-        who = "Every member" if everybody else "Every member that judged"
+        who = "Every member" if all_members else "Every member that judged"
         return Text(
             f"{who} puts the engines in the same order by {measure}.",
             f"按 {measure}，凡有判定的成员对引擎的排序都一致。",

@@ -1,4 +1,4 @@
-"""Owns the flow of a self-test: the probes are judged under two prompts, measured, and kept."""
+"""The flow of a self-test: the probes are judged with two prompts, measured, and the result is stored."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ PROMPT_NAMES = ("shipped", "plain")
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """What came of a self-test: the file that keeps it, what it holds, and the calls made this time.
+    """The result of a self-test: its file, its content, and the calls made this time.
 
     `incomplete` says that too few probes got a grade, None when enough did.
     """
@@ -75,7 +75,7 @@ class SelfTest:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedTest:
-    """A self-test about to be made: one assessor for each of `PROMPTS`."""
+    """A self-test before it runs: one assessor for each of `PROMPT_NAMES`."""
 
     config: Config
     pool: Pool
@@ -84,7 +84,7 @@ class _PreparedTest:
 
 
 def count_calls(config: Config) -> tuple[int, int]:
-    """How many calls a self-test needs in all, and how many of them are to be paid for now."""
+    """Return how many calls a self-test needs in all, and how many of them are to be paid now."""
     test = _prepare_test(config)
     keys = [
         key
@@ -98,12 +98,12 @@ def count_calls(config: Config) -> tuple[int, int]:
 def run_selftest(
     config: Config, *, progress: ProgressListener | None = None, cancel_token: CancelToken | None = None
 ) -> SelfTest:
-    """Asks the assessor of `config` about every shipped probe and keeps the result.
+    """Judge every shipped probe with the assessor of `config` and store the result.
 
-    With several repeats the last one counts: another one asks anew. What is known already isn't asked
-    again. Raises InputError before anything is paid, Incomplete when the account, the budget or the server
-    left probes without an answer (nothing is written, and the same call goes on), StoreError when verdicts
-    can't be kept, Interrupted after Ctrl-C.
+    With several repeats the last one counts. Verdicts in the store are not paid again. Raises InputError
+    before anything is paid, RunIncomplete when the account, the budget or the server left probes without an
+    answer (nothing is written, and the same call resumes), StoreError when verdicts cannot be stored,
+    Interrupted after Ctrl-C.
     """
     test = _prepare_test(config)
     folder = stored_results.results_folder(test.store)
@@ -147,7 +147,7 @@ def _prepare_test(config: Config) -> _PreparedTest:
 
 
 def _check_judging(judging: JudgingResult, config: Config) -> None:
-    """Raises Incomplete when too many probes are without an answer for a reason that isn't the model's."""
+    """Raise RunIncomplete when too many probes have no answer for a reason that is not the model's."""
     if judging.stopped is not None:
         raise RunIncomplete(f"the self-test stopped: {judging.stopped}; the same command goes on with it")
     lost = [each for each in judging.judgments if each.error and each.error not in ASSESSOR_ERRORS]

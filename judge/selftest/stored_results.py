@@ -1,4 +1,4 @@
-"""Owns where results of self-tests are kept, and finding the one that is about a run's assessor."""
+"""Stored results of self-tests, and which of them belongs to the assessor of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SELFTEST_FOLDER = "selftests"
 
 
 def identify_assessor(assessor: Assessor, config: Config) -> str:
-    """What makes two assessors the same: model, server, parameters, prompts, scale, language; not the day."""
+    """Return what identifies an assessor: model, server, parameters, prompts, scale, language."""
     model = assessor.model
     asked = [
         model.name,
@@ -34,24 +34,24 @@ def identify_assessor(assessor: Assessor, config: Config) -> str:
 
 
 def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
-    """The identity of each assessor by its name; DeepEval's way of asking is not ours to test."""
+    """Return the identity of each assessor by its name; without DeepEval, which has its own prompts."""
     return {each.name: identify_assessor(each, config) for each in assessors if config.assessor == "judge"}
 
 
 def results_folder(store: Path) -> RunFolder:
-    """The folder of the results that belong to the verdict store at `store`."""
+    """Return the folder of the results that belong to the verdict store at `store`."""
     return RunFolder(store.parent / SELFTEST_FOLDER)
 
 
 def result_file_name(assessor: str, identity: str) -> str:
-    """The file of an assessor's result."""
+    """Return the name of the file with an assessor's result."""
     return f"{re.sub(r'[^A-Za-z0-9.]+', '_', assessor)[:80]}-{identity}.json"
 
 
 def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, SelfTestEntry]:
-    """For each assessor's name its `id` and the `figures` to show beside its grades, None without a test.
+    """Return the id and the figures for each assessor, figures None without a self-test.
 
-    Raises InputError when a result is there and can't be read.
+    Raises InputError when a stored result cannot be read.
     """
     held = results_folder(store)
     return {
@@ -61,9 +61,9 @@ def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, Sel
 
 
 def update_results(run: RunFolder, known: Mapping[str, SelfTestEntry]) -> dict[str, SelfTestEntry]:
-    """What a finished run knows of its assessors' self-tests, with the results that came since.
+    """Return the self-tests of a finished run, with results that were stored since.
 
-    A run that was moved away from its store keeps what it knew.
+    A run that was moved away from its store keeps its own figures.
     """
     asked = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
     store = Path(asked) if asked else run.path.parent / "verdicts.sqlite"

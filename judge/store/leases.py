@@ -20,7 +20,7 @@ from judge.filesystem import make_folder
 
 #: Seconds for which a lock file without a lock may be one that a process is about to lock.
 _MIN_AGE = 60.0
-#: The ids of holders. A store from somebody else may hold any text in their place.
+#: The ids of holders. A store from another person may hold any text in their place.
 _ID = re.compile("[0-9a-f]{12}")
 
 

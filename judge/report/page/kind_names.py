@@ -21,7 +21,7 @@ ERRORS = {
     "too_long": text("too long for the model"),
     "bad_request": text("the server took the request for malformed"),
     "no_quorum": text("too few of the panel judged it"),
-    "no_text": text("nobody has the text"),
+    "no_text": text("the text is missing"),
     "text_cut": text("nothing to read before the length limit"),
     "no_attempt": text("no attempt was allowed"),
 }
@@ -45,7 +45,7 @@ FLAGS = {
     "encoding": text("looks wrongly decoded"),
     "truncated": text("cut for the assessor"),
     "textless": text("no text but its title"),
-    "no_text": text("nobody has the text: unjudged"),
+    "no_text": text("the text is missing: unjudged"),
     "text_cut": text("nothing to read before the length limit: unjudged"),
     "empty_snippet": text("no text: grade 0 without a call"),
     "repaired": text("reply not strictly as asked"),

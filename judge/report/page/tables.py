@@ -59,7 +59,7 @@ _SHARES = {
     "duplicates": text("duplicates"),
     "unique": text("unique"),
 }
-#: What the answers took, where somebody measured it.
+#: Latency and tokens of the answers, where they were measured.
 _LATENCY_HEAD = (text("ms, median"), text("tokens"))
 
 
