@@ -45,7 +45,7 @@ _NO_CANARIES = (
 
 @dataclass(frozen=True, slots=True)
 class NightRun:
-    """This night's run, its figures and, when its assessor had drifted, the store of its verdicts."""
+    """The run of this night, its figures and, when its assessor had drifted, the store of its verdicts."""
 
     result: RunResult
     figures: RunFigures

@@ -65,7 +65,7 @@ def test_an_engine_that_was_dropped_for_good_leaves_the_baseline_with_the_next_o
     day = small.dawn(edit=gone)
     record = small.night(day)
     assert (record["status"], record["complete"], record["finished"]) == ("incomplete", True, False)
-    assert "cedar: is in the baseline and not in tonight's dataset" in record["reasons"][0]
+    assert "cedar: is in the baseline and not in this night's dataset" in record["reasons"][0]
     assert "judge baseline set" in record["reasons"][0]
     job.set_baseline(small.nights / day, small.nights)
     assert small.night(small.dawn(edit=gone))["status"] == "fine"

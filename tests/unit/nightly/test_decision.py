@@ -128,7 +128,7 @@ def test_an_engine_is_broken_when_far_fewer_answers_came(
 def test_an_engine_that_was_dropped_leaves_a_night_that_may_be_the_baseline() -> None:
     assert list(find_dropped({"bing": {}, "new": {}}, {"bing": {}}, "x")) == []
     (said,) = find_dropped({"bing": {}}, {"bing": {}, "searx": {}}, "judge baseline set RUN")
-    assert said.startswith("searx: is in the baseline and not in tonight's dataset")
+    assert said.startswith("searx: is in the baseline and not in this night's dataset")
     decision = decide(Evidence(True, dropped=[said]))
     assert (decision.status, decision.reasons) == ("incomplete", (said,))
     assert (decision.finished, decision.complete) == (False, True)
