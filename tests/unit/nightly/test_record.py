@@ -27,7 +27,7 @@ from judge.runs.folder import RunFolder
 from tests.unit.nightly.records import drift, month, night, parsed, regression
 
 HERE = Path(__file__).resolve().parent
-SCHEMA = HERE.parents[1] / "docs" / "schema" / "night.json"
+SCHEMA = HERE.parents[2] / "docs" / "schema" / "night.json"
 
 
 @pytest.mark.parametrize("values", [night("2026-05-02"), regression(), drift(), *month()[:2]])
