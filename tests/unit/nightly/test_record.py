@@ -152,7 +152,7 @@ def test_the_cost_of_a_night_that_an_older_version_began_is_added_up(tmp_path: P
 
 
 def test_the_schema_in_the_documentation_is_that_of_the_record() -> None:
-    # To write it again: python -m tests.nightly.test_record
+    # To write it again: python -m tests.unit.nightly.test_record
     assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json_schema()
 
 
