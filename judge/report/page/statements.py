@@ -151,8 +151,8 @@ def list_warnings(summary: Row) -> Iterator[Text]:
     """Yield the warnings, the most important first; `summary` has display names."""
     if str(summary["assessor"]).startswith("lexical"):
         yield text(
-            "Judged by term overlap (lexical), not by a language model: a floor that any model "
-            "must beat. Choose no engine by it."
+            "Judged by term overlap (lexical), not by a language model. Any language model should do"
+            " better. Choose no engine by these figures."
         )
     if (served := in_both(sentences.served_models, summary)).en:
         yield served
