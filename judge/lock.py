@@ -19,11 +19,11 @@ def locked(lock: Path, busy: str, unusable: str, wait: float = 0) -> Iterator[No
     Raises InputError: `busy` when another process holds it after `wait` seconds, and `unusable` with the
     system's reason when the file cannot be made.
     """
-    held = FileLock(lock, thread_local=False)
+    lock_file = FileLock(lock, thread_local=False)
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         check_regular(lock)
-        held.acquire(timeout=wait)
+        lock_file.acquire(timeout=wait)
     except Timeout:
         raise InputError(busy) from None
     except OSError as error:
@@ -31,4 +31,4 @@ def locked(lock: Path, busy: str, unusable: str, wait: float = 0) -> Iterator[No
     try:
         yield
     finally:
-        held.release()
+        lock_file.release()

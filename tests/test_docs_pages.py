@@ -22,8 +22,8 @@ from judge.collect.engines import SLOTS
 from judge.collect.registry import EngineTable
 from judge.config.collect import CollectConfig
 from judge.config.nightly import NightlyConfig
+from judge.config.option_checks import keys_of
 from judge.config.run import CHANGEABLE_OPTIONS, Config
-from judge.config.validation import keys_of
 from judge.example import path as example
 from judge.measure.measures import DEFAULT_MEASURES, MEASURE_KINDS, PARAMETER_EXAMPLES
 from judge.nightly.notify.webhook import _FORMATS, Webhook

@@ -69,8 +69,8 @@ def run_from_labels(
         convert_to_judgments(assessor.grades),
         RunSpec(assessor.name, assessor.scale, 1, tuple(measures)),
     )
-    shown = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)
-    return run, dict.fromkeys((key for key in shown if key not in snippets_by_key), 0)
+    listed_pairs = ((ranking.query_id, snippet.id) for ranking in lists for snippet in ranking.snippets)
+    return run, dict.fromkeys((key for key in listed_pairs if key not in snippets_by_key), 0)
 
 
 def _all_graded(snippets_by_key: dict[tuple[str, str], Snippet]) -> list[Ranking]:

@@ -78,7 +78,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
     judged = sum(judgment.grade is not None for judgment in run.judgments)
     wanted_judgments = len(pool.pairs) * spec.repeats
     engines = summarise_engines(scores)
-    shown = [snippet for ranking in data.rankings for snippet in ranking.snippets[: pool.depth]]
+    pooled_snippets = [snippet for ranking in data.rankings for snippet in ranking.snippets[: pool.depth]]
     return scores, Summary(
         schema=SCHEMA_VERSION,
         assessor=spec.assessor,
@@ -100,7 +100,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
             for model in count_served_models(data.rankings, pool.documents, run.judgments, spec.scale)
         },
         failures=_count(judgment.error for judgment in run.judgments if judgment.error is not None),
-        empty_snippets=sum("empty_snippet" in snippet.flags for snippet in shown),
+        empty_snippets=sum("empty_snippet" in snippet.flags for snippet in pooled_snippets),
         flagged=_count_flagged(data.rankings, pool.depth),
         selftest=dict(spec.selftest),
         remarks=tuple(data.warnings),

@@ -23,7 +23,7 @@ class Page:
     content_policy: str
 
 
-def page() -> Page:
+def make_page() -> Page:
     """Return the page. It is the same for every run and person; its script requests the data."""
     style, script = read_own_files(*_STYLE), read_own_files(*SCRIPTS)
     html = template_environment(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)

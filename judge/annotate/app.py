@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from judge.annotate.annotation_page import page
+from judge.annotate.annotation_page import make_page
 from judge.annotate.guard import Guarded, Policy
 from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
@@ -23,9 +23,9 @@ _ID = re.compile(r"[0-9a-f]{16,64}")
 _LONGEST = 4000
 
 
-def app(session: AnnotationSession, policy: Policy) -> Guarded:
+def make_app(session: AnnotationSession, policy: Policy) -> Guarded:
     """Return the page of `session` as an ASGI application, behind `policy`."""
-    ours = page()
+    ours = make_page()
 
     async def show(request: Request) -> Response:
         return HTMLResponse(ours.html)
@@ -83,31 +83,31 @@ def _place(text: str | None) -> int | None:
     return int(text)
 
 
-def _without_fields(body: bytes, deed: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+def _without_fields(body: bytes, action: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     _object(body)
-    return deed()
+    return action()
 
 
 def _decision(body: bytes, who: str) -> tuple[LabelDecision, str | None]:
     """Return the decision in a write, and the id of the decision that it replaces."""
-    found = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment", "replaces")
+    fields = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment", "replaces")
     # A page that was left open may meet another person's server at its address.
-    if found["who"] != who:
+    if fields["who"] != who:
         raise InputError(f"the labels kept here are {who}'s; open the page anew")
-    query_id, snippet_id, comment = (found[name] for name in ("query_id", "snippet_id", "comment"))
+    query_id, snippet_id, comment = (fields[name] for name in ("query_id", "snippet_id", "comment"))
     if not all(isinstance(text, str) for text in (query_id, snippet_id, comment)):
         raise InputError("'query_id', 'snippet_id' and 'comment' are texts")
     if len(comment) > _LONGEST:
         raise InputError(f"the comment has {len(comment):,} characters; {_LONGEST:,} fit")
-    grade = found["grade"]
+    grade = fields["grade"]
     if grade is not None and type(grade) is not int:
         raise InputError("'grade' is a whole number, or null for not sure")
-    replaces = None if found["replaces"] is None else _id(found, "replaces")
-    return LabelDecision(_id(found), query_id, snippet_id, grade, comment.strip()), replaces
+    replaces = None if fields["replaces"] is None else _id(fields, "replaces")
+    return LabelDecision(_id(fields), query_id, snippet_id, grade, comment.strip()), replaces
 
 
-def _id(found: Mapping[str, Any], name: str = "id") -> str:
-    decision_id = found[name]
+def _id(fields: Mapping[str, Any], name: str = "id") -> str:
+    decision_id = fields[name]
     if not (isinstance(decision_id, str) and _ID.fullmatch(decision_id)):
         raise InputError(f"{name!r} is 16 to 64 hex digits")
     return decision_id
@@ -116,16 +116,16 @@ def _id(found: Mapping[str, Any], name: str = "id") -> str:
 def _object(body: bytes, *names: str) -> dict[str, Any]:
     """Return the JSON object in `body`; raise InputError when it has other fields than `names`."""
     try:
-        found = json.loads(body, object_pairs_hook=_once)
+        fields = json.loads(body, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         raise InputError("the body is not JSON") from None
-    if not isinstance(found, dict) or found.keys() != set(names):
+    if not isinstance(fields, dict) or fields.keys() != set(names):
         raise InputError(f"the body is an object with the fields {', '.join(names) or '(none)'}")
-    return found
+    return fields
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError("a field is there twice")
-    return found
+    return fields

@@ -25,7 +25,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 Headers = Sequence[tuple[bytes, bytes]]
 
 #: Bytes of a request's body that are read at most.
-LARGEST = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]+\]?")
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
@@ -57,7 +57,7 @@ class Policy:
         return self.any_address and port == str(self.port) and _address(address) is not None
 
 
-def policy(host: str, port: int, token: str) -> Policy:
+def make_policy(host: str, port: int, token: str) -> Policy:
     """Return the policy of a server that listens on `host`.
 
     Raises InputError for an invalid host, and for a token that is too short or has characters that an address
@@ -84,7 +84,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
+def find_refusal(policy: Policy, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
     """Return the HTTP status and the reason for which a request is refused; None when it is not."""
     values = _values(headers)
     if values is None:
@@ -115,13 +115,13 @@ def _is_visit(values: dict[bytes, str]) -> bool:
 
 def _values(headers: Headers) -> dict[bytes, str] | None:
     """Return the headers that decide, each once; None when one occurs twice or is not plain ASCII."""
-    found: dict[bytes, str] = {}
+    values_by_name: dict[bytes, str] = {}
     for header, value in headers:
         if header.lower() in _ONCE:
-            if header.lower() in found or not value.isascii():
+            if header.lower() in values_by_name or not value.isascii():
                 return None
-            found[header.lower()] = value.decode("ascii").strip()
-    return found
+            values_by_name[header.lower()] = value.decode("ascii").strip()
+    return values_by_name
 
 
 def _write_refusal(values: dict[bytes, str]) -> tuple[int, str] | None:
@@ -134,7 +134,7 @@ def _write_refusal(values: dict[bytes, str]) -> tuple[int, str] | None:
     length = values.get(b"content-length", "0")
     if not length.isdigit():
         return 400, "Content-Length is no number"
-    return (413, "too large") if int(length) > LARGEST else None
+    return (413, "too large") if int(length) > MAX_BODY_BYTES else None
 
 
 class Guarded:
@@ -163,7 +163,7 @@ class Guarded:
                 message["headers"] = [*message.get("headers", ()), *self._headers]
             await send(message)
 
-        refused = refusal(self._policy, scope["method"], scope["path"], scope["headers"])
+        refused = find_refusal(self._policy, scope["method"], scope["path"], scope["headers"])
         if refused is None and scope.get("raw_path", b"").decode("latin-1") != scope["path"]:
             refused = 404, "no such page"
         body = b""
@@ -182,7 +182,7 @@ async def _body(receive: Receive) -> bytes | None:
     while more:
         message = await receive()
         body += message.get("body", b"")
-        if len(body) > LARGEST:
+        if len(body) > MAX_BODY_BYTES:
             return None
         more = message.get("more_body", False)
     return body

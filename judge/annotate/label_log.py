@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from judge.annotate.tasks import Key
+from judge.annotate.tasks import PairKey
 from judge.errors import InputError, StoreError
 from judge.filesystem import check_regular, make_folder, open_for_append, read_bytes
 from judge.lock import locked
@@ -48,12 +48,12 @@ class LabelDecision:
     comment: str = ""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> PairKey:
         """Return the key of the pair."""
         return self.query_id, self.snippet_id
 
 
-def name(who: str) -> str:
+def check_name(who: str) -> str:
     """Return `who` as a part of file names; raise InputError when it is not fit for that."""
     plain = unicodedata.normalize("NFC", who)
     if not _NAME.fullmatch(plain):
@@ -65,13 +65,13 @@ def name(who: str) -> str:
 
 
 @contextmanager
-def opened(run: Path, who: str) -> Iterator[LabelLog]:
+def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
     """Open the labels of `who` in folder `run` for this process alone.
 
     Raises InputError when `who` is not fit for a file name, another process has the labels open, or the file
     is damaged before its last line.
     """
-    who, folder = name(who), run / "labels"
+    who, folder = check_name(who), run / "labels"
     try:
         make_folder(folder)
         check_regular(folder / f"{who}.csv")
@@ -96,7 +96,7 @@ class LabelLog:
         #: Every decision ever, in order; those of them that stand; pairs that can't be changed any more.
         self._known: dict[str, LabelDecision] = {}
         self._standing: dict[str, LabelDecision] = {}
-        self.sealed: frozenset[Key] = frozenset()
+        self.sealed: frozenset[PairKey] = frozenset()
         try:
             self._size = _heal(self.path)
             entries = read_bytes(self.path).split(b"\n")[:-1] if self._size else []
@@ -106,7 +106,7 @@ class LabelLog:
             self._replay(line, f"{self.path}:{number}")
 
     @property
-    def current(self) -> dict[Key, LabelDecision]:
+    def current(self) -> dict[PairKey, LabelDecision]:
         """Return the decision that counts for each pair that has one."""
         return {decision.key: decision for decision in self._standing.values()}
 
@@ -126,10 +126,10 @@ class LabelLog:
         Raises InputError when its pair is sealed or another decision has its id; StoreError when the disk
         refuses it, and then it is not stored at all.
         """
-        known = self._known.get(decision.id)
-        if known == decision:
+        earlier = self._known.get(decision.id)
+        if earlier == decision:
             return
-        if known is not None:
+        if earlier is not None:
             raise InputError(f"id {decision.id!r} is another decision's")
         self._refuse_sealed(decision)
         self._append(asdict(decision))

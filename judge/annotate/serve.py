@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from judge.annotate import label_log, tasks
-from judge.annotate.guard import policy
+from judge.annotate.guard import make_policy
 from judge.annotate.session import AnnotationSession
 from judge.errors import InputError, SetupError
 from judge.filesystem import write_file
@@ -43,14 +43,14 @@ def annotate(run: Path, plan: Path | None, who: str, address: ServerAddress, ope
     without the web extra, InputError for an invalid option.
     """
     _check_extra()
-    policy(address.host, address.port, address.token)
-    held = load.load_run(RunFolder(run))
-    keys = tasks.planned(plan, held.pool) if plan else tasks.drawn(held.pool)
+    make_policy(address.host, address.port, address.token)
+    loaded = load.load_run(RunFolder(run))
+    keys = tasks.read_plan(plan, loaded.pool) if plan else tasks.draw_pairs_to_label(loaded.pool)
     with reading_run(run):
         today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
-    with label_log.opened(run, who) as kept, _listening(address) as listener:
-        ordered = tasks.in_order(held.pool, keys, kept.who)
-        session = AnnotationSession(run, held, ordered, kept, today)
+    with label_log.open_labels(run, who) as labels, _listening(address) as listener:
+        ordered = tasks.order_pairs(loaded.pool, keys, labels.who)
+        session = AnnotationSession(run, loaded, ordered, labels, today)
         port = listener.getsockname()[1]
         url = _url(address, port)
         say(_greeting(session, url))
@@ -97,10 +97,10 @@ def _serve(session: AnnotationSession, address: ServerAddress, listener: socket.
     """Answer requests until a signal, then finish the answers under way."""
     import uvicorn
 
-    from judge.annotate.app import app
+    from judge.annotate.app import make_app
     from judge.annotate.connections import TimedConnection
 
-    guarded = app(session, policy(address.host, address.port, address.token))
+    guarded = make_app(session, make_policy(address.host, address.port, address.token))
     config = uvicorn.Config(
         guarded,
         http=TimedConnection,

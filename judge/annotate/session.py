@@ -11,7 +11,7 @@ from typing import Any
 from judge.analysis.label_agreement import HumanLabels, compare_with_labels
 from judge.analysis.loaded_run import LoadedRun
 from judge.annotate.label_log import LabelDecision, LabelLog
-from judge.annotate.tasks import Tasks, shown
+from judge.annotate.tasks import Tasks, describe_pair
 from judge.errors import InputError
 from judge.messages import in_both
 from judge.report import sentences
@@ -33,7 +33,7 @@ class AnnotationSession:
     """The labels of one person for the run in folder `run`. `today` is the date in the run's prompts."""
 
     run: Path
-    held: LoadedRun
+    loaded: LoadedRun
     tasks: Tasks
     labels: LabelLog
     today: str | None = None
@@ -43,13 +43,13 @@ class AnnotationSession:
 
         `pair` is None when every pair is labelled. Raises InputError for a place that does not exist.
         """
-        current, scale = self.labels.current, self.held.spec.scale
-        undecided = (place for key, place in self.tasks.places.items() if key not in current)
+        current, scale = self.labels.current, self.loaded.spec.scale
+        undecided = (place for key, place in self.tasks.index_of.items() if key not in current)
         following = next(undecided, None)
         at = following if at is None else at
         if at is not None and not 0 <= at < len(self.tasks.pairs):
             raise InputError(f"there is no pair {at}; the last is {len(self.tasks.pairs) - 1}")
-        said = [current[key] for key in self.tasks.places if key in current]
+        decisions = [current[key] for key in self.tasks.index_of if key in current]
         return {
             "who": self.labels.who,
             "run": self.run.resolve().name,
@@ -57,11 +57,11 @@ class AnnotationSession:
             "top": scale.top,
             "relevant_from": scale.relevant_from,
             "total": len(self.tasks.pairs),
-            "labelled": len(said),
-            "unsure": sum(decision.grade is None for decision in said),
+            "labelled": len(decisions),
+            "unsure": sum(decision.grade is None for decision in decisions),
             "next": following,
             "last": self._last(),
-            "finished": self.tasks.places.keys() <= self.labels.sealed,
+            "finished": self.tasks.index_of.keys() <= self.labels.sealed,
             "at": at,
             **(self._pair(at, current) if at is not None else {"pair": None}),
         }
@@ -73,10 +73,10 @@ class AnnotationSession:
         Raises LabelConflict when another decision counts now, InputError for a pair that is no task or a
         grade off the scale, and what `LabelLog.add` raises.
         """
-        if decision.key not in self.tasks.places:
+        if decision.key not in self.tasks.index_of:
             raise InputError("this pair is not among those to label")
-        if decision.grade is not None and not 0 <= decision.grade <= self.held.spec.scale.top:
-            raise InputError(f"grade {decision.grade} is not on the scale 0-{self.held.spec.scale.top}")
+        if decision.grade is not None and not 0 <= decision.grade <= self.loaded.spec.scale.top:
+            raise InputError(f"grade {decision.grade} is not on the scale 0-{self.loaded.spec.scale.top}")
         current = self.labels.current.get(decision.key)
         if not self.labels.has(decision) and (current.id if current else None) != replaces:
             raise LabelConflict("this pair was labelled in another tab since it was shown here")
@@ -86,13 +86,13 @@ class AnnotationSession:
     def undo(self, decision_id: str) -> dict[str, Any]:
         """Take a decision back and return the state at its pair; raise what `LabelLog.undo` raises."""
         decision = self.labels.undo(decision_id)
-        return self.state(self.tasks.places.get(decision.key))
+        return self.state(self.tasks.index_of.get(decision.key))
 
     def export(self) -> dict[str, Any]:
         """Write the labels as CSV; return the path and the command that compares them with the run."""
         current = self.labels.current
         return {
-            "labelled": sum(key in current for key in self.tasks.places),
+            "labelled": sum(key in current for key in self.tasks.index_of),
             "path": str(self.labels.write_table()),
             "command": self.command,
         }
@@ -103,7 +103,7 @@ class AnnotationSession:
         `strength` describes its kappa in both languages, None without a kappa. Raises InputError while a pair
         is not labelled, because a person who has seen the model's grades does not label blind.
         """
-        left = len(self.tasks.places.keys() - self.labels.current.keys())
+        left = len(self.tasks.index_of.keys() - self.labels.current.keys())
         if left:
             raise InputError(f"{left:,} pairs are not labelled yet")
         self.labels.seal()
@@ -115,36 +115,38 @@ class AnnotationSession:
     @property
     def command(self) -> str:
         """Return the command that compares the run with these labels."""
-        scale = ("--labels-scale", self.held.spec.scale.name)
+        scale = ("--labels-scale", self.loaded.spec.scale.name)
         return shlex.join(["judge", "agree", str(self.run), "--qrels", str(self.labels.table), *scale])
 
     def _agreement(self) -> Mapping[str, Any] | None:
         """Return the agreement; None when no pair has a grade."""
-        known = {(pair.query.id, pair.snippet.id) for pair in self.held.pool.pairs}
-        given = {key: each.grade for key, each in self.labels.current.items() if each.grade is not None}
-        grades = {key: grade for key, grade in given.items() if key in known}
+        run_pairs = {(pair.query.id, pair.snippet.id) for pair in self.loaded.pool.pairs}
+        given = {
+            key: decision.grade for key, decision in self.labels.current.items() if decision.grade is not None
+        }
+        grades = {key: grade for key, grade in given.items() if key in run_pairs}
         if not grades:
             return None
-        people = HumanLabels(grades, self.held.spec.scale, len(given) - len(grades), self.labels.table.name)
-        agreement = to_json(compare_with_labels(self.held, people))
+        people = HumanLabels(grades, self.loaded.spec.scale, len(given) - len(grades), self.labels.table.name)
+        agreement = to_json(compare_with_labels(self.loaded, people))
         return {name: agreement[name] for name in _TOLD}
 
     def _last(self) -> dict[str, Any] | None:
         last = self.labels.last
-        return None if last is None else {"id": last.id, "at": self.tasks.places.get(last.key)}
+        return None if last is None else {"id": last.id, "at": self.tasks.index_of.get(last.key)}
 
     def _pair(self, at: int, current: Mapping[tuple[str, str], LabelDecision]) -> dict[str, Any]:
         pair = self.tasks.pairs[at]
-        places = self.tasks.queries[pair.query.id]
+        indexes = self.tasks.queries[pair.query.id]
         key = (pair.query.id, pair.snippet.id)
         decision = current.get(key)
         return {
-            "pair": shown(pair, self.today),
+            "pair": describe_pair(pair, self.today),
             "decision": decision
             and {"id": decision.id, "grade": decision.grade, "comment": decision.comment},
             "sealed": key in self.labels.sealed,
             "query_number": list(self.tasks.queries).index(pair.query.id) + 1,
             "queries": len(self.tasks.queries),
-            "pair_number": at - places.start + 1,
-            "pairs_of_query": len(places),
+            "pair_number": at - indexes.start + 1,
+            "pairs_of_query": len(indexes),
         }

@@ -28,7 +28,7 @@ from judge.records import Pair, Pool
 from judge.report.display_text import escape_hidden
 
 #: A pair's name: (query_id, snippet_id).
-Key = tuple[str, str]
+PairKey = tuple[str, str]
 
 _COLUMNS = ("query_id", "snippet_id")
 
@@ -40,27 +40,27 @@ class Tasks:
     pairs: tuple[Pair, ...]
 
     @cached_property
-    def places(self) -> dict[Key, int]:
+    def index_of(self) -> dict[PairKey, int]:
         """Return the index of each pair."""
         return {(pair.query.id, pair.snippet.id): at for at, pair in enumerate(self.pairs)}
 
     @cached_property
     def queries(self) -> dict[str, range]:
         """Return the indexes of the pairs of each query."""
-        found: dict[str, range] = {}
+        ranges: dict[str, range] = {}
         for at, pair in enumerate(self.pairs):
-            start = found[pair.query.id].start if pair.query.id in found else at
-            found[pair.query.id] = range(start, at + 1)
-        return found
+            start = ranges[pair.query.id].start if pair.query.id in ranges else at
+            ranges[pair.query.id] = range(start, at + 1)
+        return ranges
 
 
-def drawn(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[Key, ...]:
+def draw_pairs_to_label(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[PairKey, ...]:
     """Return the pairs of `count` random queries, or of all queries where there are fewer.
 
     They are the pairs that `judge agree --plan` draws, so that more can be labelled later. Raises InputError
     when the pool has nothing to label.
     """
-    snippets: dict[str, list[Key]] = {}
+    snippets: dict[str, list[PairKey]] = {}
     for pair in select_labellable(pool):
         snippets.setdefault(pair.query.id, []).append((pair.query.id, pair.snippet.id))
     if not snippets:
@@ -69,44 +69,44 @@ def drawn(pool: Pool, count: int = ENOUGH_LABELLED) -> tuple[Key, ...]:
     return tuple(key for query_id in chosen for key in snippets[query_id])
 
 
-def planned(path: Path, pool: Pool) -> tuple[Key, ...]:
+def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
     """Return the pairs of a plan, each once, in the order of the plan.
 
     A plan is the CSV that `judge agree --plan` writes; only its columns `query_id` and `snippet_id` count.
     Raises InputError with file and line when it cannot be read or names a pair that the run does not have.
     Snippets without text are left out.
     """
-    asked = {(pair.query.id, pair.snippet.id) for pair in select_labellable(pool)}
-    known = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
-    found: dict[Key, None] = {}
-    for place, query_cell, snippet_cell in _rows(path):
+    labellable = {(pair.query.id, pair.snippet.id) for pair in select_labellable(pool)}
+    run_pairs = {(pair.query.id, pair.snippet.id) for pair in pool.pairs}
+    planned_keys: dict[PairKey, None] = {}
+    for location, query_cell, snippet_cell in _rows(path):
         names = (
             (query, item)
             for query in unescape_candidates(query_cell)
             for item in unescape_candidates(snippet_cell)
         )
-        key = next((name for name in names if name in known), None)
+        key = next((name for name in names if name in run_pairs), None)
         if key is None:
             raise InputError(
-                f"{place}: query {query_cell!r:.80} with snippet {snippet_cell!r:.80} is no pair of this run;"
-                " is it the plan of another?"
+                f"{location}: query {query_cell!r:.80} with snippet {snippet_cell!r:.80} is no pair of this"
+                " run; is it the plan of another?"
             )
-        if key in asked:
-            found[key] = None
-    if not found:
+        if key in labellable:
+            planned_keys[key] = None
+    if not planned_keys:
         raise InputError(f"{path}: names no pair; write one with: judge agree RUN --plan N")
-    return tuple(found)
+    return tuple(planned_keys)
 
 
-def in_order(pool: Pool, keys: Sequence[Key], who: str) -> Tasks:
+def order_pairs(pool: Pool, keys: Sequence[PairKey], who: str) -> Tasks:
     """Return the pairs `keys` of the pool: queries as they come, each query's snippets shuffled for `who`."""
     pairs = {(pair.query.id, pair.snippet.id): pair for pair in pool.pairs}
-    place = {query_id: at for at, query_id in enumerate(dict.fromkeys(key[0] for key in keys))}
-    ordered = sorted(keys, key=lambda key: (place[key[0]], short_hash([who, *key], 16)))
+    order_of_query = {query_id: at for at, query_id in enumerate(dict.fromkeys(key[0] for key in keys))}
+    ordered = sorted(keys, key=lambda key: (order_of_query[key[0]], short_hash([who, *key], 16)))
     return Tasks(tuple(pairs[key] for key in ordered))
 
 
-def shown(pair: Pair, today: str | None) -> dict[str, Any]:
+def describe_pair(pair: Pair, today: str | None) -> dict[str, Any]:
     """Return what the page shows of a pair, as JSON values with hidden characters made visible."""
     query, snippet = pair.query, pair.snippet
     return {
@@ -133,6 +133,6 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
             " write one with: judge agree RUN --plan N"
         )
     query_at, snippet_at = map(header.index, _COLUMNS)
-    for place, cells in rows:
+    for location, cells in rows:
         padded = cells + [""] * len(header)
-        yield place, padded[query_at], padded[snippet_at]
+        yield location, padded[query_at], padded[snippet_at]

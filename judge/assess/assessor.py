@@ -79,19 +79,19 @@ class Assessor:
         self.name = f"{model.name}/{scale.name}"
         self._prompts = prompts
         self._as_of = as_of
-        asked = [model.name, model.endpoint, dict(model.params), scale.name]
+        key_parts = [model.name, model.endpoint, dict(model.params), scale.name]
         # What reads the replies is told apart where it is not judge itself.
-        asked += [reader] if reader else []
-        self._key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode())
+        key_parts += [reader] if reader else []
+        self._key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode())
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""
         prompt = self.render_prompt(pair)
-        known = self._key.copy()
+        key_hash = self._key.copy()
         for text in (prompt.system, prompt.user):
-            known.update(f"\n{len(text)}\n{text}".encode())
+            key_hash.update(f"\n{len(text)}\n{text}".encode())
         return [
-            Question(_hash_repeat(known, repeat), pair, repeat, prompt.version)
+            Question(_hash_repeat(key_hash, repeat), pair, repeat, prompt.version)
             for repeat in range(1, repeats + 1)
         ]
 
@@ -179,8 +179,8 @@ class Assessor:
 
     def _oddities(self, verdict: Verdict, completion: Completion, prompt: Prompt) -> Sequence[str]:
         flags = []
-        asked, served = self.model.name, completion.model
-        if served and not (asked.endswith(served) or served.startswith(asked.rpartition(":")[2])):
+        key_parts, served = self.model.name, completion.model
+        if served and not (key_parts.endswith(served) or served.startswith(key_parts.rpartition(":")[2])):
             flags.append(f"served_by:{completion.model}")
         if not _instruction_substrings(prompt.system).isdisjoint(_list_substrings(verdict.reason)):
             flags.append("prompt_echo")
@@ -248,8 +248,8 @@ def _instruction_substrings(system: str) -> frozenset[str]:
     return frozenset(_list_substrings(system))
 
 
-def _hash_repeat(known: hashlib._Hash, repeat: int) -> str:
-    key = known.copy()
+def _hash_repeat(key_hash: hashlib._Hash, repeat: int) -> str:
+    key = key_hash.copy()
     key.update(f"\n{repeat}".encode())
     return key.hexdigest()
 

@@ -61,12 +61,12 @@ def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
 ) -> RunEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
-    ruled, asked = plan_requests(pool, assessor, repeats)
-    known = store.find_verdicts(asked) if store else {}
+    ruled, key_uses = plan_requests(pool, assessor, repeats)
+    stored = store.find_verdicts(key_uses) if store else {}
     past = store.usage_by_prompt(assessor.model.name) if store else []
-    todo = [questions[0] for key, questions in asked.items() if key not in known]
+    todo = [questions[0] for key, questions in key_uses.items() if key not in stored]
     versions = Counter(question.prompt_version for question in todo)
-    judgments = len(ruled) + sum(map(len, asked.values()))
+    judgments = len(ruled) + sum(map(len, key_uses.values()))
     learned = _select_versions(past)
     unknown = [question.pair for question in todo if question.prompt_version not in learned]
     again = sum(_expect_extra_calls(learned, version, n) for version, n in versions.items())
@@ -78,7 +78,7 @@ def estimate_run(
     pace = _measure_call_rate(store.calls_by_second(assessor.model.name)) if store else None
     return RunEstimate(
         judgments=judgments,
-        known=judgments - sum(len(asked[key]) for key in asked if key not in known),
+        known=judgments - sum(len(key_uses[key]) for key in key_uses if key not in stored),
         calls=len(todo),
         again=round(again),
         prompt_tokens=usage.prompt_tokens,

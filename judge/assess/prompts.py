@@ -103,20 +103,20 @@ class Prompts:
         return {lang: template.version for lang, template in sorted(self.templates.items())}
 
 
-def make_fence_mark(template: str, shown: str, length: int = 16) -> str:
+def make_fence_mark(template: str, content: str, length: int = 16) -> str:
     """Return the mark of the fence around `shown`: `length` hex digits that do not occur in it.
 
     `template` is the digest of the template. A text that contains its own mark would be a fixed point of
     SHA-256; for such a text the next hash is taken.
     """
-    seed = hashlib.sha256(f"{template}\0{shown}\0".encode("utf-8", "surrogatepass"))
+    seed = hashlib.sha256(f"{template}\0{content}\0".encode("utf-8", "surrogatepass"))
 
     def attempt(i: int) -> str:
         copy = seed.copy()
         copy.update(b"%d" % i)
         return copy.hexdigest()[:length]
 
-    return next(candidate for candidate in map(attempt, itertools.count()) if candidate not in shown)
+    return next(candidate for candidate in map(attempt, itertools.count()) if candidate not in content)
 
 
 def answer_schema(scale: Scale) -> dict[str, Any]:

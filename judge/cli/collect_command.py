@@ -86,7 +86,7 @@ def collect(  # one parameter an option is how typer reads a command
     base_url: _BaseUrl = None,
 ) -> None:
     """Query search engines and write their results as a dataset. The same command again resumes."""
-    from judge.cli.progress import COLLECTING
+    from judge.cli.progress_display import COLLECTING
     from judge.client.cancel import raise_on_signals
     from judge.collect import collection
     from judge.config.collect import CollectConfig

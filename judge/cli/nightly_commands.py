@@ -45,7 +45,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
 
     Exit code 0: all is fine; 1: an engine became worse; 3: the engines cannot be compared.
     """
-    from judge.cli.progress import CANARIES
+    from judge.cli.progress_display import CANARIES
     from judge.client.cancel import raise_on_signals
     from judge.nightly import job
 

@@ -13,12 +13,12 @@ from judge.errors import JudgeError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from judge.cli.progress import ProgressBar, ProgressLines, ProgressWords
+    from judge.cli.progress_display import ProgressBar, ProgressLines, ProgressWords
 
 
 def make_progress_listener(words: ProgressWords | None = None) -> ProgressBar | ProgressLines:
     """Return a progress bar on a terminal, lines of a log elsewhere; `words` are those of judging if None."""
-    from judge.cli.progress import JUDGING, ProgressBar, ProgressLines
+    from judge.cli.progress_display import JUDGING, ProgressBar, ProgressLines
 
     screen, words = make_console(stderr=True), words or JUDGING
     return ProgressBar(screen, words) if screen.is_terminal else ProgressLines(sys.stderr, words=words)

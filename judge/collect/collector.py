@@ -41,7 +41,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 class CollectListener(Protocol):
     """Is called when an answer is on disk."""
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, asked: int, done_count: int) -> None:
         """Begin: `asked` answers are wanted, `known` of them are in the log already."""
 
     def answered(self, *, failed: bool) -> None:
@@ -54,7 +54,7 @@ class CollectListener(Protocol):
 class NullCollectListener:
     """A listener that does nothing."""
 
-    def begin(self, asked: int, known: int) -> None:
+    def begin(self, asked: int, done_count: int) -> None:
         """Do nothing."""
 
     def answered(self, *, failed: bool) -> None:
@@ -133,8 +133,8 @@ class Collector:
 
     async def collect(self, queries: Sequence[QueryRow], engines: Sequence[EngineSession]) -> None:
         """Request whatever is missing, query by query; end early when a stop is requested."""
-        known = sum(self._missing(query, engine) is None for query in queries for engine in engines)
-        self.listener.begin(len(queries) * len(engines), known)
+        done_count = sum(self._missing(query, engine) is None for query in queries for engine in engines)
+        self.listener.begin(len(queries) * len(engines), done_count)
         slots = asyncio.Semaphore(MAX_CONCURRENT_QUERIES)
         try:
             async with asyncio.TaskGroup() as group:

@@ -15,7 +15,7 @@ from judge.collect.response_shape import ResponseShape
 from judge.collect.sources import MAX_CONCURRENT_QUERIES, HttpEngine, ResultSource
 from judge.config.collect import CollectConfig
 from judge.config.loader import did_you_mean
-from judge.config.validation import STRICT, CountValue, validate_table
+from judge.config.option_checks import STRICT, CountValue, validate_table
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.models.endpoint import Endpoint

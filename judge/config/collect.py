@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import ConfigSource, did_you_mean, read_section, rename_options
-from judge.config.validation import (
+from judge.config.option_checks import (
     STRICT,
     CountValue,
     NonNegativeNumber,

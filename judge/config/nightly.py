@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import NIGHTS_FOLDER
-from judge.config.validation import (
+from judge.config.option_checks import (
     STRICT,
     NonNegativeNumber,
     NumberValue,

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from judge.config.loader import ConfigSource, is_day, read_toml, rename_options
-from judge.config.validation import (
+from judge.config.option_checks import (
     STRICT,
     CountValue,
     DayValue,

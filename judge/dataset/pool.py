@@ -17,7 +17,8 @@ _TRACKING = frozenset({"fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid",
 # A name, a colon and no digit: `example.com:8080/a` is a host and its port.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_PORTS = {"http": 80, "https": 443}
+# Of either scheme, which the canonical form leaves out.
+_DEFAULT_PORTS = frozenset({80, 443})
 
 
 def build_pool(dataset: Dataset, depth: int) -> Pool:
@@ -87,7 +88,7 @@ def canonicalise_url(url: str) -> str:
         return ""
     while host.startswith("www.") and "." in host.removeprefix("www."):
         host = host.removeprefix("www.")
-    if port is not None and port != _PORTS.get(parts.scheme.lower()):
+    if port is not None and port not in _DEFAULT_PORTS:
         host = f"{host}:{port}"
     path = quote(
         unquote(parts.path, errors="surrogateescape"), safe="/~:@!$&'()*+,;=", errors="surrogateescape"

@@ -105,9 +105,9 @@ class Resources:
 
     def _key(self, prompt: Prompt) -> str:
         model = self.client.model
-        asked = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
+        key_parts = [FREE_REPLY, model.name, model.endpoint, dict(model.params), dict(prompt.schema)]
         texts = [prompt.system, prompt.user]
-        return hashlib.sha256(json.dumps([*asked, *texts], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([*key_parts, *texts], sort_keys=True).encode()).hexdigest()
 
 
 class BackgroundRunner:
@@ -121,8 +121,8 @@ class BackgroundRunner:
 
     def submit(self, work: Callable[[Resources], Coroutine[Any, Any, T]]) -> Future[T]:
         """Run `work` on the background loop and return its result; may be called from any thread."""
-        loop, room = self._opened()
-        return asyncio.run_coroutine_threadsafe(work(room), loop)
+        loop, resources = self._opened()
+        return asyncio.run_coroutine_threadsafe(work(resources), loop)
 
     def close(self) -> None:
         """Close the connections and the store; a later call opens them again."""
@@ -133,15 +133,15 @@ class BackgroundRunner:
     def _opened(self) -> tuple[asyncio.AbstractEventLoop, Resources]:
         with self._opening:
             if self._open is None:
-                room = _open_resources(self._config)
+                resources = _open_resources(self._config)
                 loop = asyncio.new_event_loop()
                 thread = threading.Thread(target=loop.run_forever, name="judge", daemon=True)
                 thread.start()
-                self._open = loop, room
-                self._closing = weakref.finalize(self, _shut_down, loop, room, thread)
-            loop, room = self._open
-            if room.client.cancel_token.reason is not None:
-                self._open = loop, _reset_cancellation(room)
+                self._open = loop, resources
+                self._closing = weakref.finalize(self, _shut_down, loop, resources, thread)
+            loop, resources = self._open
+            if resources.client.cancel_token.reason is not None:
+                self._open = loop, _reset_cancellation(resources)
             return self._open
 
 
@@ -154,34 +154,34 @@ def _open_resources(config: Config) -> Resources:
     return Resources(config, assessor, client, store, lease_window(store, client))
 
 
-def _reset_cancellation(room: Resources) -> Resources:
+def _reset_cancellation(resources: Resources) -> Resources:
     """Return the resources after a cancelled run: the next call may spend what is left."""
-    old = room.client
+    old = resources.client
     client = ModelClient(old.model, old.limits, CancelToken(), old.spend_limit)
-    return replace(room, client=client, window=lease_window(room.store, client))
+    return replace(resources, client=client, window=lease_window(resources.store, client))
 
 
-def _shut_down(loop: asyncio.AbstractEventLoop, room: Resources, thread: threading.Thread) -> None:
+def _shut_down(loop: asyncio.AbstractEventLoop, resources: Resources, thread: threading.Thread) -> None:
     if threading.current_thread() is thread:
         # The finalizer may run on the loop's own thread, which cannot join itself.
-        threading.Thread(target=_shut_down, args=(loop, room, thread), name="judge closes").start()
+        threading.Thread(target=_shut_down, args=(loop, resources, thread), name="judge closes").start()
         return
     try:
-        asyncio.run_coroutine_threadsafe(_cancel_tasks(room), loop).result(timeout=10)
+        asyncio.run_coroutine_threadsafe(_cancel_tasks(resources), loop).result(timeout=10)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(timeout=10)
         loop.close()
-        room.store.close()
+        resources.store.close()
 
 
-async def _cancel_tasks(room: Resources) -> None:
+async def _cancel_tasks(resources: Resources) -> None:
     """Cancel all tasks of the loop that are still pending."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    await room.client.model.aclose()
+    await resources.client.model.aclose()
 
 
 def _as_verdict(completion: Completion) -> StoredVerdict:

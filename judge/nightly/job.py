@@ -43,9 +43,9 @@ from judge.nightly.baseline import (
     read_pointer,
 )
 from judge.nightly.context import NightContext, load_context
-from judge.nightly.cost import count_calls, start_counting
 from judge.nightly.decision import decide, describe_differences, find_assessor_setting_changes
 from judge.nightly.evidence import NightEvidence, NightRun, check_texts, collect_remarks, gather_evidence
+from judge.nightly.night_cost import count_calls, start_counting
 from judge.nightly.night_texts import make_banner
 from judge.nightly.notify.webhook import Webhook
 from judge.nightly.record import (
@@ -147,7 +147,7 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
             f" earlier night as the baseline: {SET_BASELINE_COMMAND} with one of {context.nights}"
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
-    stores.check(resume.shared_store(context))
+    stores.check_store(resume.shared_store(context))
     if not read_section(toml, "collect"):
         return context
     data, info = resume.collect_dataset(toml, context.folder)
@@ -258,7 +258,7 @@ def _choose_canary_folder(context: NightContext) -> Path:
 def _has_unpaid_judgments(context: NightContext) -> bool:
     """Return whether some of the night's run is still to be judged."""
     run = context.folder.read_if_there("config.json")
-    own = Path(run["options"]["store"]) if run else stores.own(context.nights, context.day)
+    own = Path(run["options"]["store"]) if run else stores.own_store_path(context.nights, context.day)
     store = own if own.exists() else resume.shared_store(context)
     estimate = pipeline.estimate(replace(context.config, store=str(store)))
     return any(expected.calls for expected in estimate.assessors.values())
@@ -382,7 +382,7 @@ def set_baseline(run: Path, nights: Path) -> BaselinePointer:
     with resume.lock_nights(nights, f"judge baseline set {run}"):
         with reading_run(run):
             pointer = freeze_baseline(run, nights)
-        stores.forget_drifted(nights, pointer.quarantined_store)
+        stores.remove_drifted_stores(nights, pointer.quarantined_store)
         return pointer
 
 

@@ -166,7 +166,7 @@ def promote_quarantined_store(context: NightContext) -> None:
     if context.baseline and context.baseline.quarantined_store:
         store = context.nights / context.baseline.quarantined_store
         if store.exists():
-            stores.replace(shared_store(context), store)
+            stores.replace_shared(shared_store(context), store)
 
 
 def choose_store(
@@ -178,11 +178,11 @@ def choose_store(
     """
     nights = context.nights
     if not drifted:
-        return stores.begin(stores.own(nights, context.day), shared_store(context))
-    for store, day in stores.all_drifted(nights):
+        return stores.begin_store(stores.own_store_path(nights, context.day), shared_store(context))
+    for store, day in stores.list_drifted_stores(nights):
         if _has_same_assessor(context, RunFolder(nights / day), identity, check):
             return store
-    new = stores.drifted(nights, context.day)
+    new = stores.drifted_store_path(nights, context.day)
     copy.remove(new)  # of an assessor that changed once more during this night
     return new
 
@@ -210,11 +210,11 @@ def _has_same_assessor(
 
 def merge_store(context: NightContext, *, changed: bool) -> None:
     """Add the night's verdicts to the shared store; remove them when its assessor `changed` meanwhile."""
-    own = stores.own(context.nights, context.day)
+    own = stores.own_store_path(context.nights, context.day)
     if changed:
         copy.remove(own)
     else:
-        stores.add(own, shared_store(context))
+        stores.merge_into_shared(own, shared_store(context))
 
 
 # The limits, which canaries and run share

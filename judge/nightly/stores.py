@@ -20,12 +20,12 @@ from judge.store.store import VerdictStore
 _DRIFTED = ".drifted-"
 
 
-def own(nights: Path, day: str) -> Path:
+def own_store_path(nights: Path, day: str) -> Path:
     """Return the path of the night's own store, in the folder of the nights."""
     return nights / f"verdicts.{day}.sqlite"
 
 
-def begin(store: Path, shared: Path) -> Path:
+def begin_store(store: Path, shared: Path) -> Path:
     """Copy the shared store to `store`, or merge newer verdicts of it into `store`, and return `store`.
 
     Raises StoreError when that fails.
@@ -37,26 +37,26 @@ def begin(store: Path, shared: Path) -> Path:
     return store
 
 
-def drifted(nights: Path, day: str) -> Path:
+def drifted_store_path(nights: Path, day: str) -> Path:
     """Return the path of the store for an assessor that had drifted when the night of `day` began."""
     return nights / f"verdicts{_DRIFTED}{day}.sqlite"
 
 
-def all_drifted(nights: Path) -> Iterator[tuple[Path, str]]:
+def list_drifted_stores(nights: Path) -> Iterator[tuple[Path, str]]:
     """Yield the stores of drifted assessors, the last first, each with the day of its first night."""
-    found = nights.glob(f"verdicts{_DRIFTED}*.sqlite")
-    for store in sorted(found, reverse=True):
+    paths = nights.glob(f"verdicts{_DRIFTED}*.sqlite")
+    for store in sorted(paths, reverse=True):
         yield store, store.stem.rpartition(_DRIFTED)[2]
 
 
-def forget_drifted(nights: Path, kept: str | None) -> None:
+def remove_drifted_stores(nights: Path, kept: str | None) -> None:
     """Remove the stores of drifted assessors except the one named `kept`; raise StoreError."""
-    for store, _ in list(all_drifted(nights)):
+    for store, _ in list(list_drifted_stores(nights)):
         if store.name != kept:
             remove(store)
 
 
-def add(store: Path, shared: Path) -> None:
+def merge_into_shared(store: Path, shared: Path) -> None:
     """Merge a night's own store into the shared store, which is made when absent, and remove it.
 
     Verdicts that other nights added meanwhile stay. Raises StoreError when that fails.
@@ -66,7 +66,7 @@ def add(store: Path, shared: Path) -> None:
         remove(store)
 
 
-def check(shared: Path) -> None:
+def check_store(shared: Path) -> None:
     """Raise InputError when the file cannot be a store, before any request."""
     try:
         with VerdictStore(shared):
@@ -75,7 +75,7 @@ def check(shared: Path) -> None:
         raise InputError(f"store: {error}") from error
 
 
-def replace(shared: Path, store: Path) -> None:
+def replace_shared(shared: Path, store: Path) -> None:
     """Make `store` the shared store and keep the old one as `….backup-….sqlite`.
 
     A kill at any moment leaves a whole shared store, and `store` until it is in its place. Raises StoreError

@@ -92,7 +92,7 @@ class Trend:
 
 
 @dataclass(frozen=True, slots=True)
-class ValueRange:
+class TrendRange:
     """The values from `low` to `low + span`, which an axis shows."""
 
     low: float
@@ -281,7 +281,7 @@ def _facts(night: NightRecord) -> Iterator[tuple[tuple[Change, str], object]]:
 
 def value_ranges(
     rows: Sequence[Sequence[TrendValue]], *, same_span: bool, include_zero: bool
-) -> list[ValueRange]:
+) -> list[TrendRange]:
     """Return the range of an axis for each row of values; with `same_span` slopes compare between rows."""
     ends = []
     for values in rows:
@@ -291,4 +291,4 @@ def value_ranges(
     spans = [max(_LEAST_SPAN, 1.1 * (high - low)) for low, high in ends]
     if same_span:
         spans = [max(spans, default=1.0)] * len(ends)
-    return [ValueRange((low + high - span) / 2, span) for (low, high), span in zip(ends, spans, strict=True)]
+    return [TrendRange((low + high - span) / 2, span) for (low, high), span in zip(ends, spans, strict=True)]

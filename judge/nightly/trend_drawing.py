@@ -18,7 +18,7 @@ from markupsafe import Markup
 from judge.messages import Text, text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
-from judge.nightly.trend import Change, Kind, TrendValue, ValueRange, find_changes
+from judge.nightly.trend import Change, Kind, TrendRange, TrendValue, find_changes
 from judge.report.charts import svg
 from judge.report.charts.axis import add_tooltip
 from judge.report.charts.svg import (
@@ -124,7 +124,7 @@ def draw_rows(
     caption: Caption,
     keys: Sequence[tuple[Markup, Text]],
     timeline: Timeline,
-    rows: Sequence[tuple[TrendRow, ValueRange]],
+    rows: Sequence[tuple[TrendRow, TrendRange]],
     kind: Kind,
     left_out: int = 0,
 ) -> Markup:
@@ -182,7 +182,7 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
         yield tag("g", tag("title", f"{en} / {zh}"), *parts)
 
 
-def _draw_row(timeline: Timeline, row: TrendRow, axis: ValueRange, kind: Kind, y: float) -> Markup:
+def _draw_row(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind, y: float) -> Markup:
     top = y + _TITLE
     last = next((value for value in reversed(row.values) if value), None)
     number_text = format_value(last, number_format(kind, 3))
@@ -222,7 +222,7 @@ def _y(top: float, up: float) -> float:
     return top + _HEIGHT * (1 - up)
 
 
-def _runs(timeline: Timeline, row: TrendRow, axis: ValueRange, kind: Kind) -> Iterator[list[_Point]]:
+def _runs(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind) -> Iterator[list[_Point]]:
     """Yield the points that a line joins: not over nights without a value, gaps, and breaking changes."""
     run: list[_Point] = []
     for at, (value, changed) in enumerate(zip(row.values, timeline.changes, strict=True)):

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from judge.config.validation import STRICT, validate_table
+from judge.config.option_checks import STRICT, validate_table
 from judge.records import Usage
 
 #: The table that comes with judge.

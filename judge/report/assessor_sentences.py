@@ -94,9 +94,9 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Text]:
         for at, name in enumerate(panel["responded"])
     }
     # A member without judgments has no order of engines.
-    known = {name: order for name, order in ranked.items() if order}
-    if len(engines) > 1 and len(known) > 1:
-        yield _in_order(known, len(known) == len(panel["members"]), measure)
+    orders = {name: order for name, order in ranked.items() if order}
+    if len(engines) > 1 and len(orders) > 1:
+        yield _in_order(orders, len(orders) == len(panel["members"]), measure)
     high = panel["ties_high"].get(measure)
     low = {engine: row["measures"][measure]["mean"] for engine, row in summary["engines"].items()}
     if high and sentences.ranked(high) != sentences.ranked(low):
@@ -105,15 +105,15 @@ def _orders(summary: Row, panel: Row, measure: str) -> Iterator[Text]:
         )
 
 
-def _in_order(known: Mapping[str, str], all_members: bool, measure: str) -> Text:
+def _in_order(orders: Mapping[str, str], all_members: bool, measure: str) -> Text:
     """How the members' orders of the engines compare; `known` has an order for each who judged."""
-    if len(set(known.values())) == 1:
+    if len(set(orders.values())) == 1:
         who = "Every member" if all_members else "Every member that judged"
         return Text(
             f"{who} puts the engines in the same order by {measure}.",
             f"按 {measure}，凡有判定的成员对引擎的排序都一致。",
         )
-    each = [f"{name}: {order}" for name, order in known.items()]
+    each = [f"{name}: {order}" for name, order in orders.items()]
     return Text(
         f"The members order the engines differently by {measure}: {'; '.join(each)}.",
         f"按 {measure}，成员对引擎的排序不同：{'；'.join(each)}。",

@@ -236,10 +236,10 @@ def standing(summary: Row, measure: str) -> list[str]:
 
 def ranked(means: Mapping[str, float | None], most: int = 1000) -> str:
     """Return the engines with a mean, best first, `A > B = C`; of many the first, and how many more."""
-    known = {engine: mean for engine, mean in means.items() if mean is not None}
+    present = {engine: mean for engine, mean in means.items() if mean is not None}
     groups: list[list[str]] = []
-    for engine in sorted(known, key=lambda engine: -known[engine]):
-        if groups and known[groups[-1][-1]] - known[engine] <= TIE:
+    for engine in sorted(present, key=lambda engine: -present[engine]):
+        if groups and present[groups[-1][-1]] - present[engine] <= TIE:
             groups[-1].append(engine)
         else:
             groups.append([engine])

@@ -80,9 +80,18 @@ def adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
 
 
 def to_json(record: object) -> dict[str, Any]:
-    """Return a record as JSON values."""
-    value: dict[str, Any] = adapter(type(record)).dump_python(record, mode="json", exclude_defaults=True)
+    """Return a record as JSON values; a text with half a surrogate pair stays as it is.
+
+    (pydantic's own mode "json" replaces such halves in keys, so that a name would not be found again.)
+    """
+    value: dict[str, Any] = _to_lists(adapter(type(record)).dump_python(record, exclude_defaults=True))
     return value
+
+
+def _to_lists(value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    if isinstance(value, dict):
+        return {key: _to_lists(item) for key, item in value.items()}
+    return [_to_lists(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def from_json(kind: type[Record], value: object, place: str) -> Record:

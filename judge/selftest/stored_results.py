@@ -22,7 +22,7 @@ SELFTEST_FOLDER = "selftests"
 def identify_assessor(assessor: Assessor, config: Config) -> str:
     """Return what identifies an assessor: model, server, parameters, prompts, scale, language."""
     model = assessor.model
-    asked = [
+    parts = [
         model.name,
         model.endpoint,
         dump_json(dict(sorted(model.params.items()))),
@@ -30,7 +30,7 @@ def identify_assessor(assessor: Assessor, config: Config) -> str:
         assessor.name,
         config.lang,
     ]
-    return short_hash(asked, 12)
+    return short_hash(parts, 12)
 
 
 def identify_assessors(assessors: Iterable[Assessor], config: Config) -> dict[str, str]:
@@ -53,9 +53,9 @@ def look_up_results(store: Path, identities: Mapping[str, str]) -> dict[str, Sel
 
     Raises InputError when a stored result cannot be read.
     """
-    held = results_folder(store)
+    folder = results_folder(store)
     return {
-        name: SelfTestEntry(each, _read_figures(held.read_if_there(result_file_name(name, each))))
+        name: SelfTestEntry(each, _read_figures(folder.read_if_there(result_file_name(name, each))))
         for name, each in identities.items()
     }
 
@@ -65,8 +65,8 @@ def update_results(run: RunFolder, known: Mapping[str, SelfTestEntry]) -> dict[s
 
     A run that was moved away from its store keeps its own figures.
     """
-    asked = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
-    store = Path(asked) if asked else run.path.parent / "verdicts.sqlite"
+    store_option = (run.read_if_there("config.json") or {}).get("options", {}).get("store")
+    store = Path(store_option) if store_option else run.path.parent / "verdicts.sqlite"
     now = look_up_results(store, {name: row.id for name, row in known.items()})
     return {name: row if row.figures else known[name] for name, row in now.items()}
 

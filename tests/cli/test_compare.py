@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judge.cli.progress import ProgressBar
+from judge.cli.progress_display import ProgressBar
 from judge.records import RepeatProgress
 from tests.support.command_line import asking, command
 from tests.support.factories import numbered, results, says_its_grade, write_rows

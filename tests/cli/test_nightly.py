@@ -276,15 +276,15 @@ def test_a_night_that_is_killed_ends_as_one_night(wired: NightlyProject, kills: 
     record = json.loads(wired.file(day))
     assert record["status"] == "fine"
     assert record["canaries"]["judged"] == 128
-    # What a kill can lose is what was under way: 64 calls at most.
+    # What a kill can lose is what was leased: at most twice the concurrency, which is 64.
     # Each time canaries were asked anew, for another judge may go on with a night than began it.
     asked_for = 128 * len(list((wired.nights / day).glob("canaries*"))) + record["judgments"]
-    asked_for += 64 * len(kills)
+    asked_for += 128 * len(kills)
     paid = record["cost_total"]
     assert wired.calls - before <= paid["calls"] <= asked_for
     # What was answered is known; the rest was under way and may not have been sent.
     assert paid["calls"] - paid["lost"] <= wired.calls - before
-    assert 0 <= paid["lost"] <= 64 * len(kills)
+    assert 0 <= paid["lost"] <= 128 * len(kills)
 
 
 def nightly(here: NightlyProject, day: str) -> dict[str, Any]:

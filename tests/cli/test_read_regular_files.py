@@ -126,7 +126,7 @@ def test_a_file_that_a_baseline_copies_is_a_regular_file(
     [
         ("baseline/baseline.json", baseline.read_pointer),
         ("data.raw.jsonl", lambda folder: list(raw_log.read_entries(folder / "data.raw.jsonl"))),
-        ("labels/me.jsonl", lambda folder: label_log.opened(folder, "me").__enter__()),
+        ("labels/me.jsonl", lambda folder: label_log.open_labels(folder, "me").__enter__()),
         ("judge.toml", lambda folder: loader.read_toml(folder / "judge.toml")),
         ("labels.csv", lambda folder: read_labels(folder / "labels.csv")),
     ],

@@ -49,7 +49,7 @@ def judged(folder: Path) -> Path:
     )
     api.agree(out, folder / "graded.csv")
     judge.score(out)
-    with label_log.opened(out, "me") as mine:
+    with label_log.open_labels(out, "me") as mine:
         mine.add(label_log.LabelDecision("0" * 16, "q0", "s", 1))
         mine.write_table()
     return out
@@ -252,7 +252,7 @@ def test_labels_in_a_folder_that_is_a_link_are_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "run").mkdir()
     plant(tmp_path / "run" / "labels", tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="symbolic link"), label_log.opened(tmp_path / "run", "me"):
+    with pytest.raises(InputError, match="symbolic link"), label_log.open_labels(tmp_path / "run", "me"):
         pass
     assert files(tmp_path / "elsewhere") == []
 

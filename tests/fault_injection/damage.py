@@ -188,11 +188,11 @@ def start_annotating(run: Path) -> Result:
 
     def start() -> None:
         held = load.load_run(RunFolder(run))
-        keys = tasks.drawn(held.pool)
+        keys = tasks.draw_pairs_to_label(held.pool)
         with reading_run(run):
             today = RunFolder(run).read("config.json").get("options", {}).get("as_of")
-        with label_log.opened(run, "me") as own:
-            ordered = tasks.in_order(held.pool, keys, own.who)
+        with label_log.open_labels(run, "me") as own:
+            ordered = tasks.order_pairs(held.pool, keys, own.who)
             AnnotationSession(run, held, ordered, own, today).state()
 
     errors = io.StringIO()

@@ -31,7 +31,7 @@ talkers, data, model, url, out = sys.argv[1:]
 for name in filter(None, talkers.split(",")):
     importlib.import_module(name)
 import judge
-print(judge.run(data, model=model, base_url=url, out=out, concurrency=4).summary["judged"])
+print(judge.run(data, model=model, base_url=url, out=out, concurrency=4).summary.judged)
 """
 #: An address of the internet that a process connects or sends to; names are looked up at such a one, too.
 _INTERNET = re.compile(

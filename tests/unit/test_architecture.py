@@ -13,8 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ALLOWED: dict[str, set[str]] = {
     "records": set(),
     "errors": {"records"},
-    "han": set(),
-    "tokens": {"han"},
+    "characters": {"records"},
     "english": set(),
     "filesystem": set(),
     "lock": {"errors", "filesystem"},
@@ -22,16 +21,16 @@ ALLOWED: dict[str, set[str]] = {
     "messages": set(),
     "pricing": {"records", "errors", "config"},
     "config": {"records", "errors", "filesystem"},
-    "dataset": {"records", "errors", "han", "filesystem"},
-    "models": {"records", "errors", "han"},
+    "dataset": {"records", "errors", "characters", "filesystem"},
+    "models": {"records", "errors", "characters"},
     "parsing": {"records", "errors"},
-    "measure": {"records", "errors", "tokens"},
+    "measure": {"records", "errors", "characters"},
     "client": {"records", "errors", "models", "pricing"},
     "store": {"records", "errors", "filesystem"},
     "assess": {
         "records",
         "errors",
-        "tokens",
+        "characters",
         "filesystem",
         "models",
         "parsing",
@@ -57,8 +56,8 @@ ALLOWED: dict[str, set[str]] = {
     },
     "factory": {"records", "errors", "config", "dataset", "models", "measure", "pricing", "assess", "runs"}
     | {"client"},
-    "selftest": {"records", "errors", "han", "config", "dataset", "assess", "analysis", "runs", "factory"}
-    | {"client", "store"},
+    "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
+    | {"client", "store", "factory"},
 }
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
 ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}

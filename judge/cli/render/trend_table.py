@@ -13,7 +13,7 @@ from judge.cli.render.cells import print_table
 from judge.english import format_count, join_names
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
-from judge.nightly.trend import NightTrend, Trend, TrendValue, ValueRange, value_ranges
+from judge.nightly.trend import NightTrend, Trend, TrendRange, TrendValue, value_ranges
 from judge.report.charts.svg import format_number, format_range
 from judge.report.display_text import one_line, truncate_with_ellipsis
 
@@ -65,11 +65,11 @@ def _make_table(trend: Trend) -> Table:
         table.add_column(title, justify="right", no_wrap=True)
     signed = trend.kind == "change"
     # The lines show the values only, so their range leaves out the intervals.
-    shown = [
+    drawn_cells = [
         [replace(value, ci95=None) for value in row.values[-NIGHTS:] if value]
         for row in trend.engines.values()
     ]
-    ranges = value_ranges(shown, same_span=True, include_zero=signed)
+    ranges = value_ranges(drawn_cells, same_span=True, include_zero=signed)
     for (engine, row), axis in zip(trend.engines.items(), ranges, strict=True):
         line = sparkline([value.value if value else None for value in row.values[-NIGHTS:]], axis)
         numbers = (
@@ -83,7 +83,7 @@ def _make_table(trend: Trend) -> Table:
     table.add_row("changed", Text("".join("^" if night.changed else " " for night in nights)))
     shares = [share for share in trend.canaries if share is not None]
     if shares:
-        line = sparkline(trend.canaries[-NIGHTS:], ValueRange(0.0, 1.0))
+        line = sparkline(trend.canaries[-NIGHTS:], TrendRange(0.0, 1.0))
         ends = (shares[0], shares[-1], min(shares), max(shares))
         table.add_row(
             Text("canaries as at the baseline"), Text(line), *(Text(format_number(end)) for end in ends)
@@ -91,7 +91,7 @@ def _make_table(trend: Trend) -> Table:
     return table
 
 
-def sparkline(values: Sequence[float | None], axis: ValueRange) -> str:
+def sparkline(values: Sequence[float | None], axis: TrendRange) -> str:
     """Return the values as bars of eight heights, with a blank where there is none."""
     top = len(_BARS) - 1
     return "".join(" " if value is None else _BARS[round(top * axis.position(value))] for value in values)

@@ -299,7 +299,7 @@ def test_every_start_has_a_token_that_nobody_gave() -> None:
     first, second = (ServerAddress("127.0.0.1", 0) for _ in range(2))
     assert first.token != second.token
     assert len(first.token) >= 32
-    assert first.token not in repr(first) + repr(guard.policy("localhost", 80, first.token))
+    assert first.token not in repr(first) + repr(guard.make_policy("localhost", 80, first.token))
 
 
 def test_another_user_of_this_machine_reads_and_writes_nothing(server: Serving, run: Path) -> None:
@@ -330,16 +330,16 @@ def test_a_link_leads_to_the_page_and_to_nothing_else(server: Serving) -> None:
 
 
 def test_a_server_for_others_knows_its_address_alone_and_every_number_where_it_has_all() -> None:
-    named = guard.policy("Judge.example", 8080, TOKEN)
+    named = guard.make_policy("Judge.example", 8080, TOKEN)
     assert named.knows("judge.example:8080")
     assert not any(named.knows(host) for host in ("judge.example", "localhost:8080", "10.0.0.1:8080", ""))
-    everywhere = guard.policy("0.0.0.0", 8080, TOKEN)  # noqa: S104
+    everywhere = guard.make_policy("0.0.0.0", 8080, TOKEN)  # noqa: S104
     assert all(everywhere.knows(host) for host in ("10.0.0.1:8080", "[fe80::1]:8080", "localhost:8080"))
     assert not any(
         everywhere.knows(host) for host in ("evil.example:8080", "10.0.0.1:1", "10.0.0.1", "1:8080")
     )
     # Browsers leave out port 80.
-    assert guard.policy("127.0.0.1", 80, TOKEN).knows("127.0.0.1")
+    assert guard.make_policy("127.0.0.1", 80, TOKEN).knows("127.0.0.1")
 
 
 @pytest.mark.parametrize(
@@ -351,4 +351,4 @@ def test_a_server_for_others_knows_its_address_alone_and_every_number_where_it_h
 )  # fmt: skip
 def test_what_is_no_host_or_token_is_refused(host: str, token: str) -> None:
     with pytest.raises(InputError):
-        guard.policy(host, 80, token)
+        guard.make_policy(host, 80, token)

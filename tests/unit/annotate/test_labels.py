@@ -26,24 +26,24 @@ def grades(kept: LabelLog) -> dict[str, int | None]:
 
 
 def test_what_was_said_is_there_again_and_the_last_word_counts(tmp_path: Path) -> None:
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         kept.add(decision(1, 0))
         kept.add(decision(2, None, "s2", "两可"))
         kept.add(decision(3, 3))
         assert grades(kept) == {"s1": 3, "s2": None}
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         assert grades(kept) == {"s1": 3, "s2": None}
         assert kept.current["q", "s2"].comment == "两可"
         assert kept.last == decision(3, 3)
 
 
 def test_undo_brings_back_what_was_said_before_and_outlives_a_restart(tmp_path: Path) -> None:
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         for each in (decision(1, 0), decision(2, 1, "s2"), decision(3, 3)):
             kept.add(each)
         assert kept.undo(decision(3).id) == decision(3, 3)
         assert grades(kept) == {"s1": 0, "s2": 1}
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         assert grades(kept) == {"s1": 0, "s2": 1}
         assert kept.last == decision(2, 1, "s2")
         kept.undo(decision(2).id)
@@ -53,7 +53,7 @@ def test_undo_brings_back_what_was_said_before_and_outlives_a_restart(tmp_path: 
 
 
 def test_whoever_did_not_hear_the_answer_may_say_it_again(tmp_path: Path) -> None:
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         kept.add(decision(1))
         kept.add(decision(1))
         kept.undo(decision(1).id)
@@ -69,11 +69,11 @@ def test_whoever_did_not_hear_the_answer_may_say_it_again(tmp_path: Path) -> Non
 
 
 def test_what_was_labelled_blind_is_final_once_the_model_was_shown(tmp_path: Path) -> None:
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         kept.add(decision(1))
         kept.seal()
         kept.seal()
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         assert kept.sealed == {("q", "s1")}
         assert kept.last is None
         for attempt in (lambda: kept.add(decision(2, 0)), lambda: kept.undo(decision(1).id)):
@@ -87,7 +87,7 @@ def test_what_was_labelled_blind_is_final_once_the_model_was_shown(tmp_path: Pat
 
 def test_a_file_that_was_cut_at_any_byte_is_healed_to_its_whole_lines(tmp_path: Path) -> None:
     deeds = [decision(1, 0), decision(2, 3, "s2", "贫血\u2028"), decision(3, None, "s3")]
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         for each in deeds:
             kept.add(each)
         kept.undo(deeds[1].id)
@@ -95,11 +95,11 @@ def test_a_file_that_was_cut_at_any_byte_is_healed_to_its_whole_lines(tmp_path: 
     for cut in range(len(content) + 1):
         path.write_bytes(content[:cut])
         whole = content[:cut].count(b"\n")
-        with label_log.opened(tmp_path, "ann") as kept:
+        with label_log.open_labels(tmp_path, "ann") as kept:
             standing = {each.id for each in deeds[:whole]} - ({deeds[1].id} if whole == 4 else set())
             assert {each.id for each in kept.current.values()} == standing
             kept.add(decision(9, 1, "s9"))
-        with label_log.opened(tmp_path, "ann") as kept:
+        with label_log.open_labels(tmp_path, "ann") as kept:
             assert {each.id for each in kept.current.values()} == {*standing, decision(9).id}
 
 
@@ -110,7 +110,7 @@ def test_damage_in_the_middle_is_named_and_nothing_is_thrown_away(tmp_path: Path
         path.write_text(text)
         with (
             pytest.raises(InputError, match=r"ann\.jsonl:2: is not a label"),
-            label_log.opened(tmp_path, "ann"),
+            label_log.open_labels(tmp_path, "ann"),
         ):
             pass
         assert path.read_text() == text
@@ -118,7 +118,7 @@ def test_damage_in_the_middle_is_named_and_nothing_is_thrown_away(tmp_path: Path
 
 @pytest.mark.parametrize("who", ["ann", "小明", "a.b-c_d", "7", "A" * 40])
 def test_a_name_names_files(tmp_path: Path, who: str) -> None:
-    with label_log.opened(tmp_path, who) as kept:
+    with label_log.open_labels(tmp_path, who) as kept:
         kept.add(decision(1))
     assert (tmp_path / "labels" / f"{who}.jsonl").is_file()
 
@@ -127,7 +127,7 @@ def test_a_name_names_files(tmp_path: Path, who: str) -> None:
     "who", ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "-x", "a b", "a\n", "a\0", "a.", "x" * 41, "a:b"]
 )
 def test_what_would_leave_the_folder_is_no_name(tmp_path: Path, who: str) -> None:
-    with pytest.raises(InputError, match="--who"), label_log.opened(tmp_path, who):
+    with pytest.raises(InputError, match="--who"), label_log.open_labels(tmp_path, who):
         pass
     assert list(tmp_path.rglob("*")) == []
 
@@ -135,14 +135,14 @@ def test_what_would_leave_the_folder_is_no_name(tmp_path: Path, who: str) -> Non
 def test_a_second_process_is_told_and_another_person_is_not(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from judge.annotate import label_log\n"
-        "with label_log.opened(Path(sys.argv[1]), sys.argv[2]): print('open')"
+        "with label_log.open_labels(Path(sys.argv[1]), sys.argv[2]): print('open')"
     )
 
     def attempt(who: str) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-c", script, str(tmp_path), who]
         return subprocess.run(words, capture_output=True, text=True, check=False)
 
-    with label_log.opened(tmp_path, "ann"):
+    with label_log.open_labels(tmp_path, "ann"):
         assert "ann is labelling in another process" in attempt("ann").stderr
         assert attempt("bob").stdout == "open\n"
     assert attempt("ann").stdout == "open\n"
@@ -151,7 +151,7 @@ def test_a_second_process_is_told_and_another_person_is_not(tmp_path: Path) -> N
 def test_a_table_that_was_not_labelled_here_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / "ann.csv").write_text("mine")
-    with pytest.raises(InputError, match="not labelled here"), label_log.opened(tmp_path, "ann"):
+    with pytest.raises(InputError, match="not labelled here"), label_log.open_labels(tmp_path, "ann"):
         pass
     assert (tmp_path / "labels" / "ann.csv").read_text() == "mine"
 
@@ -165,7 +165,7 @@ from judge.annotate.label_log import LabelDecision
 from judge.errors import StoreError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-with label_log.opened(Path({str(tmp_path)!r}), "ann") as kept:
+with label_log.open_labels(Path({str(tmp_path)!r}), "ann") as kept:
     for number in range(50):
         try:
             kept.add(LabelDecision(f"{{number:016x}}", "q", f"s{{number}}", 1))
@@ -179,12 +179,12 @@ with label_log.opened(Path({str(tmp_path)!r}), "ann") as kept:
     assert done.returncode == 0, done.stderr
     count = done.stdout.count("kept")
     assert 5 < count < 50
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         assert list(kept.current) == [("q", f"s{number}") for number in range(1, count)]
 
 
 def test_a_file_that_others_change_is_not_written_over(tmp_path: Path) -> None:
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         kept.add(decision(1))
         with kept.path.open("a") as file:
             file.write('{"undo": "0000000000000001"}\n')
@@ -195,7 +195,7 @@ def test_a_file_that_others_change_is_not_written_over(tmp_path: Path) -> None:
         with pytest.raises(Exception, match="not saved"):
             kept.add(decision(2))
         kept.path.write_bytes(content)
-    with label_log.opened(tmp_path, "ann") as kept:
+    with label_log.open_labels(tmp_path, "ann") as kept:
         assert kept.current == {}
 
 
@@ -216,7 +216,7 @@ TEXTS = st.one_of(
 )
 def test_the_table_reads_back_as_it_was_said(said: dict[tuple[str, str], int | None], comment: str) -> None:
     said = {(query.strip(), snippet): grade for (query, snippet), grade in said.items()}
-    with tempfile.TemporaryDirectory() as folder, label_log.opened(Path(folder), "ann") as kept:
+    with tempfile.TemporaryDirectory() as folder, label_log.open_labels(Path(folder), "ann") as kept:
         for number, ((query, snippet), grade) in enumerate(said.items()):
             kept.add(LabelDecision(f"{number:016x}", query, snippet, grade, comment))
         path = kept.write_table()

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from judge.annotate.annotation_page import page
+from judge.annotate.annotation_page import make_page
 from judge.assess.prompts import default_directory
 
 TEMPLATES = files("judge.annotate") / "templates"
@@ -55,7 +55,7 @@ def test_both_languages_say_everything() -> None:
 
 
 def test_the_browser_runs_our_script_and_style_and_nothing_else() -> None:
-    ours = page()
+    ours = make_page()
     for kind in ("style", "script"):
         blocks = re.findall(rf"<{kind}>(.*?)</{kind}>", ours.html, re.DOTALL)
         assert len(blocks) == 1

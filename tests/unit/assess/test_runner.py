@@ -274,7 +274,8 @@ def test_a_kill_leaves_at_most_twice_as_many_leases_as_requests_in_flight(tmp_pa
                 print("sent", flush=True)
                 await asyncio.sleep(3600)
         model = Hanging("")
-        asked = these.Assessor(model, these.load(these.default_directory(), these.GRADED), these.GRADED)
+        prompts = these.load_prompts(these.default_directory(), these.GRADED)
+        asked = these.Assessor(model, prompts, these.GRADED)
         client = these.ModelClient(model, these.Limits(4, 3, 600, 1), these.CancelToken())
         with VerdictStore(Path(sys.argv[1])) as store:
             asyncio.run(these.judge(these.MANY, asked, store, client, these.NullProgress()))

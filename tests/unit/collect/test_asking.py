@@ -9,7 +9,7 @@ from threading import Event
 
 import aiohttp
 
-from judge.cli.progress import COLLECTING, ProgressLines
+from judge.cli.progress_display import COLLECTING, ProgressLines
 from judge.client.cancel import CancelToken
 from judge.client.retry import Limits
 from judge.collect.assemble import CollectedResults

@@ -134,7 +134,7 @@ def test_a_single_query_that_is_turned_away_closes_no_engine(status: int, tmp_pa
     refusal = Page(status=status, body="<html>blocked</html>")
     write_queries(tmp_path, "<script>", *QUERIES)
     with EngineServer(lambda asked: refusal if asked.query == "<script>" else three(asked)) as server:
-        first = collected(tmp_path, server, "searxng", rate=20.0)
+        first = collected(tmp_path, server, "searxng", rate=4.0)
         again = collected(tmp_path, server, "searxng")
     assert (answered(first), first.calls_made) == ({"searxng": 4}, 5)
     assert (answered(again), again.calls_made) == ({"searxng": 4}, 1)
@@ -147,7 +147,7 @@ def test_two_refusals_in_a_row_close_an_engine_and_an_empty_account_at_once(
     write_queries(tmp_path, *QUERIES)
     refusal = Page(status=status, body="no")
     with EngineServer(lambda asked: three(asked) if asked.query == "tea" else refusal) as server:
-        found = collected(tmp_path, server, "searxng", rate=20.0)
+        found = collected(tmp_path, server, "searxng", rate=4.0)
     assert answered(found) == {"searxng": 1}
     assert len(server.searched) == 1 + calls
 

@@ -40,7 +40,7 @@ def test_the_date_makes_no_other_pair_unless_prompts_show_it() -> None:
     dated = read_dataset(rows, lang="en", max_chars=400, dates=True)
     assert sorted(pair.snippet.date for pair in build_pool(dated, 10).pairs) == sorted(days)
     (said,) = describe_differing_dates(dated, 10)
-    assert said.startswith("2 pairs differ from another one in nothing but the date")
+    assert said.startswith("2 pairs differ from another one only in the date")
 
 
 def test_the_same_text_for_two_queries_is_two_pairs() -> None:

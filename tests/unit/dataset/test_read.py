@@ -157,7 +157,7 @@ def test_a_run_of_two_tags_is_no_engine_of_its_own_nor_part_of_another(tmp_path:
     (tmp_path / "a.run").write_text("1 Q0 d1 1 3 a\n1 Q0 d2 2 2 b\n")
     (tmp_path / "b.run").write_text("1 Q0 d3 1 2.5 b\n")
     runs = [tmp_path / "a.run", tmp_path / "b.run"]
-    with pytest.raises(InputError, match=r"a\.run:2: has tag 'b' behind tag 'a'"):
+    with pytest.raises(InputError, match=r"a\.run:2: has tag 'b' after tag 'a'"):
         read_trec_dataset(tmp_path / "t.tsv", tmp_path / "d.tsv", runs, lang="en", max_chars=400)
 
 
@@ -362,7 +362,7 @@ def test_trec_documents_have_one_text_and_no_header(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("1\tx\n")
     (tmp_path / "a.run").write_text("1 Q0 d1 1 0.5 bm25\n")
     for content, words in (
-        ("d1\tone\nd1\tother\n", "docs.tsv:2: document 'd1' has other words at"),
+        ("d1\tone\nd1\tother\n", "docs.tsv:2: document 'd1' has another text at"),
         ("docid\ttitle\ttext\nd1\tT\tone\n", "docs.tsv:1: is a header"),
     ):
         (tmp_path / "docs.tsv").write_text(content)

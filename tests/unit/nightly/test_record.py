@@ -11,7 +11,7 @@ import pytest
 
 from judge.errors import InputError
 from judge.nightly.baseline import CollectionInfo, read_collection, read_pointer
-from judge.nightly.cost import count_calls
+from judge.nightly.night_cost import count_calls
 from judge.nightly.record import (
     BannerSentence,
     EngineSettings,

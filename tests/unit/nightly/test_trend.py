@@ -15,7 +15,7 @@ from judge.cli.render.trend_table import print_trend, sparkline
 from judge.cli.trend_command import trend as command
 from judge.errors import InputError
 from judge.nightly import trend
-from judge.nightly.trend import Trend, TrendValue, ValueRange, make_trend
+from judge.nightly.trend import Trend, TrendRange, TrendValue, make_trend
 from tests.unit.nightly.records import month, night, written
 
 
@@ -33,7 +33,7 @@ def cell(lines: list[str], head: str, column: str) -> str:
 
 
 def test_a_sparkline_has_a_bar_a_night_and_a_blank_where_there_is_no_value() -> None:
-    assert sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], ValueRange(0.0, 1.0)) == "▁█ ▅▁█"
+    assert sparkline([0.0, 1.0, None, 0.5, -3.0, 9.0], TrendRange(0.0, 1.0)) == "▁█ ▅▁█"
 
 
 def test_signs_stand_under_the_nights_they_are_of(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.nightly.trend import TrendValue, ValueRange, value_ranges
+from judge.nightly.trend import TrendRange, TrendValue, value_ranges
 
 numbers = st.floats(-1, 1)
 values = st.builds(
@@ -42,4 +42,4 @@ def test_noise_is_no_mountain() -> None:
     values = [TrendValue(0.5, None, 9), TrendValue(0.5001, None, 9)]
     (frame,) = value_ranges([values], same_span=True, include_zero=False)
     assert frame.span == 0.02
-    assert list(ValueRange(0.0, 1.0).ticks()) == [(0.0, "0.0"), (0.5, "0.5"), (1.0, "1.0")]
+    assert list(TrendRange(0.0, 1.0).ticks()) == [(0.0, "0.0"), (0.5, "0.5"), (1.0, "1.0")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from itertools import count
 
-from judge.cli.progress import COLLECTING, ProgressLines
+from judge.cli.progress_display import COLLECTING, ProgressLines
 
 
 def test_what_failed_is_not_counted_as_done() -> None:
