@@ -35,20 +35,6 @@ from tests.support.server_thread import ThreadedServer
 from tests.unit.collect.asking import answers, write_queries
 
 KEY = "a key of the documentation"
-#: Names that the documentation already has and the code gets: delete each when the code has it.
-RENAMED = {
-    "kin": "self_preference",
-    "no_text": "text_missing",
-    "saved": "dedup_saving",
-    "textless": "no_snippet_share",
-    "within_lists": "own_list_reversal",
-    "without_flagged": "flagged_sensitivity",
-}
-
-
-def named(word: str) -> str:
-    """Return what the documentation calls a name of the code."""
-    return RENAMED.get(word, word)
 
 
 def first_cells(document: Document) -> set[str]:
@@ -157,10 +143,10 @@ def test_every_key_slot_and_engine_of_collect_is_documented(language: str) -> No
 def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -> None:
     document = page(language, "nightly")
     cells = first_cells(document)
-    assert {field.name for field in fields(NightlyConfig)} | {*_FORMATS} | {*map(named, EXIT_CODES)} <= cells
+    assert {field.name for field in fields(NightlyConfig)} | {*_FORMATS} | {*EXIT_CODES} <= cells
     codes = {row[0]: row[1] for row in document.rows if row[1] in ("0", "1", "3")}
     for status, code in EXIT_CODES.items():
-        assert codes[f"`{named(status)}`"] == str(code), status
+        assert codes[f"`{status}`"] == str(code), status
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -184,15 +170,15 @@ def test_the_defaults_in_the_tables_are_those_of_the_program(
     shown = {row[0].strip("`"): row[-1] for row in page(language, name).rows}
     defaults = {each.name: each.default for each in fields(config) if type(each.default) in (int, float)}
     assert defaults
-    assert {key: float(shown[named(key)]) for key in defaults} == defaults
+    assert {key: float(shown[key]) for key in defaults} == defaults
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_option_of_a_run_is_documented(language: str) -> None:
-    assert {*map(named, Config.option_names())} <= first_cells(page(language, "configuration"))
+    assert {*Config.option_names()} <= first_cells(page(language, "configuration"))
     text = page(language, "configuration").text
     for option in CHANGEABLE_OPTIONS - {"out"}:
-        assert text.count(f"`{named(option)}`") >= 2, option
+        assert text.count(f"`{option}`") >= 2, option
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -216,7 +202,7 @@ def test_every_measure_and_parameter_is_documented(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_error_and_flag_is_documented(language: str) -> None:
-    assert {*map(named, ERRORS), *FLAGS} - {"no_text"} <= first_cells(page(language, "formats"))
+    assert {*ERRORS, *FLAGS} <= first_cells(page(language, "formats"))
 
 
 @pytest.fixture(scope="module")
@@ -237,10 +223,10 @@ def test_every_file_and_key_of_a_night_is_documented(language: str, nights: Path
     cells = first_cells(page(language, "formats"))
     for name in ("night.json", "summary.json"):
         keys = json.loads((night / name).read_text(encoding="utf-8"))
-        assert {*map(named, keys)} <= cells, name
+        assert {*keys} <= cells, name
     engine = json.loads((night / "summary.json").read_text(encoding="utf-8"))["engines"]["compass"]
     counts = {"answered", "empty", "errors", "absent", "measures"}
-    assert {*map(named, engine)} <= cells | first_cells(page(language, "measures")) | counts
+    assert {*engine} <= cells | first_cells(page(language, "measures")) | counts
     header = (night / "scores.csv").read_text(encoding="utf-8").splitlines()[0]
     assert all(f"`{column}`" in page(language, "formats").text for column in header.split(","))
     files = {re.sub(r"^run\.\w+\.trec$", "run.<engine>.trec", path.name) for path in night.iterdir()}
