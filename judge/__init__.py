@@ -1,9 +1,9 @@
 """Compare web search engines without ground truth: an LLM writes the judgments, IR evaluation does the rest.
 
     import judge
-    outcome = judge.run("results.jsonl", model="openai:qwen-plus")
-    outcome.engines        # a DataFrame: one row an engine
-    outcome.verdicts       # a DataFrame: one row a judgment, with its reason
+    result = judge.run("results.jsonl", model="openai:qwen-plus")
+    result.engines        # a DataFrame: one row an engine
+    result.verdicts       # a DataFrame: one row a judgment, with its reason
 
 Everything heavy is imported when it is first used.
 """

@@ -332,7 +332,7 @@ def combine_results(results: Collection[JudgingResult]) -> JudgingResult:
     }
     return JudgingResult(
         judgments=tuple(judgment for result in results for judgment in result.judgments),
-        cost=Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd)), 6)),
+        cost=Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd), 0.0), 6)),
         calls_made=max(result.calls_made for result in results),
         stopped=next((result.stopped for result in results if result.stopped), None),
         warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),

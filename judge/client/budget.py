@@ -31,7 +31,7 @@ class SpendLimit:
         self._maybe_billed = 0.0
 
     def reserve(self) -> None:
-        """Reserve one call; raise Incomplete when `max_calls` or `budget` is used up or can't be checked."""
+        """Reserve one call; raise RunIncomplete when `max_calls` or `budget` is used up."""
         if self._max_calls is not None and self.calls >= self._max_calls:
             raise RunIncomplete(f"--max-calls {self._max_calls} is used up; raise it and run again")
         if self._budget is not None:

@@ -140,8 +140,8 @@ class ModelClient:
     async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Return the completion of `prompt`.
 
-        Raises CallError when no retry can help, Incomplete when the spend limit is reached or the server is
-        unavailable, Cancelled when no further call may start.
+        Raises CallError when no retry can help, RunIncomplete when the spend limit is reached or the server
+        is unavailable, Cancelled when no further call may start.
         """
         return await self._with_retries(prompt, permit)
 
@@ -187,7 +187,7 @@ class ModelClient:
         return completion
 
     def _record_error(self, error: CallError, permit: PairPermit) -> None:
-        """Tell cancel token and limiter of `error`; raise Incomplete when the server is unavailable."""
+        """Tell cancel token and limiter of `error`; raise RunIncomplete when the server is unavailable."""
         if not isinstance(error, ConnectionFailed | TimedOut | NoResponse):
             self._has_response = True
         if isinstance(error, AccountError):
@@ -202,7 +202,7 @@ class ModelClient:
             self._raise_if_unavailable(error)
 
     def _raise_if_unavailable(self, error: RetryableError) -> None:
-        """Raise Incomplete when the server gave no answer for too long, or asks to wait for too long.
+        """Raise RunIncomplete when the server gave no answer for too long, or asks to wait for too long.
 
         That is soon where it never answered.
         """

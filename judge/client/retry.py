@@ -66,7 +66,7 @@ class RetryBudget:
 def retry_policy(
     limits: Limits, sleep: Callable[[float], Awaitable[None]], withdraw: Callable[[], bool]
 ) -> AsyncRetrying:
-    """Return the retry policy of one request: `Transient` errors, as often as `limits` and `withdraw` allow.
+    """Return the retry policy of one request: `RetryableError`, as often as `limits` and `withdraw` allow.
 
     A rate limit (HTTP 429) costs neither attempts nor retries of the budget; it is retried for `max_wait`
     seconds.

@@ -33,7 +33,7 @@ _VARIABLES_OF_MODELS = {
     "langchain:tongyi": ("DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
 }
 #: The extra of the package that reads a dataset with this suffix.
-_EXTRA_OF_SUFFIX = {".parquet": "parquet"}
+_EXTRA_OF_SUFFIX = {".parquet": "parquet", ".xlsx": "xlsx"}
 
 
 def make_schedule(kind: str, toml: Path) -> str:

@@ -37,7 +37,7 @@ def total_cost(calls: Sequence[Call], price: Price | None) -> Cost:
         prompt_tokens=tokens.prompt_tokens,
         cached_tokens=tokens.cached_tokens,
         completion_tokens=tokens.completion_tokens,
-        usd=round(sum(map(price.usd, usages)), 6) if price is not None and has_cost else None,
+        usd=round(sum(map(price.usd, usages), 0.0), 6) if price is not None and has_cost else None,
         uncounted=uncounted,
         maybe_billed=sum(call.maybe_billed for call in calls),
     )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from judge.messages import Text
 from judge.report.charts import grade_shares, matrix, means, pairs, query_differences, repeats
 from judge.report.charts.svg import Chart
 
-__all__ = ["Chart", "Text", "charts"]
+__all__ = ["Chart", "draw_charts"]
 
 
 def draw_charts(

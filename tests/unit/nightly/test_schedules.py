@@ -151,6 +151,8 @@ def test_a_workflow_without_keys_sets_none_and_an_address_of_this_machine_is_a_s
     assert [step["env"] for step in steps if "env" in step] == [{"TOML": "judge.toml"}]
     assert "nothing else: none." in text
     assert 'pip install "search-judge[parquet]"' in [step.get("run") for step in steps]
+    steps, _ = steps_of('model = "lexical"\ndata = "data.xlsx"\n')
+    assert 'pip install "search-judge[xlsx]"' in [step.get("run") for step in steps]
     monkeypatch.setenv("OPENAI_BASE_URL", "https://proxy.example/v1")
     for base_url, names in (
         ("", {"OPENAI_API_KEY", "OPENAI_BASE_URL"}),
