@@ -103,8 +103,8 @@ def test_everything_is_said_in_both_languages(demo: Path) -> None:
     assert text.count('<span class="en">') == text.count('<span class="zh" lang="zh-Hans">') > 40
     assert "No engine is best by nDCG@10" in text
     assert "按 nDCG@10 衡量，还选不出最好的引擎" in text
-    assert "Choose no engine by it" in text
-    assert "不要据此挑选引擎" in text
+    assert "Choose no engine by these figures" in text
+    assert "不要根据这些数字选择引擎" in text
 
 
 def test_the_facts_name_assessor_prompt_scale_depth_and_dataset(demo: Path) -> None:
