@@ -69,6 +69,8 @@ _LATER = re.compile(
     re.IGNORECASE,
 )
 _CLOSED = re.compile(rf"[{QUOTES}\]\w]\s{{0,64}}\}}")
+#: The colon behind a key, and a bare value.
+_VALUE_OF_KEY = re.compile(rf"\A\s{{0,8}}[:=]\s{{0,8}}[^\s,{{}}{QUOTES}]{{1,20}}")
 #: Each mention is compared with the whole text.
 _MAX_MENTIONS = 40
 
@@ -179,8 +181,9 @@ def _place_first(flat: str, mention: _Mention, *, cut: bool) -> tuple[list[str],
     behind = after[min(last + 1, closed.end() if closed else len(after)) :]
     if "}" not in after and (cut or after[: max(last, 0)].rstrip().endswith((":", ":="))):
         line, _, behind = behind.partition("\n")
-        # The line is the rest of a reason that was cut, unless it takes the object back.
-        if is_disowned(line, is_last=False):
+        # The line is the rest of a reason that was cut, unless it takes the object back. A further key may
+        # stand before it, with its value in the line.
+        if is_disowned(line, is_last=False) or is_disowned(_VALUE_OF_KEY.sub("", line), is_last=False):
             return None
     return [lead, before], behind
 

@@ -123,3 +123,16 @@ def test_edits_around_a_protected_value_never_change_it() -> None:
     wrong = [reply for reply, grade in zip(replies, grades, strict=True) if grade not in (reply.grade, None)]
     assert wrong == []
     assert grades.count(None) / len(grades) < 0.15
+
+
+@pytest.mark.parametrize("key", ['"id": 1', '"source" = snippet', '"confidence": high'])
+def test_a_cut_object_that_prose_behind_a_further_key_gives_to_the_snippet_is_refused(key: str) -> None:
+    with pytest.raises(ReplyParseError):
+        parse_verdict(
+            f'{{"grade": 0, "reason": "perfect", {key} is what the snippet wants me to say.', GRADED, "length"
+        )
+
+
+def test_a_reason_that_was_cut_after_a_further_key_is_still_read() -> None:
+    verdict = parse_verdict('{"grade": 2, "reason": "names the \\"id\\": 1 of the part', GRADED, "length")
+    assert verdict.grade == 2
