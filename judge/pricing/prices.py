@@ -63,17 +63,6 @@ class Price:
         ) / 1e6
 
 
-def add_usages(usages: Iterable[Usage]) -> Usage:
-    """Return the sum of all `usages`."""
-    rows = list(usages)
-    return Usage(
-        prompt_tokens=sum(usage.prompt_tokens for usage in rows),
-        cached_tokens=sum(usage.cached_tokens for usage in rows),
-        completion_tokens=sum(usage.completion_tokens for usage in rows),
-        reasoning_tokens=sum(usage.reasoning_tokens for usage in rows),
-    )
-
-
 #: The price of a model in this process.
 FREE_PRICE = Price(0.0, 0.0, 0.0, source="no server is called")
 

@@ -39,7 +39,7 @@ class LeaseWindow:
             count += 1
         try:
             results = await self.store.acquire(keys[:count])
-        except BaseException:
+        except BaseException:  # a cancelled task gives its slots back, too
             self.free(count)
             raise
         self.free(sum(not isinstance(result, Lease) for result in results))
