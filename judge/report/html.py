@@ -79,7 +79,7 @@ def render_report(
         style=read_own_files(*_STYLE),
         script=read_own_files(*SCRIPTS),
         night=extras.night,
-        banner=[Text(**said) for said in extras.night.get("banner") or extras.night.get("band", ())],
+        banner=[Text(**sentence) for sentence in extras.night.get("banner") or extras.night.get("band", ())],
         headline=_headline(named_summary),
         segments=_segments(named_summary),
         alarm=warning_sentences.alarm(named_summary),

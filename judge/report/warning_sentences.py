@@ -26,13 +26,13 @@ def flagged(row: Row) -> Text:
             f" the engines by {measure}.",
             f"把 {pairs:,} 对可疑的算作 0 或者不计，引擎按 {measure} 的名次都不变。",
         )
-    said, winners = list(_swaps(row)), list(_winners(row))
+    swaps, winners = list(_swaps(row)), list(_winners(row))
     what = text("the answer") if winners else text("the ranking")
     return Text(
         f"Warning: {what.en} depends on {format_count(pairs, 'flagged pair')} that may contain prompt"
-        f" injection. {' '.join(each.en for each in said + winners)}",
+        f" injection. {' '.join(each.en for each in swaps + winners)}",
         f"警告：{what.zh}取决于 {pairs:,} 对可能含有提示注入的条目。"
-        f"{''.join(each.zh for each in said + winners)}",
+        f"{''.join(each.zh for each in swaps + winners)}",
     )
 
 

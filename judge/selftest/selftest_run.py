@@ -159,13 +159,15 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
 
 
 def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingResult]) -> dict[str, Any]:
-    asked, config = probes.load_probes(), test.config
+    shipped_probes, config = probes.load_probes(), test.config
     model = test.assessors[0].model
-    text = dump_json([asdict(probe) for probe in asked])
+    text = dump_json([asdict(probe) for probe in shipped_probes])
     figures = {
         prompt: _to_json(
             compute_metrics(
-                asked, (each for each in judging.judgments if each.repeat == config.repeats), config.grading
+                shipped_probes,
+                (each for each in judging.judgments if each.repeat == config.repeats),
+                config.grading,
             )
         )
         | {"versions": assessor.prompt_versions, "cost": asdict(judging.cost)}
@@ -180,7 +182,7 @@ def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingR
         "scale": config.scale,
         "lang": config.lang,
         "repeat": config.repeats,
-        "probes": {"count": len(asked), "sha256": hashlib.sha256(text.encode()).hexdigest()},
+        "probes": {"count": len(shipped_probes), "sha256": hashlib.sha256(text.encode()).hexdigest()},
         "prompts": figures,
     }
 

@@ -150,8 +150,8 @@ def _reason(judgment: Entry) -> str:
     if not judgment.get("members"):
         return str(judgment["reason"])
     return " ‖ ".join(
-        f"{kind['assessor']}: {kind['error'] or kind['grade']}. {kind['reason']}"
-        for kind in judgment["members"]
+        f"{member['assessor']}: {member['error'] or member['grade']}. {member['reason']}"
+        for member in judgment["members"]
     )
 
 
@@ -267,7 +267,7 @@ def _key(place: int, entry: Entry, line: str, measure: str, depth: int) -> _Key:
         place,
         mean=sum(values) / len(values) if values else None,
         spread=max(values) - min(values) if values else 0.0,
-        flips=sum(len({kind["verdict"] for kind in said} - {None}) > 1 for said in pairs.values()),
+        flips=sum(len({row["verdict"] for row in rows} - {None}) > 1 for rows in pairs.values()),
         lot=short_hash([entry["query_id"]], 16),
         size=len(line.encode()),
         pairs=len(pairs),

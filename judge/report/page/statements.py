@@ -220,8 +220,8 @@ def _engines(summary: Row) -> Iterator[Text]:
 
 
 def _counts(counts: Mapping[str, int]) -> Text:
-    name = [f"{name} {count:,}" for name, count in counts.items()]
-    return Text(", ".join(name), "，".join(name))
+    parts = [f"{name} {count:,}" for name, count in counts.items()]
+    return Text(", ".join(parts), "，".join(parts))
 
 
 def _snippets(summary: Row) -> Iterator[Text]:
