@@ -22,8 +22,11 @@ that boundary. Errors about one pair end as a `Judgment` with an `error`.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from judge.messages import Message
 
 if TYPE_CHECKING:
     from judge.records import Usage
@@ -37,7 +40,22 @@ ASSESSOR_ERRORS = PARSE_ERROR_KINDS | {"content_filter"}
 
 
 class JudgeError(Exception):
-    """Any error that judge raises on purpose; its message is for the user."""
+    """Any error that judge raises on purpose; its message is for the user.
+
+    `template` is the message in English with its values in braces; `values` are these by name.
+    """
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        super().__init__(template if isinstance(template, Message) else Message(template, **values))
+
+    @property
+    def message(self) -> Message:
+        """The message, which a `Translator` returns in another language."""
+        message: Message = self.args[0]
+        return message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InputError(JudgeError):
@@ -67,7 +85,7 @@ class ReplyParseError(JudgeError):
     """
 
     def __init__(self, kind: str, detail: str) -> None:
-        super().__init__(f"{kind}: {detail}")
+        super().__init__("{kind}: {detail}", kind=kind, detail=detail)
         self.kind = kind
         self.detail = detail
 
@@ -89,7 +107,7 @@ class CallError(JudgeError):
         billed: bool = False,
         usage: Usage | None = None,
     ) -> None:
-        super().__init__(f"{kind}: {detail}")
+        super().__init__("{kind}: {detail}", kind=kind, detail=detail)
         self.kind = kind
         self.detail = detail
         self.retry_after = retry_after

@@ -6,10 +6,10 @@ package is built. Values stand in braces and keep their names in both languages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
-from typing import Any, Concatenate, NamedTuple, ParamSpec
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
 P = ParamSpec("P")
 
@@ -21,6 +21,26 @@ class Text(NamedTuple):
     zh: str
 
 
+class Message(str):
+    """A message in English, which a `Translator` returns in another language.
+
+    `template` is the message id, `values` are the values in it by name; a value may be a message, or an error
+    with one. A template without values is not formatted, so braces in it stay.
+    """
+
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str, /, **values: object) -> Self:
+        """Return the English text of the template with the values in it."""
+        message = super().__new__(cls, template.format(**values) if values else template)
+        message.template, message.values = template, values
+        return message
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], Mapping[str, object]]:
+        return (self.template,), self.values
+
+
 class Translator:
     """The messages of one language."""
 
@@ -29,9 +49,16 @@ class Translator:
         self._catalogue = catalogue
 
     def __call__(self, message: str, /, **values: Any) -> str:  # noqa: ANN401 - as str.format takes
-        """Return the message in this language, with the values in it."""
+        """Return the message in this language, with the values in it; those that are messages in it too."""
+        if isinstance(message, Message):
+            values = {name: self._translate_value(value) for name, value in message.values.items()}
+            message = message.template
         text = self._catalogue.gettext(message) if message else ""
         return text.format(**values) if values else text
+
+    def _translate_value(self, value: object) -> object:
+        message = getattr(value, "message", value)
+        return self(message) if isinstance(message, Message) else value
 
     def plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""

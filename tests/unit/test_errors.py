@@ -1,0 +1,44 @@
+"""Errors and messages: English as text, another language on request, and copies that keep everything."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from judge.errors import ConnectionFailed, InputError, JudgeError, ReplyParseError, RunIncomplete
+from judge.messages import CHINESE, ENGLISH, Message
+
+ERRORS = [
+    InputError("an object is {…}"),
+    InputError("{file}:{line}: {value!r:.4}", file="a.csv", line=3, value="long text"),
+    RunIncomplete("stopped: {reason}", reason=InputError("{share:.1%} of {{x}}", share=0.5)),
+    ReplyParseError("malformed", "no {verdict}"),
+    ConnectionFailed("transport", "unknown host", lasting=True),
+]
+TEXTS = [
+    "an object is {…}",
+    "a.csv:3: 'lon",
+    "stopped: 50.0% of {x}",
+    "malformed: no {verdict}",
+    "transport: unknown host",
+]
+
+
+@pytest.mark.parametrize(("error", "text"), list(zip(ERRORS, TEXTS, strict=True)))
+def test_an_error_is_its_message_in_english_and_so_are_its_copies(error: JudgeError, text: str) -> None:
+    for each in (error, copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301
+        assert (str(each), ENGLISH(each.message), vars(each)) == (text, text, vars(error))
+        assert type(each) is type(error)
+
+
+def test_messages_in_a_message_are_in_the_same_language() -> None:
+    inner = Message("not separated (that takes at least {count} queries with values for both)", count=6)
+    outer = InputError("{place}: {problem}", place="a.csv", problem=InputError(inner))
+    assert str(outer) == "a.csv: not separated (that takes at least 6 queries with values for both)"
+    assert CHINESE(outer.message) == "a.csv: 分不出高下（至少需要 6 条双方都有分数的查询）"
+
+
+def test_a_value_with_braces_is_not_a_template() -> None:
+    assert CHINESE(InputError("{value}: {error}", value="{x}", error=Message("{y}")).message) == "{x}: {y}"
