@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Workers share the cores: a second thread of numpy's linear algebra waits for its turn, and burns CPU time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Messages are in English unless a test asks for Chinese, also on a machine with a Chinese locale.
+os.environ["LC_ALL"] = "C.UTF-8"
 # No test depends on the speed of the machine.
 settings.register_profile("any speed", deadline=None)
 settings.load_profile("any speed")

@@ -15,7 +15,6 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from typing import Annotated, Any, TextIO
 
 import typer
-from typer.core import TyperGroup
 
 from judge.cli import (
     collect_command,
@@ -26,7 +25,8 @@ from judge.cli import (
     selftest_command,
     trend_command,
 )
-from judge.cli.options import GroupedCommand
+from judge.cli.help import CommandGroup, GroupedCommand
+from judge.cli.language import apply_language_option, language_of_locale
 from judge.cli.terminal import print_error
 from judge.config.environment import environment, replaced_environment
 from judge.errors import InputError, Interrupted, JudgeError, StoreError, iterate_causes
@@ -42,7 +42,7 @@ INTERRUPTED = 130
 _BAD_PATH = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP})
 
 
-class _Commands(TyperGroup):
+class _Commands(CommandGroup):
     """The commands. Typer ends with 1 after an error of a pipe or a file, which here means a regression."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
@@ -120,6 +120,7 @@ def main(
     """
     with (
         replaced_environment(environ),
+        language_of_locale(environment()),
         redirect_stdout(output_streams.guarded(stdout or sys.stdout, "standard output")),
         redirect_stderr(output_streams.guarded(stderr or sys.stderr, None)),
     ):
@@ -154,7 +155,7 @@ def _code(arguments: Sequence[str]) -> int:
     """Return the exit code of the command, after all of its output is written."""
     code: int | str | None = 0
     try:
-        app(list(arguments), prog_name="judge")
+        app(apply_language_option(arguments), prog_name="judge")
     except SystemExit as end:
         code = end.code
     sys.stdout.flush()

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from judge.cli import options
+from judge.cli.help import CommandGroup, GroupedCommand
 from judge.cli.output_streams import print_command
 from judge.cli.terminal import make_progress_listener, print_json
 from judge.config.loader import NIGHTS_FOLDER
@@ -35,6 +36,7 @@ NightsOfRun = Annotated[
 
 baseline = typer.Typer(
     name="baseline",
+    cls=CommandGroup,
     help="Set the run with which every night is compared, or show it.",
     no_args_is_help=True,
 )
@@ -64,7 +66,7 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
     sys.exit(night.record.exit)
 
 
-@baseline.command("set")
+@baseline.command("set", cls=GroupedCommand)
 def set_(run: options.RunFolderArgument, folder: NightsOfRun = None) -> None:
     """Make a run the baseline. The files that are needed are copied, so the run may be deleted."""
     from judge.nightly import job
@@ -79,7 +81,7 @@ def set_(run: options.RunFolderArgument, folder: NightsOfRun = None) -> None:
         )
 
 
-@baseline.command()
+@baseline.command(cls=GroupedCommand)
 def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.JsonOption = False) -> None:
     """Show which run is the baseline."""
     from judge.nightly import job

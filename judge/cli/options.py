@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 Command = Callable[..., None]
 
@@ -17,26 +16,6 @@ _ASSESSOR = "Assessor"
 _MEASURING = "Measuring"
 _LIMITS = "Calls and cost"
 _FILES = "Files"
-
-
-class GroupedCommand(TyperCommand):
-    """A command with help that lists the options under the headings of their groups, in plain text."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer has it
-        """Write the arguments, then the options group by group; options without a group come last."""
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-        for param in sorted(
-            self.get_params(ctx), key=lambda param: not getattr(param, "rich_help_panel", "")
-        ):
-            record = param.get_help_record(ctx)
-            if record is not None:
-                is_argument = param.param_type_name == "argument"
-                group = "Arguments" if is_argument else getattr(param, "rich_help_panel", "") or "Options"
-                sections.setdefault(group, []).append(record)
-        for group, records in sections.items():
-            if records:
-                with formatter.section(group):
-                    formatter.write_dl(records)
 
 
 def inherit_options(

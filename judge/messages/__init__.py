@@ -7,8 +7,8 @@ package is built. Values stand in braces and keep their names in both languages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from gettext import GNUTranslations, NullTranslations
-from importlib.resources import files
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
 P = ParamSpec("P")
@@ -42,11 +42,15 @@ class Message(str):
 
 
 class Translator:
-    """The messages of one language."""
+    """The messages of one language. The catalogue is read when the first message is looked up."""
 
-    def __init__(self, language: str, catalogue: NullTranslations) -> None:
+    def __init__(self, language: str, read_catalogue: Callable[[], NullTranslations]) -> None:
         self.language = language
-        self._catalogue = catalogue
+        self._read_catalogue = read_catalogue
+
+    @cached_property
+    def _catalogue(self) -> NullTranslations:
+        return self._read_catalogue()
 
     def __call__(self, message: str, /, **values: Any) -> str:  # noqa: ANN401 - as str.format takes
         """Return the message in this language, with the values in it; those that are messages in it too."""
@@ -74,13 +78,15 @@ class Translator:
         return sentence.format(others=separator.join(others), last=last)
 
 
-def _chinese() -> GNUTranslations:
+def _read_chinese() -> GNUTranslations:
+    from importlib.resources import files
+
     with (files("judge.messages") / "zh.mo").open("rb") as file:
         return GNUTranslations(file)
 
 
-ENGLISH = Translator("en", NullTranslations())
-CHINESE = Translator("zh", _chinese())
+ENGLISH = Translator("en", NullTranslations)
+CHINESE = Translator("zh", _read_chinese)
 
 
 def in_both(build: Callable[Concatenate[Translator, P], str], /, *args: P.args, **values: P.kwargs) -> Text:
