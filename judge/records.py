@@ -211,12 +211,14 @@ LOST = "lost"
 class Call:
     """One request to a model: `outcome` is `ANSWERED`, an error kind or `LOST`.
 
-    `maybe_billed` marks a request that the server may have charged for although no answer arrived.
+    `maybe_billed` marks a request that the server may have charged for although no answer arrived. A call
+    `in_batch` was one request of a batch.
     """
 
     outcome: str
     usage: Usage | None = None
     maybe_billed: bool = False
+    in_batch: bool = False
 
 
 #: Finish reasons of a complete reply. After any other reason (`length`, `max_tokens`, `abort`,

@@ -10,6 +10,7 @@ from pathlib import Path
 from judge.errors import StoreError
 from judge.store.leases import lock_folder
 from judge.store.schema import connect, open_store
+from judge.store.store import CALL_COLUMNS
 
 #: Seconds for which another process may keep a store locked.
 _WAIT = 60.0
@@ -18,11 +19,9 @@ _MERGE = (
     "INSERT OR REPLACE INTO main.verdicts SELECT * FROM source.verdicts AS new WHERE NOT EXISTS ("
     "SELECT 1 FROM main.verdicts AS old WHERE old.key = new.key AND old.grade = new.grade"
     " AND old.body = new.body AND old.checksum = new.checksum)",
-    "INSERT INTO main.calls (key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens,"
-    " reasoning_tokens, made_at) SELECT key, outcome, maybe_billed, prompt_tokens, cached_tokens,"
-    " completion_tokens, reasoning_tokens, made_at FROM source.calls AS new WHERE NOT EXISTS ("
-    "SELECT 1 FROM main.calls AS old WHERE old.key = new.key AND old.outcome = new.outcome"
-    " AND old.made_at = new.made_at)",
+    f"INSERT INTO main.calls (key, {CALL_COLUMNS}, made_at) SELECT key, {CALL_COLUMNS}, made_at"  # noqa: S608  # fixed names
+    " FROM source.calls AS new WHERE NOT EXISTS (SELECT 1 FROM main.calls AS old"
+    " WHERE old.key = new.key AND old.outcome = new.outcome AND old.made_at = new.made_at)",
 )
 
 

@@ -8,15 +8,18 @@ numbers, heartbeats or clocks.
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from judge.filesystem import make_folder
+from judge.records import LOST
 
 #: Seconds for which a lock file without a lock may be one that a process is about to lock.
 _MIN_AGE = 60.0
@@ -26,16 +29,21 @@ _ID = re.compile("[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right of this process to pay for `key`, until it saves a verdict or releases the lease."""
+    """The right of this process to pay for `key`, until it saves a verdict or releases the lease.
+
+    `batch` is the batch that the key was submitted in; its reply is not in the ledger yet.
+    """
 
     key: str
+    batch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Another living process holds the lease of `key`."""
+    """Another living process holds the lease of `key`, or `key` is in `batch`, which has not ended."""
 
     key: str
+    batch: str = ""
 
 
 def lock_folder(store: Path) -> Path:
@@ -85,3 +93,22 @@ class LeaseHolder:
         """Give up the id; other processes may take its leases."""
         self._lock.release()
         self._path(self.id).unlink(missing_ok=True)
+
+
+def expire_leases(connection: sqlite3.Connection, holder: str) -> int:
+    """End the leases of a dead process; return the number of keys that it may have paid for.
+
+    The reply to a key in a batch is still at the server.
+    """
+    inserted = connection.execute(
+        "INSERT INTO calls (key, outcome, maybe_billed, made_at)"
+        " SELECT key, ?, 1, ? FROM claims WHERE owner = ? AND key NOT IN (SELECT key FROM batch_requests)",
+        (LOST, timestamp(), holder),
+    )
+    connection.execute("DELETE FROM claims WHERE owner = ?", (holder,))
+    return inserted.rowcount
+
+
+def timestamp() -> str:
+    """Return the present second in UTC, as the tables hold it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from judge.errors import StoreError
 from judge.records import Call
+from judge.store.leases import expire_leases
 from judge.store.schema import connect, open_store
-from judge.store.store import expire_leases, read_call
+from judge.store.store import CALL_COLUMNS, read_call
 
 #: Seconds for which another process may keep a store locked.
 _WAIT = 60.0
@@ -54,8 +55,7 @@ def calls_after(path: Path, number: int) -> NewCalls:
         holders = connection.execute("SELECT DISTINCT owner FROM claims").fetchall()
         lost = sum(expire_leases(connection, holder) for (holder,) in holders)
         rows = connection.execute(
-            "SELECT id, key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens,"
-            " reasoning_tokens FROM calls WHERE id > ? ORDER BY id",
+            f"SELECT id, key, {CALL_COLUMNS} FROM calls WHERE id > ? ORDER BY id",  # noqa: S608  # fixed names
             (number,),
         ).fetchall()
         calls = tuple((key, read_call(*values)) for _, key, *values in rows)

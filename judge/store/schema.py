@@ -1,6 +1,7 @@
 """The file of a store: its schema, and the checks before a file is used as a store.
 
-The table of leases is called `claims` in the file, and its column of holders `owner`.
+The table of leases is called `claims` in the file, and its column of holders `owner`. Format 2 adds the
+tables of batches; a file of format 1 is changed to format 2 when it is opened.
 """
 
 from __future__ import annotations
@@ -17,24 +18,32 @@ from judge.filesystem import check_regular, make_folder
 from judge.store.leases import lock_folder
 
 _APPLICATION_ID = 0x6A756467  # "judg": tells our file from any other SQLite file
-_SCHEMA_VERSION = 1
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
-PRAGMA application_id={_APPLICATION_ID};
-PRAGMA user_version={_SCHEMA_VERSION};
-CREATE TABLE IF NOT EXISTS verdicts (
+#: The statements that make a file of format N from one of format N - 1; an empty file has format 0.
+_UPGRADES = (
+    """
+CREATE TABLE verdicts (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, prompt_version TEXT NOT NULL, repeat INTEGER NOT NULL,
     grade INTEGER NOT NULL, body TEXT NOT NULL, checksum TEXT NOT NULL, judged_at TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS calls (
+CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE calls (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL, outcome TEXT NOT NULL, maybe_billed INTEGER NOT NULL,
     prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER, reasoning_tokens INTEGER,
     made_at TEXT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS calls_by_key ON calls (key);
-COMMIT;
-"""
+CREATE INDEX calls_by_key ON calls (key);
+""",
+    """
+ALTER TABLE calls ADD COLUMN in_batch INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE batches (
+    id TEXT PRIMARY KEY, owner TEXT NOT NULL, params TEXT NOT NULL, file_id TEXT NOT NULL,
+    server_id TEXT NOT NULL, changed_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE batch_requests (key TEXT PRIMARY KEY, batch TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX batch_requests_by_batch ON batch_requests (batch);
+""",
+)
+_FORMAT = len(_UPGRADES)
 
 
 def open_store(path: Path, wait: float) -> sqlite3.Connection:
@@ -44,13 +53,13 @@ def open_store(path: Path, wait: float) -> sqlite3.Connection:
     """
     with ExitStack() as stack:
         connection = stack.enter_context(closing(connect(path, wait)))
-        is_store = _is_store(connection, path)
-        if not is_store or connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        is_current = _check_format(connection, path) == _FORMAT
+        if not is_current or connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             make_folder(lock_folder(path))
             # When two processes start at once on a new file, SQLite rejects one without waiting.
             with FileLock(lock_folder(path) / "init.lock", timeout=wait):
                 connection.execute("PRAGMA journal_mode=WAL")
-                connection.executescript(_SCHEMA)
+                _upgrade(connection, _check_format(connection, path))
         stack.pop_all()
     return connection
 
@@ -68,28 +77,38 @@ def connect(path: Path, wait: float) -> sqlite3.Connection:
     return connection
 
 
-def _is_store(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return whether the file is a store, not a new one; raise StoreError when it is neither."""
+def _check_format(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the format of the file, 0 for a new one; raise StoreError when it is no store of judge."""
     application_id, version, tables = connection.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)"
         " FROM pragma_application_id, pragma_user_version"
     ).fetchone()
     if (tables or version) and application_id != _APPLICATION_ID:
         raise StoreError(f"{path}: is a database of another program; name another file with --store")
-    if version > _SCHEMA_VERSION:
+    if version > _FORMAT:
         raise StoreError(f"{path}: was written by a newer judge (format {version}); update judge")
     if application_id != _APPLICATION_ID or not tables:
-        return False
-    _check_schema(connection, path)
-    return True
+        return 0
+    _check_schema(connection, path, version)
+    return int(version)
 
 
-def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreError when the file holds anything but the tables and the index of a store.
+def _upgrade(connection: sqlite3.Connection, version: int) -> None:
+    """Change a file of the format `version` to the newest one, in one transaction."""
+    if version < _FORMAT:
+        statements = "".join(_UPGRADES[version:])
+        connection.executescript(
+            f"BEGIN IMMEDIATE; PRAGMA application_id={_APPLICATION_ID}; PRAGMA user_version={_FORMAT};"
+            f"{statements} COMMIT;"
+        )
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """Raise StoreError when the file holds anything but the tables and indexes of a store of that format.
 
     A trigger or a view would run SQL of the author of the file with every verdict.
     """
-    schema, expected = _list_objects(connection), _expected_objects()
+    schema, expected = _list_objects(connection), _expected_objects(version)
     for name in sorted({*schema, *expected}):
         if schema.get(name) != expected.get(name):
             kind = (schema.get(name) or expected[name])[0]
@@ -112,9 +131,9 @@ def _list_objects(connection: sqlite3.Connection) -> dict[str, tuple[str, str, s
 
 
 @cache
-def _expected_objects() -> dict[str, tuple[str, str, str]]:
+def _expected_objects(version: int) -> dict[str, tuple[str, str, str]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.executescript(_SCHEMA)
+        connection.executescript("".join(_UPGRADES[:version]))
         return _list_objects(connection)
 
 

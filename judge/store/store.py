@@ -1,8 +1,9 @@
 """The verdict store: one SQLite file of verdicts, leases and calls, shared by runs and processes.
 
 A verdict counts once it is committed (WAL, synchronous=FULL). A lease is written before a call is paid for,
-so that two processes never pay for one key; leases of a process that died expire. Failures are stored as
-calls (they may have cost money), never as verdicts.
+so that two processes never pay for one key; leases of a process that died expire. A key in a batch
+(`judge.store.batches`) is paid for, too, until its reply is in the ledger. Failures are stored as calls (they
+may have cost money), never as verdicts.
 """
 
 from __future__ import annotations
@@ -14,17 +15,22 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 from judge.errors import StoreError
-from judge.records import LOST, Call, Usage
+from judge.records import Call, Usage
 from judge.store import schema
-from judge.store.leases import Busy, Lease, LeaseHolder, lock_folder
+from judge.store.batches import BatchTable, split_keys
+from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, timestamp
 from judge.store.writer import GroupCommitWriter
+
+#: The columns of the table `calls` that hold the fields of a call.
+CALL_COLUMNS = (
+    "outcome, maybe_billed, in_batch, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,7 @@ class VerdictStore:
                 self._holder = stack.enter_context(closing(LeaseHolder(lock_folder(path))))
                 connection = schema.connect(path, wait)
                 self._writer = stack.enter_context(closing(GroupCommitWriter(path, connection)))
+                self.batches = BatchTable(path, self._reader, self._writer, self._holder)
             except (sqlite3.Error, OSError) as error:
                 raise StoreError(
                     f"{path}: cannot be used as a verdict store: {error}{schema.advice(error)}"
@@ -102,8 +109,8 @@ class VerdictStore:
     def find_verdicts(self, keys: Iterable[str]) -> dict[str, StoredVerdict]:
         """Return the stored verdicts among `keys`."""
         verdicts: dict[str, StoredVerdict] = {}
-        for batch in _batches(keys):
-            rows = self._select("SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})", batch)
+        for chunk in split_keys(keys):
+            rows = self._select("SELECT key, grade, body, checksum FROM verdicts WHERE key IN ({})", chunk)
             for key, grade, body, checksum in rows:
                 if checksum == _checksum(key, grade, body):
                     verdicts[key] = _unpack(grade, body)
@@ -113,13 +120,10 @@ class VerdictStore:
 
     def list_calls(self, keys: Iterable[str]) -> list[Call]:
         """Return every call that was made for `keys`, in the order made."""
-        columns = (
-            "id, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens"
-        )
         rows = [
             row
-            for batch in _batches(keys)
-            for row in self._select(f"SELECT {columns} FROM calls WHERE key IN ({{}})", batch)  # noqa: S608  # fixed names
+            for chunk in split_keys(keys)
+            for row in self._select(f"SELECT id, {CALL_COLUMNS} FROM calls WHERE key IN ({{}})", chunk)  # noqa: S608  # fixed names
         ]
         with self._reading():
             return [read_call(*values) for _, *values in sorted(rows)]
@@ -166,7 +170,7 @@ class VerdictStore:
         """Acquire the leases of `keys` in one commit, and return one result for each key.
 
         That is the verdict where another process has stored one meanwhile, Busy where a living process is
-        paying.
+        paying or a batch has not ended.
         """
         try:
             return await self._writer.commit(
@@ -190,8 +194,11 @@ class VerdictStore:
             return Busy(key)
         for holder in holders:
             expire_leases(connection, holder)
+        batch = self.batches.find_batch(connection, key)
+        if batch and batch not in self.batches.ended:
+            return Busy(key, batch)
         connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?)", (key, self._holder.id))
-        return Lease(key)
+        return Lease(key, batch)
 
     async def save(
         self, lease: Lease, info: VerdictKeyInfo, verdict: StoredVerdict, calls: Sequence[Call]
@@ -201,7 +208,7 @@ class VerdictStore:
         usage = {"usage": asdict(verdict.usage) if verdict.usage else None}
         body = json.dumps({name: getattr(verdict, name) for name in names} | usage, sort_keys=True)
         key_columns = (lease.key, info.model, info.prompt_version, info.repeat)
-        row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body), _now())
+        row = (*key_columns, verdict.grade, body, _checksum(lease.key, verdict.grade, body), timestamp())
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -222,33 +229,23 @@ class VerdictStore:
         _insert_calls(connection, lease.key, calls)
 
 
-def expire_leases(connection: sqlite3.Connection, holder: str) -> int:
-    """End the leases of a dead process, which may have paid for each of their keys; return their number."""
-    inserted = connection.execute(
-        "INSERT INTO calls (key, outcome, maybe_billed, made_at)"
-        " SELECT key, ?, 1, ? FROM claims WHERE owner = ?",
-        (LOST, _now(), holder),
-    )
-    connection.execute("DELETE FROM claims WHERE owner = ?", (holder,))
-    return inserted.rowcount
-
-
 def _insert_calls(connection: sqlite3.Connection, key: str, calls: Sequence[Call]) -> None:
     for call in calls:
+        if call.in_batch:
+            connection.execute("DELETE FROM batch_requests WHERE key = ?", (key,))
         tokens = tuple(asdict(call.usage).values()) if call.usage else (None,) * 4
         connection.execute(
-            "INSERT INTO calls (key, outcome, maybe_billed, prompt_tokens, cached_tokens, completion_tokens,"
-            " reasoning_tokens, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, call.outcome, call.maybe_billed, *tokens, _now()),
+            f"INSERT INTO calls (key, {CALL_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # fixed names
+            (key, call.outcome, call.maybe_billed, call.in_batch, *tokens, timestamp()),
         )
 
 
-def read_call(outcome: str, maybe_billed: int, *tokens: int | None) -> Call:
-    """Return the call of a row; raise ValueError for a token count that is none."""
+def read_call(outcome: str, maybe_billed: int, in_batch: int, *tokens: int | None) -> Call:
+    """Return the call of a row of `CALL_COLUMNS`; raise ValueError for a token count that is none."""
     if not all(count is None or (type(count) is int and count >= 0) for count in tokens):
         raise ValueError(f"a call took {[*tokens]} tokens")
     usage = None if tokens[0] is None else Usage(*(count or 0 for count in tokens))
-    return Call(outcome, usage, bool(maybe_billed))
+    return Call(outcome, usage, bool(maybe_billed), bool(in_batch))
 
 
 def _unpack(grade: int, body: str) -> StoredVerdict:
@@ -272,13 +269,3 @@ def _parse_params(params: str) -> Mapping[str, Any]:
 
 def _checksum(key: str, grade: int, body: str) -> str:
     return hashlib.sha256(f"{key}\n{grade}\n{body}".encode()).hexdigest()[:32]
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _batches(keys: Iterable[str]) -> Iterable[list[str]]:
-    source = iter(keys)
-    # SQLite takes 32,766 variables a statement; smaller batches parse faster.
-    return iter(lambda: list(islice(source, 5000)), [])

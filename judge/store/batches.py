@@ -1,0 +1,167 @@
+"""Batches in the store: which keys are in which batch, and how far each batch is.
+
+A batch is planned, its file is uploaded, then it is created at the server; each step is stored when it is
+done. Before the file is uploaded nothing is paid for. Between the upload and the answer to the creation, the
+server may or may not have the batch. A key stays in its batch until its reply is in the ledger, so a batch
+outlives its process, and no other process pays for its keys.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from judge.errors import StoreError
+from judge.store import schema
+from judge.store.leases import LeaseHolder, expire_leases, timestamp
+from judge.store.writer import GroupCommitWriter
+
+_REMOVE_EMPTY = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM batch_requests WHERE batch = id)"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBatch:
+    """A batch of this store. `file_id` and `server_id` are empty until the server gave them.
+
+    `id` is judge's own name of it. `params` are the parameters of its requests, as `BatchApi` writes them.
+    `changed_at` is when the last step was done. `requests` counts the keys whose reply is not in the ledger.
+    """
+
+    id: str
+    params: str
+    file_id: str
+    server_id: str
+    changed_at: datetime
+    requests: int
+
+
+class BatchTable:
+    """The batches of the store at `path`. `ended` are those whose replies this process has read."""
+
+    def __init__(
+        self, path: Path, reader: sqlite3.Connection, writer: GroupCommitWriter, holder: LeaseHolder
+    ) -> None:
+        self.ended: set[str] = set()
+        self._path = path
+        self._reader = reader
+        self._writer = writer
+        self._holder = holder
+
+    async def plan(self, keys: Sequence[str], params: str) -> tuple[str, list[str]]:
+        """Plan a batch of `keys`; return its id and its keys.
+
+        Left out are keys that have a verdict, are in another batch, or are leased by a living process.
+        """
+        batch = uuid.uuid4().hex
+
+        def write(connection: sqlite3.Connection) -> list[str]:
+            planned = [key for key in keys if self._is_free(connection, key)]
+            connection.execute(_REMOVE_EMPTY)
+            if planned:
+                row = (batch, self._holder.id, params, "", "", timestamp())
+                connection.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)", row)
+                rows = ((key, batch) for key in planned)
+                connection.executemany("INSERT INTO batch_requests VALUES (?, ?)", rows)
+            return planned
+
+        return batch, await self._writer.commit(write)
+
+    def _is_free(self, connection: sqlite3.Connection, key: str) -> bool:
+        """Return whether `key` can be paid for in a batch; end the lease of a process that died."""
+        taken = connection.execute(
+            "SELECT 1 FROM verdicts WHERE key = ?1 UNION ALL SELECT 1 FROM batch_requests WHERE key = ?1",
+            (key,),
+        ).fetchone()
+        for (holder,) in connection.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchall():
+            if not self._holder.is_dead(holder):
+                return False
+            expire_leases(connection, holder)
+        return taken is None
+
+    async def record_upload(self, batch: str, file_id: str) -> None:
+        """Store that the requests of `batch` are at the server, and that the batch is created next."""
+        await self._update("file_id = ?", file_id, batch)
+
+    async def record_creation(self, batch: str, server_id: str) -> None:
+        """Store that the server has created `batch` under the id `server_id`."""
+        await self._update("server_id = ?", server_id, batch)
+
+    async def take_over(self, batch: str) -> bool:
+        """Make this process the owner of a `batch` that is not created; False when its owner lives."""
+
+        def write(connection: sqlite3.Connection) -> bool:
+            owners = connection.execute("SELECT owner FROM batches WHERE id = ?", (batch,)).fetchall()
+            is_free = all(owner == self._holder.id or self._holder.is_dead(owner) for (owner,) in owners)
+            if is_free:
+                connection.execute("UPDATE batches SET owner = ? WHERE id = ?", (self._holder.id, batch))
+            return is_free
+
+        return await self._writer.commit(write)
+
+    async def remove(self, batch: str, keys: Iterable[str] | None = None) -> None:
+        """Remove `keys`, None all, from `batch`: they were not paid for. Remove batches without keys."""
+        rows = None if keys is None else [(key, batch) for key in keys]
+
+        def write(connection: sqlite3.Connection) -> None:
+            if rows is None:
+                connection.execute("DELETE FROM batch_requests WHERE batch = ?", (batch,))
+            else:
+                connection.executemany("DELETE FROM batch_requests WHERE key = ? AND batch = ?", rows)
+            connection.execute(_REMOVE_EMPTY)
+
+        await self._writer.commit(write)
+
+    def find(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return the batch of each of `keys` that is in one."""
+        batches: dict[str, str] = {}
+        for chunk in split_keys(keys):
+            marks = ",".join("?" * len(chunk))
+            statement = f"SELECT key, batch FROM batch_requests WHERE key IN ({marks})"  # noqa: S608  # only marks
+            with self._reading():
+                batches |= self._reader.execute(statement, chunk)
+        return batches
+
+    def load(self, batch: str) -> StoredBatch | None:
+        """Return the batch with the id `batch`, None when it is no longer in the store."""
+        statement = (
+            "SELECT id, params, file_id, server_id, changed_at,"
+            " (SELECT count(*) FROM batch_requests WHERE batch = id) FROM batches WHERE id = ?"
+        )
+        with self._reading():
+            rows = self._reader.execute(statement, (batch,)).fetchall()
+            for name, params, file_id, server_id, changed_at, requests in rows:
+                time = datetime.fromisoformat(changed_at)
+                return StoredBatch(name, params, file_id, server_id, time, requests)
+        return None
+
+    @staticmethod
+    def find_batch(connection: sqlite3.Connection, key: str) -> str:
+        """Return the batch that `key` is in, `""` for none."""
+        rows = connection.execute("SELECT batch FROM batch_requests WHERE key = ?", (key,)).fetchall()
+        return str(rows[0][0]) if rows else ""
+
+    async def _update(self, assignment: str, value: str, batch: str) -> None:
+        statement = f"UPDATE batches SET {assignment}, changed_at = ? WHERE id = ?"  # noqa: S608  # fixed names
+        await self._writer.commit(
+            lambda connection: connection.execute(statement, (value, timestamp(), batch))
+        )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, TypeError, ValueError) as error:
+            raise StoreError(f"{self._path}: cannot be read: {error}{schema.advice(error)}") from error
+
+
+def split_keys(keys: Iterable[str]) -> Iterable[list[str]]:
+    """Return `keys` in lists that fit into one statement."""
+    source = iter(keys)
+    # SQLite takes 32,766 variables a statement; shorter statements parse faster.
+    return iter(lambda: list(islice(source, 5000)), [])
