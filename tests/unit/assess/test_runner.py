@@ -231,11 +231,11 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
     class Blocked(VerdictStore):
         """A store that leases its first batch at once, and the others when told."""
 
-        batches = 0
+        commits = 0
 
         async def acquire(self, keys: Sequence[str]) -> list[StoredVerdict | Lease | Busy]:
-            self.batches += 1
-            if self.batches > 1:
+            self.commits += 1
+            if self.commits > 1:
                 await released.wait()
             return await super().acquire(keys)
 
@@ -252,7 +252,7 @@ def test_no_permit_is_held_while_a_lease_is_awaited(tmp_path: Path) -> None:
         client = ModelClient(asked.model, Limits(2, 3, 600, 1), CancelToken())
         judging = asyncio.create_task(judge(SIX, asked, store, client, Watching()))
         await four.wait()
-        assert store.batches == 2
+        assert store.commits == 2
         assert client.limiter.in_flight == 0
         released.set()
         return await judging
