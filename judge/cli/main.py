@@ -25,7 +25,7 @@ from judge.cli import (
     selftest_command,
     trend_command,
 )
-from judge.cli.help import CommandGroup, GroupedCommand
+from judge.cli.help import CommandGroup, GroupedCommand, UsageError, print_usage_error
 from judge.cli.language import apply_language_option, language_of_locale
 from judge.cli.terminal import print_error
 from judge.config.environment import environment, replaced_environment
@@ -155,7 +155,10 @@ def _code(arguments: Sequence[str]) -> int:
     """Return the exit code of the command, after all of its output is written."""
     code: int | str | None = 0
     try:
-        app(apply_language_option(arguments), prog_name="judge")
+        code = app(apply_language_option(arguments), prog_name="judge", standalone_mode=False)
+    except UsageError as error:
+        print_usage_error(error)
+        code = error.exit_code
     except SystemExit as end:
         code = end.code
     sys.stdout.flush()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from judge.cli.language import ui_translator
 from judge.errors import JudgeError
 
 if TYPE_CHECKING:
@@ -54,5 +55,5 @@ def print_error(error: JudgeError) -> None:
     from judge.dataset.clean import escape_controls
     from judge.models.redaction import redact, secrets_in
 
-    text = redact(" ".join(str(error).split()), *secrets_in(environment()))
+    text = redact(" ".join(ui_translator()(error.message).split()), *secrets_in(environment()))
     print(f"judge: {escape_controls(text)}", file=sys.stderr)  # noqa: T201

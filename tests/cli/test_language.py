@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from typer.core import TyperGroup
+from typer.main import get_command
 
+from judge.cli.help import translate_usage_error
 from judge.cli.language import apply_language_option, language_of_locale, ui_translator
+from judge.cli.main import app
 from judge.errors import InputError
 from tests.support.command_line import command
 
@@ -77,3 +83,78 @@ def test_commands_take_the_option(tmp_path: Path) -> None:
     assert command("report", tmp_path / "none", "--ui-lang", "en").returncode == 2
     for words in ((), ("run",), ("baseline",), ("baseline", "set")):
         assert "--ui-lang <en|zh>" in command(*words, "--help").stdout
+
+
+def commands(group: TyperGroup, *names: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of every command and group."""
+    yield names
+    for name, each in group.commands.items():
+        if isinstance(each, TyperGroup):
+            yield from commands(each, *names, name)
+        else:
+            yield (*names, name)
+
+
+def app_group() -> TyperGroup:
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+@pytest.mark.parametrize("words", [*commands(app_group())], ids=" ".join)
+def test_help_is_in_chinese_and_80_columns_wide(words: tuple[str, ...]) -> None:
+    done = command(*words, "--help", "--ui-lang", "zh")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"用法：{' '.join(('judge', *words))} [OPTIONS]")
+    assert max(map(cell_len, lines)) <= 80
+    headings = [line for line in lines[1:] if line and not line.startswith(" ")]
+    assert headings
+    assert all(heading.endswith("：") and not heading.isascii() for heading in headings)
+    rows = [line for line in lines if line.startswith("  --")]
+    assert any("显示本帮助。" in row for row in rows)
+    # No line begins with what closes a phrase.
+    assert not [line for line in lines if line.lstrip().startswith(tuple("，。；：、）”"))]
+
+
+def test_an_option_in_chinese_names_its_default_and_range() -> None:
+    lines = command("annotate", "--help", "--ui-lang", "zh").stdout.splitlines()
+    assert "  run <path>  运行目录。  [必填]" in lines
+    assert "  --who <str>         标注人的名称；每人使用单独的文件。  [默认值：me]" in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("rnu", "错误：没有命令 'rnu'。您是否要用 'run'？"),
+        ("baseline", ""),
+        ("baseline set", "错误：缺少参数 'run'。"),
+        ("annotate x --prt 1", "错误：没有选项 --prt（相近的选项：--port）"),
+        ("annotate x --port", "错误：选项 '--port' 需要一个值。"),
+        ("annotate x --port y", "错误：'--port' 的值无效：必须是整数"),
+        ("annotate x --port 99999", "错误：'--port' 的值无效：必须小于或等于 65535"),
+        ("annotate x y", "错误：多余的参数：y"),
+    ],
+)
+def test_an_error_of_the_arguments_is_in_chinese(arguments: str, line: str) -> None:
+    done = command(*arguments.split(), "--ui-lang", "zh")
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = done.stderr.splitlines()
+    assert lines[-1] == line or not line
+    if not arguments.endswith("--port"):
+        assert lines[0].startswith(f"用法：judge {arguments.split()[0]}".removesuffix(" rnu"))
+
+
+def test_a_message_of_typer_that_has_no_translation_stays() -> None:
+    with language_of_locale({"LANG": "zh_CN.UTF-8"}):
+        assert translate_usage_error("Something new happened.") == "Something new happened."
+        assert (
+            translate_usage_error("Invalid value for '--x': Something new") == "'--x' 的值无效：Something new"
+        )
+
+
+def test_an_error_of_the_arguments_is_in_english_as_typer_has_it() -> None:
+    assert command("rnu").stderr == (
+        "Usage: judge [OPTIONS] COMMAND [ARGS]...\nTry 'judge --help' for help.\n\n"
+        "Error: No such command 'rnu'. Did you mean 'run'?\n"
+    )

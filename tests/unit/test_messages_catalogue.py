@@ -6,11 +6,15 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from babel.messages.pofile import read_po
+from typer import Context
+from typer.main import get_command
 
+from judge.cli.help import USAGE_ERRORS, split_paragraphs
+from judge.cli.main import app
 from judge.messages import CHINESE, ENGLISH, text
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ BY_VALUE = {
     "no pair has a grade from people and one from the assessor",
 }
 IN_JOIN = {", ", "{others} and {last}"}
+HEADINGS = {"Arguments", "Options", "Commands"}
 
 
 def catalogue() -> dict[tuple[str, str | None], Message]:
@@ -53,6 +58,18 @@ def messages_of(path: Path) -> Iterator[str]:
             yield first.value
 
 
+def messages_of_help(command: Any = None) -> Iterator[str]:
+    """Yield the help texts of the commands and their options, and what typer adds to them."""
+    if command is None:
+        yield from USAGE_ERRORS
+        command = get_command(app)
+    yield from split_paragraphs(command.help)
+    for option in command.get_params(Context(command)):
+        yield from (text for text in (option.help, option.rich_help_panel) if text)
+    for subcommand in getattr(command, "commands", {}).values():
+        yield from messages_of_help(subcommand)
+
+
 def values_in(message: str) -> set[str]:
     """Return the names of the values that stand in a message."""
     return {name for _, name, _, _ in Formatter().parse(message) if name}
@@ -61,7 +78,9 @@ def values_in(message: str) -> set[str]:
 def test_every_message_is_translated_and_no_other_is_there() -> None:
     used = {message for path in PACKAGE.rglob("*.py") for message in messages_of(path)}
     assert len(used) > 40
-    assert {english for english, _ in catalogue()} == used | BY_VALUE | IN_JOIN
+    assert {english for english, _ in catalogue()} == used | {
+        *messages_of_help()
+    } | HEADINGS | BY_VALUE | IN_JOIN
 
 
 @pytest.mark.parametrize("message", catalogue().values(), ids=lambda message: str(message.id)[:40])
