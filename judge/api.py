@@ -29,7 +29,7 @@ from judge.dataset import trec
 from judge.dataset.labels import match_labels, read_labels, select_labellable
 from judge.errors import Interrupted
 from judge.measure import ppi
-from judge.report.report_file import write_report
+from judge.report.html import write_report
 from judge.runs import labelling_plan
 from judge.runs.folder import RunFolder, dump_json, reading_run
 from judge.runs.load import load_run, load_runs, load_summary

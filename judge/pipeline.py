@@ -28,7 +28,7 @@ from judge.measure.panel_agreement import Member, as_assessor
 from judge.pricing.cost import Cost
 from judge.pricing.prices import Price, common_price
 from judge.records import Judgment
-from judge.report.report_file import write_report
+from judge.report.html import write_report
 from judge.runs import export
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import load_run

@@ -6,11 +6,22 @@ The result is still text; the page escapes it as HTML.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-from urllib.parse import urlencode
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
+from judge.analysis.summary import (
+    DecidingQueries,
+    FlaggedEffect,
+    FlaggedWinners,
+    OwnListReversal,
+    PairComparison,
+    PanelResult,
+    SegmentContrast,
+    SegmentResult,
+    Summary,
+)
 from judge.dataset.clean import escape_controls
 from judge.dataset.text_cleaning import drop_invisible, has_invisible
 
@@ -58,8 +69,8 @@ def truncate(text: str, most: int) -> tuple[str, int]:
 
 def truncate_with_ellipsis(text: str, most: int) -> str:
     """Return at most `most` characters with hidden ones escaped, and an ellipsis when more follow."""
-    measures_with_labels, more = truncate(text, most)
-    return f"{measures_with_labels}…" if more else measures_with_labels
+    shown, more = truncate(text, most)
+    return f"{shown}…" if more else shown
 
 
 def one_line(text: str) -> str:
@@ -72,9 +83,6 @@ def isolate(text: str) -> str:
     return f"{ISOLATE}{one_line(text)}{END}"
 
 
-Row = Mapping[str, Any]
-
-
 class DisplayName(str):
     """The label of an engine; sorts by the engine's own name, so that ties have one order everywhere."""
 
@@ -82,128 +90,114 @@ class DisplayName(str):
 
     def __new__(cls, label: str, own: str) -> DisplayName:
         """Return a label that remembers the engine's own name."""
-        labels_of = super().__new__(cls, label)
-        labels_of.own = own
-        return labels_of
+        name = super().__new__(cls, label)
+        name.own = own
+        return name
 
     def __lt__(self, other: str) -> bool:
         return self.own < other.own if isinstance(other, DisplayName) else str(self) < other
 
 
-def make_labels(engines: Iterable[str]) -> dict[str, str]:
-    """Return the label of each engine on the page; labels that look alike get numbers."""
-    labels_of: dict[str, str] = {}
-    for engine in engines:
-        plain = label = one_line(engine)
+def make_labels(names: Iterable[str]) -> dict[str, str]:
+    """Return the label of each name on the page; labels that look alike get numbers."""
+    labels: dict[str, str] = {}
+    for name in names:
+        plain = label = one_line(name)
         number = 1
-        while label in labels_of.values():
+        while label in labels.values():
             number += 1
             label = f"{plain} ({number})"
-        labels_of[engine] = label
-    return labels_of
+        labels[name] = label
+    return labels
 
 
-def _isolated_labels(names: Iterable[str]) -> dict[str, str]:
+def _isolate_labels(names: Iterable[str]) -> dict[str, str]:
     """Return isolated labels. Isolating a label a second time could cut off its number."""
-    return {each: f"{ISOLATE}{label}{END}" for each, label in make_labels(names).items()}
+    return {name: f"{ISOLATE}{label}{END}" for name, label in make_labels(names).items()}
 
 
-def use_display_names(summary: Row) -> dict[str, Any]:
-    """Return the summary with isolated names of engines, for the sentences that are made from it."""
-    labels_of = {
-        engine: DisplayName(label, engine) for engine, label in _isolated_labels(summary["engines"]).items()
-    }
-    return {
-        **summary,
-        "engines": _with_labels(summary["engines"], labels_of),
-        "comparisons": [_pair(row, labels_of) for row in summary["comparisons"]],
-        "own_list_reversal": _own_list_labels(summary["own_list_reversal"], labels_of),
-        "flagged": _with_labels(summary["flagged"], labels_of),
-        "flagged_sensitivity": _flagged_labels(summary.get("flagged_sensitivity"), labels_of),
-        "panel": _panel(summary.get("panel"), labels_of),
-        "self_preference": [
-            {**row, "other": labels_of.get(row["other"], row["other"])}
-            for row in summary.get("self_preference", ())
-        ],
-        "served": _served(summary.get("served", {})),
-        "deciding_queries": _deciding(summary.get("deciding_queries"), labels_of),
-        "segments": [
-            (isolate(column), [(isolate(value), _slice(part, labels_of)) for value, part in values.items()])
-            for column, values in summary["segments"].items()
-        ],
-    }
+_Names = Mapping[str, DisplayName]
+_Value = TypeVar("_Value")
+_Record = TypeVar(
+    "_Record", PairComparison, OwnListReversal, SegmentContrast, FlaggedWinners, DecidingQueries
+)
 
 
-def _with_labels(rows: Row, labels_of: Mapping[str, str]) -> dict[str, Any]:
-    return {labels_of[engine]: row for engine, row in rows.items()}
+def use_display_names(summary: Summary) -> Summary:
+    """Return the summary with isolated names of engines, segments and models, for sentences and tables."""
+    names = {engine: DisplayName(label, engine) for engine, label in _isolate_labels(summary.engines).items()}
+    reversal, effect, panel = summary.own_list_reversal, summary.flagged_sensitivity, summary.panel
+    deciding = summary.deciding_queries
+    return replace(
+        summary,
+        engines=_rename_keys(summary.engines, names),
+        comparisons=_rename_pairs(summary.comparisons, names),
+        own_list_reversal=reversal and _rename_fields(reversal, names, "better", "worse"),
+        flagged=_rename_keys(summary.flagged, names),
+        flagged_sensitivity=effect and _rename_effect(effect, names),
+        panel=panel and _rename_panel(panel, names),
+        self_preference=tuple(
+            replace(row, other=names.get(row.other, row.other)) for row in summary.self_preference
+        ),
+        served={
+            label if model else "": summary.served[model]
+            for model, label in _isolate_labels(summary.served).items()
+        },
+        deciding_queries=deciding and _rename_fields(deciding, names, "a", "b"),
+        segments={
+            label: {
+                value_label: _rename_segment(summary.segments[column][value], names)
+                for value, value_label in _isolate_labels(summary.segments[column]).items()
+            }
+            for column, label in _isolate_labels(summary.segments).items()
+        },
+    )
 
 
-def _panel(panel: Row | None, labels_of: Mapping[str, str]) -> dict[str, Any] | None:
-    if not panel:
-        return None
-    measures = (panel["agreement"] or {}).get("measures", {})
-    measures_with_labels = {
-        name: {**row, "engines": _with_labels(row["engines"], labels_of)} for name, row in measures.items()
-    }
-    ties = {measure: _with_labels(means, labels_of) for measure, means in panel["ties_high"].items()}
-    return {
-        **panel,
-        "agreement": {**(panel["agreement"] or {}), "measures": measures_with_labels},
-        "ties_high": ties,
-    }
+def _rename_fields(record: _Record, names: _Names, *fields: str) -> _Record:
+    """Return the record with display names in the fields, each of which holds an engine or None."""
+    engines = {field: getattr(record, field) for field in fields}
+    renamed: dict[str, Any] = {field: engine and names[engine] for field, engine in engines.items()}
+    return replace(record, **renamed)
 
 
-def _served(models: Row) -> dict[str, Any]:
-    return {label if model else "": models[model] for model, label in _isolated_labels(models).items()}
+def _rename_keys(values: Mapping[str, _Value], names: _Names) -> dict[str, _Value]:
+    return {names[engine]: value for engine, value in values.items()}
 
 
-def _pair(row: Row, labels_of: Mapping[str, str]) -> dict[str, Any]:
-    a, b = labels_of[row["a"]], labels_of[row["b"]]
-    verdict = f"{a} > {b}" if row["winner"] else row["verdict"]
-    return {**row, "a": a, "b": b, "winner": row["winner"] and labels_of[row["winner"]], "verdict": verdict}
+def _rename_pairs(rows: Iterable[PairComparison], names: _Names) -> tuple[PairComparison, ...]:
+    renamed = (_rename_fields(row, names, "a", "b", "winner") for row in rows)
+    return tuple(replace(row, verdict=f"{row.a} > {row.b}") if row.winner else row for row in renamed)
 
 
-def _own_list_labels(row: Row | None, labels_of: Mapping[str, str]) -> dict[str, Any] | None:
-    if row is None:
-        return None
-    return {**row, "better": labels_of[row["better"]], "worse": labels_of[row["worse"]]}
+def _rename_effect(effect: FlaggedEffect, names: _Names) -> FlaggedEffect:
+    return replace(
+        effect,
+        engines=_rename_keys(effect.engines, names),
+        winners=_rename_fields(effect.winners, names, "unchanged", "zeroed", "dropped"),
+        swapped=tuple((names[one], names[other]) for one, other in effect.swapped),
+    )
 
 
-def _flagged_labels(row: Row | None, labels_of: Mapping[str, str]) -> dict[str, Any] | None:
-    if row is None:
-        return None
-    winners = {way: engine and labels_of[engine] for way, engine in row["winners"].items()}
-    swapped = [[labels_of[engine] for engine in pair] for pair in row["swapped"]]
-    return {**row, "engines": _with_labels(row["engines"], labels_of), "winners": winners, "swapped": swapped}
-
-
-def _slice(part: Row, labels_of: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "queries": part["queries"],
-        "engines": _with_labels(part["engines"], labels_of),
-        "comparisons": [_pair(row, labels_of) for row in part["comparisons"]],
-        "contrasts": [{**row, **_engines(row, labels_of)} for row in part.get("contrasts", ())],
-    }
-
-
-def _engines(row: Row, labels_of: Mapping[str, str]) -> dict[str, str]:
-    return {side: labels_of[row[side]] for side in ("a", "b")}
-
-
-def _deciding(row: Row | None, labels_of: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the deciding queries with escaped ids and texts and links to their places on the page."""
-    if row is None:
-        return None
-    queries = [
-        {
-            **each,
-            "query_id": one_line(each["query_id"]),
-            "query": one_line(each["query"]),
-            "link": f"#{urlencode({'q': each['query_id']})}",
+def _rename_panel(panel: PanelResult, names: _Names) -> PanelResult:
+    agreement = panel.agreement
+    if agreement:
+        measures = {
+            measure: replace(row, engines=_rename_keys(row.engines, names))
+            for measure, row in agreement.measures.items()
         }
-        for each in row["queries"]
-    ]
-    return {**row, **_engines(row, labels_of), "queries": queries}
+        agreement = replace(agreement, measures=measures)
+    ties_high = {measure: _rename_keys(means, names) for measure, means in panel.ties_high.items()}
+    return replace(panel, agreement=agreement, ties_high=ties_high)
+
+
+def _rename_segment(segment: SegmentResult, names: _Names) -> SegmentResult:
+    return replace(
+        segment,
+        engines=_rename_keys(segment.engines, names),
+        comparisons=_rename_pairs(segment.comparisons, names),
+        contrasts=tuple(_rename_fields(row, names, "a", "b") for row in segment.contrasts),
+    )
 
 
 def mark_names(sentence: str) -> Markup:

@@ -12,10 +12,8 @@ from unicodedata import east_asian_width
 import pytest
 
 from judge.report.display_text import escape_hidden, one_line
-from judge.report.html import render_report as report
-from judge.runs.record_json import summary_from_json, to_json
 from tests.support.browser import address_of, opened
-from tests.unit.report.pages import held, ran
+from tests.unit.report.pages import held, ran, render_results
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -124,8 +122,7 @@ def filled(entry: Entry, number: int, text: str) -> Entry:
 
 def filled_page(base: Mapping[str, Any], texts: Sequence[str]) -> str:
     entries = [filled(base["queries"][0], number, text) for number, text in enumerate(texts)]
-    summary = to_json(summary_from_json(base["summary"], "run"))
-    return "".join(report("run " + texts[0], summary, lambda: entries))
+    return render_results({**base, "queries": entries}, "run " + texts[0])
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
@@ -138,10 +135,7 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def renamed_page(base: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    found = renamed(base, names)
-    return "".join(
-        report("run", to_json(summary_from_json(found["summary"], "run")), lambda: found["queries"])
-    )
+    return render_results(renamed(base, names))
 
 
 OPEN_ALL = """

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
+from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.summary import Summary
 from judge.report.charts import grade_shares, matrix, means, pairs, query_differences, repeats
 from judge.report.charts.svg import Chart
+from judge.runs.results import QueryEntry
 
 __all__ = ["Chart", "draw_charts"]
 
 
 def draw_charts(
-    summary: Mapping[str, Any], entries: Iterable[Mapping[str, Any]], agreement: Mapping[str, Any] | None
+    summary: Summary, entries: Iterable[QueryEntry], agreement: LabelAgreement | None
 ) -> tuple[Chart, ...]:
     """Return the charts that have data, in the order in which the page shows them.
 
-    `summary` is what summary.json holds, `agreement` what agreement.json does, if there is one, and
     `entries` are the queries of results.json: each is looked at once, and none is kept.
     """
-    grade_counts = grade_shares.GradeCounts(summary["repeats"], summary["depth"])
+    grade_counts = grade_shares.GradeCounts(summary.repeats, summary.depth)
     query_differences_of_leaders = query_differences.start_differences(summary)
     for entry in entries:
         grade_counts.add(entry)

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
+from judge.analysis.summary import Summary
 from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
@@ -30,6 +31,8 @@ from judge.report.charts.svg import (
     tag,
     text_element,
 )
+from judge.runs.record_json import to_json
+from judge.runs.results import QueryEntry, SnippetEntry
 
 #: How many ranks are shown.
 MAX_RANKS = 20
@@ -57,20 +60,20 @@ class GradeCounts:
     longest: int = 0
     counts: Counter[tuple[str, int, Slot]] = field(default_factory=Counter)
 
-    def add(self, entry: Row) -> None:
+    def add(self, entry: QueryEntry) -> None:
         """Add a query of results.json."""
         self.queries += 1
-        for engine, answer in entry["engines"].items():
-            self.longest = max(self.longest, min(self.depth, len(answer["snippets"])))
-            for snippet in answer["snippets"][: self.depth]:
+        for engine, answer in entry.engines.items():
+            self.longest = max(self.longest, min(self.depth, len(answer.snippets)))
+            for snippet in answer.snippets[: self.depth]:
                 self._snippet(engine, snippet)
 
-    def _snippet(self, engine: str, snippet: Row) -> None:
-        grades = [judgment["grade"] for judgment in snippet["judgments"] if judgment["grade"] is not None]
+    def _snippet(self, engine: str, snippet: SnippetEntry) -> None:
+        grades = [judgment.grade for judgment in snippet.judgments if judgment.grade is not None]
         for grade in grades:
-            self.counts[engine, snippet["rank"], grade] += 1
+            self.counts[engine, snippet.rank, grade] += 1
         if len(grades) < self.repeats:
-            self.counts[engine, snippet["rank"], "unjudged"] += self.repeats - len(grades)
+            self.counts[engine, snippet.rank, "unjudged"] += self.repeats - len(grades)
 
     def shares(self, engine: str, rank: int, slots: Sequence[Slot]) -> list[float]:
         """Return the share of each slot among all queries; the rest returned nothing at this rank."""
@@ -103,13 +106,15 @@ class _Picture:
         return [*range(self.top, -1, -1), "unjudged"]
 
 
-def draw_grade_shares(summary: Row, counts: GradeCounts) -> Chart | None:
+def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
     """Return the grades by engine and rank, best engine first; None when no engine returned a result."""
     if not counts.counts:
         return None
-    order = tuple(sentences.standing(summary, sentences.deciding(summary) or summary["measures"][0]))
+    order = tuple(
+        sentences.standing(to_json(summary), sentences.deciding(to_json(summary)) or summary.measures[0])
+    )
     ranks = range(1, min(MAX_RANKS, counts.longest) + 1)
-    picture = _Picture(order, ranks, summary["scale"], summary["relevant_from"], counts)
+    picture = _Picture(order, ranks, summary.scale, summary.relevant_from, counts)
     caption = Caption("grades", text("Grades by rank"), _describe(picture))
     return Chart(
         caption.id, caption.title, caption.desc, _draw(caption, picture), _head(picture), _rows(picture)

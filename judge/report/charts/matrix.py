@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
+from judge.analysis.label_agreement import LabelAgreement
 from judge.messages import Text, text
 from judge.report.charts import svg
 from judge.report.charts.svg import (
@@ -27,8 +27,6 @@ _CELL = 40
 #: How dark the fullest cell is: its text must stay readable.
 _DARKEST = 0.4
 
-Row = Mapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class _Table:
@@ -43,12 +41,12 @@ class _Table:
         return sum(map(sum, self.counts))
 
 
-def draw_confusion_matrix(agreement: Row) -> Chart | None:
+def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
     """Return the confusion matrix of agreement.json; None when no pair has a grade from both sides."""
     table = _Table(
-        agreement["confusion"],
-        _grade_names(len(agreement["confusion"])),
-        _grade_names(len(agreement["confusion"][0])),
+        agreement.confusion,
+        _grade_names(len(agreement.confusion)),
+        _grade_names(len(agreement.confusion[0])),
     )
     if not table.all:
         return None
@@ -70,16 +68,16 @@ def _number_name(grade: int, name: Text) -> Text:
     return Text(f"{grade} {name.en}", f"{grade} {name.zh}")
 
 
-def _describe(agreement: Row) -> Text:
+def _describe(agreement: LabelAgreement) -> Text:
     parts = [
         text(
             "How people and the assessor graded the same {pairs:,} pairs, as counts and as "
             "shares of each grade of people",
-            pairs=agreement["pairs"],
+            pairs=agreement.pairs,
         ),
         *_describe_agreement(agreement),
     ]
-    bias = agreement["bias"]["value"]
+    bias = agreement.bias.value
     if bias:
         way = text("higher") if bias > 0 else text("lower")
         parts.append(
@@ -91,13 +89,13 @@ def _describe(agreement: Row) -> Text:
     return Text("".join(f"{part.en}. " for part in parts).strip(), "".join(f"{part.zh}。" for part in parts))
 
 
-def _describe_agreement(agreement: Row) -> Iterator[Text]:
+def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
     """Yield sentences on how often both sides give the same grade and the same verdict."""
-    same, verdict = agreement["same_grade"]["value"], agreement["same_verdict"]["value"]
+    same, verdict = agreement.same_grade.value, agreement.same_verdict.value
     if same is not None:
         yield text("{same} have the same grade", same=svg.format_share(same))
     if verdict is not None:
-        share, kappa = svg.format_share(verdict), agreement["kappa_relevant"]["value"]
+        share, kappa = svg.format_share(verdict), agreement.kappa_relevant.value
         en, zh = f"{share} have the same verdict, relevant or not", f"{share} 结论（相关与否）相同"
         if kappa is not None:
             en += f" (kappa {kappa:.2f})"
@@ -105,7 +103,7 @@ def _describe_agreement(agreement: Row) -> Iterator[Text]:
         yield Text(en, zh)
 
 
-def _picture(caption: Caption, agreement: Row, table: _Table) -> Markup:
+def _picture(caption: Caption, agreement: LabelAgreement, table: _Table) -> Markup:
     bottom = _TOP + _CELL * len(table.people)
     return figure(
         caption,
@@ -122,8 +120,8 @@ def _rows(table: _Table) -> Iterator[Markup]:
         yield text_element(_number_name(grade, name), class_="name", x=0, y=y)
 
 
-def _columns(agreement: Row, table: _Table) -> Iterator[Markup]:
-    yield name_element(agreement["assessor"], 34, class_="head", x=0, y=12)
+def _columns(agreement: LabelAgreement, table: _Table) -> Iterator[Markup]:
+    yield name_element(agreement.assessor, 34, class_="head", x=0, y=12)
     for grade in range(len(table.assessor)):
         at = format_percent((grade + 0.5) / len(table.assessor))
         yield tag("text", str(grade), class_="name", x=at, y=34, text_anchor="middle")
@@ -147,10 +145,10 @@ def _cells(table: _Table) -> Iterator[Markup]:
             )
 
 
-def _borders(agreement: Row, table: _Table) -> Iterator[Markup]:
+def _borders(agreement: LabelAgreement, table: _Table) -> Iterator[Markup]:
     """Yield the lines where relevant begins on both sides; scores change only with grades across them."""
-    x = format_percent(agreement["relevant_from"] / len(table.assessor))
-    y = _TOP + _CELL * agreement["people_relevant_from"]
+    x = format_percent(agreement.relevant_from / len(table.assessor))
+    y = _TOP + _CELL * agreement.people_relevant_from
     height = _TOP + _CELL * len(table.people)
     yield tag("line", x1=x, x2=x, y1=_TOP, y2=height, class_="relevant")
     yield tag("line", x1="0%", x2="100%", y1=y, y2=y, class_="relevant")

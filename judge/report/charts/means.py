@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
+from judge.analysis.summary import Summary
 from judge.measure.measures import parse_measure
 from judge.messages import Text, text
 from judge.report import display_text, sentences
@@ -39,6 +39,7 @@ from judge.report.charts.svg import (
     row_label,
     tag,
 )
+from judge.runs.record_json import to_json
 
 #: The columns of the picture: names, then marks, then numbers that end at the right edge.
 _NAMES = 0.31
@@ -49,13 +50,11 @@ _SMALL = 18
 _GAP = 0.035
 _TOP = 48
 
-Row = Mapping[str, Any]
 
-
-def draw_means(summary: Row) -> Chart | None:
+def draw_means(summary: Summary) -> Chart | None:
     """Return the means by the measures that engines can be compared by; None when there is no mean."""
     measures = comparable_measures(summary)
-    order = sentences.standing(summary, measures[0]) if measures else []
+    order = sentences.standing(to_json(summary), measures[0]) if measures else []
     if not any(_cell(summary, engine, measure) for engine in order for measure in measures):
         return None
     caption = Caption("means", text("Means of the engines"), _describe(summary, order, measures[0]))
@@ -66,19 +65,19 @@ def draw_means(summary: Row) -> Chart | None:
     )
 
 
-def comparable_measures(summary: Row) -> list[str]:
+def comparable_measures(summary: Summary) -> list[str]:
     """Return the measures that engines can be compared by, the deciding one first."""
-    first = sentences.deciding(summary)
-    named = [measure for measure in summary["measures"] if parse_measure(measure).compares_engines]
+    first = sentences.deciding(to_json(summary))
+    named = [measure for measure in summary.measures if parse_measure(measure).compares_engines]
     return sorted(named, key=lambda measure: measure != first)
 
 
-def _cell(summary: Row, engine: str, measure: str) -> ValueRange | None:
-    cell = summary["engines"][engine]["measures"][measure]
-    return make_range(cell["mean"], cell["ci95"], cell["bounds"])
+def _cell(summary: Summary, engine: str, measure: str) -> ValueRange | None:
+    cell = summary.engines[engine].measures[measure]
+    return make_range(cell.mean, cell.ci95, cell.bounds)
 
 
-def _describe(summary: Row, order: Sequence[str], measure: str) -> Text:
+def _describe(summary: Summary, order: Sequence[str], measure: str) -> Text:
     mean = svg.mean_name(measure)
     ranges = [(display_text.isolate(engine), _cell(summary, engine, measure)) for engine in order]
     cells_with_mean = [(engine, cell) for engine, cell in ranges if cell]
@@ -109,12 +108,12 @@ def _heads(measure: str) -> tuple[str, ...]:
     return svg.mean_name(measure), "95 %", "n"
 
 
-def _cells(summary: Row, engine: str, measures: Sequence[str]) -> Iterator[str]:
+def _cells(summary: Summary, engine: str, measures: Sequence[str]) -> Iterator[str]:
     for measure in measures:
         cell = _cell(summary, engine, measure)
         yield _value(cell, ".4f")
         yield svg.format_range(cell.interval if cell else None)
-        yield str(summary["engines"][engine]["measures"][measure]["n"])
+        yield str(summary.engines[engine].measures[measure].n)
 
 
 def _value(cell: ValueRange | None, form: str = ".3f") -> str:
@@ -157,7 +156,7 @@ class _ShownMeans:
         )
 
 
-def _picture(caption: Caption, summary: Row, order: Sequence[str], measures: Sequence[str]) -> Markup:
+def _picture(caption: Caption, summary: Summary, order: Sequence[str], measures: Sequence[str]) -> Markup:
     engines = order[:MAX_ENGINES]
     cells = {(engine, measure): _cell(summary, engine, measure) for engine in engines for measure in measures}
     means = _ShownMeans(engines, cells)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from markupsafe import Markup
 
+from judge.analysis.summary import PairComparison, Summary
 from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
@@ -37,6 +37,7 @@ from judge.report.charts.svg import (
     row_label,
     text_element,
 )
+from judge.runs.record_json import to_json
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
 _SHOWN = 15
@@ -60,24 +61,22 @@ _HEAD = (
     text("p, adjusted"),
 )
 
-Row = Mapping[str, Any]
 
-
-def draw_pairs(summary: Row) -> Chart | None:
+def draw_pairs(summary: Summary) -> Chart | None:
     """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
-    measure = sentences.deciding(summary)
-    rows = [row for row in summary["comparisons"] if row["measure"] == measure]
-    if not any(row["n"] for row in rows):
+    measure = sentences.deciding(to_json(summary))
+    rows = [row for row in summary.comparisons if row.measure == measure]
+    if not any(row.n for row in rows):
         return None
     caption = Caption("pairs", text("Differences between engines"), _describe(rows, measure))
     picture = _picture(caption, rows, measure)
     return Chart(caption.id, caption.title, caption.desc, picture, _HEAD, tuple(map(_cells, rows[:_LISTED])))
 
 
-def _describe(rows: Sequence[Row], measure: str) -> Text:
+def _describe(rows: Sequence[PairComparison], measure: str) -> Text:
     mean = svg.mean_name(measure)
-    apart = sum(row["outcome"] == "better" for row in rows)
-    unsure = sum(row["outcome"] == "undetermined" for row in rows)
+    apart = sum(row.outcome == "better" for row in rows)
+    unsure = sum(row.outcome == "undetermined" for row in rows)
     en = (
         f"Engine by engine on the same queries, by {mean}: {apart:,} of {len(rows):,} pairs differ"
         " significantly. A lead counts when its interval, which allows for all pairs, stays clear of zero"
@@ -92,26 +91,26 @@ def _describe(rows: Sequence[Row], measure: str) -> Text:
     return Text(f"{en}.", f"{zh}。")
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: PairComparison) -> tuple[str, ...]:
     return (
-        display_text.one_line(row["a"]),
-        _SIGNS[row["outcome"]],
-        display_text.one_line(row["b"]),
-        svg.format_number(row["difference"], "+.4f"),
-        svg.format_range(row["ci95"], "+.4f"),
-        svg.format_range(row["bounds"], "+.4f") if (cell := _value_range(row)) and cell.bounds else NOTHING,
-        f"{row['wins']:,} / {row['ties']:,} / {row['losses']:,}",
-        svg.format_p_value(row["p_adjusted"]),
+        display_text.one_line(row.a),
+        _SIGNS[row.outcome],
+        display_text.one_line(row.b),
+        svg.format_number(row.difference, "+.4f"),
+        svg.format_range(row.ci95, "+.4f"),
+        svg.format_range(row.bounds, "+.4f") if (cell := _value_range(row)) and cell.bounds else NOTHING,
+        f"{row.wins:,} / {row.ties:,} / {row.losses:,}",
+        svg.format_p_value(row.p_adjusted),
     )
 
 
-def _value_range(row: Row) -> ValueRange | None:
-    return make_range(row["difference"], row["ci95"], row["bounds"])
+def _value_range(row: PairComparison) -> ValueRange | None:
+    return make_range(row.difference, row.ci95, row.bounds)
 
 
-def _picture(caption: Caption, rows: Sequence[Row], measure: str) -> Markup:
+def _picture(caption: Caption, rows: Sequence[PairComparison], measure: str) -> Markup:
     drawn_rows = rows[:_SHOWN]
-    groups = [(engine, list(pairs)) for engine, pairs in groupby(drawn_rows, key=lambda row: str(row["a"]))]
+    groups = [(engine, list(pairs)) for engine, pairs in groupby(drawn_rows, key=lambda row: row.a)]
     bottom = _TOP + ROW_HEIGHT * (len(groups) + len(drawn_rows))
     numbers = [number for row in drawn_rows if (cell := _value_range(row)) for number in cell.numbers]
     panel = PlotArea(make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
@@ -139,13 +138,13 @@ def _heading(measure: str) -> Markup:
     )
 
 
-def _pair(row: Row, panel: PlotArea, y: float) -> Iterator[Markup]:
+def _pair(row: PairComparison, panel: PlotArea, y: float) -> Iterator[Markup]:
     """Yield one pair: the name of the other engine, the difference, and the verdict."""
-    yield row_label(row["b"], 13, _NAMES, y, indent=12)
-    better = row["outcome"] == "better"
+    yield row_label(row.b, 13, _NAMES, y, indent=12)
+    better = row.outcome == "better"
     if cell := _value_range(row):
         size = f"{svg.format_number(cell.value, '+.4f')} ({svg.format_range(cell.interval, '+.4f')})"
-        title = f"{display_text.one_line(row['a'])} − {display_text.one_line(row['b'])}: {size}"
+        title = f"{display_text.one_line(row.a)} − {display_text.one_line(row.b)}: {size}"
         mark = draw_whisker(panel.scale, y, cell, "dot" if better else "dot hollow")
         yield panel.of([add_tooltip(title, mark)])
     yield text_element(
@@ -153,9 +152,9 @@ def _pair(row: Row, panel: PlotArea, y: float) -> Iterator[Markup]:
     )
 
 
-def _verdict(row: Row) -> Text:
-    if row["outcome"] == "better":
+def _verdict(row: PairComparison) -> Text:
+    if row.outcome == "better":
         return _AHEAD
-    if not row["n"]:
+    if not row.n:
         return text("nothing shared")
-    return _NOT_SEPARATED if row["outcome"] == "not separated" else _UNDETERMINED
+    return _NOT_SEPARATED if row.outcome == "not separated" else _UNDETERMINED

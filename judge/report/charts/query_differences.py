@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 from markupsafe import Markup
 
+from judge.analysis.summary import Summary
 from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
@@ -26,6 +26,8 @@ from judge.report.charts.svg import (
     tag,
     text_element,
 )
+from judge.runs.record_json import to_json
+from judge.runs.results import QueryEntry
 
 #: The most bars that are drawn; of more queries, neighbours share one.
 MAX_BARS = 400
@@ -35,8 +37,6 @@ _TOP = 26
 _HEIGHT = 150
 #: With more bars than this no gap is left between them.
 _APART = 120
-
-Row = Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -52,14 +52,14 @@ class QueryDifferences:
     values: array[float] = field(default_factory=lambda: array("d"))
     queries: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, entry: Row) -> None:
+    def add(self, entry: QueryEntry) -> None:
         """Add a query of results.json if both engines have a value."""
         a, b = (_score(entry, engine, self.measure) for engine in (self.a, self.b))
         if a is None or b is None:
             return
         self.values.append(a - b)
         if len(self.values) <= MAX_BARS:
-            self.queries.append((entry["query_id"], entry["query"]))
+            self.queries.append((entry.query_id, entry.query))
         else:
             self.queries.clear()
 
@@ -73,11 +73,11 @@ class DifferenceBar:
     text: str = ""
 
 
-def start_differences(summary: Row) -> QueryDifferences | None:
+def start_differences(summary: Summary) -> QueryDifferences | None:
     """Return an empty collection for the two engines with the highest means; None when there are no two."""
-    measure = sentences.deciding(summary)
-    order = sentences.standing(summary, measure) if measure else []
-    means = {engine: summary["engines"][engine]["measures"][measure]["mean"] for engine in order[:2]}
+    measure = sentences.deciding(to_json(summary))
+    order = sentences.standing(to_json(summary), measure) if measure else []
+    means = {engine: summary.engines[engine].measures[measure].mean for engine in order[:2]}
     if len(means) < 2 or None in means.values():
         return None
     return QueryDifferences(order[0], order[1], measure)
@@ -122,9 +122,9 @@ def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
     ]
 
 
-def _score(entry: Row, engine: str, measure: str) -> float | None:
-    value: float | None = entry["engines"].get(engine, {}).get("scores", {}).get(measure)
-    return value
+def _score(entry: QueryEntry, engine: str, measure: str) -> float | None:
+    answer = entry.engines.get(engine)
+    return answer.scores.get(measure) if answer else None
 
 
 def _counts(values: Sequence[float]) -> tuple[int, int, int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from judge.analysis.summary import EngineStability, MeasureStability, RepeatStability, Summary
 from judge.messages import Text, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
@@ -24,6 +25,7 @@ from judge.report.charts.svg import (
     tag,
     text_element,
 )
+from judge.runs.record_json import to_json
 
 _NAMES = 0.31
 _MARKS = (0.34, 0.48)
@@ -36,17 +38,17 @@ Row = Mapping[str, Any]
 Means = Sequence[float | None]
 
 
-def draw_repeats(summary: Row) -> Chart | None:
+def draw_repeats(summary: Summary) -> Chart | None:
     """Return each engine's mean in each repeat by the deciding measure; None with one repeat only."""
-    stability = summary["stability"]
-    measure = sentences.deciding(summary) or summary["measures"][0]
-    if summary["repeats"] < 2 or not stability or measure not in stability["measures"]:
+    stability = summary.stability
+    measure = sentences.deciding(to_json(summary)) or summary.measures[0]
+    if summary.repeats < 2 or not stability or measure not in stability.measures:
         return None
-    repeated = stability["measures"][measure]
+    repeated = stability.measures[measure]
     means = {
-        engine: repeated["engines"][engine]["means"]
-        for engine in sentences.standing(summary, measure)
-        if engine in repeated["engines"]
+        engine: repeated.engines[engine].means
+        for engine in sentences.standing(to_json(summary), measure)
+        if engine in repeated.engines
     }
     if all(mean is None for row in means.values() for mean in row):
         return None
@@ -54,29 +56,29 @@ def draw_repeats(summary: Row) -> Chart | None:
     caption = Caption("repeats", title, _describe(stability, repeated, svg.mean_name(measure)))
     head = (
         svg.ENGINE,
-        *(text("repeat {at}", at=at) for at in range(1, stability["repeats"] + 1)),
+        *(text("repeat {at}", at=at) for at in range(1, stability.repeats + 1)),
         text("range"),
     )
-    rows = tuple(_cells(engine, repeated["engines"][engine]) for engine in means)
+    rows = tuple(_cells(engine, repeated.engines[engine]) for engine in means)
     return Chart(
         caption.id, title, caption.desc, _picture(caption, means, svg.mean_name(measure)), head, rows
     )
 
 
-def _cells(engine: str, row: Row) -> tuple[str, ...]:
-    means = (svg.format_number(mean, ".4f") for mean in row["means"])
-    return (display_text.one_line(engine), *means, svg.format_number(row["range"], ".4f"))
+def _cells(engine: str, row: EngineStability) -> tuple[str, ...]:
+    means = (svg.format_number(mean, ".4f") for mean in row.means)
+    return (display_text.one_line(engine), *means, svg.format_number(row.range, ".4f"))
 
 
-def _describe(stability: Row, repeated: Row, measure: str) -> Text:
-    en = f"Mean {measure} of each engine in each of {stability['repeats']} repeats, the first on top"
-    zh = f"各引擎在每次重复判定中的 {measure} 均值，自上而下为第 1 至第 {stability['repeats']} 次"
-    if repeated["largest_difference"] is not None:
-        moved = f"{repeated['largest_difference']:.4f}"
+def _describe(stability: RepeatStability, repeated: MeasureStability, measure: str) -> Text:
+    en = f"Mean {measure} of each engine in each of {stability.repeats} repeats, the first on top"
+    zh = f"各引擎在每次重复判定中的 {measure} 均值，自上而下为第 1 至第 {stability.repeats} 次"
+    if repeated.largest_difference is not None:
+        moved = f"{repeated.largest_difference:.4f}"
         en += f": it moves by up to {moved}"
         zh += f"：最多相差 {moved}"
     en, zh = f"{en}.", f"{zh}。"
-    flips, tau = stability["flip_rate"]["value"], repeated["smallest_tau"]
+    flips, tau = stability.flip_rate.value, repeated.smallest_tau
     if flips is not None:
         en += f" Judged again, {flips:.1%} of the verdicts (relevant or not) change."
         zh += f"再判一次，{flips:.1%} 的结论（相关与否）会变。"

@@ -26,11 +26,12 @@ from string import punctuation
 from typing import Any
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.dataset.validation import short_hash
 from judge.report.display_text import escape_hidden, one_line, truncate, truncate_with_ellipsis
-
-Entry = Mapping[str, Any]
+from judge.runs.results import EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
 
 #: Longer texts are cut; results.json has them whole.
 LONGEST = 1200
@@ -42,12 +43,12 @@ _FRAGILE = {mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 _HIDING = INJECTION_FLAGS | {"control", "surrogate", "encoding", "invisible"}
 
 
-def dump_script_json(value: object) -> str:
+def dump_script_json(value: object) -> Markup:
     """Return `value` as JSON that is safe inside a <script> element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for mark, escape in _FRAGILE.items():
         text = text.replace(mark, escape)
-    return text
+    return Markup(text)  # noqa: S704
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +60,21 @@ class PayloadSchema:
     depth: int
 
 
-def pack_query(entry: Entry, shape: PayloadSchema) -> list[Any]:
+def pack_query(entry: QueryEntry, shape: PayloadSchema) -> list[Any]:
     """Return the query as arrays."""
     pairs: dict[str, _Pair] = {}
-    documents: dict[str, int] = {}
-    answers = [
-        _pack_answer(entry["engines"].get(engine), shape, pairs, documents) for engine in shape.engines
-    ]
-    columns = {one_line(key): truncate_with_ellipsis(value, 200) for key, value in _columns(entry)}
+    documents: dict[str | None, int] = {}
+    answers = [_pack_answer(entry.engines.get(engine), shape, pairs, documents) for engine in shape.engines]
+    extra = list(entry.extra.items())[:_COLUMNS]
     return [
-        one_line(entry["query_id"]),
-        truncate_with_ellipsis(entry.get("shown", entry["query"]), LONGEST),
-        entry["lang"],
-        truncate_with_ellipsis(entry.get("reference") or "", LONGEST),
-        columns,
+        one_line(entry.query_id),
+        truncate_with_ellipsis(entry.query if entry.shown is None else entry.shown, LONGEST),
+        entry.lang,
+        truncate_with_ellipsis(entry.reference or "", LONGEST),
+        {one_line(key): truncate_with_ellipsis(value, 200) for key, value in extra},
         answers,
         [_pack_pair(pair) for pair in pairs.values()],
     ]
-
-
-def _columns(entry: Entry) -> Sequence[tuple[str, str]]:
-    return list(entry.get("extra", {}).items())[:_COLUMNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +83,30 @@ class _Pair:
 
     number: int
     document: int
-    snippet: Entry
+    snippet: SnippetEntry
 
 
 def _pack_answer(
-    answer: Entry | None, shape: PayloadSchema, pairs: dict[str, _Pair], documents: dict[str, int]
+    answer: EngineEntry | None,
+    shape: PayloadSchema,
+    pairs: dict[str, _Pair],
+    documents: dict[str | None, int],
 ) -> list[Any] | None:
     if answer is None:
         return None
     results: list[Any] = []
-    for snippet in answer["snippets"][: shape.depth]:
-        document = documents.setdefault(snippet["document"], len(documents))
-        pair = pairs.setdefault(snippet["snippet_id"], _Pair(len(pairs), document, snippet))
-        results.append(_pack_place(pair, snippet["url"], document))
-    scores = [_round(answer["scores"].get(measure)) for measure in shape.measures]
-    below = len(answer["snippets"]) - len(results)
-    return _drop_empty_tail(scores, results, truncate_with_ellipsis(answer.get("error") or "", 300), below)
+    for snippet in answer.snippets[: shape.depth]:
+        document = documents.setdefault(snippet.document, len(documents))
+        pair = pairs.setdefault(snippet.snippet_id, _Pair(len(pairs), document, snippet))
+        results.append(_pack_place(pair, snippet.url, document))
+    scores = [_round(answer.scores.get(measure)) for measure in shape.measures]
+    below = len(answer.snippets) - len(results)
+    return _drop_empty_tail(scores, results, truncate_with_ellipsis(answer.error or "", 300), below)
 
 
 def _pack_place(pair: _Pair, url: str, document: int) -> int | list[Any]:
     """Return the number of the pair, with address and document where this result differs from it."""
-    address = 0 if url == pair.snippet["url"] else _address(url)
+    address = 0 if url == pair.snippet.url else _address(url)
     if document != pair.document:
         return [pair.number, address, document + 1]
     return pair.number if address == 0 else [pair.number, address]
@@ -116,42 +114,41 @@ def _pack_place(pair: _Pair, url: str, document: int) -> int | list[Any]:
 
 def _pack_pair(pair: _Pair) -> list[Any]:
     snippet = pair.snippet
-    cleaned = snippet.get("shown", snippet)
-    text, more = truncate(cleaned["snippet"], LONGEST)
-    flags = snippet.get("flags", ())
-    hides = not _HIDING.isdisjoint(flags) and cleaned["snippet"] != snippet["snippet"]
+    cleaned = snippet.shown or snippet
+    text, more = truncate(cleaned.snippet, LONGEST)
+    flags = snippet.flags
+    hides = not _HIDING.isdisjoint(flags) and cleaned.snippet != snippet.snippet
     return _drop_empty_tail(
-        truncate_with_ellipsis(cleaned["title"], 300),
+        truncate_with_ellipsis(cleaned.title, 300),
         text,
-        _address(snippet["url"]),
-        truncate_with_ellipsis(snippet.get("date", ""), 100),
+        _address(snippet.url),
+        truncate_with_ellipsis(snippet.date, 100),
         [truncate_with_ellipsis(flag, 100) for flag in flags],
-        _pack_judgments(snippet["judgments"], flags),
+        _pack_judgments(snippet.judgments, flags),
         0 if pair.document == pair.number else pair.document + 1,
         more,
-        truncate_with_ellipsis(snippet["snippet"], LONGEST) if hides else "",
+        truncate_with_ellipsis(snippet.snippet, LONGEST) if hides else "",
     )
 
 
-def _pack_judgments(judgments: Sequence[Entry], snippet_flags: Sequence[str]) -> list[list[Any]]:
+def _pack_judgments(judgments: Sequence[JudgmentEntry], snippet_flags: Sequence[str]) -> list[list[Any]]:
     first_places: dict[str, int] = {}
     packed = []
     for place, judgment in enumerate(judgments):
         words = _reason(judgment)
         first = first_places.setdefault(words, place)
         reason = truncate_with_ellipsis(words, LONGEST) if first == place else first + 1
-        flags = [truncate_with_ellipsis(flag, 100) for flag in judgment["flags"] if flag not in snippet_flags]
-        packed.append(_drop_empty_tail(judgment["grade"], reason, flags, judgment["error"] or ""))
+        flags = [truncate_with_ellipsis(flag, 100) for flag in judgment.flags if flag not in snippet_flags]
+        packed.append(_drop_empty_tail(judgment.grade, reason, flags, judgment.error or ""))
     return packed
 
 
-def _reason(judgment: Entry) -> str:
+def _reason(judgment: JudgmentEntry) -> str:
     """Return the reason; for a panel, the reasons of its members."""
-    if not judgment.get("members"):
-        return str(judgment["reason"])
+    if not judgment.members:
+        return judgment.reason
     return " ‖ ".join(
-        f"{member['assessor']}: {member['error'] or member['grade']}. {member['reason']}"
-        for member in judgment["members"]
+        f"{member.assessor}: {member.error or member.grade}. {member.reason}" for member in judgment.members
     )
 
 
@@ -186,9 +183,6 @@ def _drop_empty_tail(first: Any, *others: Any) -> list[Any]:  # noqa: ANN401
         values.pop()
     return [first, *values]
 
-
-#: What is walked through gives its entries anew each time it is called.
-Entries = Callable[[], Iterable[Entry]]
 
 SAMPLE_KINDS = ("worst", "disagreeing", "random")
 
@@ -225,17 +219,20 @@ class _Key:
     pairs: int
 
 
-def select_queries(entries: Entries, shape: PayloadSchema, measure: str, budget: PageBudget) -> PageData:
+def select_queries(
+    read_queries: Callable[[], Iterable[QueryEntry]], shape: PayloadSchema, measure: str, budget: PageBudget
+) -> PageData:
     """Return the packed queries that fit into `budget`; `measure` says which are worst.
 
-    The entries are read once, and only a few numbers of each query are kept; while all queries fit, their
-    packed lines are kept, too. If they do not fit, a second pass packs the selected queries alone. So
-    a million pairs take as much memory as the page and one record for each query.
+    `read_queries` yields them from the start each time. They are read once, and only a few numbers of each
+    query are kept; while all queries fit, their packed lines are kept, too. If they do not fit, a second pass
+    packs the selected queries alone. So a million pairs take as much memory as the page and one record for
+    each query.
     """
     keys: list[_Key] = []
     lines: list[str] = []
     size = pairs = 0
-    for place, entry in enumerate(entries()):
+    for place, entry in enumerate(read_queries()):
         line = dump_script_json(pack_query(entry, shape))
         key = _key(place, entry, line, measure, shape.depth)
         keys.append(key)
@@ -248,27 +245,29 @@ def select_queries(entries: Entries, shape: PayloadSchema, measure: str, budget:
         return PageData(lines, pairs, len(keys), pairs, None)
     chosen = choose_queries(keys, budget)
     lines = [
-        dump_script_json(pack_query(entry, shape)) for place, entry in enumerate(entries()) if place in chosen
+        dump_script_json(pack_query(entry, shape))
+        for place, entry in enumerate(read_queries())
+        if place in chosen
     ]
     counts = Counter(chosen.values())
     taken = {kind: counts[kind] for kind in SAMPLE_KINDS}
     return PageData(lines, sum(keys[place].pairs for place in chosen), len(keys), pairs, taken)
 
 
-def _key(place: int, entry: Entry, line: str, measure: str, depth: int) -> _Key:
-    scores = [answer["scores"].get(measure) for answer in entry["engines"].values()]
+def _key(place: int, entry: QueryEntry, line: str, measure: str, depth: int) -> _Key:
+    scores = [answer.scores.get(measure) for answer in entry.engines.values()]
     values = [score for score in scores if score is not None]
     pairs = {
-        snippet["snippet_id"]: snippet["judgments"]
-        for answer in entry["engines"].values()
-        for snippet in answer["snippets"][:depth]
+        snippet.snippet_id: snippet.judgments
+        for answer in entry.engines.values()
+        for snippet in answer.snippets[:depth]
     }
     return _Key(
         place,
         mean=sum(values) / len(values) if values else None,
         spread=max(values) - min(values) if values else 0.0,
-        flips=sum(len({row["verdict"] for row in rows} - {None}) > 1 for rows in pairs.values()),
-        lot=short_hash([entry["query_id"]], 16),
+        flips=sum(len({row.verdict for row in rows} - {None}) > 1 for rows in pairs.values()),
+        lot=short_hash([entry.query_id], 16),
         size=len(line.encode()),
         pairs=len(pairs),
     )

@@ -10,7 +10,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from judge.report.display_text import mark_names
+from judge.report.display_text import mark_names, one_line
 
 
 @cache
@@ -23,7 +23,7 @@ def template_environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters["marked"] = mark_names
+    templates.filters.update(marked=mark_names, one_line=one_line)
     return templates
 
 

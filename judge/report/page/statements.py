@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import PurePath
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.summary import RepeatStability, RunCost, Summary
 from judge.english import format_count
 from judge.messages import CHINESE, ENGLISH, Text, in_both, text
 from judge.report import assessor_sentences, sentences, warning_sentences
@@ -13,8 +14,7 @@ from judge.report.display_text import escape_hidden, one_line
 from judge.report.page.kind_names import ERRORS
 from judge.report.page.payload import PageData
 from judge.report.page.tables import same_text
-
-Row = Mapping[str, Any]
+from judge.runs.record_json import to_json
 
 
 class Fact(NamedTuple):
@@ -24,94 +24,92 @@ class Fact(NamedTuple):
     says: tuple[Text, ...]
 
 
-def list_facts(summary: Row, agreement: Row | None, config: Row) -> Iterator[Fact]:
+def list_facts(
+    summary: Summary, agreement: LabelAgreement | None, prompts: Sequence[str], dataset: Sequence[str]
+) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
-    yield Fact(text("assessor"), (same_text(one_line(summary["assessor"])),))
-    prompts = config.get("identity", {}).get("prompts", {})
+    yield Fact(text("assessor"), (same_text(one_line(summary.assessor)),))
     if prompts:
-        yield Fact(text("prompt"), (same_text(", ".join(one_line(name) for name in prompts.values())),))
+        yield Fact(text("prompt"), (same_text(", ".join(map(one_line, prompts))),))
     yield Fact(text("scale"), (_scale(summary),))
     yield Fact(text("depth and repeats"), (_depth(summary),))
-    yield Fact(text("dataset"), tuple(_dataset(summary, config)))
-    if summary["stability"]:
-        yield Fact(text("stability"), tuple(_stability(summary)))
+    yield Fact(text("dataset"), tuple(_dataset(summary, dataset)))
+    if summary.stability:
+        yield Fact(text("stability"), tuple(_stability(summary, summary.stability)))
     tests = tuple(
-        Text(escape_hidden(text.en), escape_hidden(text.zh)) for text in warning_sentences.selftests(summary)
+        Text(escape_hidden(text.en), escape_hidden(text.zh))
+        for text in warning_sentences.selftests(to_json(summary))
     )
     if tests:
         yield Fact(text("self-test"), tests)
     if agreement is not None:
         yield Fact(text("agreement with people"), tuple(_agreement(agreement)))
-    if summary["cost"]:
-        yield Fact(text("cost"), (_cost(summary["cost"]),))
+    if summary.cost:
+        yield Fact(text("cost"), (_cost(summary.cost),))
 
 
-def _scale(summary: Row) -> Text:
-    if summary["scale"] == "binary":
+def _scale(summary: Summary) -> Text:
+    if summary.scale == "binary":
         return text("binary: relevant or not")
-    least = summary["relevant_from"]
+    least = summary.relevant_from
     return text("graded: 0 to 3, relevant from {least}", least=least)
 
 
-def _depth(summary: Row) -> Text:
-    depth, repeats = summary["depth"], summary["repeats"]
+def _depth(summary: Summary) -> Text:
+    depth, repeats = summary.depth, summary.repeats
     times = "judged once" if repeats == 1 else f"judged {repeats} times"
     return Text(f"down to rank {depth}, each pair {times}", f"看前 {depth} 条，每对判定 {repeats} 次")
 
 
-def _dataset(summary: Row, config: Row) -> Iterator[Text]:
-    counts = [f"{summary[key]:,}" for key in ("queries", "results", "pairs")]
-    engines = len(summary["engines"])
+def _dataset(summary: Summary, names: Sequence[str]) -> Iterator[Text]:
+    counts = [f"{count:,}" for count in (summary.queries, summary.results, summary.pairs)]
+    engines = len(summary.engines)
     yield Text(
-        f"{format_count(summary['queries'], 'query', 'queries')},"
+        f"{format_count(summary.queries, 'query', 'queries')},"
         f" {format_count(engines, 'engine')},"
-        f" {counts[1]} results, {format_count(summary['pairs'], 'pair')} to judge"
-        f" ({summary['dedup_saving']:.0%} saved by judging a pair once)",
+        f" {counts[1]} results, {format_count(summary.pairs, 'pair')} to judge"
+        f" ({summary.dedup_saving:.0%} saved by judging a pair once)",
         f"{counts[0]} 条查询、{engines} 个引擎、{counts[1]} 条结果，要判定 {counts[2]} 对"
-        f"（同一对只判一次，省下 {summary['dedup_saving']:.0%}）",
+        f"（同一对只判一次，省下 {summary.dedup_saving:.0%}）",
     )
-    source = config.get("options", {}).get("data") or config.get("options", {}).get("topics")
-    fingerprint = config.get("identity", {}).get("dataset")
-    names = [one_line(name) for name in (PurePath(source).name if source else "", fingerprint or "") if name]
     if names:
-        yield same_text(" · ".join(names))
+        yield same_text(" · ".join(map(one_line, names)))
 
 
-def _stability(summary: Row) -> Iterator[Text]:
-    deciding = sentences.deciding(summary) or summary["measures"][0]
-    row = summary["stability"]
-    both = (sentences.stability(t, row, deciding) for t in (ENGLISH, CHINESE))
+def _stability(summary: Summary, stability: RepeatStability) -> Iterator[Text]:
+    deciding = sentences.deciding(to_json(summary)) or summary.measures[0]
+    both = (sentences.stability(t, to_json(stability), deciding) for t in (ENGLISH, CHINESE))
     yield from map(Text, *both)
 
 
-def _agreement(agreement: Row) -> Iterator[Text]:
-    kappa, same = agreement["kappa_relevant"], agreement["same_verdict"]
-    source = one_line(agreement["labels"])
-    if kappa["value"] is None or same["value"] is None:
-        why = in_both(sentences.why, kappa)
+def _agreement(agreement: LabelAgreement) -> Iterator[Text]:
+    kappa, same = agreement.kappa_relevant, agreement.same_verdict
+    source = one_line(agreement.labels)
+    if kappa.value is None or same.value is None:
+        why = in_both(sentences.why, to_json(kappa))
         yield Text(f"unknown ({source}): {why.en}", f"未知（{source}）：{why.zh}")
         return
     yield Text(
-        f"relevant or not: the same on {same['value']:.1%} of {agreement['pairs']:,} pairs ({source}), kappa"
-        f" {kappa['value']:.3f}{sentences.interval(ENGLISH, kappa['ci95'])}; 0 is chance, 1 is always",
-        f"相关与否：{agreement['pairs']:,} 对中 {same['value']:.1%} 与人工相同（{source}），kappa"
-        f" {kappa['value']:.3f}{sentences.interval(CHINESE, kappa['ci95'])}；0 等于碰运气，1 为完全一致",
+        f"relevant or not: the same on {same.value:.1%} of {agreement.pairs:,} pairs ({source}), kappa"
+        f" {kappa.value:.3f}{sentences.interval(ENGLISH, kappa.ci95)}; 0 is chance, 1 is always",
+        f"相关与否：{agreement.pairs:,} 对中 {same.value:.1%} 与人工相同（{source}），kappa"
+        f" {kappa.value:.3f}{sentences.interval(CHINESE, kappa.ci95)}；0 等于碰运气，1 为完全一致",
     )
-    if kappa["ci95"] and agreement["queries"] < sentences.FEW:
+    if kappa.ci95 and agreement.queries < sentences.FEW:
         narrow = in_both(sentences.warn_narrow)
         yield Text(f"{narrow.en}.", f"{narrow.zh}。")
 
 
-def _cost(cost: Row) -> Text:
+def _cost(cost: RunCost) -> Text:
     en = (
-        f"{cost['calls']:,} calls, {cost['prompt_tokens']:,} tokens in ({cost['cached_tokens']:,} cached),"
-        f" {cost['completion_tokens']:,} out"
+        f"{cost.calls:,} calls, {cost.prompt_tokens:,} tokens in ({cost.cached_tokens:,} cached),"
+        f" {cost.completion_tokens:,} out"
     )
     zh = (
-        f"{cost['calls']:,} 次调用，输入 {cost['prompt_tokens']:,} 个 token"
-        f"（缓存 {cost['cached_tokens']:,}），输出 {cost['completion_tokens']:,} 个"
+        f"{cost.calls:,} 次调用，输入 {cost.prompt_tokens:,} 个 token"
+        f"（缓存 {cost.cached_tokens:,}），输出 {cost.completion_tokens:,} 个"
     )
-    amount = sentences.dollars(cost)
+    amount = sentences.dollars(to_json(cost))
     if amount is None:
         text = Text(f"{en}; price unknown", f"{zh}；价格未知")
     else:
@@ -119,8 +117,8 @@ def _cost(cost: Row) -> Text:
         zh_amount = f"，{'至少 ' if least != amount else ''}{least.removeprefix('$')} 美元" if amount else ""
         text = Text(f"{en}, {amount}" if amount else en, f"{zh}{zh_amount}")
     for key, more_en, more_zh in _OPEN:
-        if cost.get(key):
-            text = Text(f"{text.en}; {cost[key]:,} {more_en}", f"{text.zh}；{cost[key]:,} {more_zh}")
+        if count := getattr(cost, key):
+            text = Text(f"{text.en}; {count:,} {more_en}", f"{text.zh}；{count:,} {more_zh}")
     return text
 
 
@@ -147,46 +145,48 @@ def describe_sample(page_data: PageData) -> Text | None:
     )
 
 
-def list_warnings(summary: Row) -> Iterator[Text]:
+def list_warnings(summary: Summary) -> Iterator[Text]:
     """Yield the warnings, the most important first; `summary` has display names."""
-    if str(summary["assessor"]).startswith("lexical"):
+    if summary.assessor.startswith("lexical"):
         yield text(
             "Judged by term overlap (lexical), not by a language model. Any language model should do"
             " better. Choose no engine by these figures."
         )
-    if (served := in_both(sentences.served_models, summary)).en:
+    if (served := in_both(sentences.served_models, to_json(summary))).en:
         yield served
-    yield from assessor_sentences.said(summary)
+    yield from assessor_sentences.said(to_json(summary))
     yield from _coverage(summary)
     yield from (
-        text for text in (in_both(sentences.few, summary), in_both(sentences.planning, summary)) if text.en
+        text
+        for text in (in_both(sentences.few, to_json(summary)), in_both(sentences.planning, to_json(summary)))
+        if text.en
     )
-    if summary["own_list_reversal"]:
-        within = summary["own_list_reversal"]
-        yield in_both(sentences.within_lists, within)
+    if summary.own_list_reversal:
+        within = summary.own_list_reversal
+        yield in_both(sentences.within_lists, to_json(within))
     yield from _engines(summary)
     yield from _snippets(summary)
     yield from _measures(summary)
 
 
-def _coverage(summary: Row) -> Iterator[Text]:
-    judged, wanted = summary["judged"], summary["judgments"]
+def _coverage(summary: Summary) -> Iterator[Text]:
+    judged, wanted = summary.judged, summary.judgments
     if judged < wanted:
-        kinds = summary["failures"].items()
+        kinds = summary.failures.items()
         en = ", ".join(f"{_error(kind).en} ({count:,})" for kind, count in kinds)
         zh = "、".join(f"{_error(kind).zh}（{count:,}）" for kind, count in kinds)
         yield Text(
-            f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary['coverage']:.1%})"
+            f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary.coverage:.1%})"
             f"{': ' + en if en else ''}. They do not count as “no”:"
             " their grades are imputed from similar judged snippets of the same query."
-            f" {warning_sentences.again(summary['failures']).en}",
-            f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary['coverage']:.1%}）"
+            f" {warning_sentences.again(summary.failures).en}",
+            f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary.coverage:.1%}）"
             f"{'：' + zh if zh else ''}。它们不算“不相关”："
             "其等级由同一查询中相似的已判定摘要插补。"
-            f"{warning_sentences.again(summary['failures']).zh}",
+            f"{warning_sentences.again(summary.failures).zh}",
         )
-    measure = summary["measures"][0]
-    unsure = warning_sentences.unsure(summary)
+    measure = summary.measures[0]
+    unsure = warning_sentences.unsure(to_json(summary))
     if unsure:
         en = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
         zh = "，".join(f"{engine} {low:.3f} 到 {high:.3f}" for engine, (low, high) in unsure.items())
@@ -200,15 +200,15 @@ def _error(kind: str) -> Text:
     return ERRORS.get(kind, Text(kind, kind))
 
 
-def _engines(summary: Row) -> Iterator[Text]:
-    broke = {engine: row["errors"] for engine, row in summary["engines"].items() if row["errors"]}
+def _engines(summary: Summary) -> Iterator[Text]:
+    broke = {engine: row.errors for engine, row in summary.engines.items() if row.errors}
     if broke:
         en, zh = _counts(broke)
         yield Text(
             f"Broke on some queries, which its means and comparisons leave out: {en}.",
             f"在一些查询上出错，均值和比较都不计这些查询：{zh}。",
         )
-    first, unknown = summary["measures"][0], warning_sentences.unknown(summary)
+    first, unknown = summary.measures[0], warning_sentences.unknown(to_json(summary))
     if unknown:
         en, zh = _counts(unknown)
         yield Text(
@@ -224,32 +224,32 @@ def _counts(counts: Mapping[str, int]) -> Text:
     return Text(", ".join(parts), "，".join(parts))
 
 
-def _snippets(summary: Row) -> Iterator[Text]:
-    yield from (Text(remark, remark) for remark in summary.get("remarks", ()))
-    if summary["flagged"]:
-        en, zh = _counts(summary["flagged"])
+def _snippets(summary: Summary) -> Iterator[Text]:
+    yield from (Text(remark, remark) for remark in summary.remarks)
+    if summary.flagged:
+        en, zh = _counts(summary.flagged)
         yield Text(
             f"Snippets flagged because they seem to speak to the grader (never re-graded for it): {en}.",
             f"疑似对评测员喊话的摘要，只做标记、不因此改分：{zh}。",
         )
-        remark = warning_sentences.remark(summary)
+        remark = warning_sentences.remark(to_json(summary))
         if remark:
             yield remark
-    if summary["empty_snippets"]:
-        count = f"{summary['empty_snippets']:,}"
+    if summary.empty_snippets:
+        count = f"{summary.empty_snippets:,}"
         yield text("Results without any text, which get grade 0 without a call: {count}.", count=count)
 
 
-def _measures(summary: Row) -> Iterator[Text]:
-    for measure, count in summary["undefined"].items():
+def _measures(summary: Summary) -> Iterator[Text]:
+    for measure, count in summary.undefined.items():
         nothing = measure.startswith("Judged")
         en = "no result to look at" if nothing else "no relevant snippet in the pool"
         zh = "没有可看的结果" if nothing else "整个池里没有相关摘要"
         yield Text(
-            f"{measure} leaves out {count:,} of {summary['queries']:,} queries: {en}.",
-            f"{measure} 略去了 {summary['queries']:,} 条查询中的 {count:,} 条：{zh}。",
+            f"{measure} leaves out {count:,} of {summary.queries:,} queries: {en}.",
+            f"{measure} 略去了 {summary.queries:,} 条查询中的 {count:,} 条：{zh}。",
         )
-    yield from _notes(summary["notes"].items())
+    yield from _notes(summary.notes.items())
 
 
 def _notes(notes: Iterable[tuple[str, str]]) -> Iterator[Text]:

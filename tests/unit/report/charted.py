@@ -1,17 +1,19 @@
-"""Owns runs as charts get them: the summary and the queries of results.json."""
+"""Runs as charts take them: the summary and the queries of results.json."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
+from judge.analysis.label_agreement import LabelAgreement, compare_with_labels
 from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import analyse
+from judge.analysis.summary import StatisticValue, Summary
 from judge.measure.score import Scores, score_rankings
 from judge.runs import results
-from judge.runs.record_json import to_json
+from tests.unit.report.labelled import held, people
 
 
 def scored(run: LoadedRun) -> Scores:
@@ -27,12 +29,12 @@ def scored(run: LoadedRun) -> Scores:
     )
 
 
-def summary_of(run: LoadedRun) -> dict[str, Any]:
-    """Return the summary of the run as the report takes it."""
-    return to_json(analyse(run)[1])
+def summary_of(run: LoadedRun) -> Summary:
+    """Return the summary of the run."""
+    return analyse(run)[1]
 
 
-def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:
+def entries_of(run: LoadedRun) -> Iterator[results.QueryEntry]:
     """The queries of the run's results.json, once."""
     scores = scored(run)
     value, _, _ = scores.average_repeats()
@@ -45,4 +47,21 @@ def entries_of(run: LoadedRun) -> Iterator[dict[str, Any]]:
         for q, query in enumerate(scores.queries)
     }
     judgments = results.judgment_entries(run.judgments, run.members, run.spec.scale)
-    return map(to_json, results.query_entries(run.data, run.pool, judgments, table))
+    return results.query_entries(run.data, run.pool, judgments, table)
+
+
+def agreement_with(
+    confusion: tuple[tuple[int, ...], ...], statistic: StatisticValue, people_relevant_from: int = 2
+) -> LabelAgreement:
+    """Return an agreement with these counts, whose main statistics are all the same."""
+    run = held({"A": {"q1": ["x"]}}, {("q1", "x"): 3})
+    return replace(
+        compare_with_labels(run, people(run, {("q1", "x"): 3})),
+        confusion=confusion,
+        pairs=sum(map(sum, confusion)),
+        people_relevant_from=people_relevant_from,
+        same_grade=statistic,
+        same_verdict=statistic,
+        kappa_relevant=statistic,
+        bias=statistic,
+    )

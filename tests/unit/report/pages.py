@@ -1,35 +1,48 @@
-"""Owns runs to make pages of: a graded world small enough for any test, and pages from a run's folder."""
+"""Runs to make pages of, and pages from the folders of runs."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import judge
-from judge.report.html import ReportExtras, render_report
+from judge.report.html import read_extras, render_report
 from judge.report.page.payload import PageBudget
-from judge.runs.record_json import summary_from_json, to_json
+from judge.runs.folder import RunFolder
+from judge.runs.load import load_summary
+from judge.runs.record_json import from_json, summary_from_json
+from judge.runs.results import EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry, read_entries
 
 Row = dict[str, Any]
 
 
 def held(folder: Path, name: str) -> Row:
     """The JSON object in a file of a run's folder."""
-    found: Row = json.loads((folder / name).read_text(encoding="utf-8"))
-    return found
+    value: Row = json.loads((folder / name).read_text(encoding="utf-8"))
+    return value
+
+
+def parse_queries(queries: Iterable[Mapping[str, Any]]) -> Iterator[QueryEntry]:
+    """Yield the records of the queries of a results.json."""
+    return (from_json(QueryEntry, query, "results.json") for query in queries)
+
+
+def render_results(results: Mapping[str, Any], run: str = "run") -> str:
+    """Return the report of a run with this results.json."""
+    summary = summary_from_json(results["summary"], run)
+    return "".join(render_report(run, summary, lambda: parse_queries(results["queries"])))
 
 
 def page_of(folder: Path, budget: PageBudget | None = None) -> str:
     """The report of a finished run."""
-    results = held(folder, "results.json")
-    summary = to_json(summary_from_json(results["summary"], folder.name))
-    labelled = (folder / "agreement.json").exists()
-    agreement = held(folder, "agreement.json") if labelled else None
-    beside = ReportExtras(agreement, held(folder, "config.json"))
-    return "".join(render_report(folder.name, summary, lambda: results["queries"], beside, budget))
+    summary = load_summary(RunFolder(folder))
+    extras = read_extras(RunFolder(folder), summary)
+    queries = partial(read_entries, folder / "results.json")
+    return "".join(render_report(folder.name, summary, queries, extras, budget))
 
 
 def data_of(text: str) -> Row:
@@ -47,35 +60,38 @@ def ran(out: Path, rows: Iterable[Mapping[str, Any]] | Path) -> Path:
     return out
 
 
-def entries(queries: int, engines: Sequence[str], results: int, text: str) -> Callable[[], Iterator[Row]]:
+def entries(
+    queries: int, engines: Sequence[str], results: int, text: str
+) -> Callable[[], Iterator[QueryEntry]]:
     """Queries as results.json has them, made one by one: engine e's score on query q is about q/queries."""
 
-    def walk() -> Iterator[Row]:
+    def walk() -> Iterator[QueryEntry]:
         for number in range(queries):
-            yield {
-                "query_id": f"q{number}",
-                "query": f"question {number}",
-                "lang": "en",
-                "engines": {
-                    engine: {
-                        "scores": {"P@5": (number * 7919 % queries + place / 10) / (queries + 1)},
-                        "snippets": [_snippet(number, rank, text) for rank in range(1, results + 1)],
-                    }
+            yield QueryEntry(
+                query_id=f"q{number}",
+                query=f"question {number}",
+                lang="en",
+                engines={
+                    engine: EngineEntry(
+                        scores={"P@5": (number * 7919 % queries + place / 10) / (queries + 1)},
+                        snippets=tuple(snippet_entry(number, rank, text) for rank in range(1, results + 1)),
+                    )
                     for place, engine in enumerate(engines)
                 },
-            }
+            )
 
     return walk
 
 
-def _snippet(query: int, rank: int, text: str) -> Row:
-    said = {"repeat": 1, "verdict": "yes", "grade": 2, "reason": "it says so", "error": None, "flags": []}
-    return {
-        "rank": rank,
-        "snippet_id": f"{query}-{rank}",
-        "document": f"d{query}-{rank}",
-        "title": f"page {rank}",
-        "url": f"https://site.example/{query}/{rank}",
-        "snippet": text,
-        "judgments": [said],
-    }
+def snippet_entry(query: int, rank: int, text: str) -> SnippetEntry:
+    """Return a result with one judgment."""
+    judgment = JudgmentEntry(repeat=1, verdict="yes", grade=2, reason="it says so", error=None, flags=())
+    return SnippetEntry(
+        rank=rank,
+        snippet_id=f"{query}-{rank}",
+        document=f"d{query}-{rank}",
+        title=f"page {rank}",
+        url=f"https://site.example/{query}/{rank}",
+        snippet=text,
+        judgments=(judgment,),
+    )

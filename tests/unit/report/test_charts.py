@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 
+from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.summary import StatisticValue, Summary
 from judge.records import BINARY
 from judge.report import display_text
 from judge.report.charts import Chart, draw_charts
 from judge.report.charts.grade_shares import GradeCounts
 from judge.report.charts.query_differences import MAX_BARS, QueryDifferences, make_bars
 from judge.report.charts.query_differences import draw_query_differences as query_chart
-from tests.unit.report.charted import entries_of, summary_of
+from judge.runs.record_json import from_json, to_json
+from judge.runs.results import EngineEntry, QueryEntry
+from tests.unit.report.charted import agreement_with, entries_of, summary_of
 from tests.unit.report.labelled import held
+from tests.unit.report.pages import parse_queries, snippet_entry
 from tests.unit.report.test_charts_svg import hostile
 
 SVG = "{http://www.w3.org/2000/svg}"
 Given = Mapping[str, Mapping[str, Sequence[int | None]]]
 
 
-def drawn(given: Given, *more: Given, agreement: Any = None, **asked: Any) -> dict[str, Chart]:
+def drawn(
+    given: Given, *more: Given, agreement: LabelAgreement | None = None, **asked: Any
+) -> dict[str, Chart]:
     """The charts of engines whose results, query by query, get these grades; `more` are further repeats."""
     shown = {
         engine: {
@@ -137,8 +144,11 @@ def many(queries: int) -> QueryDifferences:
     found = QueryDifferences("a", "b", "P@5")
     for at in range(queries):
         value = (at * 7919 % queries) / 1000
-        scores = {"a": {"scores": {"P@5": value}}, "b": {"scores": {"P@5": 0.0}}}
-        found.add({"query_id": f"q{at}", "query": "?", "engines": scores})
+        engines = {
+            engine: EngineEntry(scores={"P@5": score}, snippets=())
+            for engine, score in (("a", value), ("b", 0.0))
+        }
+        found.add(QueryEntry(query_id=f"q{at}", query="?", lang="en", engines=engines))
     return found
 
 
@@ -196,12 +206,8 @@ def test_repeats_count_by_their_share_and_binary_has_two_shades() -> None:
 
 
 def test_the_matrix_has_every_count_and_where_relevant_begins() -> None:
-    estimate = {"value": 0.5, "ci95": None}
-    agreement = {
-        "assessor": "someone", "confusion": [[3, 1, 0, 0], [0, 0, 2, 4]], "pairs": 10,
-        "people_relevant_from": 1, "relevant_from": 2,
-        **dict.fromkeys(("same_grade", "same_verdict", "kappa_relevant", "bias"), estimate),
-    }  # fmt: skip
+    half = StatisticValue(0.5, None)
+    agreement = agreement_with(((3, 1, 0, 0), (0, 0, 2, 4)), half, people_relevant_from=1)
     chart = drawn(TWO, measures="P@2", depth=2, agreement=agreement)["agreement"]
     assert chart.rows == (("0", "3", "1", "0", "0"), ("1", "0", "0", "2", "4"))
     assert [each.text for each in elements(chart, "text", "number")] == list("31000024")
@@ -209,7 +215,7 @@ def test_the_matrix_has_every_count_and_where_relevant_begins() -> None:
     assert (upright.get("x1"), upright.get("x2")) == ("50%", "50%")
     assert level.get("y1") == level.get("y2")
     assert "0.50 higher than people" in chart.desc.en
-    nothing = {**agreement, "confusion": [[0, 0], [0, 0]]}
+    nothing = replace(agreement, confusion=((0, 0), (0, 0)))
     assert "agreement" not in drawn(TWO, measures="P@2", depth=2, agreement=nothing)
 
 
@@ -244,8 +250,9 @@ def test_ranks_beyond_twenty_are_said_not_drawn() -> None:
 
 def test_entries_are_looked_at_once_and_a_depth_is_a_depth() -> None:
     grades = GradeCounts(repeats=1, depth=1)
-    snippet = {"rank": 1, "judgments": [{"grade": 2}]}
-    grades.add({"engines": {"A": {"snippets": [snippet, {**snippet, "rank": 2}]}}})
+    snippets = (snippet_entry(1, 1, "text"), snippet_entry(1, 2, "text"))
+    engines = {"A": EngineEntry(scores={}, snippets=snippets)}
+    grades.add(QueryEntry(query_id="q", query="?", lang="en", engines=engines))
     assert grades.shares("A", 1, [3, 2]) == [0, 1]
     assert grades.shares("A", 2, [3, 2]) == [0, 0]
 
@@ -283,9 +290,10 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
         measures="P@2",
         depth=2,
     )
-    plain, found = json.loads(json.dumps(summary_of(run))), json.loads(json.dumps(list(entries_of(run))))
-    ours = draw_charts(plain, found, None)
-    theirs = draw_charts(renamed(plain, names), renamed(found, names), None)
+    summary, entries = summary_of(run), list(entries_of(run))
+    ours = draw_charts(summary, entries, None)
+    renamed_summary = from_json(Summary, renamed(to_json(summary), names), "summary.json")
+    theirs = draw_charts(renamed_summary, parse_queries(renamed(list(map(to_json, entries)), names)), None)
     for one, other in zip(ours, theirs, strict=True):
         assert shapes(one) == shapes(other)
         assert all(cell == display_text.one_line(cell) for row in other.rows for cell in row)

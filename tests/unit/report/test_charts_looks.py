@@ -6,13 +6,13 @@ import re
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from judge.analysis.summary import StatisticValue
 from judge.report.charts import Chart, draw_charts
 from tests.support.browser import address_of, chromium, opened, serious
-from tests.unit.report.charted import entries_of, summary_of
+from tests.unit.report.charted import agreement_with, entries_of, summary_of
 from tests.unit.report.labelled import favouring, held
 
 CSS = (files("judge.report") / "templates" / "charts.css").read_text(encoding="utf-8")
@@ -75,15 +75,8 @@ def drawings() -> tuple[Chart, ...]:
     shown, _, said = favouring(12, "a search engine with a long name", "必应国际版第二号引擎")
     missing = {key: None if at % 9 == 0 else grade for at, (key, grade) in enumerate(said.items())}
     run = held(shown, missing, said, measures="nDCG@3 AP@3 P@1 RR@3 sDCG@3")
-    none: dict[str, Any] = {"value": None, "ci95": None, "why": "a test"}
-    agreement = {
-        "assessor": "someone/graded",
-        "confusion": [[3, 1, 0, 0], [1, 2, 0, 0], [0, 1, 4, 1], [0, 0, 1, 1234]],
-        "pairs": 1248,
-        "relevant_from": 2,
-        "people_relevant_from": 2,
-        **dict.fromkeys(("same_grade", "same_verdict", "kappa_relevant", "bias"), none),
-    }
+    confusion = ((3, 1, 0, 0), (1, 2, 0, 0), (0, 1, 4, 1), (0, 0, 1, 1234))
+    agreement = agreement_with(confusion, StatisticValue(None, None, "a test"))
     return draw_charts(summary_of(run), entries_of(run), agreement)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -28,7 +29,9 @@ from judge.report.display_text import (
 )
 from judge.report.html import render_report
 from judge.report.page import tables
-from judge.runs.record_json import summary_from_json, to_json
+from judge.runs.folder import RunFolder
+from judge.runs.load import load_summary
+from judge.runs.record_json import to_json
 from tests.unit.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -131,11 +134,11 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
         for engine in engines
     ]
     folder = ran(tmp_path / "tied", rows)
-    summary = to_json(summary_from_json(held(folder, "results.json")["summary"], "results.json"))
-    order = sentences.standing(summary, sentences.deciding(summary))
+    summary = load_summary(RunFolder(folder))
+    order = sentences.standing(to_json(summary), "nDCG@10")
     assert order == sorted(engines)
-    called = make_labels(summary["engines"])
-    shown = sentences.standing(use_display_names(summary), sentences.deciding(summary))
+    called = make_labels(summary.engines)
+    shown = sentences.standing(to_json(use_display_names(summary)), "nDCG@10")
     assert shown == [isolate(called[engine]) for engine in order]
     text = page_of(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])
@@ -173,8 +176,8 @@ def test_every_pair_is_there_once_and_engines_refer_to_it(demo: Path) -> None:
 
 
 def test_a_page_of_a_sample_says_so_and_stays_below_six_megabytes(demo: Path) -> None:
-    summary = to_json(summary_from_json(held(demo, "results.json")["summary"], "results.json"))
-    walk = entries(2000, list(summary["engines"]), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
+    summary = load_summary(RunFolder(demo))
+    walk = entries(2000, list(summary.engines), 10, "小狗贫血的表现是牙龈发白精神不好" * 12)
     pieces = list(render_report("big", summary, walk))
     text = "".join(pieces)
     assert len(text.encode()) < 6_000_000
@@ -211,16 +214,17 @@ def test_controls_are_escapes_and_blanks_and_joiners_stay(text: str, shown: str)
     assert escape_hidden(text) == shown
 
 
-def test_long_names_that_begin_alike_are_told_apart_in_sentences() -> None:
+def test_long_names_that_begin_alike_are_told_apart_in_sentences(tmp_path: Path) -> None:
     """Every hidden letter is shown as six."""
-    engines = ["\u3164" * 60 + last for last in "xy"]
-    assert len(set(make_labels(engines).values())) == 2
-    summary: dict[str, object] = {
-        "engines": {each: {} for each in engines},
-        "comparisons": [],
-        "own_list_reversal": None,
-    }
-    assert len(use_display_names({**summary, "flagged": {}, "segments": {}})["engines"]) == 2
+    names = ["\u3164" * 60 + last for last in "xy"]
+    assert len(set(make_labels(names).values())) == 2
+    rows = [
+        {"query": f"tea {value}", "engine": name, "snippet": "tea", **dict.fromkeys(names, value)}
+        for name in names
+        for value in "12"
+    ]
+    summary = use_display_names(load_summary(RunFolder(ran(tmp_path / "run", rows))))
+    assert len(summary.engines) == len(summary.segments) == 2
 
 
 @pytest.mark.parametrize(
@@ -239,14 +243,10 @@ def test_the_page_says_why_there_is_nothing_to_compare(
     assert all(said in text for said in says)
 
 
-def test_a_very_small_p_is_not_0() -> None:
-    row = {"outcome": "better", "winner": "A", "verdict": "A > B", "measure": "P@5", "a": "A", "b": "B"}
-    numbers = dict.fromkeys(
-        ("difference", "ci95", "bounds", "detectable", "detectable_doubled", "sd", "at_least_queries")
-    )
-    (table,) = tables.pair_tables(
-        {"comparisons": [{**row, **numbers, "wins": 9, "ties": 0, "losses": 0, "n": 9, "p_adjusted": 8e-6}]}
-    )
+def test_a_very_small_p_is_not_0(demo: Path) -> None:
+    summary = load_summary(RunFolder(demo))
+    row = replace(summary.comparisons[0], p_adjusted=8e-6)
+    (table,) = tables.pair_tables(replace(summary, comparisons=(row,)))
     shown = [cell.main.en for cell in table.rows[0][1]]
     assert shown[4] == "<0.0001"
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,33 +19,40 @@ from judge.report.page.payload import (
     pack_query,
     select_queries,
 )
+from judge.runs.results import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
 from tests.unit.report.pages import entries
 
 
-def snippet(**changes: Any) -> dict[str, Any]:
-    row = {
-        "rank": 1, "snippet_id": "s", "document": "d", "title": "T", "url": "https://a.example/",
-        "snippet": "text", "judgments": [],
-    }  # fmt: skip
-    return {**row, **changes}
+def snippet(**changes: Any) -> SnippetEntry:
+    base = SnippetEntry(
+        rank=1,
+        snippet_id="s",
+        document="d",
+        title="T",
+        url="https://a.example/",
+        snippet="text",
+        judgments=(),
+    )
+    return replace(base, **changes)
 
 
-def packed(*snippets: dict[str, Any], **more: Any) -> list[Any]:
+def query(*snippets: SnippetEntry) -> QueryEntry:
+    """Return a query with the results of engine a."""
+    return QueryEntry(
+        query_id="q", query="Q", lang="en", engines={"a": EngineEntry(scores={}, snippets=snippets)}
+    )
+
+
+def packed(*snippets: SnippetEntry) -> list[Any]:
     """One engine's answer and the pairs, as packed."""
-    entry = {
-        "query_id": "q",
-        "query": "Q",
-        "lang": "en",
-        "engines": {"a": {"scores": {}, "snippets": snippets}},
-    }
-    return pack_query({**entry, **more}, PayloadSchema(["a"], ["P@5"], 10))
+    return pack_query(query(*snippets), PayloadSchema(["a"], ["P@5"], 10))
 
 
-def judged(*grades: int | None, reason: str = "because") -> list[dict[str, Any]]:
-    return [
-        {"repeat": place, "verdict": None, "grade": grade, "reason": reason, "error": None, "flags": []}
+def judged(*grades: int | None, reason: str = "because") -> tuple[JudgmentEntry, ...]:
+    return tuple(
+        JudgmentEntry(repeat=place, verdict=None, grade=grade, reason=reason, error=None, flags=())
         for place, grade in enumerate(grades, start=1)
-    ]
+    )
 
 
 def test_grade_0_is_a_grade_and_the_same_reason_is_written_once() -> None:
@@ -54,8 +63,8 @@ def test_grade_0_is_a_grade_and_the_same_reason_is_written_once() -> None:
 
 
 def test_a_failed_judgment_keeps_its_kind_and_no_grade() -> None:
-    failed = {**judged(None, reason="")[0], "error": "content_filter", "flags": ["re_asked"]}
-    *_, pairs = packed(snippet(judgments=[failed]))
+    failed = replace(judged(None, reason="")[0], error="content_filter", flags=("re_asked",))
+    *_, pairs = packed(snippet(judgments=(failed,)))
     assert pairs[0][5] == [[None, "", ["re_asked"], "content_filter"]]
 
 
@@ -106,16 +115,15 @@ def test_results_below_the_depth_are_counted_only() -> None:
 
 
 def test_the_raw_text_is_kept_where_something_suspicious_was_taken_away() -> None:
-    shown = {"title": "T", "snippet": "yes"}
-    *_, pairs = packed(snippet(snippet="y\u200bes", shown=shown, flags=["invisible"]))
+    shown = CleanedText("T", "yes")
+    *_, pairs = packed(snippet(snippet="y\u200bes", shown=shown, flags=("invisible",)))
     assert pairs[0][8] == "y\\x200bes"
     *_, pairs = packed(snippet(snippet="<b>yes</b>", shown=shown))
     assert len(pairs[0]) < 8
 
 
 def test_an_engine_that_was_not_asked_is_not_one_that_found_nothing() -> None:
-    entry = {"query_id": "q", "query": "Q", "lang": "en", "engines": {"a": {"scores": {}, "snippets": []}}}
-    *_, answers, _ = pack_query(entry, PayloadSchema(["a", "b"], ["P@5"], 10))
+    *_, answers, _ = pack_query(query(), PayloadSchema(["a", "b"], ["P@5"], 10))
     assert answers == [[[None]], None]
 
 
@@ -148,8 +156,8 @@ def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> Non
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (270, 900, 300)
     ids = [json.loads(line)[0] for line in room.lines]
     assert ids == sorted(ids, key=lambda each: int(each[1:]))
-    worst = sorted(walk(), key=lambda entry: entry["engines"]["a"]["scores"]["P@5"])[:30]
-    assert {entry["query_id"] for entry in worst} <= set(ids)
+    worst = sorted(walk(), key=lambda entry: entry.engines["a"].scores["P@5"] or 0)[:30]
+    assert {entry.query_id for entry in worst} <= set(ids)
     again = select_queries(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget(pairs=270))
     assert again.lines == room.lines
 
@@ -164,13 +172,14 @@ def test_bytes_are_a_budget_too_and_a_query_that_is_too_much_alone_is_never_take
 
 
 def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> None:
-    def walk() -> list[dict[str, Any]]:
-        found = list(entries(9, ["a"], 2, "x")())
-        for entry in found:
-            entry["engines"]["a"]["scores"]["P@5"] = 0.5
-        flipped = found[4]["engines"]["a"]["snippets"][0]["judgments"]
-        flipped.append({**flipped[0], "repeat": 2, "verdict": "no", "grade": 0})
-        return found
+    def walk() -> Iterator[QueryEntry]:
+        for entry in entries(9, ["a"], 2, "x")():
+            first, second = entry.engines["a"].snippets
+            if entry.query_id == "q4":
+                flipped = replace(first.judgments[0], repeat=2, verdict="no", grade=0)
+                first = replace(first, judgments=(*first.judgments, flipped))
+            engine = EngineEntry(scores={"P@5": 0.5}, snippets=(first, second))
+            yield replace(entry, engines={"a": engine})
 
     room = select_queries(walk, PayloadSchema(["a"], ["P@5"], 10), "P@5", PageBudget(pairs=4))
     assert "q4" in [json.loads(line)[0] for line in room.lines]
