@@ -96,17 +96,25 @@ def _check_columns(config: Config) -> Mapping[str, str]:
             name = name.strip()
             if not column:
                 example = f"{name}=COLUMN" if name in COLUMN_FIELDS else "snippet=text"
-                raise InputError(f"--columns is {option!r}; it is FIELD=COLUMN, such as {example}")
+                raise InputError(
+                    "--columns is {option!r}; it is FIELD=COLUMN, such as {example}",
+                    option=option,
+                    example=example,
+                )
             if name not in COLUMN_FIELDS:
                 raise InputError(
-                    f"--columns is {option!r}; it is FIELD=COLUMN, and a field is one of"
-                    f" {', '.join(COLUMN_FIELDS)}{did_you_mean(name, COLUMN_FIELDS)}"
+                    "--columns is {option!r}; it is FIELD=COLUMN, and a field is one of {fields}{suggestion}",
+                    option=option,
+                    fields=", ".join(COLUMN_FIELDS),
+                    suggestion=did_you_mean(name, COLUMN_FIELDS),
                 )
         for column, count in Counter(columns.values()).items():
             if count > 1:
                 names = " and ".join(name for name in columns if columns[name] == column)
                 raise InputError(
-                    f"--columns names the column {column!r} for {names}; a column holds one field"
+                    "--columns names the column {column!r} for {names}; a column holds one field",
+                    column=column,
+                    names=names,
                 )
         if columns and config.trec_runs:
             raise InputError("--columns is for a dataset of rows; TREC files have no columns")
@@ -171,7 +179,9 @@ def choose_label_scale(
     if top > scale.top:
         label = next((label for label in labels if label.grade > scale.top), None)
         what = f"{label.location}: has grade {label.grade}" if label else f"a label has grade {top}"
-        raise InputError(f"{what}; the {scale.name} scale ends at {scale.top}")
+        raise InputError(
+            "{what}; the {scale} scale ends at {top}", what=what, scale=scale.name, top=scale.top
+        )
     return scale
 
 
@@ -220,7 +230,9 @@ def _build_deepeval_assessor(config: Config, model: Model) -> Assessor:
         with redirect_stdout(io.StringIO()):  # DeepEval prints a greeting on import
             from judge.assess.deepeval_assessor import DeepEvalAssessor
     except ImportError as error:
-        raise SetupError(f"--assessor deepeval needs the extra search-judge[deepeval] ({error})") from error
+        raise SetupError(
+            "--assessor deepeval needs the extra search-judge[deepeval] ({error})", error=error
+        ) from error
     return DeepEvalAssessor(model, config.as_of)
 
 
@@ -240,7 +252,8 @@ def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
             assessor.name += f" at {assessor.model.endpoint}"
     if len({assessor.name for assessor in assessors}) < len(assessors):
         raise SetupError(
-            f"the panel holds {assessors[0].name!r} twice; its members differ in model or server"
+            "the panel holds {assessor!r} twice; its members differ in model or server",
+            assessor=assessors[0].name,
         )
     return assessors
 
@@ -267,9 +280,10 @@ def build_limits(config: Config, model: Model) -> Limits:
     with config.source.error_context("budget"):
         if config.budget is not None and price is None:
             raise InputError(
-                f"budget needs a price, and none is known for {model.name} at"
-                f" {model.endpoint or 'its server'}: add --price INPUT,OUTPUT (USD per million tokens) or"
-                " --prices FILE"
+                "budget needs a price, and none is known for {model} at {server}: add --price "
+                "INPUT,OUTPUT (USD per million tokens) or --prices FILE",
+                model=model.name,
+                server=model.endpoint or "its server",
             )
     return Limits(
         concurrency=config.concurrency,

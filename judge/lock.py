@@ -27,7 +27,7 @@ def locked(lock: Path, busy: str, unusable: str, wait: float = 0) -> Iterator[No
     except Timeout:
         raise InputError(busy) from None
     except OSError as error:
-        raise InputError(f"{unusable}: {error.strerror or error}") from error
+        raise InputError("{problem}: {error}", problem=unusable, error=error.strerror or error) from error
     try:
         yield
     finally:

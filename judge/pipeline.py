@@ -167,7 +167,12 @@ def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIn
     wanted = summary.judgments * (len(members) or 1)
     if judging.stopped is not None:
         missing = wanted - (sum(member.judged for member in members) if members else summary.judged)
-        return RunIncomplete(f"stopped with {missing:,} of {wanted:,} unjudged: {judging.stopped}")
+        return RunIncomplete(
+            "stopped with {missing:,} of {total:,} unjudged: {reason}",
+            missing=missing,
+            total=wanted,
+            reason=judging.stopped,
+        )
     if not wanted and any(engine.errors for engine in summary.engines.values()):
         return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")
     for member in members:
@@ -175,8 +180,12 @@ def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIn
             return RunIncomplete(_describe_shortfall(member, summary, judging, least))
     if summary.coverage < least:
         return RunIncomplete(
-            f"only {summary.coverage:.2%} of the pairs were judged, less than --min-coverage {least:.0%}"
-            f"{_failures(judging.judgments)}; {_advice(judging.judgments)}"
+            "only {coverage:.2%} of the pairs were judged, less than --min-coverage "
+            "{least:.0%}{failures}; {advice}",
+            coverage=summary.coverage,
+            least=least,
+            failures=_failures(judging.judgments),
+            advice=_advice(judging.judgments),
         )
     return None
 

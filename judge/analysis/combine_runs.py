@@ -95,14 +95,15 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     common = _measures(runs)
     if not common:
         raise InputError(
-            f"{join_names(runs)} have no measure in common; score them alike first:"
-            " judge score RUN --save --measures …"
+            "{runs} have no measure in common; score them alike first: judge score RUN --save --measures …",
+            runs=join_names(runs),
         )
     measures = tuple(measure for measure in common if measure.pool_free or not unequal)
     if not measures:
         raise InputError(
-            f"the runs were {unequal}, so only measures that no pool divides can be compared, and there is"
-            ' none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"'
+            "the runs were {unequal}, so only measures that no pool divides can be compared, and there is "
+            'none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"',
+            unequal=unequal,
         )
     assessor = join_names(sorted({run.spec.assessor for run in runs.values()}))
     # What a run paid is its own: runs share verdicts, so costs don't add up.
@@ -126,8 +127,13 @@ def _check(runs: Mapping[str, LoadedRun]) -> None:
         ):
             if one != two:
                 raise InputError(
-                    f"{name} and {other} can't be compared: {what} is {_describe(one)} in one and"
-                    f" {_describe(two)} in the other; judge both alike"
+                    "{name} and {other} can't be compared: {what} is {value} in one and {other_value} in "
+                    "the other; judge both alike",
+                    name=name,
+                    other=other,
+                    what=what,
+                    value=_describe(one),
+                    other_value=_describe(two),
                 )
 
 
@@ -141,14 +147,19 @@ def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
     if not shared:
         raise InputError(
-            f"{join_names(runs)} share no query_id; runs are compared on the queries that all have"
+            "{runs} share no query_id; runs are compared on the queries that all have", runs=join_names(runs)
         )
     for other, queries in others:
         for id_, query in shared.items():
             if queries[id_].text != query.text:
                 raise InputError(
-                    f"query_id {id_!r} is {query.text!r} in {name} and {queries[id_].text!r} in {other};"
-                    " runs are paired by query_id, so it must name one query"
+                    "query_id {query_id!r} is {query!r} in {name} and {other_query!r} in {other}; runs "
+                    "are paired by query_id, so it must name one query",
+                    query_id=id_,
+                    query=query.text,
+                    name=name,
+                    other_query=queries[id_].text,
+                    other=other,
                 )
     return {
         id_: replace(

@@ -44,7 +44,11 @@ def run_from_labels(
     """
     query_ids = {query_id for query_id, _ in assessor.grades} & {query_id for query_id, _ in people.grades}
     if not query_ids:
-        raise InputError(f"{assessor.name} and {people.name} have no query in common: nothing to compare")
+        raise InputError(
+            "{assessor} and {people} have no query in common: nothing to compare",
+            assessor=assessor.name,
+            people=people.name,
+        )
     graded = sorted({key for key in (*assessor.grades, *people.grades) if key[0] in query_ids})
     lists = [
         Ranking(ranking.engine, ranking.query_id, ranking.snippets[:depth])

@@ -93,12 +93,14 @@ def _decision(body: bytes, who: str) -> tuple[LabelDecision, str | None]:
     fields = _object(body, "who", "id", "query_id", "snippet_id", "grade", "comment", "replaces")
     # A page that was left open may meet another person's server at its address.
     if fields["who"] != who:
-        raise InputError(f"the labels kept here are {who}'s; open the page anew")
+        raise InputError("the labels kept here are {who}'s; open the page anew", who=who)
     query_id, snippet_id, comment = (fields[name] for name in ("query_id", "snippet_id", "comment"))
     if not all(isinstance(text, str) for text in (query_id, snippet_id, comment)):
         raise InputError("'query_id', 'snippet_id' and 'comment' are texts")
     if len(comment) > _LONGEST:
-        raise InputError(f"the comment has {len(comment):,} characters; {_LONGEST:,} fit")
+        raise InputError(
+            "the comment has {length:,} characters; {most:,} fit", length=len(comment), most=_LONGEST
+        )
     grade = fields["grade"]
     if grade is not None and type(grade) is not int:
         raise InputError("'grade' is a whole number, or null for not sure")
@@ -109,7 +111,7 @@ def _decision(body: bytes, who: str) -> tuple[LabelDecision, str | None]:
 def _id(fields: Mapping[str, Any], name: str = "id") -> str:
     decision_id = fields[name]
     if not (isinstance(decision_id, str) and _ID.fullmatch(decision_id)):
-        raise InputError(f"{name!r} is 16 to 64 hex digits")
+        raise InputError("{name!r} is 16 to 64 hex digits", name=name)
     return decision_id
 
 
@@ -120,7 +122,7 @@ def _object(body: bytes, *names: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("the body is not JSON") from None
     if not isinstance(fields, dict) or fields.keys() != set(names):
-        raise InputError(f"the body is an object with the fields {', '.join(names) or '(none)'}")
+        raise InputError("the body is an object with the fields {names}", names=", ".join(names) or "(none)")
     return fields
 
 

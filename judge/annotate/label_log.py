@@ -58,8 +58,9 @@ def check_name(who: str) -> str:
     plain = unicodedata.normalize("NFC", who)
     if not _NAME.fullmatch(plain):
         raise InputError(
-            f"--who is {who!r:.80}; a name has up to 40 letters, digits, '-', '_' and '.', begins with a"
-            " letter or digit and does not end with '.'"
+            "--who is {who!r:.80}; a name has up to 40 letters, digits, '-', '_' and '.', begins with a "
+            "letter or digit and does not end with '.'",
+            who=who,
         )
     return plain
 
@@ -76,7 +77,7 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
         make_folder(folder)
         check_regular(folder / f"{who}.csv")
     except OSError as error:
-        raise InputError(f"{error.filename}: {error.strerror}") from error
+        raise InputError("{file}: {error}", file=error.filename, error=error.strerror) from error
     busy = f"{folder}: {who} is labelling in another process already; go on there, end it, or give --who"
     with locked(folder / f".{who}.lock", busy, f"{folder}: labels can't be kept there"):
         yield LabelLog(folder, who)
@@ -91,7 +92,7 @@ class LabelLog:
         self.table = folder / f"{who}.csv"
         if self.table.exists() and not self.path.exists():
             raise InputError(
-                f"{self.table}: exists, and was not labelled here; move it or give another --who"
+                "{file}: exists, and was not labelled here; move it or give another --who", file=self.table
             )
         #: Every decision ever, in order; those of them that stand; pairs that can't be changed any more.
         self._known: dict[str, LabelDecision] = {}
@@ -101,7 +102,9 @@ class LabelLog:
             self._size = _heal(self.path)
             entries = read_bytes(self.path).split(b"\n")[:-1] if self._size else []
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+            raise InputError(
+                "{file}: cannot be read: {error}", file=self.path, error=error.strerror or error
+            ) from error
         for number, line in enumerate(entries, start=1):
             self._replay(line, f"{self.path}:{number}")
 
@@ -130,7 +133,7 @@ class LabelLog:
         if earlier == decision:
             return
         if earlier is not None:
-            raise InputError(f"id {decision.id!r} is another decision's")
+            raise InputError("id {id!r} is another decision's", id=decision.id)
         self._refuse_sealed(decision)
         self._append(asdict(decision))
         self._decide(decision)
@@ -142,7 +145,7 @@ class LabelLog:
         """
         decision = self._known.get(decision_id)
         if decision is None:
-            raise InputError(f"there is no decision {decision_id!r:.80}")
+            raise InputError("there is no decision {id!r:.80}", id=decision_id)
         if decision_id in self._standing:
             self._refuse_sealed(decision)
             self._append({"undo": decision_id})
@@ -186,7 +189,9 @@ class LabelLog:
             else:
                 self._decide(LabelDecision(**entry))
         except (ValueError, TypeError) as error:
-            raise InputError(f"{place}: is not a label: {error}; mend the line or take it out") from None
+            raise InputError(
+                "{place}: is not a label: {error}; mend the line or take it out", place=place, error=error
+            ) from None
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         """Append a line and sync it to the disk; on failure the file is as it was."""
@@ -194,7 +199,9 @@ class LabelLog:
         try:
             _append(self.path, line, self._size)
         except OSError as error:
-            raise StoreError(f"{self.path}: not saved: {error.strerror or error}") from error
+            raise StoreError(
+                "{file}: not saved: {error}", file=self.path, error=error.strerror or error
+            ) from error
         self._size += len(line)
 
 

@@ -80,7 +80,9 @@ def _opened(url: str) -> Iterator[None]:
 def _check_extra() -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
-        raise SetupError(f"judge annotate needs {' and '.join(missing)}: pip install 'search-judge[web]'")
+        raise SetupError(
+            "judge annotate needs {packages}: pip install 'search-judge[web]'", packages=" and ".join(missing)
+        )
 
 
 def _listening(address: ServerAddress) -> socket.socket:
@@ -89,7 +91,10 @@ def _listening(address: ServerAddress) -> socket.socket:
         return socket.create_server((address.host, address.port), family=family)
     except (OSError, OverflowError) as error:
         raise InputError(
-            f"{address.host} port {address.port} can't be listened on: {error}; --port 0 takes a free one"
+            "{host} port {port} can't be listened on: {error}; --port 0 takes a free one",
+            host=address.host,
+            port=address.port,
+            error=error,
         ) from error
 
 

@@ -48,7 +48,9 @@ class AnnotationSession:
         following = next(undecided, None)
         at = following if at is None else at
         if at is not None and not 0 <= at < len(self.tasks.pairs):
-            raise InputError(f"there is no pair {at}; the last is {len(self.tasks.pairs) - 1}")
+            raise InputError(
+                "there is no pair {index}; the last is {last}", index=at, last=len(self.tasks.pairs) - 1
+            )
         decisions = [current[key] for key in self.tasks.index_of if key in current]
         return {
             "who": self.labels.who,
@@ -76,7 +78,11 @@ class AnnotationSession:
         if decision.key not in self.tasks.index_of:
             raise InputError("this pair is not among those to label")
         if decision.grade is not None and not 0 <= decision.grade <= self.loaded.spec.scale.top:
-            raise InputError(f"grade {decision.grade} is not on the scale 0-{self.loaded.spec.scale.top}")
+            raise InputError(
+                "grade {grade} is not on the scale 0-{top}",
+                grade=decision.grade,
+                top=self.loaded.spec.scale.top,
+            )
         current = self.labels.current.get(decision.key)
         if not self.labels.has(decision) and (current.id if current else None) != replaces:
             raise LabelConflict("this pair was labelled in another tab since it was shown here")
@@ -105,7 +111,7 @@ class AnnotationSession:
         """
         left = len(self.tasks.index_of.keys() - self.labels.current.keys())
         if left:
-            raise InputError(f"{left:,} pairs are not labelled yet")
+            raise InputError("{count:,} pairs are not labelled yet", count=left)
         self.labels.seal()
         agreement = self._agreement()
         kappa = agreement["kappa_relevant"]["value"] if agreement else None

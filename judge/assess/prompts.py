@@ -145,7 +145,8 @@ def default_directory(package: Path = _PACKAGE) -> Path:
             return directory
     places = " nor ".join(map(str, candidates))
     raise InputError(
-        f"no prompts found: neither {places} has folders zh and en; reinstall judge, or give --prompts DIR"
+        "no prompts found: neither {folders} has folders zh and en; reinstall judge, or give --prompts DIR",
+        folders=places,
     )
 
 
@@ -163,9 +164,14 @@ def load_prompts(directory: Path, scale: Scale) -> Prompts:
             templates[lang] = _compile_template(_read_source(path), lang, scale)
             _check_rendering(Prompts(scale, schema, templates), lang)
         except jinja2.TemplateSyntaxError as error:
-            raise InputError(f"{path}:{error.lineno}: not a valid template: {error.message}") from error
+            raise InputError(
+                "{file}:{line}: not a valid template: {error}",
+                file=path,
+                line=error.lineno,
+                error=error.message,
+            ) from error
         except InputError as error:
-            raise InputError(f"{path}: {error}") from error
+            raise InputError("{file}: {error}", file=path, error=error) from error
     return Prompts(scale, schema, templates)
 
 
@@ -177,9 +183,9 @@ def _read_source(path: Path) -> str:
             "no such prompt; a prompts folder has zh and en, each with binary.jinja and graded.jinja"
         ) from None
     except OSError as error:
-        raise InputError(f"can't be read: {error.strerror or error}") from error
+        raise InputError("can't be read: {error}", error=error.strerror or error) from error
     except UnicodeDecodeError as error:
-        raise InputError(f"can't be read as UTF-8 text: {error}") from error
+        raise InputError("can't be read as UTF-8 text: {error}", error=error) from error
 
 
 class _Environment(ImmutableSandboxedEnvironment):
@@ -274,7 +280,12 @@ def _compile_template(source: str, lang: Lang, scale: Scale) -> Template:
         try:
             return "".join(compiled.blocks[name](compiled.new_context(dict(values)))).strip()
         except _RENDER_ERRORS as error:
-            raise InputError(f"block {name!r} of {version} does not render: {error}") from error
+            raise InputError(
+                "block {name!r} of {version} does not render: {error}",
+                name=name,
+                version=version,
+                error=error,
+            ) from error
 
     digest = hashlib.sha256(source.encode()).hexdigest()
     version = f"{lang}-{scale.name}-{digest[:10]}"
@@ -293,18 +304,28 @@ def _check_blocks(environment: jinja2.Environment, source: str) -> None:
     for used in tree.find_all(nodes.Filter):
         if used.name not in _FILTERS:
             raise InputError(
-                f"line {used.lineno} uses the filter {used.name!r}; it may use {_list_names(_FILTERS)}"
+                "line {line} uses the filter {name!r}; it may use {allowed}",
+                line=used.lineno,
+                name=used.name,
+                allowed=_list_names(_FILTERS),
             )
     blocks = {block.name: block for block in tree.find_all(nodes.Block)}
     if blocks.keys() != _ALLOWED_VARIABLES.keys():
         raise InputError(
-            f"has the blocks {_list_names(blocks)}; a prompt has exactly {_list_names(_ALLOWED_VARIABLES)}"
+            "has the blocks {blocks}; a prompt has exactly {allowed}",
+            blocks=_list_names(blocks),
+            allowed=_list_names(_ALLOWED_VARIABLES),
         )
     for name, allowed in _ALLOWED_VARIABLES.items():
         body = nodes.Template(blocks[name].body, lineno=1, environment=environment)
         unknown = meta.find_undeclared_variables(body) - set(allowed)
         if unknown:
-            raise InputError(f"block {name!r} uses {_list_names(unknown)}; it may use {_list_names(allowed)}")
+            raise InputError(
+                "block {name!r} uses {names}; it may use {allowed}",
+                name=name,
+                names=_list_names(unknown),
+                allowed=_list_names(allowed),
+            )
 
 
 def _check_rendering(prompts: Prompts, lang: Lang) -> None:

@@ -83,7 +83,13 @@ async def judge_with_panel(
         usd = combine_results(results).cost.usd
         spent = f", ${usd:.4f}" if usd else ""
         total = len(clients) * repeats * len(pool.pairs)
-        raise Interrupted(f"{token.reason}: {grades:,} of {total:,} judged{spent}")
+        raise Interrupted(
+            "{reason}: {grades:,} of {total:,} judged{spent}",
+            reason=token.reason,
+            grades=grades,
+            total=total,
+            spent=spent,
+        )
     if isinstance(token.reason, StoreError):
         raise token.reason
     return results
@@ -218,9 +224,11 @@ class _PoolRun:
         max_wait = self.client.limits.max_wait
         if asyncio.get_running_loop().time() - self.last_progress_at > max_wait:
             raise RunIncomplete(
-                "the remaining pairs are leased by another process, which made no progress for"
-                f" {max_wait:g} s; wait for it, or end whatever else uses {self.window.store.path}, then run"
-                " the same command again: what was judged is kept"
+                "the remaining pairs are leased by another process, which made no progress for "
+                "{seconds:g} s; wait for it, or end whatever else uses {store}, then run the same command "
+                "again: what was judged is kept",
+                seconds=max_wait,
+                store=self.window.store.path,
             )
         await self.client.cancel_token.sleep(LEASE_POLL_INTERVAL)
 

@@ -109,7 +109,9 @@ def _parse_addresses(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, _, url = text.partition("=")
         if not (name and url):
-            raise InputError(f"--base-url is {text!r:.80}; it is NAME=URL, e.g. searxng=http://localhost")
+            raise InputError(
+                "--base-url is {value!r:.80}; it is NAME=URL, e.g. searxng=http://localhost", value=text
+            )
         addresses[name] = url
     return addresses
 

@@ -53,7 +53,9 @@ def apply_language_option(arguments: Sequence[str]) -> list[str]:
         else:
             language = value if equals else next(rest, "")
             if language not in _TRANSLATORS:
-                raise InputError(f"{OPTION} is {language!r:.80}; it is en or zh")
+                raise InputError(
+                    "{option} is {language!r:.80}; it is en or zh", option=OPTION, language=language
+                )
             _translator.set(_TRANSLATORS[language])
     return others
 

@@ -142,9 +142,13 @@ def _run(arguments: Sequence[str]) -> int:
         if interrupted is not None:
             return _report(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:
-            return _report(StoreError(f"{error.filename or 'a file'}: {error.strerror}"))
+            return _report(
+                StoreError("{file}: {error}", file=error.filename or "a file", error=error.strerror)
+            )
         if isinstance(error, OSError) and error.errno in _BAD_PATH:
-            return _report(InputError(f"{error.filename or 'a file'}: {error.strerror}"))
+            return _report(
+                InputError("{file}: {error}", file=error.filename or "a file", error=error.strerror)
+            )
         from judge.models.redaction import mask, secrets_in
 
         print(mask(traceback.format_exc(), *secrets_in(environment())), file=sys.stderr)  # noqa: T201

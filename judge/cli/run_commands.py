@@ -128,7 +128,12 @@ def _dataset_options(data: Sequence[str | Path], trec_runs: Sequence[str | Path]
     if trec_runs:
         return {"trec_runs": [str(path) for path in (*trec_runs, *data)]}
     if len(data) > 1:
-        raise InputError(f"{len(data)} datasets were given ({data[0]}, {data[1]}, …); a run has one")
+        raise InputError(
+            "{count} datasets were given ({first}, {second}, …); a run has one",
+            count=len(data),
+            first=data[0],
+            second=data[1],
+        )
     return {"data": str(data[0]) if data else None}
 
 
@@ -136,4 +141,6 @@ def _parse_price(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--price is {text!r}; it is INPUT,OUTPUT[,CACHED], e.g. 0.4,1.2,0.08") from None
+        raise InputError(
+            "--price is {value!r}; it is INPUT,OUTPUT[,CACHED], e.g. 0.4,1.2,0.08", value=text
+        ) from None

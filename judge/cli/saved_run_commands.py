@@ -75,7 +75,7 @@ def agree(
     if (qrels is None) == (plan is None):
         raise InputError("give --qrels FILE with people's labels, or --plan N to draw queries for labelling")
     if not run.is_file() and (trec_runs or depth is not None):
-        raise InputError(f"--run and --depth are for two files of grades; {run} is a run folder")
+        raise InputError("--run and --depth are for two files of grades; {run} is a run folder", run=run)
     if plan is None and (seed is not None or out is not None):
         raise InputError("--seed and --out are for --plan, which draws queries for labelling")
     if plan is not None:
@@ -172,5 +172,5 @@ def show(
 
 def _scale_name(text: str | None) -> ScaleName | None:
     if text not in (None, "graded", "binary"):
-        raise InputError(f"--labels-scale is {text!r}; it is graded or binary")
+        raise InputError("--labels-scale is {value!r}; it is graded or binary", value=text)
     return cast("ScaleName | None", text)

@@ -31,7 +31,13 @@ def find_query(run: Path, query_id: str) -> QueryEntry:
     by_id = {query.query_id: query for query in queries}
     if query_id not in by_id:
         near = get_close_matches(query_id, by_id, n=3) or list(by_id)[:3]
-        raise InputError(f"{run}: has no query {query_id!r}; it has {len(by_id)}, e.g. {', '.join(near)}")
+        raise InputError(
+            "{run}: has no query {query_id!r}; it has {count}, e.g. {examples}",
+            run=run,
+            query_id=query_id,
+            count=len(by_id),
+            examples=", ".join(near),
+        )
     with reading_run(run):
         return _add_details(folder, by_id[query_id])
 

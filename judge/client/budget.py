@@ -33,17 +33,24 @@ class SpendLimit:
     def reserve(self) -> None:
         """Reserve one call; raise RunIncomplete when `max_calls` or `budget` is used up."""
         if self._max_calls is not None and self.calls >= self._max_calls:
-            raise RunIncomplete(f"--max-calls {self._max_calls} is used up; raise it and run again")
+            raise RunIncomplete(
+                "--max-calls {calls} is used up; raise it and run again", calls=self._max_calls
+            )
         if self._budget is not None:
             if self.usd is None:
                 raise RunIncomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
             spent, ceiling = self.usd + self._maybe_billed, self._budget * _ROUNDING
             if spent + self._highest_cost > ceiling or spent >= self._budget:
-                raise RunIncomplete(f"--budget {self._budget:g} USD is used up; raise it and run again")
+                raise RunIncomplete(
+                    "--budget {budget:g} USD is used up; raise it and run again", budget=self._budget
+                )
             if spent + (self._in_flight + 1) * self._highest_cost > ceiling:
                 raise RunIncomplete(
-                    f"--budget {self._budget:g} USD would be exceeded: {spent:.4g} spent, {self._in_flight}"
-                    " requests in flight; rerun to use what is left, or raise --budget"
+                    "--budget {budget:g} USD would be exceeded: {spent:.4g} spent, {in_flight} requests "
+                    "in flight; rerun to use what is left, or raise --budget",
+                    budget=self._budget,
+                    spent=spent,
+                    in_flight=self._in_flight,
                 )
         self.calls += 1
         self._in_flight += 1

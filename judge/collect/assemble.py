@@ -174,8 +174,11 @@ def summarise_collection(
     if any(tally.failed for tally in engines.values()):
         counts = ", ".join(f"{name} on {tally.failed:,}" for name, tally in engines.items() if tally.failed)
         incomplete = RunIncomplete(
-            f"no answer of {counts} of {len(queries):,} queries, each with its reason in {data}; the same"
-            " command requests only these again"
+            "no answer of {counts} of {queries:,} queries, each with its reason in {data}; the same "
+            "command requests only these again",
+            counts=counts,
+            queries=len(queries),
+            data=data,
         )
     remarks = tuple(
         f"{source.name} gives at most {source.max_results} of the {config.depth} results that are wanted; ask"

@@ -74,12 +74,14 @@ class _Task:
 def _check_output(data: Path, log_path: Path, queries: Path) -> None:
     """Raise InputError when the dataset would replace another file."""
     if data.suffix != ".jsonl":
-        raise InputError(f"--out is {str(data)!r}; a dataset of judge collect is called NAME.jsonl")
+        raise InputError("--out is {file!r}; a dataset of judge collect is called NAME.jsonl", file=str(data))
     if data.resolve() == queries.resolve():
-        raise InputError(f"{data}: is the file of queries; name another --out")
+        raise InputError("{data}: is the file of queries; name another --out", data=data)
     if data.exists() and not log_path.exists():
         raise InputError(
-            f"{data}: exists, but not from judge collect (no {log_path.name}); name another --out"
+            "{data}: exists, but not from judge collect (no {log}); name another --out",
+            data=data,
+            log=log_path.name,
         )
 
 

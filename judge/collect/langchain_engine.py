@@ -171,8 +171,9 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
     _check_allowed(class_name, module, class_name)
     if not module:
         raise InputError(
-            f"langchain:{class_name} is not known by name; write langchain:package.module:Class, or one of"
-            f" {', '.join(_MODULES)}"
+            "langchain:{name} is not known by name; write langchain:package.module:Class, or one of {names}",
+            name=class_name,
+            names=", ".join(_MODULES),
         )
     try:
         with warnings.catch_warnings():
@@ -186,9 +187,11 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         why = " ".join(mask(_describe_error(error), *secrets).split())
         raise SetupError(
-            f"langchain:{class_name} cannot be made from {module!r}: {why:.200}"
-            " (pip install 'search-judge[langchain]' and its package; options:"
-            f" [collect.engines.{class_name}.options])"
+            "langchain:{name} cannot be made from {module!r}: {why:.200} (pip install "
+            "'search-judge[langchain]' and its package; options: [collect.engines.{name}.options])",
+            name=class_name,
+            module=module,
+            why=why,
         ) from None
 
 
@@ -200,7 +203,7 @@ def _check_allowed(name: str, module: str, class_name: str) -> None:
         refused = _REFUSED | _HIDE_ERRORS
     for word, why in refused.items():
         if word in full:
-            raise InputError(f"langchain:{name} is refused: {why}")
+            raise InputError("langchain:{name} is refused: {why}", name=name, why=why)
 
 
 def _add_working_folder() -> None:

@@ -33,7 +33,12 @@ def read_queries(path: Path) -> list[QueryRow]:
     """Return the queries of a file, in order; raise InputError that names file, line, field and value."""
     readers = {".jsonl": _jsonl, ".ndjson": _jsonl, ".csv": _csv, ".tsv": _tsv, ".txt": _txt}
     if path.suffix.lower() not in readers:
-        raise InputError(f"{path}: unknown file type {path.suffix!r}; queries are {FORMS}")
+        raise InputError(
+            "{file}: unknown file type {suffix!r}; queries are {forms}",
+            file=path,
+            suffix=path.suffix,
+            forms=FORMS,
+        )
     if not path.is_file():
         raise InputError(f"{path}: no such file" if not path.exists() else f"{path}: is not a file")
     places: dict[str, str] = {}
@@ -42,13 +47,17 @@ def read_queries(path: Path) -> list[QueryRow]:
         query = _parse_query(place, row)
         if query.id in places:
             raise InputError(
-                f"{place}: query {query.id!r} ({query.text!r:.80}) was at {places[query.id]} already;"
-                " give every query once, with an id of its own"
+                "{place}: query {query_id!r} ({query!r:.80}) was at {other_place} already; give every "
+                "query once, with an id of its own",
+                place=place,
+                query_id=query.id,
+                query=query.text,
+                other_place=places[query.id],
             )
         places[query.id] = place
         queries.append(query)
     if not queries:
-        raise InputError(f"{path}: holds no queries")
+        raise InputError("{file}: holds no queries", file=path)
     return queries
 
 
@@ -56,11 +65,19 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     text = row.get("query")
     if not isinstance(text, str):
         wrong = "is missing" if text is None else f"is {text!r:.80}, not text"
-        raise InputError(f"{place}: field 'query' {wrong}; every query needs its text")
+        raise InputError(
+            "{place}: field 'query' {problem}; every query needs its text", place=place, problem=wrong
+        )
     if not clean.clean_query(text):
-        raise InputError(f"{place}: field 'query' is {text!r:.80}, which has no visible text")
+        raise InputError(
+            "{place}: field 'query' is {value!r:.80}, which has no visible text", place=place, value=text
+        )
     if _SURROGATE.search(text):
-        raise InputError(f"{place}: field 'query' is {text!r:.80}, which holds half of a surrogate pair")
+        raise InputError(
+            "{place}: field 'query' is {value!r:.80}, which holds half of a surrogate pair",
+            place=place,
+            value=text,
+        )
     query_id = parse_identifier(place, "query_id", row.get("query_id"), make_query_id(text))
     columns = {name: value for name, value in row.items() if name not in ("query", "query_id", "engines")}
     not_finite = [
@@ -68,7 +85,12 @@ def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     ]
     if not_finite:
         name = not_finite[0]
-        raise InputError(f"{place}: field {name!r} is {columns[name]!r}, which is no JSON value")
+        raise InputError(
+            "{place}: field {name!r} is {value!r}, which is no JSON value",
+            place=place,
+            name=name,
+            value=columns[name],
+        )
     return QueryRow(query_id, text.strip(), {"query_id": query_id, "query": text, **columns})
 
 
@@ -86,7 +108,7 @@ def _tsv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for place, text in read_nonblank_lines(path):
         query_id, tab, query = text.partition("\t")
         if not tab:
-            raise InputError(f"{place}: has no tab; a line is the query's id, a tab, the query")
+            raise InputError("{place}: has no tab; a line is the query's id, a tab, the query", place=place)
         yield place, {"query_id": query_id, "query": query}
 
 
@@ -100,8 +122,11 @@ def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             header = _header(place, cells)
         elif len(cells) != len(header):
             raise InputError(
-                f"{place}: has {len(cells)} cells for {len(header)} columns; quote cells that hold"
-                f" {separator!r}"
+                "{place}: has {cells} cells for {columns} columns; quote cells that hold {separator!r}",
+                place=place,
+                cells=len(cells),
+                columns=len(header),
+                separator=separator,
             )
         else:
             yield place, {name: cell for name, cell in zip(header, cells, strict=True) if name and cell}
@@ -110,7 +135,11 @@ def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _header(place: str, cells: Sequence[str]) -> Sequence[str]:
     repeated = [cell for cell in cells if cell and cells.count(cell) > 1]
     if repeated:
-        raise InputError(f"{place}: column {repeated[0]!r} is given twice; rename one")
+        raise InputError("{place}: column {name!r} is given twice; rename one", place=place, name=repeated[0])
     if "query" not in cells:
-        raise InputError(f"{place}: there is no column 'query'; the columns are {cells!r:.160}")
+        raise InputError(
+            "{place}: there is no column 'query'; the columns are {columns!r:.160}",
+            place=place,
+            columns=cells,
+        )
     return cells

@@ -55,7 +55,9 @@ def read_entries(path: Path) -> Iterator[RawLogEntry]:
     try:
         file = open_for_read(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise InputError(
+            "{file}: cannot be read: {error}", file=path, error=error.strerror or error
+        ) from error
     with file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
@@ -65,8 +67,11 @@ def read_entries(path: Path) -> Iterator[RawLogEntry]:
                 yield RawLogEntry(**{**fields, "request": EngineRequest(**fields["request"])})
             except (ValueError, TypeError, KeyError) as error:
                 raise InputError(
-                    f"{path}:{number}: is no call that judge collect wrote ({error!r:.100}); repair or"
-                    " remove the line, or name another --out"
+                    "{file}:{number}: is no call that judge collect wrote ({error!r:.100}); repair or "
+                    "remove the line, or name another --out",
+                    file=path,
+                    number=number,
+                    error=error,
                 ) from error
 
 
@@ -84,7 +89,9 @@ class RawLog:
             self._file = os.fdopen(open_for_append(self._path), "ab+", buffering=0)
             self._drop_torn_line(self._file)
         except OSError as error:
-            raise StoreError(f"{self._path}: cannot be written: {error.strerror or error}") from error
+            raise StoreError(
+                "{file}: cannot be written: {error}", file=self._path, error=error.strerror or error
+            ) from error
         return self
 
     def __exit__(
@@ -110,7 +117,9 @@ class RawLog:
             with suppress(OSError):
                 file.truncate(end)  # half a line would damage the next one
             raise StoreError(
-                f"{self._path}: cannot be written: {error.strerror or error}; what is in it is kept"
+                "{file}: cannot be written: {error}; what is in it is kept",
+                file=self._path,
+                error=error.strerror or error,
             ) from error
 
     @staticmethod

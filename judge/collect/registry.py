@@ -34,12 +34,13 @@ def open_engines(config: CollectConfig, environ: Mapping[str, str]) -> list[Resu
     names = [parse_identifier("--engine", "engine", source.name, "") for source in sources]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise InputError(f"two engines are called {repeated[0]!r}; describe one under another name")
+        raise InputError("two engines are called {name!r}; describe one under another name", name=repeated[0])
     unused = set(config.base_urls) - set(names)
     if unused:
         raise InputError(
-            f"--base-url names {min(unused)!r}, which is no engine of this collection; they are"
-            f" {', '.join(names)}"
+            "--base-url names {name!r}, which is no engine of this collection; they are {names}",
+            name=min(unused),
+            names=", ".join(names),
         )
     return sources
 
@@ -52,20 +53,26 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
         class_name = name.rpartition(":")[2]
         options = config.described.get(class_name, {}).get("options", {})
         if not isinstance(options, Mapping):
-            raise InputError(f"[collect.engines.{class_name}]: options is {options!r:.80}; it is a table")
+            raise InputError(
+                "[collect.engines.{name}]: options is {value!r:.80}; it is a table",
+                name=class_name,
+                value=options,
+            )
         return LangChainEngine(name, options, config.timeout, environ)
     if colon and kind == "http":
         if name not in config.described:
             raise InputError(
-                f"http:{name} is not described; write a table [collect.engines.{name}] in --config"
+                "http:{name} is not described; write a table [collect.engines.{name}] in --config", name=name
             )
         engine = read_custom_engine(name, config.described[name])
     elif spec in KNOWN:
         engine = KNOWN[spec]
     else:
         raise InputError(
-            f"unknown engine {spec!r}{did_you_mean(spec, KNOWN)}; known are {', '.join(KNOWN)}, http:NAME and"
-            " langchain:CLASS"
+            "unknown engine {model!r}{suggestion}; known are {names}, http:NAME and langchain:CLASS",
+            model=spec,
+            suggestion=did_you_mean(spec, KNOWN),
+            names=", ".join(KNOWN),
         )
     endpoint = Endpoint(config.base_urls.get(engine.name), environ, config.timeout, MAX_CONCURRENT_QUERIES)
     return HttpEngine(engine, endpoint, {"lang": config.lang, "country": config.country})
@@ -152,17 +159,22 @@ def _check_slots(place: str, table: EngineTable) -> None:
     unknown = slots - SLOTS
     if unknown:
         raise InputError(
-            f"{place}: {{{min(unknown)}}} is no slot; slots of url, params and body are"
-            f" {', '.join(sorted(SLOTS))}"
+            "{place}: {{{name}}} is no slot; slots of url, params and body are {slots}",
+            place=place,
+            name=min(unknown),
+            slots=", ".join(sorted(SLOTS)),
         )
     if "query" not in slots:
         raise InputError(
-            f"{place}: url, params and body hold no {{query}}, so all queries would be the same request"
+            "{place}: url, params and body hold no {{query}}, so all queries would be the same request",
+            place=place,
         )
     unknown = _slots(table.headers, table.secrets) - {"key"}
     if unknown:
         raise InputError(
-            f"{place}: {{{min(unknown)}}} is no slot; the only slot of headers and secrets is {{key}}"
+            "{place}: {{{name}}} is no slot; the only slot of headers and secrets is {{key}}",
+            place=place,
+            name=min(unknown),
         )
 
 
@@ -173,7 +185,9 @@ def _slots(*templates: object) -> set[str]:
 def _split_address(place: str, url: str) -> tuple[str, str]:
     """Return the server in `url`, which --base-url may replace, and the rest."""
     invalid = InputError(
-        f"{place}: url is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}"
+        "{place}: url is {url!r:.80}; it is like https://host/search?q={{query}}&n={{count}}",
+        place=place,
+        url=url,
     )
     try:
         parts = urlsplit(url)

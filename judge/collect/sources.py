@@ -89,8 +89,10 @@ class HttpEngine:
     ) -> None:
         if not (endpoint.base_url or engine.base_url or endpoint.environ.get(engine.base_env)):
             raise SetupError(
-                f"engine {engine.name!r} has no public address: add --base-url {engine.name}=https://…"
-                f" or set {engine.base_env}"
+                "engine {engine!r} has no public address: add --base-url {engine}=https://… or set "
+                "{variable}",
+                engine=engine.name,
+                variable=engine.base_env,
             )
         self.name = engine.name
         self.shape = engine.shape

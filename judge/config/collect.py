@@ -81,7 +81,9 @@ class CollectConfig:
             options: dict[str, Any] = {}
             for key, value in rename_options(table).items():
                 if key not in keys:
-                    raise InputError(f"unknown option {key!r}{did_you_mean(key, keys)}")
+                    raise InputError(
+                        "unknown option {key!r}{suggestion}", key=key, suggestion=did_you_mean(key, keys)
+                    )
                 if keys[key] not in given:
                     options[keys[key]] = value
             # The file alone, so that the message can name it.
@@ -90,6 +92,8 @@ class CollectConfig:
             for name, argument in _REQUIRED.items():
                 if name not in options:
                     raise InputError(
-                        f"{source.keys[name]} is missing; give {argument}, or write it in [collect]"
+                        "{key} is missing; give {argument}, or write it in [collect]",
+                        key=source.keys[name],
+                        argument=argument,
                     )
         return cls(**options, source=source)

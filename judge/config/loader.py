@@ -17,6 +17,7 @@ from typing import Any
 
 from judge.errors import InputError
 from judge.filesystem import open_for_read
+from judge.messages import Message
 
 #: Folder of the nights unless [nightly] names another one.
 NIGHTS_FOLDER = "runs/nights"
@@ -47,7 +48,7 @@ class ConfigSource:
         except InputError as error:
             if self.file is not None and self.keys.keys() >= set(options):
                 key = self.keys[options[0]] if len(options) == 1 else ""
-                error.args = (self._add_place(str(error), key),)
+                error.args = (Message(self._add_place(str(error), key)),)
             raise
 
     def _add_place(self, message: str, key: str) -> str:
@@ -76,7 +77,7 @@ class ConfigSource:
             for path in paths:
                 if not path.exists():
                     where = "" if path.is_absolute() else f" in {Path.cwd()}"
-                    raise InputError(f"{path}: no such file{where}")
+                    raise InputError("{file}: no such file{where}", file=path, where=where)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -85,16 +86,18 @@ def read_toml(path: Path) -> dict[str, Any]:
         with open_for_read(path, follow=True) as file:
             return tomllib.load(file)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        raise InputError("{file}: cannot be read: {error}", file=path, error=error.strerror) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
+        raise InputError("{file}: is not TOML: {error}", file=path, error=error) from error
 
 
 def read_section(toml: Path, name: str) -> dict[str, Any]:
     """Return the table `name` of a TOML file, empty if it has none; raise InputError if it is no table."""
     table = read_toml(toml).get(name, {})
     if not isinstance(table, dict):
-        raise InputError(f"{toml}: {name!r} is {table!r}, not a table [{name}]")
+        raise InputError(
+            "{file}: {name!r} is {value!r}, not a table [{name}]", file=toml, name=name, value=table
+        )
     return table
 
 
@@ -102,7 +105,7 @@ def read_table_rows(toml: Path, name: str) -> list[dict[str, Any]]:
     """Return the rows `[[name]]` of a TOML file; raise InputError when it has none."""
     rows = read_toml(toml).get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{toml}: has no rows [[{name}]]")
+        raise InputError("{file}: has no rows [[{name}]]", file=toml, name=name)
     return rows
 
 
@@ -110,7 +113,7 @@ def rename_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return `options` under their present names; raise InputError when one has both of its names."""
     for alias, name in ALIASES.items():
         if alias in options and name in options:
-            raise InputError(f"{name} is given twice, as {alias!r} too; keep {name!r}")
+            raise InputError("{name} is given twice, as {alias!r} too; keep {name!r}", name=name, alias=alias)
     return {ALIASES.get(name, name): value for name, value in options.items()}
 
 

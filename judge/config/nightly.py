@@ -127,4 +127,4 @@ class NightlyConfig:
         try:
             return cls(**table)
         except InputError as error:
-            raise InputError(f"{place}: {error}") from None
+            raise InputError("{place}: {error}", place=place, error=error) from None

@@ -95,7 +95,7 @@ def validate_table(model: type[_Table], table: Mapping[str, Any], place: str) ->
         return model.model_validate(table)
     except ValidationError as error:
         message = explain(error, fields_of(model), table)
-        raise InputError(f"{place}: {message}") from None
+        raise InputError("{place}: {message}", place=place, message=message) from None
 
 
 def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Mapping[str, Any]) -> str:

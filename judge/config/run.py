@@ -139,13 +139,15 @@ class Config:
     def _check_together(self) -> Self:
         models = [self.model, *self.panel]
         if len(set(models)) < len(models):
-            raise InputError(f"a model is named twice in {models!r}; a panel's members differ")
+            raise InputError("a model is named twice in {names!r}; a panel's members differ", names=models)
         if self.as_of is not None and not is_day(self.as_of):
-            raise InputError(f"--as-of is {self.as_of!r}; it is a day such as 2026-05-01")
+            raise InputError("--as-of is {value!r}; it is a day such as 2026-05-01", value=self.as_of)
         if self.out is not None and Path(self.out).name in ("", ".."):
-            raise InputError(f"out is {self.out!r}; it is a run's own folder, such as runs/one")
+            raise InputError("out is {value!r}; it is a run's own folder, such as runs/one", value=self.out)
         if not 1 <= self.grading.relevant_from <= self.grading.top:
-            raise InputError(f"relevant_from is {self.relevant_from!r}; it is 1 to {self.grading.top}")
+            raise InputError(
+                "relevant_from is {value!r}; it is 1 to {top}", value=self.relevant_from, top=self.grading.top
+            )
         if self.assessor == "deepeval":
             self._check_deepeval()
         return self

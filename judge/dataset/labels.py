@@ -75,13 +75,15 @@ def read_labels(path: Path) -> tuple[Label, ...]:
     """
     text = read_csv_text(path)
     if not text.strip():
-        raise InputError(f"{path}: is empty; {_LABEL_FORMATS}")
+        raise InputError("{file}: is empty; {formats}", file=path, formats=_LABEL_FORMATS)
     separator = detect_separator(text)
     labels = tuple(
         _drop_duplicates(_read_csv(path, text, separator) if separator else _read_qrels(path, text))
     )
     if not labels:
-        raise InputError(f"{path}: holds no label; fill in the column 'grade', then run the command again")
+        raise InputError(
+            "{file}: holds no label; fill in the column 'grade', then run the command again", file=path
+        )
     return labels
 
 
@@ -125,7 +127,12 @@ def _read_qrels(path: Path, text: str) -> Iterator[Label]:
             continue
         location = f"{path}:{number}"
         if len(columns) != 4:
-            raise InputError(f"{location}: is {line.strip()[:60]!r}; {_LABEL_FORMATS}")
+            raise InputError(
+                "{place}: is {line!r}; {formats}",
+                place=location,
+                line=line.strip()[:60],
+                formats=_LABEL_FORMATS,
+            )
         query_id, _, docno, grade = columns
         if grade != "-1":
             yield from _parse_label(location, query_id, docno, "0" if _JUNK.fullmatch(grade) else grade)
@@ -138,8 +145,12 @@ def _read_csv(path: Path, text: str, separator: str) -> Iterator[Label]:
     for location, cells in rows:
         if any(cells[len(header) :]):
             raise InputError(
-                f"{location}: has more cells than the header has columns, {len(cells)} for {len(header)};"
-                f" quote cells that hold {separator!r} or line breaks"
+                "{place}: has more cells than the header has columns, {cells} for {columns}; quote cells "
+                "that hold {separator!r} or line breaks",
+                place=location,
+                cells=len(cells),
+                columns=len(header),
+                separator=separator,
             )
         # Spreadsheets leave out empty cells at a row's end.
         padded = cells + [""] * (len(header) - len(cells))
@@ -147,8 +158,12 @@ def _read_csv(path: Path, text: str, separator: str) -> Iterator[Label]:
         for name, value in zip(columns, (query_id, item), strict=False):
             if grade and not value:
                 raise InputError(
-                    f"{location}: field {name!r} is {value!r} and the row has the grade"
-                    f" {grade!r:.80}; fill in {name!r}"
+                    "{place}: field {name!r} is {value!r} and the row has the grade {grade!r:.80}; fill "
+                    "in {name!r}",
+                    place=location,
+                    name=name,
+                    value=value,
+                    grade=grade,
                 )
         yield from _parse_label(location, query_id, item, grade)
 
@@ -158,11 +173,16 @@ def _find_columns(location: str, header: Sequence[str]) -> dict[str, int]:
     item = next((name for name in ITEM_COLUMNS if name in header), None)
     if item is None or "grade" not in header:
         missing = "grade" if item else " or ".join(ITEM_COLUMNS)
-        raise InputError(f"{location}: there is no column {missing}; the columns are {list(header)!r:.160}")
+        raise InputError(
+            "{place}: there is no column {missing}; the columns are {columns!r:.160}",
+            place=location,
+            missing=missing,
+            columns=list(header),
+        )
     wanted = ("query_id", item, "grade")
     for name in wanted:
         if header.count(name) > 1:
-            raise InputError(f"{location}: column {name!r} is given twice; rename one")
+            raise InputError("{place}: column {name!r} is given twice; rename one", place=location, name=name)
     return {name: header.index(name) for name in wanted}
 
 
@@ -175,8 +195,10 @@ def _parse_label(location: str, query_id: str, item: str, text: str) -> Iterator
     whole = _WHOLE.fullmatch(plain)
     if not whole and plain not in _WORDS:
         raise InputError(
-            f"{location}: field 'grade' is {text!r:.80}, not a whole number from 0; write one, or"
-            " ? where you are unsure"
+            "{place}: field 'grade' is {value!r:.80}, not a whole number from 0; write one, or ? where "
+            "you are unsure",
+            place=location,
+            value=text,
         )
     grade = int(whole[1]) if whole else _WORDS[plain]
     # The reader of datasets normalises ids in the same way.
@@ -192,8 +214,14 @@ def _drop_duplicates(labels: Iterable[Label]) -> Iterator[Label]:
             yield label
         elif first.grade != label.grade:
             raise InputError(
-                f"{label.location}: field 'grade' of {label.item!r:.240} for query {label.query_id!r} is"
-                f" {label.grade} here and {first.grade} at {first.location}; keep one"
+                "{place}: field 'grade' of {item!r:.240} for query {query_id!r} is {grade} here and "
+                "{other_grade} at {other_place}; keep one",
+                place=label.location,
+                item=label.item,
+                query_id=label.query_id,
+                grade=label.grade,
+                other_grade=first.grade,
+                other_place=first.location,
             )
 
 

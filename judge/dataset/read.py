@@ -121,7 +121,7 @@ def _collect_dataset(
     for row in rows:
         _add_row(row, queries_by_id, lang, limits)
     if not queries_by_id:
-        raise InputError(f"{source}: holds no rows")
+        raise InputError("{source}: holds no rows", source=source)
     rankings = tuple(
         Ranking(engine, query_id, answer.ranking(), answer.error, answer.latency_ms)
         for query_id, entry in queries_by_id.items()
@@ -141,9 +141,12 @@ def _add_row(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice, li
     if "snippet" not in row.values:
         if earlier is not None:
             raise InputError(
-                f"{_strip_engine(row, engine)}: engine {engine!r} answers query {entry.query.id!r} a second"
-                f" time, first at {earlier.location}; an engine answers a query once, and two engines need"
-                " two names"
+                "{place}: engine {engine!r} answers query {query_id!r} a second time, first at "
+                "{other_place}; an engine answers a query once, and two engines need two names",
+                place=_strip_engine(row, engine),
+                engine=engine,
+                query_id=entry.query.id,
+                other_place=earlier.location,
             )
         results.error = _read_text(row, "error") or None
         results.latency_ms = _read_latency(row)
@@ -151,14 +154,23 @@ def _add_row(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice, li
     error = _read_text(row, "error") or results.error
     if error:
         raise InputError(
-            f"{row.location}: engine {engine!r} has a result, and the error {error!r:.80} at"
-            f" {results.location}; an engine that failed has no results"
+            "{place}: engine {engine!r} has a result, and the error {error!r:.80} at {other_place}; an "
+            "engine that failed has no results",
+            place=row.location,
+            engine=engine,
+            error=error,
+            other_place=results.location,
         )
     rank = _read_rank(row, results)
     if rank in results.results:
         raise InputError(
-            f"{row.at('rank')}: engine {engine!r} has rank {rank} for query {entry.query.id!r} twice,"
-            f" first at {results.results[rank][0]}; use each rank of a list once"
+            "{place}: engine {engine!r} has rank {rank} for query {query_id!r} twice, first at "
+            "{other_place}; use each rank of a list once",
+            place=row.at("rank"),
+            engine=engine,
+            rank=rank,
+            query_id=entry.query.id,
+            other_place=results.results[rank][0],
         )
     results.results[rank] = (row.location, _make_snippet(row, entry, limits, f"{engine} {rank}"))
 
@@ -172,7 +184,9 @@ def _find_query(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice)
     raw = row.values.get("query")
     if not isinstance(raw, str):
         problem = "is missing" if raw is None else f"is {raw!r:.80}, not text"
-        raise InputError(f"{row.at('query')} {problem}; every row needs the query's text")
+        raise InputError(
+            "{place} {problem}; every row needs the query's text", place=row.at("query"), problem=problem
+        )
     query_id = parse_identifier(
         row.location, row.column("query_id"), row.values.get("query_id"), make_query_id(raw)
     )
@@ -192,7 +206,9 @@ def _find_query(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice)
 def _make_query(row: InputRow, query_id: str, raw: str, lang: LangChoice) -> _QueryRows:
     text = clean.clean_query(raw)
     if not text:
-        raise InputError(f"{row.at('query')} is {raw!r:.80}, which has no readable text")
+        raise InputError(
+            "{place} is {value!r:.80}, which has no readable text", place=row.at("query"), value=raw
+        )
     language = detect_query_language(text) if lang == "auto" else lang
     query = Query(query_id, text, raw, language or "en", _read_reference(row))
     return _QueryRows(query, row.location, _read_extra(row), is_scriptless=language is None)
@@ -216,13 +232,23 @@ def _check_same_query(row: InputRow, entry: _QueryRows, raw: str, reference: str
     query = entry.query
     if raw is not query.raw_text and normalise_text(raw) != normalise_text(query.raw_text):
         raise InputError(
-            f"{row.at('query_id')}: {query.id!r} is {raw!r:.80} here and {query.raw_text!r:.80} at"
-            f" {entry.location}; give every query its own id"
+            "{place}: {query_id!r} is {value!r:.80} here and {other_value!r:.80} at {other_place}; give "
+            "every query its own id",
+            place=row.at("query_id"),
+            query_id=query.id,
+            value=raw,
+            other_value=query.raw_text,
+            other_place=entry.location,
         )
     if reference is not None and query.reference is not None and reference != query.reference:
         raise InputError(
-            f"{row.at('reference')} of query {query.id!r} is {reference!r:.80} here and"
-            f" {query.reference!r:.80} at {entry.location}; a query has one reference"
+            "{place} of query {query_id!r} is {value!r:.80} here and {other_value!r:.80} at "
+            "{other_place}; a query has one reference",
+            place=row.at("reference"),
+            query_id=query.id,
+            value=reference,
+            other_value=query.reference,
+            other_place=entry.location,
         )
 
 
@@ -230,7 +256,11 @@ def _read_rank(row: InputRow, answer: _EngineRows) -> int:
     value = row.values.get("rank")
     ranked = value is not None
     if answer.ranked is not None and answer.ranked != ranked:
-        raise InputError(f"{row.at('rank')} is given for some results of a list only (see {answer.location})")
+        raise InputError(
+            "{place} is given for some results of a list only (see {other_place})",
+            place=row.at("rank"),
+            other_place=answer.location,
+        )
     answer.ranked = ranked
     return _parse_rank(row, value) if ranked else len(answer.results) + 1
 
@@ -240,7 +270,11 @@ def _read_latency(row: InputRow) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise InputError(f"{row.location}: field 'latency_ms' is {value!r:.40}, not a number of milliseconds")
+        raise InputError(
+            "{place}: field 'latency_ms' is {value!r:.40}, not a number of milliseconds",
+            place=row.location,
+            value=value,
+        )
     return float(value)
 
 
@@ -252,7 +286,12 @@ def _parse_rank(row: InputRow, value: object) -> int:
         rank = int(value)
     if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
         text = f"{value!r:.40}"
-        raise InputError(f"{row.at('rank')} is {text}, not a whole number from 1 to {MAX_RANK:,}; 1 is best")
+        raise InputError(
+            "{place} is {value}, not a whole number from 1 to {most:,}; 1 is best",
+            place=row.at("rank"),
+            value=text,
+            most=MAX_RANK,
+        )
     return rank
 
 

@@ -53,7 +53,10 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
     ending = path.with_suffix("").suffix.lower() if packed else path.suffix.lower()
     if ending not in readers:
         raise InputError(
-            f"{path}: unknown file type {path.suffix!r}; a dataset is {FILE_TYPES}, or TREC files"
+            "{file}: unknown file type {suffix!r}; a dataset is {types}, or TREC files",
+            file=path,
+            suffix=path.suffix,
+            types=FILE_TYPES,
         )
     return readers[ending](path, columns, warn)
 
@@ -70,10 +73,17 @@ def _read_json(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[I
     if isinstance(records, dict):
         records = records.get("test_cases", records.get("testCases", [records]))
     if not isinstance(records, list):
-        raise InputError(f"{path}: holds {type(records).__name__}, not a list of records")
+        raise InputError(
+            "{file}: holds {type}, not a list of records", file=path, type=type(records).__name__
+        )
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict):
-            raise InputError(f"{path}: record {number} is {record!r:.80}, not an object")
+            raise InputError(
+                "{file}: record {number} is {value!r:.80}, not an object",
+                file=path,
+                number=number,
+                value=record,
+            )
         yield from expand_record(f"{path}: record {number}", record, columns)
 
 
@@ -90,7 +100,7 @@ def _read_csv(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise InputError(f"{location}: is not CSV: {error}") from None
+            raise InputError("{place}: is not CSV: {error}", place=location, error=error) from None
         if cells is None:
             return
         if cells and not header:
@@ -133,7 +143,9 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
     names: set[str] = set()
     for cell in filter(None, cells):
         if cell in names:
-            raise InputError(f"{location}: column {cell!r:.80} is given twice; rename one")
+            raise InputError(
+                "{place}: column {column!r:.80} is given twice; rename one", place=location, column=cell
+            )
         names.add(cell)
     missing = [name for name in columns.values() if name not in names]
     for name in ("query", "snippet"):
@@ -142,8 +154,12 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
     if missing:
         fields = {column: name for name, column in columns.items()}
         raise InputError(
-            f"{location}: there is no column {missing[0]!r}; the columns are {cells[:20]!r:.160}. Name the"
-            f" right one: --columns {fields.get(missing[0], missing[0])}=NAME"
+            "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Name the right one: "
+            "--columns {field}=NAME",
+            place=location,
+            name=missing[0],
+            columns=cells[:20],
+            field=fields.get(missing[0], missing[0]),
         )
     return cells
 
@@ -155,8 +171,13 @@ def _read_cells(
     if len(cells) != len(header):
         more = "more" if len(cells) > len(header) else "fewer"
         raise InputError(
-            f"{location}: has {more} cells than the header has columns, {len(cells)} for {len(header)};"
-            f" quote cells that hold {_DELIMITER_NAMES.get(delimiter, repr(delimiter))} or line breaks"
+            "{place}: has {more} cells than the header has columns, {cells} for {columns}; quote cells "
+            "that hold {delimiter} or line breaks",
+            place=location,
+            more=more,
+            cells=len(cells),
+            columns=len(header),
+            delimiter=_DELIMITER_NAMES.get(delimiter, repr(delimiter)),
         )
     snippet = columns.get("snippet", "snippet")
     named = zip(header, cells, strict=True)
@@ -175,7 +196,7 @@ def _read_xlsx(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[Inpu
             header = _check_header(location, cells, columns)
             continue
         if any(cells[len(header) :]):
-            raise InputError(f"{location}: has cells to the right of the last named column")
+            raise InputError("{place}: has cells to the right of the last named column", place=location)
         padded = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
         yield flat_row(location, _read_cells(location, header, padded, ",", columns), columns)
 
@@ -185,7 +206,9 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[I
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise SetupError(f"{path}: Parquet needs pyarrow: pip install 'search-judge[parquet]'") from None
+        raise SetupError(
+            "{file}: Parquet needs pyarrow: pip install 'search-judge[parquet]'", file=path
+        ) from None
     snippet = columns.get("snippet", "snippet")
     try:
         with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
@@ -201,7 +224,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], _: Warn) -> Iterator[I
                     }
                     yield flat_row(f"{path}: row {number}", values, columns)
     except pyarrow.ArrowException as error:
-        raise InputError(f"{path}: is not Parquet: {error}") from error
+        raise InputError("{file}: is not Parquet: {error}", file=path, error=error) from error
 
 
 #: A workbook may unpack to this many bytes, or this many times its own size if that is more.
@@ -219,7 +242,7 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
     try:
         import openpyxl  # noqa: F401
     except ImportError:
-        raise SetupError(f"{path}: XLSX needs openpyxl: pip install 'search-judge[xlsx]'") from None
+        raise SetupError("{file}: XLSX needs openpyxl: pip install 'search-judge[xlsx]'", file=path) from None
     with textfile.translate_read_errors(path), textfile.open_bytes(path) as file:
         packed = path.suffix.lower() == ".gz"
         content: IO[bytes] = io.BytesIO(file.read()) if packed else file
@@ -228,7 +251,7 @@ def read_sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
             yield from _read_sheet_rows(path, content)
         except (zipfile.BadZipFile, KeyError, ValueError, SyntaxError, AttributeError, TypeError) as error:
             # openpyxl and the XML parser raise these for a damaged workbook.
-            raise InputError(f"{path}: is not an XLSX workbook: {error}") from error
+            raise InputError("{file}: is not an XLSX workbook: {error}", file=path, error=error) from error
 
 
 def _check_workbook_size(path: Path, content: IO[bytes]) -> None:
@@ -237,7 +260,12 @@ def _check_workbook_size(path: Path, content: IO[bytes]) -> None:
     with zipfile.ZipFile(content) as archive:
         unpacked = sum(member.file_size for member in archive.infolist())
     if unpacked > (most := max(_MAX_UNPACKED, _MAX_RATIO * size)):
-        raise InputError(f"{path}: unpacks to {unpacked:,} bytes, more than {most:,}; save it as CSV")
+        raise InputError(
+            "{file}: unpacks to {unpacked:,} bytes, more than {most:,}; save it as CSV",
+            file=path,
+            unpacked=unpacked,
+            most=most,
+        )
 
 
 def _read_sheet_rows(path: Path, content: IO[bytes]) -> Iterator[tuple[str, list[str]]]:

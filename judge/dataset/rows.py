@@ -50,8 +50,10 @@ def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, st
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
             raise InputError(
-                f"row {number}: is {record!r:.80}, not a mapping;"
-                " of a data frame, pass frame.to_dict('records')"
+                "row {number}: is {value!r:.80}, not a mapping; of a data frame, pass "
+                "frame.to_dict('records')",
+                number=number,
+                value=record,
             )
         plain = {name: _to_python(name, value) for name, value in record.items()}
         yield from expand_record(f"row {number}", plain, columns)
@@ -87,7 +89,7 @@ def read_lines(path: Path, warn: Callable[[str], object] | None = None) -> Itera
         with file:
             for warning in warnings:
                 if warn is None:
-                    raise InputError(f"{path}: is not UTF-8; save the file as UTF-8")
+                    raise InputError("{file}: is not UTF-8; save the file as UTF-8", file=path)
                 warn(warning)
             yield from textfile.number_lines(file, path)
 
@@ -96,7 +98,12 @@ def parse_object(location: str, text: str) -> dict[str, Any]:
     """Return the JSON object in `text`; raise InputError for other JSON, or a duplicate key."""
     value = parse_json(location, text)
     if not isinstance(value, dict):
-        raise InputError(f"{location}: is {type(value).__name__} {text[:60]!r}, not an object {{…}}")
+        raise InputError(
+            "{place}: is {type} {text!r}, not an object {{…}}",
+            place=location,
+            type=type(value).__name__,
+            text=text[:60],
+        )
     return value
 
 
@@ -108,7 +115,9 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
         if len(members) < len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise InputError(f"{location}: field {twice!r} is given twice in one object")
+            raise InputError(
+                "{place}: field {field!r} is given twice in one object", place=location, field=twice
+            )
         return members
 
     try:
@@ -116,12 +125,18 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
     except json.JSONDecodeError as error:
         where = location if error.lineno == 1 else f"{location}, line {error.lineno}"
         raise InputError(
-            f"{where}: is not JSON: {error.msg} at column {error.colno}: {text[:60]!r}"
+            "{where}: is not JSON: {error} at column {column}: {text!r}",
+            where=where,
+            error=error.msg,
+            column=error.colno,
+            text=text[:60],
         ) from None
     except RecursionError:
-        raise InputError(f"{location}: is not JSON that can be read: it nests too deep") from None
+        raise InputError("{place}: is not JSON that can be read: it nests too deep", place=location) from None
     except ValueError:
-        raise InputError(f"{location}: is not JSON that can be read: a number has too many digits") from None
+        raise InputError(
+            "{place}: is not JSON that can be read: a number has too many digits", place=location
+        ) from None
 
 
 def expand_record(location: str, record: Mapping[str, Any], columns: Mapping[str, str]) -> Iterator[InputRow]:
@@ -152,8 +167,10 @@ def flat_row(location: str, record: Mapping[str, Any], columns: Mapping[str, str
         values.pop("error", None)
         if "snippet" not in values:
             raise InputError(
-                f"{row.at('snippet')} is missing; a row needs"
-                f" {row.column('query')!r} and {row.column('snippet')!r}"
+                "{value} is missing; a row needs {query!r} and {snippet!r}",
+                value=row.at("snippet"),
+                query=row.column("query"),
+                snippet=row.column("snippet"),
             )
     elif not values.get("snippet"):
         values.pop("snippet", None)
@@ -166,7 +183,11 @@ def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, s
     record = _rename_fields(record, of_query)
     engines = record["engines"]
     if not isinstance(engines, dict) or not engines:
-        raise InputError(f"{parent}: field 'engines' is {engines!r:.80}; it maps each engine to its results")
+        raise InputError(
+            "{place}: field 'engines' is {value!r:.80}; it maps each engine to its results",
+            place=parent,
+            value=engines,
+        )
     query_fields = {name: record[name] for name in ("query", "query_id", "reference") if name in record}
     extra = {name: value for name, value in record.items() if name not in {*_FIELDS, "engines"}}
     for engine, results in engines.items():
@@ -182,8 +203,10 @@ def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, s
             results = results["results"]
         if not isinstance(results, list):
             raise InputError(
-                f"{location}: is {results!r:.80}; write a list of results,"
-                ' {"results": […], "latency_ms": 312.4} or {"error": "why"}'
+                '{place}: is {value!r:.80}; write a list of results, {{"results": […], "latency_ms": '
+                '312.4}} or {{"error": "why"}}',
+                place=location,
+                value=results,
             )
         row = InputRow(location, {**query_fields, "engine": engine, **latency}, extra, columns)
         yield row
@@ -199,8 +222,10 @@ def _read_results(row: InputRow, query_fields: Mapping[str, Any], results: list[
         fields = _rename_fields(fields, columns) if isinstance(result, dict) else fields
         if not isinstance(fields, dict) or "snippet" not in fields:
             raise InputError(
-                f"{location}: is {result!r:.80}; a result is a text, or an object with a"
-                f" {row.column('snippet')!r}"
+                "{place}: is {value!r:.80}; a result is a text, or an object with a {snippet!r}",
+                place=location,
+                value=result,
+                snippet=row.column("snippet"),
             )
         result_fields = {
             name: fields[name] for name in ("snippet", "title", "url", "date", "docno") if name in fields
@@ -217,13 +242,15 @@ def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputR
     """Yield the rows of a DeepEval test case: `input` is the query, `retrieval_context` the snippets."""
     if "input" not in record:
         raise InputError(
-            f"{location}: field 'input' is missing; a test case needs 'input', which is the query"
+            "{place}: field 'input' is missing; a test case needs 'input', which is the query", place=location
         )
     context = record.get("retrieval_context", record.get("retrievalContext"))
     if not isinstance(context, list):
         raise InputError(
-            f"{location}: field 'retrieval_context' is {context!r:.80}, not a list of texts;"
-            " an empty list means that there were no results"
+            "{place}: field 'retrieval_context' is {value!r:.80}, not a list of texts; an empty list "
+            "means that there were no results",
+            place=location,
+            value=context,
         )
     metadata = record.get("metadata") or record.get("additional_metadata") or {}
     metadata_fields = metadata if isinstance(metadata, dict) else {}

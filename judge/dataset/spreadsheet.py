@@ -69,12 +69,16 @@ def read_csv_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path}:{line}: is not UTF-8; of a spreadsheet, save 'CSV UTF-8', of other files, convert them"
+            "{file}:{line}: is not UTF-8; of a spreadsheet, save 'CSV UTF-8', of other files, convert them",
+            file=path,
+            line=line,
         ) from None
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise InputError("{file}: no such file", file=path) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(
+            "{file}: cannot be read: {error}", file=path, error=getattr(error, "strerror", None) or error
+        ) from error
 
 
 def detect_separator(text: str) -> str | None:
@@ -106,6 +110,6 @@ def read_records(path: Path, text: str, separator: str) -> Iterator[tuple[str, l
         except StopIteration:
             return
         except csv.Error as error:
-            raise InputError(f"{location}: is not CSV: {error}") from None
+            raise InputError("{place}: is not CSV: {error}", place=location, error=error) from None
         if any(cells):
             yield location, cells

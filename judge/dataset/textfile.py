@@ -48,7 +48,9 @@ class _BoundedReader(io.RawIOBase):
         self._left -= len(content)
         if self._left < 0:
             raise InputError(
-                f"{self._path}: unpacks to more than {self._most:,} bytes; if it is meant to, unpack it first"
+                "{file}: unpacks to more than {most:,} bytes; if it is meant to, unpack it first",
+                file=self._path,
+                most=self._most,
             )
         return len(content)
 
@@ -64,7 +66,7 @@ def translate_read_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+        raise InputError("{file}: cannot be read: {error}", file=path, error=error) from error
 
 
 def open_bytes(path: Path, most: int | None = None) -> IO[bytes]:
@@ -95,7 +97,10 @@ def number_lines(file: TextIO, path: Path, longest: int = MAX_LINE_CHARS) -> Ite
         number += 1
         if len(line) > longest:
             raise InputError(
-                f"{path}:{number}: the line has more than {longest:,} characters; a line holds one record"
+                "{file}:{number}: the line has more than {most:,} characters; a line holds one record",
+                file=path,
+                number=number,
+                most=longest,
             )
         yield number, line
 
@@ -105,7 +110,7 @@ def _detect_encoding(path: Path) -> str:
     with open_bytes(path) as file:
         head = file.read(4)
         if head in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
-            raise InputError(f"{path}: is UTF-32; save it as UTF-8")
+            raise InputError("{file}: is UTF-32; save it as UTF-8", file=path)
         for mark, encoding in _BYTE_ORDER_MARKS.items():
             if head.startswith(mark):
                 return encoding
@@ -114,7 +119,12 @@ def _detect_encoding(path: Path) -> str:
     if _may_be_gb18030(path):
         return "gb18030"
     number, start = _find_first_error(path)
-    raise InputError(f"{path}:{number}: is not UTF-8 at byte {start}; save the file as UTF-8")
+    raise InputError(
+        "{file}:{number}: is not UTF-8 at byte {byte}; save the file as UTF-8",
+        file=path,
+        number=number,
+        byte=start,
+    )
 
 
 def _decodes(head: bytes, file: IO[bytes], encoding: str) -> bool:

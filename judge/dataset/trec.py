@@ -30,7 +30,9 @@ def read_trec_rows(topics: Path, docs: Path, runs: Sequence[Path]) -> Iterator[I
     texts = _read_documents(docs, wanted)
     if not texts:
         raise InputError(
-            f"{docs}: has none of the {len(wanted):,} documents that the runs name; is it the right file?"
+            "{file}: has none of the {count:,} documents that the runs name; is it the right file?",
+            file=docs,
+            count=len(wanted),
         )
     return _make_rows(lists, queries, texts)
 
@@ -75,9 +77,15 @@ def _read_topics(path: Path) -> dict[str, str]:
         if not separator:
             query_id, separator, text = line.partition(":")
         if not separator or not text.strip():
-            raise InputError(f"{location}: is {line[:60]!r}; a topic is an id, a tab, and the query's text")
+            raise InputError(
+                "{place}: is {line!r}; a topic is an id, a tab, and the query's text",
+                place=location,
+                line=line[:60],
+            )
         if query_id.strip() in topics:
-            raise InputError(f"{location}: topic {query_id.strip()!r} is given twice")
+            raise InputError(
+                "{place}: topic {query_id!r} is given twice", place=location, query_id=query_id.strip()
+            )
         topics[query_id.strip()] = text.strip()
     return topics
 
@@ -93,14 +101,23 @@ def _read_runs(
         for location, line in _read_lines(path):
             query_id, docno, order, tag = _parse_run_line(location, line)
             if queries is not None and query_id not in queries:
-                raise InputError(f"{location}: topic {query_id!r} is not in the topics file")
+                raise InputError(
+                    "{place}: topic {query_id!r} is not in the topics file", place=location, query_id=query_id
+                )
             if tag != (file_tag := file_tag or tag):
                 raise InputError(
-                    f"{location}: has tag {tag!r} after tag {file_tag!r}; a run file holds one engine"
+                    "{place}: has tag {tag!r} after tag {other_tag!r}; a run file holds one engine",
+                    place=location,
+                    tag=tag,
+                    other_tag=file_tag,
                 )
             if (query_id, docno) in seen:
                 raise InputError(
-                    f"{location}: document {docno!r} of topic {query_id!r} is also at {seen[query_id, docno]}"
+                    "{place}: document {document!r} of topic {query_id!r} is also at {other_place}",
+                    place=location,
+                    document=docno,
+                    query_id=query_id,
+                    other_place=seen[query_id, docno],
                 )
             seen[query_id, docno] = location
             lists.setdefault((query_id, engine), []).append((location, docno, order))
@@ -116,17 +133,22 @@ def _parse_run_line(location: str, line: str) -> tuple[str, str, tuple[float, in
     parts = line.split()
     if len(parts) != 6:
         raise InputError(
-            f"{location}: has {len(parts)} columns; a run has six: topic Q0 docno rank score tag"
+            "{place}: has {columns} columns; a run has six: topic Q0 docno rank score tag",
+            place=location,
+            columns=len(parts),
         )
     query_id, _, docno, rank, score, tag = parts
     try:
         order = (-float(score), int(float(rank)))
     except (ValueError, OverflowError):
         raise InputError(
-            f"{location}: field 'rank' is {rank!r} and 'score' {score!r}; both are numbers"
+            "{place}: field 'rank' is {rank!r} and 'score' {score!r}; both are numbers",
+            place=location,
+            rank=rank,
+            score=score,
         ) from None
     if order[0] != order[0]:  # a NaN cannot be sorted
-        raise InputError(f"{location}: field 'score' is {score!r}, not a number")
+        raise InputError("{place}: field 'score' is {score!r}, not a number", place=location, score=score)
     return query_id, docno, order, tag
 
 
@@ -136,13 +158,13 @@ def _name_engines(runs: Sequence[Path]) -> dict[Path, str]:
     for path in runs:
         first = next(iter(_read_lines(path)), None)
         if first is None:
-            raise InputError(f"{path}: holds no results")
+            raise InputError("{file}: holds no results", file=path)
         tags[path] = first[1].split()[-1]
     shared = {tag for tag in tags.values() if list(tags.values()).count(tag) > 1}
     names = {path: _distinguish_names(path, runs) if tag in shared else tag for path, tag in tags.items()}
     if len(set(names.values())) < len(runs):
         raise InputError(
-            f"{runs[-1]}: has the tag and the path of another --run; a run file holds one engine"
+            "{file}: has the tag and the path of another --run; a run file holds one engine", file=runs[-1]
         )
     return names
 
@@ -171,8 +193,10 @@ def _read_documents(path: Path, wanted: set[str]) -> dict[str, dict[str, Any]]:
             continue
         if documents.setdefault(docno, document) != document:
             raise InputError(
-                f"{location}: document {docno!r} has another text at {locations[docno]};"
-                " a document has one text"
+                "{place}: document {document!r} has another text at {other_place}; a document has one text",
+                place=location,
+                document=docno,
+                other_place=locations[docno],
             )
         locations.setdefault(docno, location)
     return documents
@@ -183,16 +207,22 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
         docno, separator, text = line.partition("\t")
         if not separator:
             raise InputError(
-                f"{location}: is {line[:60]!r}; a document is an id, a tab and its text, or JSON"
+                "{place}: is {line!r}; a document is an id, a tab and its text, or JSON",
+                place=location,
+                line=line[:60],
             )
         if docno.strip().lower() in _ID_NAMES:
-            raise InputError(f"{location}: is a header; write documents as id, tab, text, or as JSON lines")
+            raise InputError(
+                "{place}: is a header; write documents as id, tab, text, or as JSON lines", place=location
+            )
         return docno.strip(), {"snippet": text}
     record = parse_object(location, line)
     ids = [record[name] for name in _ID_NAMES if name in record]
     texts = [name for name in ("text", "snippet", "contents", "passage", "body") if name in record]
     if not (ids and texts):
-        raise InputError(f"{location}: needs 'docid' and 'text'; it has {', '.join(record)}")
+        raise InputError(
+            "{place}: needs 'docid' and 'text'; it has {names}", place=location, names=", ".join(record)
+        )
     other_fields = {
         name: validation.parse_text(location, name, record.get(name)) for name in ("title", "url", "date")
     }
@@ -204,5 +234,5 @@ def _parse_document(location: str, line: str) -> tuple[str, dict[str, Any]]:
 
 def _read_lines(path: Path) -> Iterable[tuple[str, str]]:
     if not path.is_file():
-        raise InputError(f"{path}: no such file")
+        raise InputError("{file}: no such file", file=path)
     return read_nonblank_lines(path)

@@ -42,12 +42,21 @@ def parse_identifier(location: str, name: str, value: object, otherwise: str) ->
     if value is None:
         return otherwise
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(f"{location}: field {name!r} is {value!r:.80}; an id is text or a whole number")
+        raise InputError(
+            "{place}: field {name!r} is {value!r:.80}; an id is text or a whole number",
+            place=location,
+            name=name,
+            value=value,
+        )
     text = _check_name(str(value))
     if text is None:
         raise InputError(
-            f"{location}: field {name!r} is {value!r:.240}; an id takes 1 to {_MAX_ID_BYTES} bytes, has no"
-            " slash, backslash, control or invisible character, and is not '.' or '..'"
+            "{place}: field {name!r} is {value!r:.240}; an id takes 1 to {most} bytes, has no slash, "
+            "backslash, control or invisible character, and is not '.' or '..'",
+            place=location,
+            name=name,
+            value=value,
+            most=_MAX_ID_BYTES,
         )
     return text
 
@@ -83,4 +92,6 @@ def parse_snippet_text(location: str, name: str, value: object) -> str | None:
 
 
 def _refuse_value(location: str, name: str, value: object) -> InputError:
-    return InputError(f"{location}: field {name!r} is {value!r:.80}, not text")
+    return InputError(
+        "{place}: field {name!r} is {value!r:.80}, not text", place=location, name=name, value=value
+    )

@@ -76,7 +76,10 @@ class Resources:
         if failed:
             kinds = ", ".join(dict.fromkeys(failed))
             raise RunIncomplete(
-                f"{len(failed)} of {len(judging.judgments)} snippets stayed unjudged ({kinds})"
+                "{failed} of {total} snippets stayed unjudged ({kinds})",
+                failed=len(failed),
+                total=len(judging.judgments),
+                kinds=kinds,
             )
         return JudgedPairs(data, pooled, judging.judgments)
 

@@ -125,7 +125,9 @@ class _SnippetMetric(BaseMetric):  # type: ignore[no-untyped-call]
     def _begin(self, test_case: LLMTestCase) -> list[dict[str, Any]]:
         self.score, self.reason, self.success, self.error, self.verdicts = None, None, None, None, []
         if not test_case.input or test_case.retrieval_context is None:
-            raise self._failed(InputError(f"{self._title} needs `input` and `retrieval_context`"))
+            raise self._failed(
+                InputError("{metric} needs `input` and `retrieval_context`", metric=self._title)
+            )
         return [
             {"query": test_case.input, "snippet": text, "rank": rank}
             | ({"reference": test_case.expected_output} if test_case.expected_output else {})

@@ -269,7 +269,11 @@ def _lay_out(
     for ranking in sorted(rankings, key=lambda ranking: (ranking.engine, ranking.query_id)):
         cell = engines[ranking.engine], queries[ranking.query_id]
         if not absent[cell]:
-            raise InputError(f"engine {ranking.engine!r} has two rankings for query {ranking.query_id!r}")
+            raise InputError(
+                "engine {engine!r} has two rankings for query {query_id!r}",
+                engine=ranking.engine,
+                query_id=ranking.query_id,
+            )
         absent[cell] = False
         errors[cell] = ranking.error is not None
         if ranking.error is None:

@@ -31,7 +31,13 @@ def compute_gains(measure: Measure, scale: Scale) -> Floats:
         return exponential if measure.dcg == "exp-log2" else grade
     relevant_from = scale.relevant_from if measure.rel is None else measure.rel
     if relevant_from > scale.top:
-        raise InputError(f"{measure}: rel={relevant_from} is above {scale.top}, the top grade ({scale.name})")
+        raise InputError(
+            "{measure}: rel={relevant_from} is above {top}, the top grade ({scale})",
+            measure=measure,
+            relevant_from=relevant_from,
+            top=scale.top,
+            scale=scale.name,
+        )
     return (grade >= relevant_from).astype(np.float64)
 
 

@@ -213,23 +213,36 @@ class Measure:
 
     def _check_cutoff(self, kind: MeasureKind) -> None:
         if self.cutoff is None and kind.cutoff == "needed":
-            raise InputError(f"{self.name} needs a cutoff, e.g. {self.name}@10")
+            raise InputError("{measure} needs a cutoff, e.g. {measure}@10", measure=self.name)
         if self.cutoff is not None and kind.cutoff == "none":
-            raise InputError(f"{self.name} looks at the whole list and takes no cutoff; write {self.name}")
+            raise InputError(
+                "{measure} looks at the whole list and takes no cutoff; write {measure}", measure=self.name
+            )
         if self.cutoff is not None and self.cutoff < 1:
-            raise InputError(f"{self.name}@{self.cutoff}: a cutoff is a rank, 1 or more")
+            raise InputError(
+                "{measure}@{cutoff}: a cutoff is a rank, 1 or more", measure=self.name, cutoff=self.cutoff
+            )
 
     def _check_values(self) -> None:
         if self.rel is not None and self.rel < 1:
             raise InputError(
-                f"{self.name}(rel={self.rel}): rel is a grade, 1 or more; grade 0 is never relevant"
+                "{measure}(rel={rel}): rel is a grade, 1 or more; grade 0 is never relevant",
+                measure=self.name,
+                rel=self.rel,
             )
         if self.dcg not in DCG_GAINS:
             raise InputError(
-                f"{self.name}(dcg={self.dcg!r}): dcg is one of {', '.join(map(repr, DCG_GAINS))}"
+                "{measure}(dcg={value!r}): dcg is one of {values}",
+                measure=self.name,
+                value=self.dcg,
+                values=", ".join(map(repr, DCG_GAINS)),
             )
         if not 0 < self.p < 1:
-            raise InputError(f"{self.name}(p={self.p}): p is a probability between 0 and 1, e.g. p=0.8")
+            raise InputError(
+                "{measure}(p={value}): p is a probability between 0 and 1, e.g. p=0.8",
+                measure=self.name,
+                value=self.p,
+            )
 
     def __str__(self) -> str:
         parameters = [
@@ -279,13 +292,17 @@ def parse_measure(text: str) -> Measure:
     """
     match = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\S+?))?\s*", text)
     if match is None:
-        raise InputError(f"{text!r} is not a measure; write NAME(parameter=value)@CUTOFF, e.g. nDCG@10")
+        raise InputError(
+            "{value!r} is not a measure; write NAME(parameter=value)@CUTOFF, e.g. nDCG@10", value=text
+        )
     written, inside, cutoff = match.groups()
     name = next((name for name in MEASURE_KINDS if name.casefold() == written.casefold()), None)
     if name is None:
         raise InputError(describe_unknown_measure(written))
     if cutoff is not None and not re.fullmatch(r"-?[0-9]{1,9}", cutoff):
-        raise InputError(f"{text!r}: the cutoff after @ is a whole number, not {cutoff!r}")
+        raise InputError(
+            "{value!r}: the cutoff after @ is a whole number, not {cutoff!r}", value=text, cutoff=cutoff
+        )
     arguments = _parse_arguments(MEASURE_KINDS[name], inside or "")
     return Measure(name, cutoff=None if cutoff is None else int(cutoff), **arguments)
 
@@ -299,7 +316,7 @@ def parse_measures(names: str | Iterable[str]) -> tuple[Measure, ...]:
         names = filter(None, re.split(r"[\s,;]+(?![^(]*\))", names.strip()))
     measures = tuple(dict.fromkeys(parse_measure(name) for name in names))
     if not measures:
-        raise InputError(f"no measure is named; the defaults are {' '.join(DEFAULT_MEASURES)}")
+        raise InputError("no measure is named; the defaults are {names}", names=" ".join(DEFAULT_MEASURES))
     return measures
 
 
@@ -314,8 +331,10 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
     for measure in measures:
         if measure.effective_cutoff(depth) > depth:
             raise InputError(
-                f"{measure} looks deeper than --depth {depth}, down to which snippets are judged;"
-                f" ask for @{depth} at most, or judge deeper"
+                "{measure} looks deeper than --depth {depth}, down to which snippets are judged; ask for "
+                "@{depth} at most, or judge deeper",
+                measure=measure,
+                depth=depth,
             )
 
 
@@ -331,9 +350,19 @@ def _parse_arguments(kind: MeasureKind, inside: str) -> dict[str, Any]:
         if parameter not in kind.parameters:
             raise InputError(describe_unknown_parameter(kind, parameter))
         if parameter in given:
-            raise InputError(f"{kind.name}({inside}): {parameter} is given twice")
+            raise InputError(
+                "{measure}({inside}): {parameter} is given twice",
+                measure=kind.name,
+                inside=inside,
+                parameter=parameter,
+            )
         if bool(equals) == (parameter == "own"):
-            raise InputError(f"{kind.name}({inside}): write {PARAMETER_EXAMPLES[parameter]}")
+            raise InputError(
+                "{measure}({inside}): write {example}",
+                measure=kind.name,
+                inside=inside,
+                example=PARAMETER_EXAMPLES[parameter],
+            )
         given[parameter] = True if parameter == "own" else _parse_argument(kind, parameter, value)
     return given
 
@@ -344,6 +373,10 @@ def _parse_argument(kind: MeasureKind, parameter: str, text: str) -> int | float
         return text.strip("'\"")
     if not re.fullmatch(number, text):
         raise InputError(
-            f"{kind.name}({parameter}={text}): write a number, e.g. {PARAMETER_EXAMPLES[parameter]}"
+            "{measure}({parameter}={value}): write a number, e.g. {example}",
+            measure=kind.name,
+            parameter=parameter,
+            value=text,
+            example=PARAMETER_EXAMPLES[parameter],
         )
     return int(text) if parameter == "rel" else float(text)

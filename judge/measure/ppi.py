@@ -249,7 +249,11 @@ def draw_queries_to_label(query_ids: Sequence[str], count: int, seed: int = 0) -
     """
     queries = set(query_ids)
     if not 1 <= count <= len(queries):
-        raise InputError(f"a plan of {count} queries can't be drawn: the run has {len(queries)} to label")
+        raise InputError(
+            "a plan of {count} queries can't be drawn: the run has {queries} to label",
+            count=count,
+            queries=len(queries),
+        )
 
     def hash_id(query_id: str) -> bytes:
         return hashlib.sha256(json.dumps([seed, query_id]).encode()).digest()
@@ -309,7 +313,9 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     """Return warnings about the sample with the fewest labels; raise `InputError` where they are too few."""
     for sample in samples:
         if not sample.assessor_values.size:
-            raise InputError(f"no query has a value by the assessor's grades for {_name_engines(sample)}")
+            raise InputError(
+                "no query has a value by the assessor's grades for {engines}", engines=_name_engines(sample)
+            )
     least = min(samples, key=lambda sample: sample.labelled_values)
     labelled, rest = least.human.size, least.rest.size
     more = f"`judge agree RUN --plan {min(ENOUGH_LABELLED, labelled + rest)}` draws the queries to label"
@@ -317,14 +323,22 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
         more = "the run has no more to label"
     if labelled < MIN_LABELLED:
         raise InputError(
-            f"correcting the assessor needs {MIN_LABELLED} wholly labelled queries and has {labelled};"
-            f" label {MIN_LABELLED - labelled} more: {more}"
+            "correcting the assessor needs {least} wholly labelled queries and has {labelled}; label "
+            "{missing} more: {more}",
+            least=MIN_LABELLED,
+            labelled=labelled,
+            missing=MIN_LABELLED - labelled,
+            more=more,
         )
     have = f"{least.labelled_values} of {labelled} labelled queries have a value for {_name_engines(least)}"
     if least.labelled_values < MIN_VALUES:
         raise InputError(
-            f"{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
-            f" assessor needs {MIN_VALUES}; label at least {MIN_VALUES - least.labelled_values} more: {more}"
+            "{have} (on the others people find nothing relevant, or an engine failed), and correcting the "
+            "assessor needs {least}; label at least {missing} more: {more}",
+            have=have,
+            least=MIN_VALUES,
+            missing=MIN_VALUES - least.labelled_values,
+            more=more,
         )
     if least.labelled_values < ENOUGH_LABELLED:
         return (f"{have}; with fewer than {ENOUGH_LABELLED} intervals can be a little too narrow: {more}",)

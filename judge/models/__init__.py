@@ -69,7 +69,7 @@ def open_model(
     provider, _, name = spec.partition(":")
     if name and provider in PROVIDERS:
         return PROVIDERS[provider](name, access, sampling)
-    raise SetupError(f"there is no model {spec!r}; write {FORMS}")
+    raise SetupError("there is no model {model!r}; write {forms}", model=spec, forms=FORMS)
 
 
 def _openai(name: str, access: Endpoint, sampling: Sampling) -> Model:
@@ -88,7 +88,7 @@ def _langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
     from judge.models.langchain import open_chat_model
 
     if ":" not in name:
-        raise SetupError(f"there is no model {'langchain:' + name!r}; write {FORMS}")
+        raise SetupError("there is no model {spec!r}; write {forms}", spec="langchain:" + name, forms=FORMS)
     return open_chat_model(name, access, sampling)
 
 

@@ -45,21 +45,34 @@ class Endpoint:
         url = self.base_url or next(filter(None, addresses), default)
         if not is_address(url):
             public = mask(url.rpartition("@")[2].partition("?")[0], *self.secrets)
-            raise SetupError(f"{public!r} is no server's address: give one like https://host/v1 (--base-url)")
+            raise SetupError(
+                "{address!r} is no server's address: give one like https://host/v1 (--base-url)",
+                address=public,
+            )
         parts = urlsplit(url)
         if parts.username is not None or parts.query or parts.fragment:
             more = "a query or a fragment" if parts.username is None else "a user or password"
             public = public_part(url, *self.secrets)
-            raise SetupError(f"the address of {public} holds {more}; keys come from the environment")
+            raise SetupError(
+                "the address of {address} holds {more}; keys come from the environment",
+                address=public,
+                more=more,
+            )
         return url.rstrip("/")
 
     def key(self, variable: str, url: str) -> str:
         """Return the key in `variable`; only a server on a private network may have none."""
         key = self.environ.get(variable, "").strip()
         if key and not (key.isascii() and key.isprintable()):
-            raise SetupError(f"{variable} holds characters that cannot be in a key: set {variable} again")
+            raise SetupError(
+                "{variable} holds characters that cannot be in a key: set {variable} again", variable=variable
+            )
         if not key and not is_private(url):
-            raise SetupError(f"no key for {public_part(url, *self.secrets)}: set {variable}")
+            raise SetupError(
+                "no key for {address}: set {variable}",
+                address=public_part(url, *self.secrets),
+                variable=variable,
+            )
         return key
 
 
@@ -94,8 +107,10 @@ def proxy_for(url: str) -> str | None:
         address = f"http://{address}"
     if address and urlsplit(address).scheme not in {"http", "https"}:
         raise SetupError(
-            f"the proxy {public_part(address)} cannot be used: name an HTTP proxy in HTTPS_PROXY, or add"
-            f" {parts.hostname} to NO_PROXY"
+            "the proxy {address} cannot be used: name an HTTP proxy in HTTPS_PROXY, or add {host} to "
+            "NO_PROXY",
+            address=public_part(address),
+            host=parts.hostname,
         )
     return address or None
 

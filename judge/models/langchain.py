@@ -162,7 +162,7 @@ def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangCh
             return openers[provider](name, endpoint, sampling)
         return _open_any(provider, name, endpoint, sampling)
     except (ImportError, ValueError, TypeError) as error:
-        raise SetupError(f"langchain:{spec} cannot be opened: {error}") from None
+        raise SetupError("langchain:{model} cannot be opened: {error}", model=spec, error=error) from None
 
 
 def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:

@@ -173,7 +173,9 @@ def _write_copy(text: str, path: Path) -> None:
         make_folder(path.parent.parent)
         make_folder(path.parent)
     except OSError as error:
-        raise StoreError(f"{path.parent}: cannot be made: {error.strerror or error}") from error
+        raise StoreError(
+            "{folder}: cannot be made: {error}", folder=path.parent, error=error.strerror or error
+        ) from error
     RunFolder(path.parent).write(path.name, [text])
 
 
@@ -181,8 +183,9 @@ def _check_not_stopped(run: Path, record: NightRecord | None) -> None:
     """Raise InputError when `run` is a night that ended after its canaries."""
     if record and record.stopped:
         raise InputError(
-            f"{run}: cannot be the baseline: the night stopped after the canaries, since the assessor had"
-            ' drifted; set judge_on_drift = "all" in [nightly], run judge nightly again, and set its night'
+            "{run}: cannot be the baseline: the night stopped after the canaries, since the assessor had "
+            'drifted; set judge_on_drift = "all" in [nightly], run judge nightly again, and set its night',
+            run=run,
         )
 
 
@@ -194,28 +197,41 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
     figures = read_figures(saved_run.load_summary(RunFolder(run)))
     if figures.coverage < MIN_COVERAGE:
         raise InputError(
-            f"{run}: cannot be the baseline: only {figures.coverage:.2%} of its pairs were judged, and a"
-            f" baseline needs {MIN_COVERAGE:.0%}; the command that made it asks again for the rest"
+            "{run}: cannot be the baseline: only {coverage:.2%} of its pairs were judged, and a baseline "
+            "needs {least:.0%}; the command that made it asks again for the rest",
+            run=run,
+            coverage=figures.coverage,
+            least=MIN_COVERAGE,
         )
     if record and not record.complete:
         raise InputError(
-            f"{run}: cannot be the baseline: the night is incomplete ({join_reasons(record.reasons)})"
+            "{run}: cannot be the baseline: the night is incomplete ({reasons})",
+            run=run,
+            reasons=join_reasons(record.reasons),
         )
     if silent := [engine for engine, results in figures.engines.items() if not results.answered]:
         raise InputError(
-            f"{run}: cannot be the baseline: not one query got a result from {join_names(silent)}; correct"
-            " how it is asked, or leave it out"
+            "{run}: cannot be the baseline: not one query got a result from {engines}; correct how it is "
+            "asked, or leave it out",
+            run=run,
+            engines=join_names(silent),
         )
     if record is None or record.status != "assessor drift":
         return None
     if record.quarantined_store is None:
         raise InputError(
-            f"{run}: cannot be the baseline: its assessor changed during the night"
-            f" ({join_reasons(record.reasons)}); set the next night"
+            "{run}: cannot be the baseline: its assessor changed during the night ({reasons}); set the "
+            "next night",
+            run=run,
+            reasons=join_reasons(record.reasons),
         )
     store = run / record.quarantined_store
     if not store.exists():
-        raise InputError(f"{run}: its verdicts were stored in {store}, which is gone; set a later night")
+        raise InputError(
+            "{run}: its verdicts were stored in {store}, which is gone; set a later night",
+            run=run,
+            store=store,
+        )
     return store.name
 
 
@@ -226,11 +242,15 @@ def _read_files(run: Path) -> dict[str, str]:
         return {name: read_text(run / name) for name in names}
     except OSError as error:
         raise InputError(
-            f"{error.filename}: {error.strerror}; the command of the run writes it again"
+            "{file}: {error}; the command of the run writes it again",
+            file=error.filename,
+            error=error.strerror,
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{run}: a file in it is not UTF-8 ({error}); the command of the run writes it again"
+            "{run}: a file in it is not UTF-8 ({error}); the command of the run writes it again",
+            run=run,
+            error=error,
         ) from error
 
 
@@ -249,12 +269,16 @@ def read_pointer(nights: Path) -> BaselinePointer | None:
         value = values.get(name)
         if value is not None and not form.fullmatch(str(value)):
             raise InputError(
-                f"{path}: {name} is {value!r:.80}, which is not a name that judge gives; {_set_again(nights)}"
+                "{file}: {name} is {value!r:.80}, which is not a name that judge gives; {advice}",
+                file=path,
+                name=name,
+                value=value,
+                advice=_set_again(nights),
             )
     try:
         return parse_record(_POINTER, values, str(path))
     except InputError as error:
-        raise InputError(f"{error}; {_set_again(nights)}") from error
+        raise InputError("{error}; {advice}", error=error, advice=_set_again(nights)) from error
 
 
 def load_baseline(nights: Path) -> Baseline | None:
@@ -266,9 +290,14 @@ def load_baseline(nights: Path) -> Baseline | None:
     try:
         return _load_baseline(folder, pointer)
     except InputError as error:
-        raise InputError(f"{error}; {_set_again(nights)}") from error
+        raise InputError("{error}; {advice}", error=error, advice=_set_again(nights)) from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{folder / pointer.id}: is damaged ({error!r}); {_set_again(nights)}") from error
+        raise InputError(
+            "{folder}: is damaged ({error!r}); {advice}",
+            folder=folder / pointer.id,
+            error=error,
+            advice=_set_again(nights),
+        ) from error
 
 
 def _set_again(nights: Path) -> str:

@@ -50,15 +50,16 @@ class NightContext:
 def load_context(toml: Path, day: str) -> NightContext:
     """Return what `toml` asks for on `day`; raise InputError when an option or `day` is wrong."""
     if not is_day(day):
-        raise InputError(f"--date is {day!r}; it is a day such as 2026-05-01")
+        raise InputError("--date is {day!r}; it is a day such as 2026-05-01", day=day)
     if not toml.exists():
-        raise InputError(f"{toml}: no such file; {_FIRST_TOML}")
+        raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
     rules, config = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
     _check_dataset(toml, config)
     folder = RunFolder(Path(rules.folder) / day)
     if folder.path.is_symlink():
         raise InputError(
-            f"{folder.path}: is a symbolic link; a night writes into a folder of its own: remove it"
+            "{folder}: is a symbolic link; a night writes into a folder of its own: remove it",
+            folder=folder.path,
         )
     with ConfigSource(toml, "nightly", {"measures": "measures"}).error_context("measures"):
         measures = choose_test_measures(rules.measures, config.depth)
@@ -86,7 +87,9 @@ def choose_test_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Mea
     for measure in measures:
         if not measure.compares_engines:
             raise InputError(
-                f"[nightly] measures: engines cannot be compared by {measure}: {measure.note or 'it counts'}"
+                "[nightly] measures: engines cannot be compared by {measure}: {reason}",
+                measure=measure,
+                reason=measure.note or "it counts",
             )
     if not any(measure.pool_free for measure in measures):
         raise InputError(
@@ -102,10 +105,13 @@ def _check_dataset(toml: Path, config: Config) -> None:
     """
     named = [name for name in ("data", *_TREC_FILES) if getattr(config, name)]
     if read_section(toml, "collect") and named:
-        raise InputError(f"{toml}: set either {named[0]!r} or [collect], not both")
+        raise InputError("{file}: set either {key!r} or [collect], not both", file=toml, key=named[0])
     if named and named not in (["data"], [*_TREC_FILES]):
         raise InputError(
-            f"{toml}: {join_names(named)} are not a dataset: set data, or {join_names(_TREC_FILES)} together"
+            "{file}: {keys} are not a dataset: set data, or {trec_keys} together",
+            file=toml,
+            keys=join_names(named),
+            trec_keys=join_names(_TREC_FILES),
         )
 
 

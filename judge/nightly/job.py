@@ -143,8 +143,12 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     name = context.baseline.name if context.baseline else ""
     if is_day(name) and context.day < name:  # an improvement since would look like a drop
         raise InputError(
-            f"--date is {context.day!r}, before the baseline's night {name}; take a later day, or set an"
-            f" earlier night as the baseline: {SET_BASELINE_COMMAND} with one of {context.nights}"
+            "--date is {day!r}, before the baseline's night {name}; take a later day, or set an earlier "
+            "night as the baseline: {command} with one of {nights}",
+            day=context.day,
+            name=name,
+            command=SET_BASELINE_COMMAND,
+            nights=context.nights,
         )
     factory.build_assessors(context.config)  # raises for a missing key before engines are asked
     stores.check_store(resume.shared_store(context))
@@ -233,7 +237,9 @@ def _judge_canaries(context: NightContext, progress: ProgressListener | None) ->
     folder = _choose_canary_folder(context)
     start_counting(context.folder, folder / _CANARY_STORE)
     if folder.is_symlink():
-        raise InputError(f"{folder}: is a symbolic link; canaries have a folder of their own: remove it")
+        raise InputError(
+            "{folder}: is a symbolic link; canaries have a folder of their own: remove it", folder=folder
+        )
     config = _canary_config(context.config, folder, repeats)
     resume.update_identity(RunFolder(folder), resume.run_identity(config))
     return _check_canaries(context, pipeline.run(config, progress=progress))
@@ -390,5 +396,7 @@ def show_baseline(nights: Path) -> BaselinePointer:
     """Return the baseline of `nights`; raise InputError when none was set."""
     pointer = read_pointer(nights)
     if pointer is None:
-        raise InputError(f"{nights}: has no baseline; to set one: {command_to_set(nights)}")
+        raise InputError(
+            "{folder}: has no baseline; to set one: {command}", folder=nights, command=command_to_set(nights)
+        )
     return pointer

@@ -335,7 +335,11 @@ def record_from_json(values: Mapping[str, Any], source: str) -> NightRecord:
     version = 1 if values.get("format") == 1 else values.get("schema")
     if version not in (1, SCHEMA_VERSION):
         raise InputError(
-            f"{source}: schema is {version!r}; this version of judge reads 1 and {SCHEMA_VERSION}{_RUN_AGAIN}"
+            "{source}: schema is {version!r}; this version of judge reads 1 and {newest}{advice}",
+            source=source,
+            version=version,
+            newest=SCHEMA_VERSION,
+            advice=_RUN_AGAIN,
         )
     return parse_record(_adapter(), _from_version_1(values) if version == 1 else values, source, _RUN_AGAIN)
 
@@ -350,7 +354,9 @@ def parse_record(adapter: TypeAdapter[Record], values: object, source: str, advi
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"])) or "the file"
-        raise InputError(f"{source}: {key}: {first['msg']}{advice}") from error
+        raise InputError(
+            "{source}: {key}: {error}{advice}", source=source, key=key, error=first["msg"], advice=advice
+        ) from error
 
 
 def _from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,11 +44,13 @@ def make_schedule(kind: str, toml: Path) -> str:
     path has a line break.
     """
     if kind not in KINDS:
-        raise InputError(f"--print-schedule is {kind!r}; it is {', '.join(KINDS)}")
+        raise InputError("--print-schedule is {kind!r}; it is {kinds}", kind=kind, kinds=", ".join(KINDS))
     here = Path.cwd()
     words = (sys.executable, "-m", "judge", "nightly", str(toml))
     if any(not word.isprintable() for word in (str(here), *words)):
-        raise InputError(f"{here}, {toml}: a schedule cannot hold a path with a control character")
+        raise InputError(
+            "{folder}, {file}: a schedule cannot hold a path with a control character", folder=here, file=toml
+        )
     env = str(here / "judge.env")
     text = (files("judge.nightly") / "templates" / "schedules" / f"{kind}.txt").read_text(encoding="utf-8")
     values = {
@@ -75,7 +77,7 @@ def _workflow_values(toml: Path) -> dict[str, str]:
     needs = read_needs(toml)
     nights = needs.nights
     if not nights.isprintable() or not needs.store.isprintable():
-        raise InputError(f"{toml}: a schedule cannot hold a path with a control character")
+        raise InputError("{file}: a schedule cannot hold a path with a control character", file=toml)
     extras = f"[{','.join(needs.extras)}]" if needs.extras else ""
     artifacts = ("trend.html", *(f"*/{name}" for name in _ARTIFACTS))
     secrets = "".join(f"          {name}: ${{{{ secrets.{name} }}}}\n" for name in needs.variables)
@@ -120,7 +122,7 @@ class JobNeeds:
 def read_needs(toml: Path) -> JobNeeds:
     """Return what the nights of `toml` need; raise InputError when it is missing or wrong."""
     if not toml.exists():
-        raise InputError(f"{toml}: no such file; the schedule is made from this file")
+        raise InputError("{file}: no such file; the schedule is made from this file", file=toml)
     config = Config.load(toml)
     rules = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]")
     collect = read_section(toml, "collect")
@@ -129,7 +131,9 @@ def read_needs(toml: Path) -> JobNeeds:
     )
     for name in variables:
         if not _VARIABLE.fullmatch(name):
-            raise InputError(f"{toml}: {name!r} is not a name of an environment variable")
+            raise InputError(
+                "{file}: {name!r} is not a name of an environment variable", file=toml, name=name
+            )
     nights = PurePosixPath(rules.folder)
     store = config.store or ""
     if store and nights in PurePosixPath(store).parents:

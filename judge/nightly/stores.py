@@ -72,7 +72,7 @@ def check_store(shared: Path) -> None:
         with VerdictStore(shared):
             pass
     except StoreError as error:
-        raise InputError(f"store: {error}") from error
+        raise InputError("store: {error}", error=error) from error
 
 
 def replace_shared(shared: Path, store: Path) -> None:

@@ -117,7 +117,12 @@ def read_history(folder: Path) -> History:
         try:
             record = read_record(RunFolder(path.parent))
             if record.date.isoformat() != path.parent.name:
-                raise InputError(f"{path}: is the record of {record.date}, not of {path.parent.name}")
+                raise InputError(
+                    "{file}: is the record of {day}, not of {other_day}",
+                    file=path,
+                    day=record.date,
+                    other_day=path.parent.name,
+                )
             nights.append(record)
         except InputError as error:
             damaged.append(str(error))
@@ -125,7 +130,9 @@ def read_history(folder: Path) -> History:
     if not nights and not damaged:
         how = "resumes" if begun else "makes"
         command = f"judge nightly judge.toml{f' --date {begun[-1]}' if begun else ''}"
-        raise InputError(f"{folder}: holds no finished night; {command} {how} one")
+        raise InputError(
+            "{folder}: holds no finished night; {command} {how} one", folder=folder, command=command, how=how
+        )
     return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
 
 
@@ -142,7 +149,7 @@ def make_trend(history: History, engine: str | None = None, measure: str | None 
     """
     nights = history.nights
     if not nights:
-        raise InputError(f"no night can be read: {'; '.join(history.damaged)}")
+        raise InputError("no night can be read: {reasons}", reasons="; ".join(history.damaged))
     kinds = trend_measures(nights)
     chosen = _check_name(measure, kinds, "measure") if measure else next(iter(kinds), "")
     engines = (_check_name(engine, all_engines(nights), "engine"),) if engine else all_engines(nights)
@@ -175,7 +182,12 @@ def trend_to_json(trend: Trend) -> dict[str, Any]:
 
 def _check_name(name: str, names: Iterable[str], what: str) -> str:
     if name not in names:
-        raise InputError(f"no night has a trend of {what} {name!r}; there is {join_names(names) or 'none'}")
+        raise InputError(
+            "no night has a trend of {what} {name!r}; there is {names}",
+            what=what,
+            name=name,
+            names=join_names(names) or "none",
+        )
     return name
 
 

@@ -65,7 +65,9 @@ def write_trend_page(folder: Path, out: Path | None = None) -> Path:
     """
     path = out or folder / PAGE_FILE
     if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
+        raise InputError(
+            "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
+        )
     text = render_trend_page(read_history(folder), relpath(folder, path.parent))
     return RunFolder(path.parent).write(path.name, text)
 

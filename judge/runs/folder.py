@@ -38,10 +38,8 @@ def reading_run(path: Path) -> Iterator[None]:
     try:
         yield
     except _MISSHAPEN as error:
-        raise InputError(
-            f"{path}: a file in it is damaged or from another version of judge ({type(error).__name__}:"
-            f" {error!s:.120}); {DAMAGED_FILE_ADVICE}"
-        ) from error
+        raise InputError("{file}: a file in it is damaged or from another version of judge ({type}: {error!s:.120}); "
+"{advice}", file=path, type=type(error).__name__, error=error, advice=DAMAGED_FILE_ADVICE) from error
 
 
 def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
@@ -52,11 +50,9 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anyt
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
-        raise InputError(
-            f"{place}: is not JSON that can be read: it nests too deep; {DAMAGED_FILE_ADVICE}"
-        ) from None
+        raise InputError("{place}: is not JSON that can be read: it nests too deep; {advice}", place=place, advice=DAMAGED_FILE_ADVICE) from None
     except ValueError as error:
-        raise InputError(f"{place}: is not JSON: {error}; {DAMAGED_FILE_ADVICE}") from None
+        raise InputError("{place}: is not JSON: {error}; {advice}", place=place, error=error, advice=DAMAGED_FILE_ADVICE) from None
 
 
 def _refuse_constant(name: str) -> None:
@@ -103,7 +99,7 @@ class RunFolder:
             changes = "; ".join(
                 f"{name} was {stored.get(name)!r}, now {identity.get(name)!r}" for name in differing
             )
-            raise InputError(f"{self.path}: holds another run: {changes}. Name another --out")
+            raise InputError("{file}: holds another run: {changes}. Name another --out", file=self.path, changes=changes)
 
     def read(self, name: str) -> dict[str, Any]:
         """Return the JSON object in file `name`; raise InputError when there is none."""
@@ -126,9 +122,7 @@ class RunFolder:
     def _object(self, place: str, text: str) -> dict[str, Any]:
         value = parse_json(place, text)
         if not isinstance(value, dict):
-            raise InputError(
-                f"{place}: is {type(value).__name__} {value!r:.40}, not an object; {DAMAGED_FILE_ADVICE}"
-            )
+            raise InputError("{place}: is {type} {value!r:.40}, not an object; {advice}", place=place, type=type(value).__name__, value=value, advice=DAMAGED_FILE_ADVICE)
         return value
 
     def _lines(self, name: str) -> Iterator[tuple[int, str]]:
@@ -139,9 +133,7 @@ class RunFolder:
         except OSError as error:
             raise self._no_run(path, error) from error
         except UnicodeDecodeError as error:
-            raise InputError(
-                f"{path}: is not JSON: it is not UTF-8 ({error.reason}); {DAMAGED_FILE_ADVICE}"
-            ) from error
+            raise InputError("{file}: is not JSON: it is not UTF-8 ({error}); {advice}", file=path, error=error.reason, advice=DAMAGED_FILE_ADVICE) from error
 
     def write(self, name: str, chunks: Iterable[str], mode: int = 0o666) -> Path:
         """Write file `name` from `chunks` of text, whole or not at all, and return its path.
@@ -152,13 +144,11 @@ class RunFolder:
         try:
             write_file(path, chunks, mode)
         except OSError as error:
-            raise StoreError(
-                f"{path}: cannot be written: {error.strerror or error}; verdicts are kept"
-            ) from error
+            raise StoreError("{file}: cannot be written: {error}; verdicts are kept", file=path, error=error.strerror or error) from error
         return path
 
     def _no_run(self, path: Path, error: OSError) -> InputError:
         message = f"{path}: {error.strerror or error}"
         if error.errno in (errno.ELOOP, errno.EINVAL):  # it is a link or no regular file
-            return InputError(f"{message}; {DAMAGED_FILE_ADVICE}")
-        return InputError(f"{message}; is {str(self.path)!r} the folder of a finished run?")
+            return InputError("{message}; {advice}", message=message, advice=DAMAGED_FILE_ADVICE)
+        return InputError("{message}; is {folder!r} the folder of a finished run?", message=message, folder=str(self.path))

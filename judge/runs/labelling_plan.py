@@ -38,7 +38,7 @@ def rows(data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> 
     snippets_of: dict[str, list[Snippet]] = {query_id: [] for query_id in query_ids}
     for query_id in snippets_of:
         if query_id not in data.queries:
-            raise InputError(f"query {query_id!r} is not in the run")
+            raise InputError("query {query_id!r} is not in the run", query_id=query_id)
     for pair in select_labellable(pool):
         if pair.query.id in snippets_of:
             snippets_of[pair.query.id].append(pair.snippet)
@@ -56,9 +56,9 @@ def write(path: Path, data: Dataset, pool: Pool, query_ids: Sequence[str], seed:
     `path` exists, because it may hold labels; StoreError when it cannot be written.
     """
     if os.path.lexists(path):
-        raise InputError(f"{path}: exists, and people's labels may be in it; name another file")
+        raise InputError("{file}: exists, and people's labels may be in it; name another file", file=path)
     if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
+        raise InputError("{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent))
     text = io.StringIO(newline="")
     lines = csv.writer(text)
     lines.writerow(COLUMNS)

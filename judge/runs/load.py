@@ -55,7 +55,7 @@ def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
     if len(set(names)) < len(names):
-        raise InputError(f"a run is named twice among {', '.join(names)}; compare different runs")
+        raise InputError("a run is named twice among {names}; compare different runs", names=", ".join(names))
     return {name: load_run(RunFolder(path)) for name, path in zip(names, paths, strict=True)}
 
 
@@ -63,7 +63,7 @@ def read_queries(results: Mapping[str, Any], place: str) -> list[QueryEntry]:
     """Return the queries of a results.json that is read already; raise InputError when one is damaged."""
     queries = results.get("queries")
     if not isinstance(queries, list):
-        raise InputError(f"{place}: field 'queries' is {queries!r:.60}, not a list; {DAMAGED_FILE_ADVICE}")
+        raise InputError("{place}: field 'queries' is {queries!r:.60}, not a list; {advice}", place=place, queries=queries, advice=DAMAGED_FILE_ADVICE)
     return [
         from_json(QueryEntry, entry, f"{place}: queries[{number}]") for number, entry in enumerate(queries)
     ]
@@ -74,7 +74,7 @@ def _load(folder: RunFolder, results: dict[str, Any]) -> LoadedRun:
     check_version(results, place)
     value = results.get("summary")
     if not isinstance(value, dict):
-        raise InputError(f"{place}: field 'summary' is {value!r:.60}, not an object; {DAMAGED_FILE_ADVICE}")
+        raise InputError("{place}: field 'summary' is {value!r:.60}, not an object; {advice}", place=place, value=value, advice=DAMAGED_FILE_ADVICE)
     summary = summary_from_json(value, f"{place}: summary")
     data, documents = read_dataset(read_queries(results, place), summary)
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
@@ -90,11 +90,8 @@ def _check_grades(folder: RunFolder, judgments: Sequence[Judgment], summary: Sum
     """Raise InputError when the judgments are not those that results.json was made from."""
     fingerprint = fingerprint_grades(judgments, scale)
     if summary.grades not in ("", fingerprint):
-        raise InputError(
-            f"{folder.path / 'judgments.jsonl'}: holds {len(judgments):,} of {summary.judgments:,}"
-            f" judgments, fingerprint {fingerprint!r}; results.json says 'grades' {summary.grades!r}. The"
-            f" file was cut off or changed; {DAMAGED_FILE_ADVICE}"
-        )
+        raise InputError("{file}: holds {count:,} of {total:,} judgments, fingerprint {fingerprint!r}; results.json "
+"says 'grades' {other_fingerprint!r}. The file was cut off or changed; {advice}", file=folder.path / "judgments.jsonl", count=len(judgments), total=summary.judgments, fingerprint=fingerprint, other_fingerprint=summary.grades, advice=DAMAGED_FILE_ADVICE)
 
 
 def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, ...]]:

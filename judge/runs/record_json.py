@@ -107,7 +107,7 @@ def from_json(kind: type[Record], value: object, place: str) -> Record:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
         what = "is missing" if first["type"] == "missing" else f"is {first['input']!r:.60}: {first['msg']}"
-        raise InputError(f"{place}: field {field!r} {what}; {DAMAGED_FILE_ADVICE}") from None
+        raise InputError("{place}: field {field!r} {what}; {advice}", place=place, field=field, what=what, advice=DAMAGED_FILE_ADVICE) from None
     return record
 
 
@@ -115,12 +115,10 @@ def check_version(value: Mapping[str, Any], place: str) -> int:
     """Return the schema version of a file; raise InputError for a file of a newer judge."""
     version = value.get("schema", 1)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InputError(f"{place}: field 'schema' is {version!r:.60}, not a version; {DAMAGED_FILE_ADVICE}")
+        raise InputError("{place}: field 'schema' is {version!r:.60}, not a version; {advice}", place=place, version=version, advice=DAMAGED_FILE_ADVICE)
     if version > SCHEMA_VERSION:
-        raise InputError(
-            f"{place}: has schema version {version}, and this version of judge reads up to"
-            f" {SCHEMA_VERSION}; update judge: pip install -U search-judge"
-        )
+        raise InputError("{place}: has schema version {version}, and this version of judge reads up to {newest}; "
+"update judge: pip install -U search-judge", place=place, version=version, newest=SCHEMA_VERSION)
     return version
 
 

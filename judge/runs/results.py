@@ -144,7 +144,7 @@ def read_entries(path: Path) -> Iterator[QueryEntry]:
                 value = parse_json(str(path), line.removesuffix("\n").removesuffix(","))
                 yield from_json(QueryEntry, value, str(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: is not as judge wrote it ({error}); {DAMAGED_FILE_ADVICE}") from error
+        raise InputError("{file}: is not as judge wrote it ({error}); {advice}", file=path, error=error, advice=DAMAGED_FILE_ADVICE) from error
 
 
 def judgment_entries(judgments: Iterable[Judgment], members: PanelMembers, scale: Scale) -> JudgmentEntries:

@@ -127,8 +127,11 @@ def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | Non
     if graded >= config.min_coverage * len(judging.judgments):
         return None
     return RunIncomplete(
-        f"only {graded:,} of {len(judging.judgments):,} probes got a grade with the shipped prompt, less than"
-        f" --min-coverage {config.min_coverage:.0%}"
+        "only {graded:,} of {total:,} probes got a grade with the shipped prompt, less than "
+        "--min-coverage {least:.0%}",
+        graded=graded,
+        total=len(judging.judgments),
+        least=config.min_coverage,
     )
 
 
@@ -149,12 +152,17 @@ def _prepare_test(config: Config) -> _PreparedTest:
 def _check_judging(judging: JudgingResult, config: Config) -> None:
     """Raise RunIncomplete when too many probes have no answer for a reason that is not the model's."""
     if judging.stopped is not None:
-        raise RunIncomplete(f"the self-test stopped: {judging.stopped}; the same command goes on with it")
+        raise RunIncomplete(
+            "the self-test stopped: {reason}; the same command goes on with it", reason=judging.stopped
+        )
     lost = [each for each in judging.judgments if each.error and each.error not in ASSESSOR_ERRORS]
     if len(lost) > (1 - config.min_coverage) * len(judging.judgments):
         raise RunIncomplete(
-            f"{len(lost):,} of {len(judging.judgments):,} probes got no answer, first for {lost[0].error!r};"
-            " the same command asks again for these alone"
+            "{count:,} of {total:,} probes got no answer, first for {error!r}; the same command asks "
+            "again for these alone",
+            count=len(lost),
+            total=len(judging.judgments),
+            error=lost[0].error,
         )
 
 

@@ -157,7 +157,12 @@ class BatchTable:
         try:
             yield
         except (sqlite3.Error, TypeError, ValueError) as error:
-            raise StoreError(f"{self._path}: cannot be read: {error}{schema.advice(error)}") from error
+            raise StoreError(
+                "{file}: cannot be read: {error}{advice}",
+                file=self._path,
+                error=error,
+                advice=schema.advice(error),
+            ) from error
 
 
 def split_keys(keys: Iterable[str]) -> Iterable[list[str]]:

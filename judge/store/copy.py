@@ -42,7 +42,12 @@ def merge(target: Path, source: Path) -> None:
                 connection.execute(statement)
             connection.execute("COMMIT")
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{target}: cannot take the verdicts of {source}: {error}") from error
+        raise StoreError(
+            "{target}: cannot take the verdicts of {source}: {error}",
+            target=target,
+            source=source,
+            error=error,
+        ) from error
 
 
 def copy(source: Path, target: Path) -> None:
@@ -76,7 +81,9 @@ def _backup(source: Path, target: Path) -> None:
                 with closing(connect(source, _WAIT)) as original:
                     original.backup(connection)
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{target}: cannot be copied from {source}: {error}") from error
+        raise StoreError(
+            "{target}: cannot be copied from {source}: {error}", target=target, source=source, error=error
+        ) from error
 
 
 def remove(path: Path) -> None:
@@ -86,4 +93,6 @@ def remove(path: Path) -> None:
             path.with_name(name).unlink(missing_ok=True)
         shutil.rmtree(lock_folder(path), ignore_errors=True)
     except OSError as error:
-        raise StoreError(f"{path}: cannot be removed: {error.strerror or error}") from error
+        raise StoreError(
+            "{file}: cannot be removed: {error}", file=path, error=error.strerror or error
+        ) from error

@@ -71,4 +71,4 @@ def _transaction(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
             connection.execute("COMMIT")
     except (sqlite3.Error, OSError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be counted: {error}") from error
+        raise StoreError("{file}: cannot be counted: {error}", file=path, error=error) from error

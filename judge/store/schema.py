@@ -84,9 +84,15 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> int:
         " FROM pragma_application_id, pragma_user_version"
     ).fetchone()
     if (tables or version) and application_id != _APPLICATION_ID:
-        raise StoreError(f"{path}: is a database of another program; name another file with --store")
+        raise StoreError(
+            "{file}: is a database of another program; name another file with --store", file=path
+        )
     if version > _FORMAT:
-        raise StoreError(f"{path}: was written by a newer judge (format {version}); update judge")
+        raise StoreError(
+            "{file}: was written by a newer judge (format {version}); update judge",
+            file=path,
+            version=version,
+        )
     if application_id != _APPLICATION_ID or not tables:
         return 0
     _check_schema(connection, path, version)
@@ -114,8 +120,12 @@ def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> N
             kind = (schema.get(name) or expected[name])[0]
             what = "holds" if name not in expected else "lacks" if name not in schema else "has changed"
             raise StoreError(
-                f"{path}: is not a verdict store as judge makes it: it {what} the {kind} {name!r}; restore a"
-                " copy of it, or name another file with --store"
+                "{file}: is not a verdict store as judge makes it: it {what} the {kind} {name!r}; restore "
+                "a copy of it, or name another file with --store",
+                file=path,
+                what=what,
+                kind=kind,
+                name=name,
             )
 
 

@@ -92,7 +92,10 @@ class VerdictStore:
                 self.batches = BatchTable(path, self._reader, self._writer, self._holder)
             except (sqlite3.Error, OSError) as error:
                 raise StoreError(
-                    f"{path}: cannot be used as a verdict store: {error}{schema.advice(error)}"
+                    "{file}: cannot be used as a verdict store: {error}{advice}",
+                    file=path,
+                    error=error,
+                    advice=schema.advice(error),
                 ) from error
             self._stack = stack.pop_all()
 
@@ -164,7 +167,12 @@ class VerdictStore:
         except (sqlite3.Error, TypeError, ValueError) as error:
             if isinstance(error, sqlite3.Error) and schema.is_locked(error):
                 self._reader.execute("PRAGMA busy_timeout=0")  # one wait is enough, not one for each read
-            raise StoreError(f"{self.path}: cannot be read: {error}{schema.advice(error)}") from error
+            raise StoreError(
+                "{file}: cannot be read: {error}{advice}",
+                file=self.path,
+                error=error,
+                advice=schema.advice(error),
+            ) from error
 
     async def acquire(self, keys: Sequence[str]) -> list[StoredVerdict | Lease | Busy]:
         """Acquire the leases of `keys` in one commit, and return one result for each key.

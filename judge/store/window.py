@@ -99,7 +99,7 @@ class PairLease:
         await self._window.sleep(seconds)
         [result] = await self._window.acquire([self._lease.key])
         if not isinstance(result, PairLease):
-            raise LeaseLost(f"another process took the lease of {self._lease.key}")
+            raise LeaseLost("another process took the lease of {key}", key=self._lease.key)
         self._is_held = True
 
     async def save(self, info: VerdictKeyInfo, verdict: StoredVerdict) -> None:

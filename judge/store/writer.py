@@ -120,7 +120,9 @@ class GroupCommitWriter:
         return results
 
     def _error(self, why: str) -> StoreError:
-        return StoreError(f"{self._path}: verdicts cannot be stored, so no more are paid for: {why}")
+        return StoreError(
+            "{file}: verdicts cannot be stored, so no more are paid for: {why}", file=self._path, why=why
+        )
 
 
 def _file_ids(path: Path) -> list[tuple[int, int]]:

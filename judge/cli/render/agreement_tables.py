@@ -72,8 +72,10 @@ def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
     name = str(parse_measure(measure))
     if name not in agreement.orders:
         raise InputError(
-            f"{name} compares no engines here; the measures that do:"
-            f" {', '.join(agreement.orders) or 'none'}; judge score RUN --save --measures takes others"
+            "{name} compares no engines here; the measures that do: {names}; judge score RUN --save "
+            "--measures takes others",
+            name=name,
+            names=", ".join(agreement.orders) or "none",
         )
     return name
 

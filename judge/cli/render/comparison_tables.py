@@ -80,7 +80,11 @@ def _choose(summary: Summary, measures: Iterable[str] | None) -> Sequence[str]:
     chosen = [str(parse_measure(name)) for name in measures]
     for name in chosen:
         if compared and name not in compared:
-            raise InputError(f"engines were not compared by {name}; they were by {', '.join(compared)}")
+            raise InputError(
+                "engines were not compared by {name}; they were by {names}",
+                name=name,
+                names=", ".join(compared),
+            )
     return chosen
 
 

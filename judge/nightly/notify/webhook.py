@@ -54,13 +54,17 @@ class Webhook:
         values: dict[str, str] = {}
         for key, value in table.items():
             if key not in _KEYS:
-                raise InputError(f"[nightly] webhook: unknown key {key!r}; it takes {', '.join(_KEYS)}")
+                raise InputError(
+                    "[nightly] webhook: unknown key {key!r}; it takes {keys}", key=key, keys=", ".join(_KEYS)
+                )
             if not isinstance(value, str):
-                raise InputError(f"[nightly] webhook: {key} is {value!r}, not text")
+                raise InputError("[nightly] webhook: {key} is {value!r}, not text", key=key, value=value)
             values[key] = value
         kind = values.get("kind", "json")
         if kind not in _FORMATS:
-            raise InputError(f"[nightly] webhook: kind is {kind!r}; it is {', '.join(_FORMATS)}")
+            raise InputError(
+                "[nightly] webhook: kind is {kind!r}; it is {kinds}", kind=kind, kinds=", ".join(_FORMATS)
+            )
         if "url_env" not in values:
             raise InputError(
                 "[nightly] webhook: url_env is missing: the name of the environment variable that holds the"
@@ -68,7 +72,9 @@ class Webhook:
             )
         url = _read_secret(environ, values["url_env"])
         if not is_address(url):
-            raise InputError(f"[nightly] webhook: ${values['url_env']} holds no https:// address")
+            raise InputError(
+                "[nightly] webhook: ${variable} holds no https:// address", variable=values["url_env"]
+            )
         secret = _read_secret(environ, values["secret_env"]) if "secret_env" in values else ""
         return cls(kind, url, secret, values.get("link", ""))
 
@@ -76,7 +82,7 @@ class Webhook:
 def _read_secret(environ: Mapping[str, str], name: str) -> str:
     value = environ.get(name, "").strip()
     if not value:
-        raise InputError(f"[nightly] webhook: the environment variable {name!r} is not set; set it")
+        raise InputError("[nightly] webhook: the environment variable {name!r} is not set; set it", name=name)
     return value
 
 
