@@ -44,23 +44,33 @@ def build_messages(prompt: Prompt) -> list[dict[str, str]]:
 def parse_response(
     status: int, body: bytes, headers: Mapping[str, str], *secrets: str
 ) -> Mapping[str, Any] | ErrorResponse:
-    """Return the JSON of a response, or the error in it, whatever its status is, without `secrets`.
+    """Return the JSON of a response, or the error in it without `secrets`, whatever its status is.
 
-    A success whose body is no JSON object (empty, HTML, cut) raises `NoResponse`: it may be billed.
+    From the JSON of a success, `read_completion` removes the secrets. A success whose body is no JSON object
+    (empty, HTML, cut) raises `NoResponse`: it may be billed.
     """
-    text = redact(_decode(body), *secrets)
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        answer = None
-    if status >= 300:
+    text = _decode(body)
+    answer = _parse_json(text)
+    if 200 <= status < 300 and isinstance(answer, dict) and not _has_error(answer):
+        return answer  # `read_completion` removes secrets from what it takes
+    text = redact(text, *secrets)
+    answer = _parse_json(text)
+    if status >= 300 or isinstance(answer, dict):
         return ErrorResponse.of(status, answer or text, headers)
-    if not isinstance(answer, dict):
-        raise _no_api_response(status, text)
+    raise _no_api_response(status, text)
+
+
+def _parse_json(text: str) -> Any:  # noqa: ANN401 - any JSON
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _has_error(answer: Mapping[str, Any]) -> bool:
+    """Return whether a success holds an error of the server."""
     has_no_answer = not (answer.get("choices") or answer.get("output"))
-    if answer.get("error") or (has_no_answer and (answer.get("code") or answer.get("error_code"))):
-        return ErrorResponse.of(status, answer, headers)
-    return answer
+    return bool(answer.get("error") or (has_no_answer and (answer.get("code") or answer.get("error_code"))))
 
 
 def _decode(body: bytes) -> str:

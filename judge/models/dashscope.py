@@ -144,5 +144,5 @@ class DashScope:
             params=sent,
             usage=answer.get("usage"),
             request_id=answer.get("request_id"),
-            secrets=(self._key,),
+            secrets=self._secrets,
         )

@@ -166,7 +166,7 @@ def open_chat_model(spec: str, endpoint: Endpoint, sampling: Sampling) -> LangCh
 
 
 def _open_openai(name: str, endpoint: Endpoint, sampling: Sampling) -> LangChainModel:
-    from judge.models.openai import open_connections
+    from judge.models.openai_sdk import open_connections
 
     url = endpoint.url("OPENAI_BASE_URL", default=OPENAI_URL)
     params = build_sampling_params(sampling)

@@ -1,25 +1,31 @@
-"""OpenAI's chat completions, for OpenAI and every compatible server."""
+"""OpenAI's chat completions, for OpenAI and every compatible server.
+
+The requests go through aiohttp alone: the CPU time of a call through the SDK is about ten times as much, and
+its import takes longer than that of all other modules of a run.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import aiohttp
-import httpx2
-import openai
+from yarl import URL
 
 from judge.errors import CallError, RequestRejected
 from judge.models.chat_messages import (
     ACCEPTED,
     BodyRefused,
-    LimitedBody,
     body_error,
     build_messages,
     parse_response,
     read_completion,
+    read_limited,
 )
 from judge.models.endpoint import (
     NO_KEY,
@@ -31,9 +37,15 @@ from judge.models.endpoint import (
     public_part,
 )
 from judge.models.error_mapping import ErrorResponse, classify, connection_error, timeout_error
-from judge.models.negotiation import Negotiation, build_sampling_params
+from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
 from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
+
+#: Seconds for which a connection without a request stays open.
+_KEEP_ALIVE = 30
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+#: Stands for the user's message where the rest of a request is encoded.
+_ANY_USER = "\0"
 
 
 class OpenAI:
@@ -63,13 +75,14 @@ class OpenAI:
         self._secrets = (self._key, *proxy_secrets(url))
         redact_logs(*self._secrets)
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
-        self._client = _client(url, self._key or NO_KEY, endpoint)
+        self._frames: dict[tuple[str, int], _RequestFrame] = {}
+        self._connections = _Connections(url, self._key or NO_KEY, endpoint)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Return the final answer of the model; raise a subclass of `CallError` when there is none."""
         params = self._negotiation.params
-        sent = params.with_format(prompt.schema)
-        answer = await self._post({"model": self._model, "messages": build_messages(prompt), **sent})
+        frame = self._frame(params, prompt)
+        answer = await self._post(frame, prompt.user)
         if isinstance(answer, ErrorResponse):
             raise self._negotiation.step_down(params, answer) or classify(
                 answer, *self._secrets, endpoint=self.endpoint
@@ -77,99 +90,136 @@ class OpenAI:
         return read_completion(
             answer.get("choices"),
             model=answer.get("model"),
-            params=sent,
+            params=frame.sent,
             usage=answer.get("usage"),
             request_id=answer.get("id"),
-            secrets=(self._key,),
+            secrets=self._secrets,
         )
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""
-        await self._client.close()
+        await self._connections.aclose()
 
-    async def _post(self, body: Mapping[str, Any]) -> Mapping[str, Any] | ErrorResponse:
-        # The SDK's typed method checks the request against type hints and builds response models, half of the
-        # CPU time of a call. This is the untyped method of the same client.
+    def _frame(self, params: RequestParams, prompt: Prompt) -> _RequestFrame:
+        """Return the request without the user's message, encoded once for prompts with equal instructions."""
+        key = prompt.system, id(prompt.schema)
+        frame = self._frames.get(key)
+        if frame is None or frame.params is not params or frame.schema is not prompt.schema:
+            sent = params.with_format(prompt.schema)
+            messages = build_messages(replace(prompt, user=_ANY_USER))
+            body = _encode({"model": self._model, "messages": messages, **sent})
+            before, _, after = body.partition(_encode(_ANY_USER))
+            frame = self._frames[key] = _RequestFrame(params, prompt.schema, sent, before, after)
+        return frame
+
+    async def _post(self, frame: _RequestFrame, user: str) -> Mapping[str, Any] | ErrorResponse:
         try:
+            body = f"{frame.before}{_encode(user)}{frame.after}".encode()
             async with asyncio.timeout(self._timeout):
-                response = await self._client.post("/chat/completions", body=body, cast_to=httpx2.Response)
-        except openai.APIStatusError as error:
-            response = error.response
+                status, headers, content = await self._connections.post(body)
         except TimeoutError:
             raise timeout_error(self._timeout) from None
-        except (openai.APIConnectionError, aiohttp.ClientError, BodyRefused) as error:
+        except (aiohttp.ClientError, OSError, BodyRefused) as error:
             raise self._connection_error(error) from None
         except UnicodeEncodeError as error:
             raise RequestRejected(
                 "bad_request", f"the prompt cannot be sent as UTF-8: {error.reason}"
             ) from None
-        return parse_response(response.status_code, response.content, response.headers, *self._secrets)
+        return parse_response(status, content, headers, *self._secrets)
 
     def _connection_error(self, error: Exception) -> CallError:
-        refused = body_error(error, self.endpoint)
-        if refused is not None:
-            return refused
-        # The SDK and its transport each wrap the error of aiohttp, which has the cause.
-        cause: BaseException = error
-        while cause.__cause__ is not None and not isinstance(cause, aiohttp.ClientError):
-            cause = cause.__cause__
-        never_sent = isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
-        return connection_error(cause, self.endpoint, self._key, never_sent=never_sent)
+        never_sent = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
+        return body_error(error, self.endpoint) or connection_error(
+            error, self.endpoint, self._key, never_sent=never_sent
+        )
 
 
-class _Client(openai.AsyncOpenAI):
-    """The SDK's client without headers that describe this machine or come from the environment."""
+@dataclass(frozen=True, slots=True)
+class _RequestFrame:
+    """A request `before` and `after` the user's message; `sent` are its parameters."""
 
-    @property
-    def default_headers(self) -> dict[str, str | openai.Omit]:
-        optional = {"OpenAI-Organization": self.organization, "OpenAI-Project": self.project}
-        return {
+    params: RequestParams
+    schema: Mapping[str, Any]
+    sent: Mapping[str, Any]
+    before: str
+    after: str
+
+
+class _Connections:
+    """The connections to one address, opened by the first request. Raises SetupError for an unusable proxy.
+
+    No header describes this machine, and none but those of the organization and the project comes from the
+    environment.
+    """
+
+    def __init__(self, url: str, key: str, endpoint: Endpoint) -> None:
+        optional = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+        self._headers = {
             "Accept": "application/json",
+            "Accept-Encoding": ACCEPTED,
+            "Authorization": f"Bearer {key}",
             "Content-Type": "application/json",
             "User-Agent": "judge",
-            **{name: value for name, value in optional.items() if value},
+            **{name: endpoint.environ[var] for name, var in optional.items() if endpoint.environ.get(var)},
         }
+        self._url = URL(f"{url}/chat/completions")
+        self._limit = endpoint.concurrency
+        self._proxy, self._proxy_headers = _proxy(url)
+        self._session: aiohttp.ClientSession | None = None
 
+    async def post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        """Return status, headers and unpacked content of the response to `body`.
 
-def _client(url: str, key: str, endpoint: Endpoint) -> openai.AsyncOpenAI:
-    return _Client(
-        api_key=key,
-        base_url=url,
-        # None would make the SDK read the environment.
-        admin_api_key="",
-        organization=endpoint.environ.get("OPENAI_ORG_ID", ""),
-        project=endpoint.environ.get("OPENAI_PROJECT_ID", ""),
-        webhook_secret="",
-        max_retries=0,
-        timeout=endpoint.timeout,
-        http_client=open_connections(url, endpoint),
-    )
-
-
-class _LimitedStream(LimitedBody, httpx2.AsyncByteStream):
-    pass
-
-
-async def _limit_body(response: httpx2.Response) -> None:
-    response.stream = _LimitedStream(response)
-
-
-def open_connections(url: str, endpoint: Endpoint) -> httpx2.AsyncClient:
-    """Return a pool of connections to `url`; raise SetupError for a proxy that cannot be used."""
-    limits = httpx2.Limits(
-        max_connections=endpoint.concurrency,
-        max_keepalive_connections=endpoint.concurrency,
-        keepalive_expiry=30,
-    )
-    proxy = proxy_for(url)
-    return openai.DefaultAioHttpClient(
-        limits=limits,
-        timeout=endpoint.timeout,
-        headers={"Accept-Encoding": ACCEPTED},
-        event_hooks={"response": [_limit_body]},
+        Raises BodyRefused for content beyond the limit, and the errors of aiohttp.
+        """
+        session = self._session or self._open()
         # A redirect would send the prompt to an address that is not configured.
-        follow_redirects=False,
-        proxy=proxy,
-        # Without it, the client would choose a proxy itself.
-        mounts=None if proxy else {"http://": None, "https://": None},
-    )
+        async with session.post(
+            self._url,
+            data=body,
+            allow_redirects=False,
+            proxy=self._proxy,
+            proxy_headers=self._proxy_headers,
+        ) as response:
+            chunks = response.content.iter_any()
+            encoding = response.headers.get("Content-Encoding")
+            content = b"".join([part async for part in read_limited(chunks, encoding)])
+            return response.status, response.headers, content
+
+    def _open(self) -> aiohttp.ClientSession:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=self._limit,
+                keepalive_timeout=_KEEP_ALIVE,
+                ssl=_tls_context() if self._url.scheme == "https" or self._proxy else True,
+            ),
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            auto_decompress=False,
+        )
+        return self._session
+
+    async def aclose(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+def _proxy(url: str) -> tuple[str | None, dict[str, str] | None]:
+    """Return the proxy for `url` without user and password, and the header with them."""
+    proxy = proxy_for(url)
+    if proxy is None:
+        return None, None
+    parts = urlsplit(proxy)
+    address = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    if parts.username is None:
+        return address, None
+    login = aiohttp.encode_basic_auth(unquote(parts.username), unquote(parts.password or ""))
+    return address, {"Proxy-Authorization": login}
+
+
+def _tls_context() -> Any:  # noqa: ANN401 - ssl.SSLContext, or that of truststore
+    """Return the TLS settings that httpx uses, with the certificates of the system."""
+    import httpx2
+
+    return httpx2.create_ssl_context()

@@ -20,6 +20,8 @@ MIN_SECRET_LENGTH = 8
 _MASK = "***"
 #: Characters of Base64 that have more than one spelling.
 _BASE64 = {"+": r"(?:[+-]|%2[Bb])", "/": r"(?:[/_]|%2[Ff]|\\/)"}
+#: Characters that begin an escape of another character.
+_ESCAPE = re.compile(r"[%&\\]")
 #: Names of environment variables that hold secrets.
 _NAMED = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)\Z")
 
@@ -31,7 +33,7 @@ def redact(text: str, *secrets: str) -> str:
     character, in hexadecimal digits, and in Base64 wherever it begins in a longer text.
     """
     pattern = _pattern(secrets)
-    return text if pattern is None else pattern.sub(_MASK, text)
+    return text if pattern is None or _is_free(text, secrets) else pattern.sub(_MASK, text)
 
 
 def mask(text: str, *secrets: str) -> str:
@@ -49,6 +51,33 @@ def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value.strip() for name, value in environ.items() if value and _NAMED.search(name))
 
 
+def _is_free(text: str, secrets: tuple[str, ...]) -> bool:
+    """Return whether a quick search shows that `text` has no spelling of any of `secrets`.
+
+    Without a character that begins an escape, only few literal spellings are possible.
+    """
+    if _ESCAPE.search(text):
+        return False
+    folded = _fold(text)
+    return not any(literal in folded for literal in _literals(secrets))
+
+
+@lru_cache(maxsize=64)
+def _literals(secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the spellings of `secrets` without escapes, folded."""
+    long = [secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH]
+    return tuple(
+        _fold(literal)
+        for secret in long
+        for literal in (secret, secret.encode().hex(), *_base64_spellings(secret))
+    )
+
+
+def _fold(text: str) -> str:
+    """Return `text` without regard to case and to the two alphabets of Base64."""
+    return text.casefold().replace("-", "+").replace("_", "/")
+
+
 @lru_cache(maxsize=64)
 def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern that finds any of `secrets`, None when none is long enough."""
@@ -63,13 +92,18 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 def _spellings(secret: str) -> Iterator[str]:
     """Yield regular expressions for the spellings of `secret`."""
     yield "".join(map(_character, secret))
+    yield f"(?i:{secret.encode().hex()})"
+    for encoded in _base64_spellings(secret):
+        yield "".join(_BASE64.get(char, char) for char in encoded)
+
+
+def _base64_spellings(secret: str) -> Iterator[str]:
+    """Yield `secret` in Base64 as it is inside a longer text, for each place where it may begin."""
     raw = secret.encode()
-    yield f"(?i:{raw.hex()})"
     for shift in range(3):
         # Without the characters that share bits with the text before and after.
         start = -(-8 * shift // 6)
-        encoded = base64.b64encode(b"\0" * shift + raw).decode()[start : (shift + len(raw)) * 8 // 6]
-        yield "".join(_BASE64.get(char, char) for char in encoded)
+        yield base64.b64encode(b"\0" * shift + raw).decode()[start : (shift + len(raw)) * 8 // 6]
 
 
 @lru_cache(maxsize=256)

@@ -1,9 +1,11 @@
-"""How close to the ideal a whole run and the model adapters come, and what CPU a pair costs.
+"""How close judge comes to the ideal rate, and what CPU a pair costs, beside loops that do less.
 
-    python -m tests.benchmarks.throughput [--pairs 2000] [--concurrency 64] [--latency 0.5] [NAME…]
+    python -m tests.benchmarks.throughput [--pairs 2000] [--rounds 3] [--cells 256x500,64x500,64x50] [NAME…]
 
-The server runs in a process of its own, so that CPU is the client's alone. The ideal is a client that
-costs nothing and is never short of pairs: concurrency / latency pairs a second.
+The server runs on one core, each client in a process of its own on another one, one after the other in each
+round. `eff` is the ideal time divided by the time from the first request to the last durable grade; the ideal
+is ceil(pairs / concurrency) x latency. `CPU` is that of the client's process in that time, in milliseconds a
+pair, and `all in` that of the whole process, with imports, reading the dataset, files and report.
 """
 
 from __future__ import annotations
@@ -11,39 +13,36 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import multiprocessing
+import math
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.queues import Queue
-from multiprocessing.synchronize import Event
+from pathlib import Path
 
-from judge import pipeline
-from judge.config.run import Config
-from judge.models import open_model
-from judge.records import GRADED, Judgment, Prompt, RepeatProgress, Sampling
-from tests.support.fake_server import ChatRequest, LoopbackServer, Reply
+RUN = "judge"
+PROBE = "aiohttp loop with a journal"
+ADAPTERS = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
+SDKS = ("AsyncOpenAI", "AsyncOpenAI on aiohttp")
+DEFAULT = (PROBE, *SDKS, RUN)
+_EN = "tea leaf water brews green cup minutes hot taste the of and with for is in a steep fresh grown".split()
+_ZH = "茶叶水温绿茶冲泡分钟口感新鲜产地种植香气的在与和是可以建议适合清淡"
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "grade": {"type": "integer", "enum": [0, 1, 2, 3]}},
-    "required": ["reason", "grade"],
-    "additionalProperties": False,
-}
-VERDICT = json.dumps({"reason": "片段直接回答了查询。" * 5, "grade": 2}, ensure_ascii=False)
-PROMPT = Prompt(
-    "Judge. " * 170, "查询: 茶\n片段: " + "绿茶" * 300, SCHEMA, "graded/zh", "茶", "绿茶", "zh", GRADED
-)
 
-Call = Callable[[], Awaitable[object]]
-Close = Callable[[], Awaitable[object]]
+Rows = Sequence[dict[str, str]]
 
 
 @dataclass(frozen=True)
-class Load:
-    """What a client is put through: `pairs` calls, `concurrency` at once, `latency` seconds each."""
+class Cell:
+    """What a client goes through: `pairs` calls, `concurrency` at once, `latency` seconds each."""
 
     pairs: int
     concurrency: int
@@ -51,147 +50,212 @@ class Load:
 
     @property
     def ideal(self) -> float:
-        """Pairs a second of a client without costs."""
-        return self.concurrency / self.latency
+        """The seconds of a client without costs."""
+        return math.ceil(self.pairs / self.concurrency) * self.latency
 
 
-def bare(url: str, _: Load) -> tuple[Call, Close]:
-    """The loop that everybody writes: AsyncOpenAI as it comes."""
+@dataclass(frozen=True)
+class Measurement:
+    """Wall and CPU seconds of judging, and the CPU seconds of the whole process."""
+
+    wall: float
+    cpu: float
+    process_cpu: float
+
+
+def make_rows(pairs: int) -> list[dict[str, str]]:
+    """Return a dataset of `pairs` results, ten a query, half in Chinese, with snippets of 600 characters."""
+    chance = random.Random(1)
+    rows = []
+    for number in range(pairs):
+        query, zh = number // 10, number // 10 % 2
+        words = ("".join(chance.choices(_ZH, k=600)) if zh else " ".join(chance.choices(_EN, k=200)))[:600]
+        text = f"第{query}个问题：怎样泡绿茶" if zh else f"how to brew green tea, question {query}"
+        rows.append({"query_id": f"q{query}", "query": text, "engine": "a", "snippet": f"{number} {words}"})
+    return rows
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+async def drive_sdk(name: str, url: str, cell: Cell, rows: Rows) -> None:
+    """Ask with the loop that everybody writes: AsyncOpenAI, as it comes or on aiohttp."""
     import openai
 
-    client = openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0, timeout=60)
+    transport = openai.DefaultAioHttpClient() if name == SDKS[1] else None
+    client = openai.AsyncOpenAI(
+        api_key="none", base_url=url, max_retries=0, timeout=60, http_client=transport
+    )
+    left = iter(rows)
 
-    async def call() -> object:
-        answer = await client.chat.completions.create(
-            model="m",
-            messages=[{"role": "system", "content": PROMPT.system}, {"role": "user", "content": PROMPT.user}],
-            temperature=0,
-            max_tokens=400,
-            response_format={"type": "json_object"},
-        )
-        return answer.choices[0].message.content
+    async def work() -> None:
+        for row in left:
+            answer = await client.chat.completions.create(
+                model="m",
+                messages=[
+                    {"role": "system", "content": "Judge how well the snippet answers the query. " * 25},
+                    {"role": "user", "content": f"Query: {row['query']}\n{row['snippet']}"},
+                ],
+                temperature=0,
+                max_tokens=400,
+                response_format={"type": "json_object"},
+            )
+            assert json.loads(answer.choices[0].message.content or "")["grade"] == 2
 
-    return call, client.close
-
-
-def adapter(kind: str) -> Callable[[str, Load], tuple[Call, Close]]:
-    """Our adapter `kind`, opened as the command line does."""
-
-    def opened(url: str, load: Load) -> tuple[Call, Close]:
-        native = kind in ("dashscope", "langchain:tongyi")
-        model = open_model(
-            f"{kind}:m",
-            base_url=url.replace("/v1", "/api/v1") if native else url,
-            environ={},
-            sampling=Sampling(temperature=0.0, max_tokens=400),
-            timeout=60,
-            concurrency=load.concurrency,
-        )
-        return (lambda: model.complete(PROMPT)), model.aclose
-
-    return opened
+    await asyncio.gather(*(work() for _ in range(cell.concurrency)))
+    await client.close()
 
 
-RUN = "judge run"
-KINDS = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
-CLIENTS = {"AsyncOpenAI loop": bare} | {kind: adapter(kind) for kind in KINDS}
+async def drive_adapter(kind: str, url: str, cell: Cell, rows: Rows) -> None:
+    """Ask with the adapter `kind`, opened as the command line does."""
+    from judge.models import open_model
+    from judge.records import GRADED, Prompt, Sampling
 
+    native = kind in ("dashscope", "langchain:tongyi")
+    model = open_model(
+        f"{kind}:m",
+        base_url=url.replace("/v1", "/api/v1") if native else url,
+        environ={"OPENAI_API_KEY": "key-of-the-benchmark"},
+        sampling=Sampling(temperature=0.0, max_tokens=400),
+        timeout=60,
+        concurrency=cell.concurrency,
+    )
+    left = iter(rows)
 
-def serve(address: Queue[str], stop: Event, latency: float) -> None:
-    """The provider, until `stop` is set."""
+    async def work() -> None:
+        for row in left:
+            user = f"Query: {row['query']}\n{row['snippet']}"
+            await model.complete(Prompt("Judge. " * 170, user, {"type": "object"}, "v", "", "", "en", GRADED))
 
-    def answer(_: ChatRequest) -> Reply:
-        return Reply(text=VERDICT, delay=latency)
-
-    with LoopbackServer(answer, record=False) as server:
-        address.put(server.openai_url)
-        stop.wait()
-
-
-@contextmanager
-def server_process(latency: float) -> Iterator[str]:
-    """The OpenAI address of a provider in another process that takes `latency` seconds a call."""
-    context = multiprocessing.get_context("spawn")
-    address, stop = context.Queue(), context.Event()
-    process = context.Process(target=serve, args=(address, stop, latency))
-    process.start()
-    yield address.get(timeout=30)
-    stop.set()
-    process.join()
-
-
-async def drive(call: Call, close: Close, load: Load) -> tuple[float, float]:
-    """Wall seconds and CPU seconds of `load`, after one call that warms up imports and sockets."""
-    await call()
-    left = iter(range(load.pairs))
-
-    async def worker() -> None:
-        for _ in left:
-            await call()
-
-    wall, cpu = time.perf_counter(), time.process_time()
-    await asyncio.gather(*(worker() for _ in range(load.concurrency)))
-    spent = time.perf_counter() - wall, time.process_time() - cpu
-    await close()
-    return spent
+    await asyncio.gather(*(work() for _ in range(cell.concurrency)))
+    await model.aclose()
 
 
 class Stopwatch:
-    """Takes the time from the first question to the last durable judgment."""
+    """A progress listener that takes the time from the first question to the last durable judgment."""
 
     def begin(self, total: int, done: int) -> None:
-        self.wall, self.cpu = time.perf_counter(), time.process_time()
+        self.wall, self.cpu = time.perf_counter(), cpu_seconds()
 
-    def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
+    def add_judgment(self, judgment: object, usd: float | None) -> None:
         pass
 
     def set_status(self, status: str) -> None:
         pass
 
-    def end_repeat(self, repeat: RepeatProgress) -> None:
+    def end_repeat(self, repeat: object) -> None:
         pass
 
     def end(self) -> None:
-        self.wall, self.cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
+        self.wall, self.cpu = time.perf_counter() - self.wall, cpu_seconds() - self.cpu
 
 
-def whole_run(url: str, load: Load) -> tuple[float, float]:
-    """Wall and CPU seconds of judging in `judge run`: prompts, retries, reading replies, the store."""
-    rows = [
-        {"query_id": f"q{n // 10}", "query": f"茶 {n // 10}", "engine": "a", "snippet": str(n) + "绿茶" * 300}
-        for n in range(load.pairs)
-    ]
+def run_judge(url: str, cell: Cell, data: Path, folder: str) -> tuple[float, float]:
+    """Run `judge run` and return wall and CPU seconds of judging."""
+    from judge import pipeline
+    from judge.config.run import Config
+
     stopwatch = Stopwatch()
-    with tempfile.TemporaryDirectory() as folder:
-        config = Config(model="openai:m", base_url=url, concurrency=load.concurrency, out=f"{folder}/runs/x")
-        pipeline.run(config, rows=rows, progress=stopwatch)
+    config = Config(
+        model="openai:m", base_url=url, concurrency=cell.concurrency, data=str(data), out=f"{folder}/runs/x"
+    )
+    result = pipeline.run(config, progress=stopwatch)
+    assert result.summary.judged == cell.pairs
     return stopwatch.wall, stopwatch.cpu
 
 
+def measure(name: str, url: str, cell: Cell, data: Path) -> Measurement:
+    """Put the client `name` through `cell` with the rows in the file `data`, in this process."""
+    os.environ["OPENAI_API_KEY"] = "key-of-the-benchmark"
+    with tempfile.TemporaryDirectory() as folder:
+        if name == RUN:
+            wall, cpu = run_judge(url, cell, data, folder)
+        else:
+            rows = [json.loads(line) for line in data.open(encoding="utf-8")]
+            wall, cpu = time.perf_counter(), cpu_seconds()
+            if name == PROBE:
+                from tests.benchmarks import aiohttp_loop
+
+                journal = Path(folder, "journal")
+                asyncio.run(aiohttp_loop.judge_rows(url, rows, cell.concurrency, journal))
+            else:
+                drive = drive_sdk if name in SDKS else drive_adapter
+                asyncio.run(drive(name, url, cell, rows))
+            wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+    return Measurement(wall, cpu, cpu_seconds())
+
+
+@contextmanager
+def server_process(latency: float, core: int) -> Iterator[str]:
+    """Start the server on `core` and return its address."""
+    command = [sys.executable, "-m", "tests.benchmarks.chat_server", str(latency)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        os.sched_setaffinity(process.pid, {core})
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+
+
+def measure_in_process(name: str, url: str, cell: Cell, data: Path, core: int) -> Measurement:
+    """Return what `measure` returns in a new process on `core`."""
+    cell_options = ["--pairs", str(cell.pairs), "--cells", f"{cell.concurrency}x{cell.latency * 1000:g}"]
+    options = ["--url", url, "--data", str(data), *cell_options]
+    command = [sys.executable, "-m", "tests.benchmarks.throughput", *options, name]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        os.sched_setaffinity(process.pid, {core})
+        output, _ = process.communicate()
+    return Measurement(**json.loads(output.splitlines()[-1]))
+
+
 def main() -> None:
-    """Runs the clients one after the other and prints a line for each."""
+    """Put the clients through the cells and print a table for each cell."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = ", ".join((RUN, *CLIENTS))
-    parser.add_argument("clients", nargs="*", metavar="NAME", help=f"of {names}; all by default")
+    names = (*DEFAULT, *ADAPTERS)
+    parser.add_argument("clients", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
     parser.add_argument("--pairs", type=int, default=2000)
-    parser.add_argument("--concurrency", type=int, default=64)
-    parser.add_argument("--latency", type=float, default=0.5)
-    asked = parser.parse_args()
-    load = Load(asked.pairs, asked.concurrency, asked.latency)
-    print(
-        f"{load.pairs} pairs, {load.concurrency} at once, {load.latency:g} s each: ideal {load.ideal:.2f} s"
-    )
-    with server_process(load.latency) as url:
-        for name in asked.clients or (RUN, *CLIENTS):
-            if name == RUN:
-                wall, cpu = whole_run(url, load)
-            else:
-                wall, cpu = asyncio.run(drive(*CLIENTS[name](url, load), load))
-            rate, each = load.pairs / wall, 1000 * cpu / load.pairs
-            share = rate / load.ideal
-            print(f"{name:18} {rate:7.1f} pairs/s   {share:.3f} of ideal   {each:.2f} CPU ms a pair")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cells", default="256x500,64x500,64x50", help="concurrency x milliseconds, …")
+    # Set in the process of a client.
+    parser.add_argument("--url", help=argparse.SUPPRESS)
+    parser.add_argument("--data", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    cells = [
+        Cell(options.pairs, int(concurrency), float(milliseconds) / 1000)
+        for concurrency, milliseconds in (cell.split("x") for cell in options.cells.split(","))
+    ]
+    if options.url:
+        print(json.dumps(vars(measure(options.clients[0], options.url, cells[0], Path(options.data)))))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder, "rows.jsonl")
+        rows = make_rows(options.pairs)
+        data.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        for cell in cells:
+            print_cell(cell, options.clients or DEFAULT, options.rounds, data)
+
+
+def print_cell(cell: Cell, names: Sequence[str], rounds: int, data: Path) -> None:
+    """Put the clients through `cell`, one after the other in each round, and print the medians."""
+    server_core, client_core = sorted(os.sched_getaffinity(0))[:2]
+    print(f"{cell.pairs} pairs, {cell.concurrency} x {cell.latency * 1000:g} ms: ideal {cell.ideal:g} s")
+    measurements = defaultdict(list)
+    with server_process(cell.latency, server_core) as url:
+        for _ in range(rounds):
+            for name in names:
+                measurements[name].append(measure_in_process(name, url, cell, data, client_core))
+    for name, results in measurements.items():
+        wall, cpu, process_cpu = (
+            statistics.median(getattr(result, field) for result in results)
+            for field in ("wall", "cpu", "process_cpu")
+        )
+        each, all_in = (1000 * seconds / cell.pairs for seconds in (cpu, process_cpu))
+        print(f"  {name:28} eff {cell.ideal / wall:.3f}   CPU {each:6.3f}   all in {all_in:6.3f} ms a pair")
 
 
 if __name__ == "__main__":

@@ -42,9 +42,10 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.parametrize("key", [KEY, "Canary_9e41-not-like-a-key"])
 @pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS)
-def test_a_key_is_masked_in_every_spelling(spell: Callable[[str], str]) -> None:
-    assert redact(f"before {spell(KEY)} behind {spell(KEY)}", "other-secret", KEY) == "before *** behind ***"
+def test_a_key_is_masked_in_every_spelling(spell: Callable[[str], str], key: str) -> None:
+    assert redact(f"before {spell(key)} behind {spell(key)}", "other-secret", key) == "before *** behind ***"
 
 
 @given(st.binary(max_size=12), st.binary(max_size=12), st.booleans())
@@ -88,7 +89,11 @@ def test_an_answer_is_masked_before_it_is_read_or_cut() -> None:
     said = {"choices": [{"message": {"content": f"it is {KEY}"}}], "model": KEY, "id": KEY}
     answer = parse_response(200, json.dumps(said).encode(), {}, KEY)
     assert not isinstance(answer, ErrorResponse)
-    assert answer == {"choices": [{"message": {"content": "it is ***"}}], "model": "***", "id": "***"}
+    model, request_id = answer["model"], answer["id"]
+    completion = read_completion(
+        answer["choices"], model=model, params={}, usage=None, request_id=request_id, secrets=[KEY]
+    )
+    assert (completion.text, completion.model, completion.request_id) == ("it is ***", "***", "***")
     fault = parse_response(500, f"<html>{'x' * 4990}{html.escape(KEY)}</html>".encode(), {}, KEY)
     assert isinstance(fault, ErrorResponse)
     assert fault.message.split()[-1] == "x" * 4990 + "***"
