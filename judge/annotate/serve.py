@@ -20,6 +20,7 @@ from judge.annotate.guard import make_policy
 from judge.annotate.session import AnnotationSession
 from judge.errors import InputError, SetupError
 from judge.filesystem import write_file
+from judge.messages import ENGLISH, Translator
 from judge.runs import load
 from judge.runs.folder import RunFolder, reading_run
 
@@ -36,11 +37,19 @@ class ServerAddress:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
 
-def annotate(run: Path, plan: Path | None, who: str, address: ServerAddress, opens: bool, say: Say) -> None:
+def annotate(
+    run: Path,
+    plan: Path | None,
+    who: str,
+    address: ServerAddress,
+    opens: bool,
+    say: Say,
+    t: Translator = ENGLISH,
+) -> None:
     """Serve the page on which `who` labels the run in folder `run`, until Ctrl-C or SIGTERM.
 
-    Without a `plan`, 50 queries are drawn. `opens` opens a browser; `say` prints messages. Raises SetupError
-    without the web extra, InputError for an invalid option.
+    Without a `plan`, 50 queries are drawn. `opens` opens a browser; `say` prints messages in the
+    language of `t`. Raises SetupError without the web extra, InputError for an invalid option.
     """
     _check_extra()
     make_policy(address.host, address.port, address.token)
@@ -53,12 +62,12 @@ def annotate(run: Path, plan: Path | None, who: str, address: ServerAddress, ope
         session = AnnotationSession(run, loaded, ordered, labels, today)
         port = listener.getsockname()[1]
         url = _url(address, port)
-        say(_greeting(session, url))
+        say(_greeting(session, url, t))
         try:
             with _opened(url) if opens else nullcontext():
                 _serve(session, ServerAddress(address.host, port, address.token), listener)
         finally:
-            say(_farewell(session, plan))
+            say(_farewell(session, plan, t))
 
 
 @contextmanager
@@ -133,24 +142,36 @@ def _url(address: ServerAddress, port: int) -> str:
     return f"http://{host}:{port}/#{address.token}"
 
 
-def _greeting(session: AnnotationSession, url: str) -> str:
+def _greeting(session: AnnotationSession, url: str, t: Translator) -> str:
     state = session.state()
-    done = f", {state['labelled']:,} of them are labelled" if state["labelled"] else ""
-    return (
-        f"{session.labels.who} labels {state['total']:,} pairs of {len(session.tasks.queries):,} queries of"
-        f" {session.run}{done}\n{url}\nCtrl-C ends; every label is kept at once, the same command goes on"
+    first = t(
+        "{who} labels {total:,} pairs of {queries:,} queries of {run}",
+        who=session.labels.who,
+        total=state["total"],
+        queries=len(session.tasks.queries),
+        run=session.run,
     )
+    if state["labelled"]:
+        first += t(", {labelled:,} of them are labelled", labelled=state["labelled"])
+    return "\n".join((first, url, t("Ctrl-C ends; every label is kept at once, the same command goes on")))
 
 
-def _farewell(session: AnnotationSession, plan: Path | None) -> str:
+def _farewell(session: AnnotationSession, plan: Path | None, t: Translator) -> str:
     if not session.labels.current:
-        return "no label was given"
+        return t("no label was given")
     table = session.labels.write_table()
     state = session.state()
     which = ["--plan", str(plan)] if plan else []
     again = shlex.join(["judge", "annotate", str(session.run), *which, "--who", session.labels.who])
-    rest = "" if state["next"] is None else f"go on with: {again}\n"
-    return (
-        f"{state['labelled']:,} of {state['total']:,} pairs are labelled, in {session.labels.path} and, for"
-        f" judge agree, {table}\n{rest}{session.command}"
-    )
+    lines = [
+        t(
+            "{labelled:,} of {total:,} pairs are labelled, in {log} and, for judge agree, {table}",
+            labelled=state["labelled"],
+            total=state["total"],
+            log=session.labels.path,
+            table=table,
+        )
+    ]
+    if state["next"] is not None:
+        lines.append(t("go on with: {command}", command=again))
+    return "\n".join((*lines, session.command))

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from judge.cli.language import ui_translator
 from judge.cli.options import make_option
 from judge.cli.run_commands import typed_options
 from judge.cli.terminal import make_progress_listener, print_error
 from judge.errors import InputError
 
 if TYPE_CHECKING:
-    from judge.collect.assemble import CollectResult
+    from judge.collect.assemble import CollectResult, EngineTally
 
 _ENGINES = "Engines"
 _CALLS = "Calls"
@@ -119,9 +120,35 @@ def _parse_addresses(texts: Sequence[str]) -> dict[str, str]:
 def _print_result(result: CollectResult) -> None:
     from judge.dataset.clean import escape_controls
 
+    t = ui_translator()
     for name, tally in result.engines.items():
-        typer.echo(escape_controls(f"{name}: {tally.line()}"))
+        typer.echo(escape_controls(f"{name}: {_describe_tally(tally)}"))
     for remark in result.remarks:
-        typer.echo(escape_controls(remark))
-    typer.echo(f"{result.calls_made:,} calls now; raw answers: {result.journal}")
-    typer.echo(f"dataset: {result.data}   (judge run {result.data} -m MODEL)")
+        typer.echo(escape_controls(t(remark)))
+    typer.echo(t("{calls:,} calls now; raw answers: {file}", calls=result.calls_made, file=result.journal))
+    typer.echo(t("dataset: {file}", file=result.data) + f"   (judge run {result.data} -m MODEL)")
+
+
+def _describe_tally(tally: EngineTally) -> str:
+    """Return the counts of an engine in one line."""
+    t = ui_translator()
+    asked = tally.answered + tally.failed
+    parts = [t("answered {answered:,} of {asked:,}", answered=tally.answered, asked=asked)]
+    if tally.empty:
+        parts[0] += t(", {empty:,} of them without results", empty=tally.empty)
+    if tally.no_snippet:
+        parts.append(
+            t.plural(
+                "{count:,} of {results:,} results has no text except its title (looked for in {names})",
+                "{count:,} of {results:,} results have no text except their title (looked for in {names})",
+                tally.no_snippet,
+                results=tally.results,
+                names=", ".join(map(repr, tally.snippet_fields)),
+            )
+        )
+    for reason, count in [*tally.errors.items()][:1]:
+        share = "" if count == tally.failed else t(", {count:,} of them", count=count)
+        parts.append(
+            t("failed on {failed:,}{share}: {reason}", failed=tally.failed, share=share, reason=reason)
+        )
+    return t("; ").join(parts)

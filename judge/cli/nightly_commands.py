@@ -11,6 +11,7 @@ import typer
 
 from judge.cli import options
 from judge.cli.help import CommandGroup, GroupedCommand
+from judge.cli.language import ui_translator
 from judge.cli.output_streams import print_command
 from judge.cli.terminal import make_progress_listener, print_json
 from judge.config.loader import NIGHTS_FOLDER
@@ -73,11 +74,21 @@ def set_(run: options.RunFolderArgument, folder: NightsOfRun = None) -> None:
 
     folder = folder or job.nights_of(run)
     pointer = job.set_baseline(run, folder)
-    about = escape_controls(f"{run} ({pointer.queries:,} queries, {pointer.assessor})")
-    typer.echo(f"baseline of {folder}: {about}")
+    t = ui_translator()
+    typer.echo(
+        escape_controls(
+            t(
+                "baseline of {folder}: {run} ({queries:,} queries, {assessor})",
+                folder=folder,
+                run=run,
+                queries=pointer.queries,
+                assessor=pointer.assessor,
+            )
+        )
+    )
     if not pointer.canaries:
         typer.echo(
-            "it has no canaries, so a drifted assessor shows by its served name only; better set a night"
+            t("it has no canaries, so a drifted assessor shows by its served name only; better set a night")
         )
 
 
@@ -91,5 +102,15 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.JsonOption = False)
     if json:
         print_json(pointer_to_json(pointer))
     else:
-        about = f"{pointer.name} ({pointer.queries:,} queries, {pointer.assessor})"
-        typer.echo(escape_controls(f"{about}, stored as {pointer.id}"))
+        t = ui_translator()
+        typer.echo(
+            escape_controls(
+                t(
+                    "{name} ({queries:,} queries, {assessor}), stored as {id}",
+                    name=pointer.name,
+                    queries=pointer.queries,
+                    assessor=pointer.assessor,
+                    id=pointer.id,
+                )
+            )
+        )

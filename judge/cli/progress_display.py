@@ -19,29 +19,45 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from judge.cli.language import ui_translator
+from judge.messages import Translator
 from judge.records import Judgment, RepeatProgress
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressWords:
-    """The words of a progress display: the activity, the noun, and the finished state."""
+    """The messages of a progress display: the activity, the same with a count of one or more, the state."""
 
-    doing: str
-    thing: str
-    done: str
+    activity: str
+    one: str
+    many: str
+    state: str
 
 
-JUDGING = ProgressWords("judging", "pair", "judged")
-CANARIES = ProgressWords("judging", "canary pair", "canary pairs judged")
-COLLECTING = ProgressWords("collecting", "answer", "collected")
+JUDGING = ProgressWords(
+    "judging pairs", "judging {count:,} pair", "judging {count:,} pairs", "{done:,} of {total:,} judged"
+)
+CANARIES = ProgressWords(
+    "judging canary pairs",
+    "judging {count:,} canary pair",
+    "judging {count:,} canary pairs",
+    "{done:,} of {total:,} canary pairs judged",
+)
+COLLECTING = ProgressWords(
+    "collecting answers",
+    "collecting {count:,} answer",
+    "collecting {count:,} answers",
+    "{done:,} of {total:,} collected",
+)
 
 
 class ProgressBar:
     """A progress bar: judged (or collected) of all, rate, failures, cost so far, time left."""
 
     def __init__(self, console: Console, words: ProgressWords = JUDGING) -> None:
+        self._t = ui_translator()
         self._progress = Progress(
-            TextColumn(f"{words.doing} {words.thing}s"),
+            TextColumn(self._t(words.activity)),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             _Rate(),
@@ -68,7 +84,7 @@ class ProgressBar:
 
     def set_status(self, status: str) -> None:
         """Show what the run waits for."""
-        self._progress.update(self._task, status=status)
+        self._progress.update(self._task, status=self._t(status))
 
     def answered(self, *, failed: bool) -> None:
         """Advance the bar by one."""
@@ -76,12 +92,12 @@ class ProgressBar:
 
     def _advance(self, cost: str, failed: bool) -> None:
         self._failed += failed
-        failures = f"{self._failed} failed" if self._failed else ""
+        failures = self._t("{failed} failed", failed=self._failed) if self._failed else ""
         self._progress.update(self._task, advance=1, cost=cost, failed=failures)
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print a line above the bar."""
-        self._progress.console.print(Text(_finished(repeat)))
+        self._progress.console.print(Text(_describe_repeat(self._t, repeat)))
 
     def end(self) -> None:
         """Remove the bar."""
@@ -107,6 +123,7 @@ class ProgressLines:
         every: float = 10.0,
         words: ProgressWords = JUDGING,
     ) -> None:
+        self._t = ui_translator()
         self._stream = stream
         self._words = words
         self._clock = clock
@@ -117,20 +134,19 @@ class ProgressLines:
         self._asked, self._known, self._done, self._failed = total, done, done, 0
         self._began = self._printed_at = self._clock()
         if done < total:
-            rest = f"; the other {done:,} are known already" if done else ""
-            plural = "s" * (total - done > 1)
-            self._print(f"{self._words.doing} {total - done:,} {self._words.thing}{plural}{rest}")
+            rest = self._t("; the other {known:,} are known already", known=done) if done else ""
+            self._print(self._t.plural(self._words.one, self._words.many, total - done) + rest)
 
     def add_judgment(self, judgment: Judgment, usd: float | None) -> None:
         """Print the state when ten seconds have passed since the last line."""
-        self._advance(f", ${usd:.4f} so far" if usd else "", judgment.error is not None)
+        self._advance(self._t(", ${usd:.4f} so far", usd=usd) if usd else "", judgment.error is not None)
 
     def set_status(self, status: str) -> None:
         """Print what the run waits for when ten seconds have passed since the last line."""
         now = self._clock()
         if status and now - self._printed_at >= self._every:
             self._printed_at = now
-            self._print(status)
+            self._print(self._t(status))
 
     def answered(self, *, failed: bool) -> None:
         """Print the state when ten seconds have passed since the last line."""
@@ -143,16 +159,21 @@ class ProgressLines:
         if now - self._printed_at >= self._every:
             self._printed_at = now
             rate = (self._done - self._known) / max(now - self._began, 1e-9)
-            left = (self._asked - self._done) / rate
-            succeeded = self._done - self._failed
+            t = self._t
             self._print(
-                f"{succeeded:,} of {self._asked:,} {self._words.done}, {self._failed} failed, "
-                f"{rate:.1f}/s{cost}, about {left:.0f} s left"
+                t(
+                    "{state}, {failed} failed, {rate:.1f}/s{cost}, about {left:.0f} s left",
+                    state=t(self._words.state, done=self._done - self._failed, total=self._asked),
+                    failed=self._failed,
+                    rate=rate,
+                    cost=cost,
+                    left=(self._asked - self._done) / rate,
+                )
             )
 
     def end_repeat(self, repeat: RepeatProgress) -> None:
         """Print the result of the repeat."""
-        self._print(_finished(repeat))
+        self._print(_describe_repeat(self._t, repeat))
 
     def end(self) -> None:
         """Print nothing; the command prints the result."""
@@ -161,7 +182,17 @@ class ProgressLines:
         print(line, file=self._stream, flush=True)
 
 
-def _finished(repeat: RepeatProgress) -> str:
-    share = f"; {repeat.relevant / repeat.judged:.1%} of the judged are relevant" if repeat.judged else ""
-    failed = f", {repeat.failed:,} failed" if repeat.failed else ""
-    return f"repeat {repeat.number} of {repeat.repeats}: {repeat.judged:,} pairs judged{failed}{share}"
+def _describe_repeat(t: Translator, repeat: RepeatProgress) -> str:
+    parts = [
+        t(
+            "repeat {number} of {repeats}: {judged:,} pairs judged",
+            number=repeat.number,
+            repeats=repeat.repeats,
+            judged=repeat.judged,
+        )
+    ]
+    if repeat.failed:
+        parts.append(t(", {failed:,} failed", failed=repeat.failed))
+    if repeat.judged:
+        parts.append(t("; {share:.1%} of the judged are relevant", share=repeat.relevant / repeat.judged))
+    return "".join(parts)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from judge.cli import options
+from judge.cli.language import ui_translator
 from judge.cli.terminal import make_console, make_progress_listener, parse_measure_names, print_error
 from judge.errors import InputError
 
@@ -22,11 +23,14 @@ def demo(out: options.OutOption = None) -> None:
     """Judge a shipped bilingual example, without a key or a network."""
     from judge import example
 
+    t = ui_translator()
     _judge(
         {"data": [example.path()], "model": "lexical", "out": out or "runs/demo"},
         None,
-        hint="\nThis was the lexical model: term overlap, no understanding. With a model of your own:\n"
-        f"  judge run {example.path()} -m openai:NAME   (set OPENAI_API_KEY, or --base-url for your server)",
+        hint="\n"
+        + t("This was the lexical model: term overlap, no understanding. With a model of your own:")
+        + f"\n  judge run {example.path()} -m openai:NAME"
+        + t("   (set OPENAI_API_KEY, or --base-url for your server)"),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import typer
 
 from judge.cli import options
+from judge.cli.language import ui_translator
 from judge.cli.terminal import make_console, parse_measure_names, print_json
 from judge.errors import InputError
 
@@ -99,26 +100,43 @@ def agree(
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
     """Draw queries for people to label, write them to a file, and print what to do with it."""
     from judge import api
-    from judge.english import format_count
     from judge.measure.ppi import MIN_LABELLED
 
+    t = ui_translator()
     plan = api.plan_labels(run, count, seed, out)
-    size = format_count(plan.count, "query", "queries")
-    more = f" + {plan.reserve} in reserve" if plan.reserve else ""
+    size = t.plural("{count:,} query", "{count:,} queries", plan.count)
+    more = t(" + {reserve} in reserve", reserve=plan.reserve) if plan.reserve else ""
     typer.echo(
-        f"{plan.path}: {size}{more}; fill in the column 'grade', then: judge agree {run} --qrels {plan.path}"
+        t(
+            "{path}: {size}{more}; fill in the column 'grade', then: {command}",
+            path=plan.path,
+            size=size,
+            more=more,
+            command=f"judge agree {run} --qrels {plan.path}",
+        )
     )
     if plan.count < MIN_LABELLED:
         typer.echo(
-            f"Fewer than {MIN_LABELLED} labelled queries say how far people agree, but correct no"
-            " engine's scores."
+            t(
+                "Fewer than {least} labelled queries say how far people agree, but correct no"
+                " engine's scores.",
+                least=MIN_LABELLED,
+            )
         )
     if plan.reserve:
         typer.echo(
-            "Label in the order of the file. The reserve makes up for queries that give no value: by the"
-            f" assessor's grades {plan.measure} has none on {plan.without} of {plan.queries}, mostly where"
-            f" nothing is relevant. With all {plan.count + plan.reserve} labelled, {size} have a value with a"
-            f" probability of 95 % or more; stop earlier when {plan.count} have one."
+            t(
+                "Label in the order of the file. The reserve makes up for queries that give no value: by the"
+                " assessor's grades {measure} has none on {without} of {queries}, mostly where nothing is"
+                " relevant. With all {total} labelled, {size} have a value with a probability of 95 % or"
+                " more; stop earlier when {count} have one.",
+                measure=plan.measure,
+                without=plan.without,
+                queries=plan.queries,
+                total=plan.count + plan.reserve,
+                size=size,
+                count=plan.count,
+            )
         )
 
 
@@ -134,9 +152,8 @@ def annotate(
     """Label pairs blind on a local page, for judge agree. Needs search-judge[web]."""
     from judge.annotate import serve
 
-    serve.annotate(
-        run, plan, who, serve.ServerAddress(host, port, *([token] if token else [])), opens, typer.echo
-    )
+    address = serve.ServerAddress(host, port, *([token] if token else []))
+    serve.annotate(run, plan, who, address, opens, typer.echo, ui_translator())
 
 
 def report(run: options.RunFolderArgument, opens: options.OpenOption = False) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from judge.cli.language import ui_translator
 from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.runs.folder import RunFolder, reading_run
@@ -77,7 +78,8 @@ def print_query(entry: QueryEntry, console: Console) -> None:
     query_id = escape_controls(entry.query_id)
     console.print(Text.assemble((escape_controls(entry.query), "bold"), f"   {query_id}  {entry.lang}"))
     if entry.reference:
-        console.print(Text(f"reference: {escape_controls(entry.reference)}"))
+        t = ui_translator()
+        console.print(Text(t("reference: {reference}", reference=escape_controls(entry.reference))))
     for name, engine in entry.engines.items():
         console.print()
         console.print(_engine_line(name, engine))
@@ -92,32 +94,37 @@ def print_query(entry: QueryEntry, console: Console) -> None:
 
 
 def _engine_line(name: str, engine: EngineEntry) -> Text:
+    t = ui_translator()
     line = Text(escape_controls(name), style="bold cyan")
     for measure, value in engine.scores.items():
         line.append(f"  {measure} {'-' if value is None else format(value, '.4f')}", style="not bold")
     if engine.error is not None:
-        line.append(f"  error: {escape_controls(engine.error)}", style="red")
+        line.append("  " + t("error: {error}", error=escape_controls(engine.error)), style="red")
     elif not engine.snippets:
-        line.append("  returned nothing", style="yellow")
+        line.append("  " + t("returned nothing"), style="yellow")
     return line
 
 
 def _heading(snippet: SnippetEntry, title: str) -> Text:
     address = escape_controls(snippet.url)
-    heading = f"{title}  {address}" if title not in ("", address) else address or "(no title)"
+    t = ui_translator()
+    heading = f"{title}  {address}" if title not in ("", address) else address or t("(no title)")
     return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
 
 
 def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
+    t = ui_translator()
     for judgment in judgments:
         grade = judgment.grade
-        outcome = f"failed: {judgment.error}" if grade is None else f"{grade} {judgment.verdict}"
+        outcome = (
+            t("failed: {error}", error=judgment.error) if grade is None else f"{grade} {judgment.verdict}"
+        )
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
         flags = f"  [{escape_controls(', '.join(judgment.flags))}]" if judgment.flags else ""
         reason = escape_controls(judgment.reason or judgment.detail)
         yield Text.assemble(repeat, (outcome, _STYLES.get(grade, "")), f"  {reason}", (flags, "magenta"))
         for member in judgment.members:
-            outcome = f"failed: {member.error}" if member.grade is None else f"{member.grade}"
+            outcome = t("failed: {error}", error=member.error) if member.grade is None else f"{member.grade}"
             yield Text(escape_controls(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
     if not judgments:
-        yield Text("unjudged", style="dim italic")
+        yield Text(t("unjudged"), style="dim italic")

@@ -25,6 +25,7 @@ from judge.errors import (
     RunIncomplete,
     TimedOut,
 )
+from judge.messages import Message
 from judge.models import Model
 from judge.records import ANSWERED, LOST, Call, Completion, Prompt
 
@@ -114,19 +115,26 @@ class ModelClient:
         wait = format_duration(self._longest_wait)
         return (f"{self.model.endpoint} asked to wait for up to {wait} (Retry-After)",)
 
-    def wait_status(self) -> str:
+    def wait_status(self) -> Message:
         """Return what the run waits for, `""` while answers come or the model is in this process."""
         host, limiter = urlsplit(self.model.endpoint).netloc, self.limiter
         since, pause = limiter.seconds_without_answer(), limiter.seconds_until_open()
         if not host:
-            return ""
+            return Message("")
         if limiter.probing and not limiter.in_flight and pause > _SLOW:
-            return f"waiting before the next request to {host}, {pause:.0f} s left"
+            return Message(
+                "waiting before the next request to {host}, {seconds:.0f} s left", host=host, seconds=pause
+            )
         if limiter.has_answer and limiter.outage_seconds() > _SLOW:
-            return f"no answer from {host} for {limiter.outage_seconds():.0f} s, still trying"
+            seconds = limiter.outage_seconds()
+            return Message(
+                "no answer from {host} for {seconds:.0f} s, still trying", host=host, seconds=seconds
+            )
         if since <= _SLOW:
-            return ""
-        return f"waiting for {'an' if limiter.has_answer else 'the first'} answer from {host}, {since:.0f} s"
+            return Message("")
+        if limiter.has_answer:
+            return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
+        return Message("waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
     @asynccontextmanager
     async def permit(self, log: CallLog) -> AsyncIterator[PairPermit]:

@@ -15,6 +15,7 @@ from judge.collect.response_shape import read_results
 from judge.collect.sources import ResultSource
 from judge.config.collect import CollectConfig
 from judge.errors import CallError, RunIncomplete
+from judge.messages import Message
 from judge.models.redaction import mask
 
 
@@ -127,22 +128,6 @@ class EngineTally:
         """The number of queries without an answer."""
         return sum(self.errors.values())
 
-    def line(self) -> str:
-        """Return the counts as one line of text."""
-        parts = [f"answered {self.answered:,} of {self.answered + self.failed:,}"]
-        if self.empty:
-            parts[0] += f", {self.empty:,} of them without results"
-        if self.no_snippet:
-            names = ", ".join(map(repr, self.snippet_fields))
-            have = "have no text except their" if self.no_snippet > 1 else "has no text except its"
-            parts.append(
-                f"{self.no_snippet:,} of {self.results:,} results {have} title (looked for in {names})"
-            )
-        for reason, count in [*self.errors.items()][:1]:
-            share = "" if count == self.failed else f", {count:,} of them"
-            parts.append(f"failed on {self.failed:,}{share}: {reason}")
-        return "; ".join(parts)
-
 
 @dataclass(frozen=True, slots=True)
 class CollectResult:
@@ -181,8 +166,13 @@ def summarise_collection(
             data=data,
         )
     remarks = tuple(
-        f"{source.name} gives at most {source.max_results} of the {config.depth} results that are wanted; ask"
-        " for fewer (--depth), or see its own options"
+        Message(
+            "{engine} gives at most {most} of the {depth} results that are wanted; ask for fewer (--depth),"
+            " or see its own options",
+            engine=source.name,
+            most=source.max_results,
+            depth=config.depth,
+        )
         for source in sources
         if source.max_results is not None and source.max_results < config.depth
     )

@@ -51,9 +51,12 @@ def messages_of(path: Path) -> Iterator[str]:
             continue
         called = node.func
         name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
-        of_translator = name in {"t", "text"} and isinstance(called, ast.Name)
+        if name == "ProgressWords":
+            activity, one, _many, state = (ast.literal_eval(argument) for argument in node.args)
+            yield from (activity, one, state)
+        of_translator = name in {"t", "_t", "text", "Message"}
         first = node.args[0]
-        if (of_translator or name == "plural") and isinstance(first, ast.Constant):
+        if (of_translator or name == "plural") and isinstance(first, ast.Constant) and first.value:
             assert isinstance(first.value, str)
             yield first.value
 

@@ -214,7 +214,7 @@ def test_the_status_says_for_how_long_what_is_waited_for() -> None:
         client.model.endpoint = "http://127.0.0.1:9/v1"  # type: ignore[misc]
         async with client.permit(CallList(client.cancel_token)) as permit:
             asking = asyncio.create_task(client.complete(prompt("tea"), permit))
-            said = []
+            said: list[str] = []
             for wait in (3, 37, 80):
                 await asyncio.sleep(wait)
                 said.append(client.wait_status())
