@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 from judge.dataset.injection import detect_injection
@@ -69,18 +70,27 @@ _TOKENS = re.compile(
     r"|<(?=<<(?:[0-9a-f]{8}|MARK|标记))|(?:(?<=[0-9a-f]{8})|(?<=MARK)|(?<=标记))>(?=>>)",
     re.IGNORECASE,
 )
-# No token is without one of these; what follows the first of each is what NFKC makes the same of.
+# No token is without one of these; what follows the first of each is what NFKC makes the same of. The
+# next character of a token is a letter or a mark.
 _TOKEN_MARK = re.compile(
-    "[<\ufe64\uff1c[\ufe47\uff3b◁]|[|\uff5c>\ufe65\uff1e][>\ufe65\uff1e]|[]\ufe48\uff3d][~\uff5e]"
+    r"[<\ufe64\uff1c[\ufe47\uff3b◁](?![\d\s\u4e00-\u9fff])|[|\uff5c>\ufe65\uff1e][>\ufe65\uff1e]|[]\ufe48\uff3d][~\uff5e]"
 )
+# Each match of `_TOKENS` is one of these characters.
+_TOKEN_START = re.compile(r"[<>[\]◁]")
+_TOKEN_CHAR = re.compile("[<\ufe64\uff1c[\ufe47\uff3b◁|\uff5c>\ufe65\uff1e\\]\ufe48\uff3d]")
 # How the prompts of older models begin a turn.
 _TURN = re.compile(r"(\n\n(?:Human|Assistant))(?=[:：])", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # A sequence that isn't finished is no reason to drop the text behind it.
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_BLANKS = re.compile("[^\\S\n]+")
-_BLANK_LINES = re.compile(r" ?\n ?(?:\n ?){2,}| ?\n ?")
+_BLANK_LINES = re.compile("\n{3,}")
+# What is neither a common character of ASCII or Chinese nor a common mark of either: everything that can
+# be unreadable or a part of a control token is among these.
+_UNUSUAL = re.compile(
+    r"[^\t\n -;=?-Z\\^-{}~\u2013\u2014\u2018\u2019\u201c\u201d\u3000-\u3002\u3008-\u3011\u4e00-\u9fff"
+    "，。！？：；（）％]"
+)
 
 
 def clean_snippet(
@@ -172,42 +182,52 @@ def _repair_surrogates(text: str, flags: set[str]) -> str:
 
 def _normalise_text(text: str, flags: set[str]) -> tuple[str, set[str]]:
     """Return `text` without invisible characters and control tokens, with ordinary blanks."""
-    if not text.isascii() or not text.isprintable():
-        text = _drop_unreadable(text, flags)
-    broken = _break_tokens(text) if _TOKEN_MARK.search(text) else text
+    if unusual := "".join(_UNUSUAL.findall(text)):
+        text = _drop_unreadable(text, unusual, flags)
+    broken = _break_tokens(text) if _TOKEN_CHAR.search(unusual) and _TOKEN_MARK.search(text) else text
     if broken != text:
         flags.add("chat_tokens")
     if "\n" not in broken:
         return " ".join(broken.split()), flags
-    collapsed = _BLANK_LINES.sub(lambda match: "\n" * min(match[0].count("\n"), 2), _BLANKS.sub(" ", broken))
-    visible, turns = _TURN.subn(r"\1 ", collapsed)
-    if turns:
-        flags.add("chat_tokens")
+    visible = _BLANK_LINES.sub("\n\n", "\n".join(" ".join(line.split()) for line in broken.split("\n")))
+    if "\n\n" in visible:
+        visible, turns = _TURN.subn(r"\1 ", visible)
+        if turns:
+            flags.add("chat_tokens")
     return visible.strip(), flags
+
+
+@lru_cache(maxsize=8192)
+def _fold_char(char: str) -> str:
+    return unicodedata.normalize("NFKC", char)
 
 
 def _break_tokens(text: str) -> str:
     """Return `text` with a blank inside every control token, also in one that only NFKC makes."""
-    folded = [unicodedata.normalize("NFKC", char) for char in text]
-    positions = [position for position, piece in enumerate(folded) for _ in piece]
-    matches = _TOKENS.finditer("".join(folded))
-    cuts = sorted({positions[match.start()] + (match[0] != ">") for match in matches})
+    pieces = [text] if text.isascii() else list(map(_fold_char, text))
+    folded = "".join(pieces)
+    starts = [mark.start() for mark in _TOKEN_START.finditer(folded) if _TOKENS.match(folded, mark.start())]
+    if not starts:
+        return text
+    positions = (
+        range(len(text))
+        if len(folded) == len(text)
+        else [position for position, piece in enumerate(pieces) for _ in piece]
+    )
+    cuts = sorted({positions[start] + (folded[start] != ">") for start in starts})
     return " ".join(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
 
 
-def _drop_unreadable(text: str, flags: set[str]) -> str:
-    text = (
-        _repair_surrogates(text, flags)
-        .replace("\r\n", "\n")
-        .replace("\r", "\n")
-        .replace("\u2028", "\n")
-        .replace("\u2029", "\n")
-        .replace("\x85", "\n")
-    )
-    if _CONTROL.search(text):
+def _drop_unreadable(text: str, unusual: str, flags: set[str]) -> str:
+    """Return `text` without control and invisible characters; `unusual` are all that can be among these."""
+    if _SURROGATE.search(unusual):
+        text = unusual = _repair_surrogates(text, flags)
+    for line_break in ("\r\n", "\r", "\u2028", "\u2029", "\x85"):
+        text = text.replace(line_break, "\n")
+    if _CONTROL.search(unusual) and _CONTROL.search(text):
         flags.add("control")
         text = _CONTROL.sub("", _ANSI.sub("", text))
-    if has_invisible(text):
+    if has_invisible(unusual):
         text, dropped = drop_invisible(text)
         if dropped:
             flags.add("invisible")

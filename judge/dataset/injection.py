@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from judge.records import Ranking
 
@@ -23,21 +24,35 @@ _FILLING = (
 
 @dataclass(frozen=True, slots=True)
 class _InjectionPattern:
-    """One form of injection: `pattern` is searched where one of `triggers` occurs (lower case).
+    """One form of injection: `patterns` are searched where one of `triggers` occurs (lower case).
 
-    Patterns with `raw` consist of marks that cleaning removes, so they are searched in the raw text.
+    Patterns with `raw` consist of marks that cleaning removes, so they are searched in the raw text. What
+    they match has one of `words`, without a letter a-z before or behind it, one of `marks`, or a trigger
+    with characters beyond ASCII: this is tested first, because a text is searched for all words at once.
     """
 
     triggers: tuple[str, ...]
-    pattern: re.Pattern[str]
+    patterns: tuple[str, ...]
+    words: frozenset[str]
+    marks: tuple[str, ...]
     raw: bool
-    ascii: bool
 
 
-def _make_pattern(triggers: str, *patterns: str, raw: bool = False) -> _InjectionPattern:
-    """Return a pattern; triggers are separated by blanks, and `%` is a blank inside a trigger."""
-    words = tuple(word.replace("%", " ") for word in triggers.split())
-    return _InjectionPattern(words, re.compile("|".join(patterns)), raw, any(map(str.isascii, words)))
+def _split_words(words: str) -> tuple[str, ...]:
+    """Return the words of a text; `%` is a blank inside a word."""
+    return tuple(word.replace("%", " ") for word in words.split())
+
+
+def _make_pattern(
+    triggers: str, *patterns: str, words: str = "", marks: tuple[str, ...] = (), raw: bool = False
+) -> _InjectionPattern:
+    return _InjectionPattern(_split_words(triggers), patterns, frozenset(words.split()), marks, raw)
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    """Return the compiled pattern; most are never needed, so they are not compiled at import."""
+    return re.compile(pattern)
 
 
 _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
@@ -45,11 +60,13 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         "ignore disregard forget overrid bypass",
         rf"\b(?:ignore|disregard|forget|override|overriding|bypass)\b{_NEAR}\b(?:instruction|rule|rubric|prompt"
         r"|guideline|criteria|above|previous|prior|earlier|scale|task)",
+        words="ignore disregard forget override overriding bypass",
     ),
     "instruction:answer": _make_pattern(
         "output print reply respond answer return say write type assign award grade score rate mark give",
         r"\b(?:output|print|reply|respond|answer|return|say|write|type|assign|award|grade|score|rate|mark|give)\b"
         rf"(?: (?:{_FILLING}))*:? {_TOP}(?=[\s.,;!?\"'”’)]|$)",
+        words="output print reply respond answer return say write type assign award grade score rate mark give",
     ),
     "instruction:role": _make_pattern(
         "note message attention notice memo instruction you%are you're pretend imagine let's developer%mode from%now pre-scored pre-graded pre-rated already%been",
@@ -59,6 +76,9 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         rf"\bif you(?: are|'re) an? (?:[\w-]+ ){{0,2}}{_GRADERS}\b",
         r"\b(?:pretend|imagine|let's play|developer mode|you are now)\b[^\n]{0,80}"
         r"\b(?:full marks|rubric|strict|grade|score|three)\b",
+        words="grader judge evaluator assessor rater reviewer scorer ai llm model assistant graders judges evaluators assessors"
+        " raters reviewers scorers ais llms models assistants now longer scored graded rated approved pretend imagine let"
+        " developer",
     ),
     "instruction:忽略": _make_pattern(
         "忽略 无视 忘掉 忘记 不要理会 不用管 跳过 绕过 抛开 别管",
@@ -69,26 +89,34 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         "输出 回复 回答 打 给 评 判 写 返回 记 算作 标为",
         r"(?:直接|一律|统统|必须|只需|只要|请|务必|应当)[^\n。,，]{0,6}?(?:回复|回答|输出|打|给出|给|评为|判为|写|返回)"
         r"[^\n。,，]{0,4}?(?:yes|是(?![一-鿿])|[“\"']相关|满分|最高分|[3３三] ?分|[“\"']?[3３](?![\d.]))",
-        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.])|(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
+        r"(?:输出|打分|评分|得分|等级) ?[:：为] ?[3３](?![\d.])",
+        r"(?:记作|记为|算作|判为|标为)[“\"']?(?:满分|最高分|相关|yes)",
     ),
     "instruction:角色": _make_pattern(
         "从现在 现在开始 从此刻 你现在 你不再 你的任务 你的新任务 的话 说明 注意 须知 声明 扮演 开发者模式 你是",
         r"(?:给|致)[^\n。]{0,4}(?:评测|评分|评审|打分|裁判|判定|大模型|ai|模型)[^\n。]{0,6}(?:的话|说明|注意|提示|须知|声明)",
-        r"(?:从现在起|现在开始|从现在开始)[^\n。]{0,6}你|你现在(?:是一|必须|要给)|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
-        r"(?:若|如果|假如)你是[^\n。]{0,6}(?:模型|评测|评分|裁判|ai|机器人)|(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|满分|评分|评测|规则)",
+        r"(?:从现在起|现在开始|从现在开始)[^\n。]{0,6}你",
+        r"你现在(?:是一|必须|要给)|你不再是|你的(?:新)?任务(?:改为|变为|是给)",
+        r"(?:若|如果|假如)你是[^\n。]{0,6}(?:模型|评测|评分|裁判|ai|机器人)",
+        r"(?:扮演|开发者模式|从此刻起你)[^\n]{0,30}(?:低分|满分|评分|评测|规则)",
     ),
     "fake_verdict": _make_pattern(
         "verdict grade score relevan rating assessment 判定 等级 评分 得分 结论 评委 评审 评测员 标注员 终审",
         r"[\"'“](?:verdict|grade|score|relevance|rating|判定|等级|评分|得分|结论)[\"'”]? ?[:：=] ?"
         r"[\"'“]?(?:yes|no|是|否|相关|不相关|[0-3])",
         r"\b(?:verdict|grade|relevance) ?[:=] ?(?:yes|no|[0-3])\b",
-        r"(?:判定|结论) ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])|final (?:score|grade|verdict) ?(?:is|:|=)",
-        r"(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])|\bassessment: (?:[a-z]+ )?relevant\b",
+        r"(?:判定|结论) ?[:：] ?(?:是|否|相关|不相关)(?![一-鿿])",
+        r"final (?:score|grade|verdict) ?(?:is|:|=)",
+        r"(?:评委|评审|评测员|标注员|终审)[^\n。:：]{0,4}[:：] ?[0-3](?![\d.])",
+        r"\bassessment: (?:[a-z]+ )?relevant\b",
+        words="verdict grade score relevance rating assessment",
+        marks=("final ",),
     ),
     "fake_turn": _make_pattern(
         "<| <｜ |> ｜> inst] sys> of_turn> think> ◁think ◁/think system: assistant: user: human: 系统： 助手： 用户：",
         r"< ?[|｜]|[|｜] ?>|\[ ?/?inst ?\]|< ?/?sys ?>|< ?/? ?(?:start|end)_of_turn|◁ ?/?think|< ?/? ?think(?:ing)? ?>",
         r"(?:^|\n) ?#{0,3} ?(?:system|assistant|user|human|系统|助手|用户)[:：]",
+        marks=("<", ">", "[", "◁", "system", "assistant", "user", "human", "系统", "助手", "用户"),
         raw=True,
     ),
     "fence": _make_pattern(
@@ -100,6 +128,7 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"(?:score|grade|rubric|relevan|verdict|评分|判断|标准|等级|分数|规则|要求|passage)",
         # A sequence of marks is matched once, as a whole.
         r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{3,}+|(?<!\*)\*{3,}+) ?(?:end of|结束)",
+        marks=("<", "[", "\n", "end of", "结束"),
         raw=True,
     ),
     "overthink": _make_pattern(
@@ -108,6 +137,7 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"\bsimulate every\b[^\n]{0,60}\bthen (?:think|grade|judge|score|answer)\b",
         r"\bbefore (?:you )?(?:answer|grad|judg|scor|respond)\w*\b[^\n]{0,30}"
         r"\b(?:solve|compute|calculate|prove|enumerate|list all)\b",
+        words="solve prove enumerate simulate factor compute calculate list",
     ),
     "overthink:先": _make_pattern(
         "请先 必须先 务必先 先把 判断前 判断之前 回答前 回答之前 打分前 打分之前 作答前 作答之前",
@@ -122,32 +152,42 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
         r"\b(?:reason|reply|response|verdict)\b[^\n]{0,60}(?:api[ _-]?key|access token|environ\b|process\.env)",
         r"(?:api[ _-]?key|access token|environ\b|process\.env|previous (?:query|message))[^\n]{0,60}"
         r"\b(?:reason|reply|response|verdict)\b",
+        words="print reveal show output include repeat leak paste dump send reason reply response verdict",
     ),
     "secrets:密钥": _make_pattern(
         "环境变量 密钥 系统提示 令牌 api%key api_key 上一条",
         r"(?:输出|打印|写出|告诉|贴出|附上|泄露|给出)[^\n。]{0,12}(?:环境变量|密钥|系统提示|令牌|api[ _]?key|上一条查询)",
         r"(?:环境变量|密钥|系统提示词?|令牌|api[ _]?key)[^\n。]{0,10}(?:写进|写在|输出|打印|贴出|告诉我|附在)",
         r"理由[^\n。]{0,40}(?:密钥|令牌|api[ _]?key)",
+        marks=("api key", "api_key"),
     ),
     "hidden_text": _make_pattern(
         "<!-- display visibility opacity font-size left: hidden <noscript <template <textarea",
         r"(?:<!--|display: ?none|visibility: ?hidden|opacity: ?0\b|font-size: ?0|left: ?-\d{3}|<[a-z]+ hidden|<(?:noscript|template|textarea)\b)"
         r"[^\n]{0,120}?(?:评分|打分|评测|满分|判为|[3三] ?分|\b(?:grader?|scored?|rate|relevant|rubric|full marks|is a 3|yes)\b)",
+        marks=("<", ":"),
         raw=True,
     ),
     "encoded": _make_pattern(
         "decode base64 rot13 hex 解码 编码 first%letters 首字",
         r"\b(?:decode|base64|rot13|hex)\b[^\n]{0,60}\b(?:follow|obey|orders?|execute|run it|system prompt)\b",
-        r"(?:解码|base64)[^\n]{0,20}(?:照做|执行|提示|指令)|首字(?:执行|照做)|\bread the first letters\b",
+        r"(?:解码|base64)[^\n]{0,20}(?:照做|执行|提示|指令)",
+        r"首字(?:执行|照做)",
+        r"\bread the first letters\b",
+        words="decode base rot hex letters",
+        marks=("base64",),
     ),
     "persuasion": _make_pattern(
         "answers passage 回答 用户",
         r"\bthis (?:page|passage|snippet|text) answers [“\"']|\bthe (?:passage|snippet) is [a-z]+ relevant\b",
-        r"(?:本文|本页|摘要)[^\n。]{0,20}回答了[“\"「]|(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
+        r"(?:本文|本页|摘要)[^\n。]{0,20}回答了[“\"「]",
+        r"(?:摘要|本文|本页)[^\n。]{0,6}与用户[^\n。]{0,6}相关",
+        words="answers relevant",
     ),
     "instruction:foreign": _make_pattern(
         "ignor 無視 무시",
         r"\bignor(?:ez|a|e|ar)\b[^\n]{0,20}(?:consignes|instrucciones|istruzioni|instruções)|指示を無視|지시를 무시",
+        words="ignorez ignora ignore ignorar",
     ),
 }
 #: The flags of snippets that may contain prompt injection, set here and in cleaning. Invisible characters
@@ -155,30 +195,60 @@ _INJECTION_PATTERNS: Mapping[str, _InjectionPattern] = {
 INJECTION_FLAGS = frozenset(
     {"chat_tokens", "stuffing", *(name.partition(":")[0] for name in _INJECTION_PATTERNS)}
 )
-# A sentence about grading with a good grade and a demand, in any wording.
-_SENTENCE_END = re.compile(r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]")
-_GRADING_WORDS = "grad scor rubric relevan verdict label evaluat assessor 评 打分 判 相关 等级 得分 分数 三分 模型 答案".split()
-_GRADING = re.compile(
-    r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b"
-    r"|评分|打分|评测|评审|评委|判断|判定|判为|相关[度性]?|等级|得分|(?<![a-z])分(?:数)|三分|模型|标准答案"
+_SENTENCE_END = r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a sentence can be about: `pattern`, or `word_pattern` where one of `words` occurs."""
+
+    pattern: str
+    words: tuple[str, ...]
+    word_pattern: str
+
+    def occurs_in(self, text: str) -> bool:
+        """Return True when `text` (lower case) has a match."""
+        if _compile(self.pattern).search(text):
+            return True
+        return _contains_any(self.words, text) and _compile(self.word_pattern).search(text) is not None
+
+
+# A sentence about grading with a good grade and a demand, in any wording. An alternative that begins with
+# a plain character is found faster than one that begins with a set or a look-behind.
+_GRADING = _Subject(
+    r"评分|打分|评测|评审|评委|判断|判定|判为|相关|等级|得分|分(?<![a-z]分)数|三分|模型|标准答案",
+    _split_words("grad scor rubric relevan verdict label evaluat assessor"),
+    r"\b(?:grad(?:e[sd]?|ing|ers?)|scor(?:e[sd]?|ing|ers?)|rubric|relevan(?:t|ce)|verdict|label|evaluat\w+|assessors?)\b",
 )
-_GOOD_GRADE = re.compile(
-    r"(?<![\d.$])\b3\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|or|to|of|and|-|–))|\bthree points?\b"
-    r"|\byes\b|\b(?:perfect|exact|fully|highly|perfectly) (?:match|hit|answer|relevant)|\b(?:top|highest|full|maximum)\b"
-    r"|\brelevant label|\blabel relevant|(?:affirmativ|positive)"
-    r"|(?<!\d)3 ?分(?!钟)|三分(?![之钟])|满分|最高|完[全美](?:相关|匹配|答案)|[“\"「]是|为是|成是|[为是] ?3(?!\d)|为相关|[“\"「]相关|yes|标准答案|肯定"
+_GOOD_GRADE = _Subject(
+    r"3(?<![\w.$]3)\b(?![\d.,%:]\d| ?(?:years?|days?|hours?|months?|weeks?|minutes?|times|or|to|of|and|-|–))"
+    r"|yes|affirmativ|positive|3(?<!\d3) ?分(?!钟)|三分(?![之钟])|满分|最高|完[全美](?:相关|匹配|答案)|“是|\"是|「是|为是|成是"
+    r"|为 ?3(?!\d)|是 ?3(?!\d)|为相关|“相关|\"相关|「相关|标准答案|肯定",
+    _split_words("three%point perfect exact full high top maximum label"),
+    r"\b(?:three points?|top|highest|full|maximum)\b|\b(?:relevant label|label relevant)"
+    r"|\b(?:perfect|exact|fully|highly|perfectly) (?:match|hit|answer|relevant)",
 )
-_URGING = re.compile(
+_DEMAND = _Subject(
+    r"请|必须|应当|应(?=得|视|判)|一律|永远|无论|不管|凡|直接|照|就行|无需|不必|视为|改成|设为|记为|就算你|保持一致",
+    _split_words(
+        "please kindly must has%to have%to shall always only regardless no%matter unless otherwise whatever treat assign"
+        " choose set%the consistent policy penali permissible acceptable accordingly without%reading confirm ask skip"
+        " overlook amendment"
+    ),
     r"\b(?:please|kindly|must|has to|have to|shall|always|only|regardless|no matter|unless|otherwise|whatever|treat|assign|choose|set the"
-    r"|consistent|policy|penali[sz]ed|permissible|acceptable|accordingly|without reading|confirm(?:ed)?|asks? you|skip|overlook|amendment)\b"
-    r"|请|必须|应当|应(?=得|视|判)|一律|永远|无论|不管|凡是?|直接|照|就行|无需|不必|视为|改成|设为|记为|被视为|就算你|保持一致"
+    r"|consistent|policy|penali[sz]ed|permissible|acceptable|accordingly|without reading|confirm(?:ed)?|asks? you|skip|overlook|amendment)\b",
 )
+# Blanks for all of ASCII but the letters.
+_LETTERS = "".join(char if char.islower() else " " for char in map(chr, range(128)))
 _WORD = re.compile(r"[a-z0-9]+|[㐀-鿿]")
 _MAX_CHARS = 8000
 # Invisible characters that encode ASCII.
-_TAGS = re.compile("[\U000e0020-\U000e007e]+")
+_TAGS = re.compile("[\U000e0020-\U000e007e]")
 # The patterns above use these; NFKC would turn them into ASCII.
-_CHINESE_MARKS = re.compile("([，：；！？（）]+)")
+_CHINESE_MARKS = "，：；！？（）"
+# Characters that folding leaves alone, whichever others are around them.
+_STABLE = f"\x00-\x7f\u2013\u2014\u2018\u2019\u201c\u201d\u3001\u3002\u3008-\u3011\u3400-\u4dbf\u4e00-\u9fff{_CHINESE_MARKS}"
+_UNSTABLE = re.compile(f"[^{_STABLE}]+")
 # Common look-alikes of Latin letters: Cyrillic, Greek, Cherokee (of both cases) and Latin's own.
 _CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃᏎ", "ABCDEGHiJKLMPRSTVWZ4", strict=True))
 _LOOKALIKES = str.maketrans(
@@ -210,34 +280,92 @@ def detect_injection(query: str, raw: str, cleaned: str) -> tuple[str, ...]:
     Names: instruction, fake_verdict, fake_turn, fence, overthink, secrets, hidden_text, encoded,
     persuasion, stuffing. Only the first 8,000 characters are searched.
     """
-    visible, raw_text = (
-        _fold_lookalikes(cleaned[:_MAX_CHARS]).lower(),
-        _fold_lookalikes(raw[:_MAX_CHARS]).lower(),
-    )
-    if hidden := "".join(_TAGS.findall(raw[:_MAX_CHARS])):
+    cleaned, raw = cleaned[:_MAX_CHARS], raw[:_MAX_CHARS]
+    visible = lower = cleaned.lower()
+    if (folded := _fold_lookalikes(cleaned)) is not cleaned:
+        visible = folded.lower()
+    folded_raw = folded if raw == cleaned else _fold_lookalikes(raw)
+    raw_text = visible if folded_raw is folded else folded_raw.lower()
+    if folded_raw is not raw and (hidden := "".join(_TAGS.findall(raw))):
         visible += "\n" + "".join(chr(ord(char) - 0xE0000) for char in hidden).lower()
-    ascii_only = visible.isascii()
     flags = {
         name.partition(":")[0]
-        for name, pattern in _INJECTION_PATTERNS.items()
-        if (pattern.ascii or not ascii_only)
-        and _contains_any(pattern.triggers, text := raw_text if pattern.raw else visible)
-        and pattern.pattern.search(text)
+        for name in _find_triggered(visible, raw_text)
+        if _matches(_INJECTION_PATTERNS[name], visible, raw_text)
     }
     if _urges_a_grade(visible):
         flags.add("instruction")
-    if query and _is_stuffed(query, cleaned[:_MAX_CHARS].lower()):
+    if query and _is_stuffed(query, lower):
         flags.add("stuffing")
     return tuple(sorted(flags))
 
 
 def _fold_lookalikes(text: str) -> str:
-    """Return `text` with compatibility forms (NFKC) and letters that look like Latin ones as those."""
+    """Return `text` with compatibility forms (NFKC) and letters that look like Latin ones as those.
+
+    A stable character composes only with unstable ones behind it, so each run of these is folded together
+    with the character in front of it. Chinese marks stay as they are.
+    """
     if text.isascii():
         return text
-    parts = _CHINESE_MARKS.split(text)
-    parts[::2] = [unicodedata.normalize("NFKC", part) for part in parts[::2]]
-    return "".join(parts).translate(_LOOKALIKES)
+    pieces: list[str] = []
+    end = 0
+    for match in _UNSTABLE.finditer(text):
+        start = match.start()
+        if start > end and text[start - 1] not in _CHINESE_MARKS:
+            start -= 1
+        pieces += (
+            text[end:start],
+            unicodedata.normalize("NFKC", text[start : match.end()]).translate(_LOOKALIKES),
+        )
+        end = match.end()
+    return "".join([*pieces, text[end:]]) if pieces else text
+
+
+def _find_triggered(visible: str, raw_text: str) -> set[str]:
+    """Return the names of all patterns that can match, and perhaps of others."""
+    plain = visible if visible.isascii() else visible.encode("ascii", "replace").decode()
+    words = set(plain.translate(_LETTERS).split())
+    names = {
+        name
+        for name, pattern in _INJECTION_PATTERNS.items()
+        if not pattern.words.isdisjoint(words)
+        or _contains_any(pattern.marks, raw_text if pattern.raw else visible)
+    }
+    if plain is not visible:
+        names.update(*map(_list_patterns, set(_compile(_join_other_triggers()).findall(visible))))
+    return names
+
+
+@cache
+def _join_other_triggers() -> str:
+    """Return one pattern of the triggers with characters beyond ASCII, the longest first."""
+    words = {
+        word
+        for pattern in _INJECTION_PATTERNS.values()
+        for word in pattern.triggers
+        if not (pattern.raw or word.isascii())
+    }
+    return "|".join(sorted(words, key=lambda word: (-len(word), word)))
+
+
+@cache
+def _list_patterns(match: str) -> frozenset[str]:
+    """Return the patterns with a trigger that can begin inside `match`, where a search would pass over it."""
+    # Of triggers that begin with the match, it is the longest one.
+    ends = [match[start:] for start in range(1, len(match))]
+    return frozenset(
+        name
+        for name, pattern in _INJECTION_PATTERNS.items()
+        if any(word in match or any(word.startswith(end) for end in ends) for word in pattern.triggers)
+    )
+
+
+def _matches(pattern: _InjectionPattern, visible: str, raw_text: str) -> bool:
+    text = raw_text if pattern.raw else visible
+    return _contains_any(pattern.triggers, text) and any(
+        _compile(each).search(text) for each in pattern.patterns
+    )
 
 
 def _contains_any(words: Sequence[str], text: str) -> bool:
@@ -250,11 +378,10 @@ def _contains_any(words: Sequence[str], text: str) -> bool:
 
 def _urges_a_grade(text: str) -> bool:
     """Return True when one sentence is about grading, names a good grade, and demands something."""
-    if not (_contains_any(_GRADING_WORDS, text) and _GRADING.search(text) and _GOOD_GRADE.search(text)):
-        return False
-    return any(
-        _GRADING.search(sentence) and _GOOD_GRADE.search(sentence) and _URGING.search(sentence)
-        for sentence in _SENTENCE_END.split(text)
+    subjects = _GRADING, _DEMAND, _GOOD_GRADE
+    return all(subject.occurs_in(text) for subject in subjects) and any(
+        all(subject.occurs_in(sentence) for subject in subjects)
+        for sentence in _compile(_SENTENCE_END).split(text)
     )
 
 
@@ -263,9 +390,14 @@ def _is_stuffed(query: str, text: str) -> bool:
 
     Two occurrences are common in titles ("novel.txt, free download of novel.txt").
     """
-    wanted = set(_WORD.findall(query.lower()))
+    wanted = _list_words(query)
     if len(wanted) < 2 or any(text.count(word) < 2 for word in wanted):
         return False
     words = _WORD.findall(text)
     hits = sum(word in wanted for word in words)
     return hits >= 2.5 * len(wanted) and hits / len(words) > 0.6
+
+
+@lru_cache(maxsize=64)
+def _list_words(query: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(query.lower()))

@@ -166,17 +166,20 @@ _LATIN = re.compile(
     f"|\u00f0[\u009f\u0178]{_NEXT}{{2}}"
     f"|(?:[\u00e0-\u00ef]{_NEXT}{{2}}){{2}}"
     f"|(?:[\u00d0\u00d1]{_NEXT}){{3}}|(?:[\u00d8\u00d9]{_NEXT}){{3}}|(?:[\u00ce\u00cf]{_NEXT}){{3}}"
-    # GBK's two high bytes a character, again and again, as Latin-1.
-    "|[\u00a1-\u00fe]{8}"
     # What becomes of bytes that were lost and read again (GBK, Korean), and of UTF-8 read as Shift-JIS.
     "|锟斤拷|占쏙옙|(?:[縺繧繝].){3}"
 )
 # Each match contains one of these: this quick search comes first.
-_LEAD = re.compile("[\u00a1-\u00fe锟占縺繧繝]")
+_TRACE = re.compile("[\u00a1-\u00fe锟쏙縺繧繝]")
+_LEAD = re.compile("[\u00c2\u00c3\u00ce-\u00d1\u00d8\u00d9\u00e0-\u00f0锟쏙縺繧繝]")
+# GBK's two high bytes a character, again and again, as Latin-1.
+_HIGH_BYTES = re.compile("[\u00a1-\u00fe]" * 8)
 _HAN = re.compile(f"[{HAN}]")
-# UTF-8 of four Chinese characters or punctuation marks in a row, which GBK's bytes of real Chinese
-# almost never spell.
-_SPELLED = re.compile(rb"(?:[\xe3-\xe9\xef][\x80-\xbf]{2}){4}")
+# The bytes that begin (E) and continue (C) the UTF-8 of Chinese characters and punctuation marks.
+_UTF8_BYTES = bytes(
+    ord("E") if 0xE3 <= byte <= 0xE9 or byte == 0xEF else ord("C") if 0x80 <= byte <= 0xBF else ord(".")
+    for byte in range(256)
+)
 _REPLACED_SHARE = 0.02
 
 
@@ -190,13 +193,13 @@ def looks_misdecoded(text: str) -> bool:
     lost = text.count("\ufffd")
     if lost and lost >= _REPLACED_SHARE * len(text):
         return True
-    if _LEAD.search(text) and _LATIN.search(text):
+    if _TRACE.search(text) and (_HIGH_BYTES.search(text) or (_LEAD.search(text) and _LATIN.search(text))):
         return True
     return _was_read_as_gbk(text)
 
 
 def _was_read_as_gbk(text: str) -> bool:
     """Return True when the GBK bytes of the Chinese in `text` are Chinese in UTF-8."""
-    if _HAN.search(text) is None:
-        return False
-    return _SPELLED.search(text.encode("gb18030", "replace")) is not None
+    # Four of them in a row, which GBK's bytes of real Chinese almost never spell.
+    spelled = b"ECC" * 4 in text.encode("gb18030", "replace").translate(_UTF8_BYTES)
+    return spelled and _HAN.search(text) is not None

@@ -56,6 +56,8 @@ _JSON_FIRST = re.compile(r"(?:(?:```|~~~)\w{0,10}\s{0,8})?[\[［]?\s{0,8}[{｛]"
 _FENCE = re.compile(r"(?:```|~~~)\w{0,10}")
 _LATER = re.compile(LATER_WORDS, re.IGNORECASE)
 _SAME_QUESTION = re.compile(SAME_QUESTION, re.IGNORECASE)
+#: Made once, because `json.loads` makes another for each text; an object becomes the list of its members.
+_PAIRS = json.JSONDecoder(object_pairs_hook=list)
 _SCHEMA_KEYS = frozenset(("type", "enum", "description", "anyOf", "$ref"))
 
 
@@ -91,7 +93,7 @@ def _parse_strict(text: str, scale: Scale, finish_reason: str | None) -> Verdict
     ):
         return None
     try:
-        pairs = json.loads(text, object_pairs_hook=list)
+        pairs = _PAIRS.decode(text)
     except (ValueError, RecursionError):
         return None
     key, reason_key = KEYS[scale.name][0], REASON_KEYS[0]
