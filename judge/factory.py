@@ -10,13 +10,14 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import default_directory, load_prompts
+from judge.cache import FileCache, cache_folder, hash_file, make_key
 from judge.client.budget import SpendLimit
 from judge.client.cancel import CancelToken
 from judge.client.client import ModelClient
@@ -27,6 +28,7 @@ from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.clean import describe_missing
 from judge.dataset.labels import Label
 from judge.dataset.pool import describe_differing_dates
+from judge.dataset.pooled_dataset import PooledDataset, dump_pooled, load_pooled, pool_dataset
 from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
@@ -38,6 +40,8 @@ from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, 
 from judge.records import BINARY, GRADED, Dataset, LangChoice, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
 
+#: Reading smaller files, in bytes, takes less than a second and is not cached.
+_MIN_CACHED = 1_000_000
 #: A dataset in this process instead of a file: one mapping per result.
 DatasetRows = Iterable[Mapping[str, Any]]
 #: Options that name files and columns. A run is identified by its data, so files may move between two runs.
@@ -57,6 +61,36 @@ class _ReadOptions(TypedDict):
     lang: LangChoice
     max_chars: int
     dates: bool
+
+
+def load_pooled_dataset(config: Config, rows: DatasetRows | None = None) -> PooledDataset:
+    """Return the dataset and its pool; files that have not changed are read from the cache.
+
+    Raises InputError when the dataset is invalid.
+    """
+    paths = [Path(path) for path in (config.data, config.topics, config.docs, *config.trec_runs) if path]
+    if rows is not None or sum(path.stat().st_size for path in paths if path.is_file()) < _MIN_CACHED:
+        return pool_dataset(load_dataset(config, rows), config.depth)
+    folder = RunFolder(Path(config.out) if config.out else _default_folder("run"))
+    cache = FileCache(cache_folder(store_path(config, folder)))
+    key = _dataset_key(config, paths)
+    if key and (lines := cache.read(key)) is not None:
+        with suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            return load_pooled(lines, key)
+    pooled = pool_dataset(load_dataset(config), config.depth)
+    if key is None or key != _dataset_key(config, paths):  # a file changed while it was read
+        return pooled
+    cache.write(key, dump_pooled(pooled))
+    return replace(pooled, pool=replace(pooled.pool, digest=key))
+
+
+def _dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
+    """Return the key of the cache for the content of the files; None where one is no regular file."""
+    options = (config.lang, config.max_chars, config.shows_dates, config.depth, config.columns)
+    try:
+        return make_key("dataset", *options, [(str(path), hash_file(path)) for path in paths])
+    except OSError:
+        return None
 
 
 def load_dataset(config: Config, rows: DatasetRows | None = None) -> Dataset:
@@ -127,24 +161,6 @@ def _existing_files(config: Config, name: str) -> list[Path]:
     paths = [Path(path) for path in (value if isinstance(value, tuple) else (value,))]
     config.source.check_exists(name, *paths)
     return paths
-
-
-def dataset_fingerprint(dataset: Dataset) -> str:
-    """Return a hash of the whole dataset as it was read: queries, rankings, snippets and errors."""
-    digest = hashlib.sha256()
-    for query in dataset.queries.values():
-        extra = sorted(query.extra.items())
-        record: tuple[object, ...] = ("query", query.id, query.raw_text, query.lang, query.reference, extra)
-        digest.update(json.dumps(record).encode())
-    for ranking in sorted(dataset.rankings, key=lambda ranking: (ranking.query_id, ranking.engine)):
-        snippets = [
-            (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
-            for snippet in ranking.snippets
-        ]
-        latency = [] if ranking.latency_ms is None else [ranking.latency_ms]
-        record = ("ranking", ranking.query_id, ranking.engine, ranking.error, snippets, *latency)
-        digest.update(json.dumps(record).encode())
-    return digest.hexdigest()[:16]
 
 
 def resolve_measures(names: Iterable[str] | None, depth: int) -> tuple[Measure, ...]:
@@ -308,7 +324,7 @@ def build_clients(
     ]
 
 
-def run_identity(config: Config, dataset: Dataset, assessors: Sequence[Assessor]) -> dict[str, Any]:
+def run_identity(config: Config, dataset: PooledDataset, assessors: Sequence[Assessor]) -> dict[str, Any]:
     """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
     options = {
         name: value
@@ -318,14 +334,14 @@ def run_identity(config: Config, dataset: Dataset, assessors: Sequence[Assessor]
     return {
         **options,
         "dates": config.shows_dates,
-        "dataset": dataset_fingerprint(dataset),
+        "dataset": dataset.fingerprint,
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
         "prompts": assessors[0].prompt_versions,
     }
 
 
 def open_run_folder(
-    config: Config, dataset: Dataset, assessors: Sequence[Assessor]
+    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor]
 ) -> tuple[RunFolder, Mapping[str, Any]]:
     """Return the run's folder and identity; without `--out` the folder is named after the identity."""
     identity = run_identity(config, dataset, assessors)
@@ -335,7 +351,11 @@ def open_run_folder(
     model_name = config.model.partition("@http")[0].rpartition(":")[2]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     name = "-".join(re.sub(r"[^\w.]+", "_", word) for word in (stem, model_name, digest))
-    return RunFolder(Path("runs") / name), identity
+    return RunFolder(_default_folder(name)), identity
+
+
+def _default_folder(name: str) -> Path:
+    return Path("runs") / name
 
 
 def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, Any]) -> None:

@@ -22,7 +22,6 @@ from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
-from judge.dataset.pool import build_pool
 from judge.errors import RunIncomplete
 from judge.measure.panel_agreement import Member, as_assessor
 from judge.pricing.cost import Cost
@@ -64,11 +63,11 @@ def run(
     measures = factory.choose_measures(config)
     if config.out:
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
-    dataset = factory.load_dataset(config, rows)
-    pairs = build_pool(dataset, config.depth)
+    pooled = factory.load_pooled_dataset(config, rows)
+    dataset, pairs = pooled.dataset, pooled.pool
     assessors = factory.build_assessors(config)
     clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
-    folder, identity = factory.open_run_folder(config, dataset, assessors)
+    folder, identity = factory.open_run_folder(config, pooled, assessors)
     with folder.locked():
         factory.create_or_resume(folder, config, identity)
         path = factory.store_path(config, folder)
@@ -133,10 +132,10 @@ def estimate(config: Config) -> RunForecast:
 
     Makes no call.
     """
-    dataset = factory.load_dataset(config)
-    pairs = build_pool(dataset, config.depth)
+    pooled = factory.load_pooled_dataset(config)
+    dataset, pairs = pooled.dataset, pooled.pool
     assessors = factory.build_assessors(config, calls=False)
-    folder, _ = factory.open_run_folder(config, dataset, assessors)
+    folder, _ = factory.open_run_folder(config, pooled, assessors)
     path = factory.store_path(config, folder)
     with VerdictStore(path) if path.exists() else nullcontext() as store:
         estimates = {

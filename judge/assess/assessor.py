@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from judge.assess.prompts import Prompts
+from judge.cache import FileCache, make_key
 from judge.errors import AccountError, CallError, ReplyParseError
 from judge.models import Model
 from judge.parsing.verdict import parse_verdict
-from judge.records import Completion, Judgment, Lang, Pair, Prompt, Scale, Verdict
+from judge.records import Completion, Judgment, Lang, Pair, Pool, Prompt, Scale, Verdict
 from judge.store.store import StoredVerdict, VerdictKeyInfo, as_stored
 
 #: Thinking that does not end.
@@ -83,6 +84,22 @@ class Assessor:
         # What reads the replies is told apart where it is not judge itself.
         key_parts += [reader] if reader else []
         self._key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode())
+
+    def list_questions(self, pool: Pool, repeats: int, cache: FileCache | None) -> list[list[Question]]:
+        """Return the questions about each pair of `pool`; `cache` holds their keys for the next time."""
+        digests = {lang: template.digest for lang, template in self._prompts.templates.items()}
+        name = make_key("keys", pool.digest, repeats, self._key.hexdigest(), self._as_of, digests)
+        lines = cache.read(name) if cache and pool.digest else None
+        if lines is not None and len(rows := [line.decode().split() for line in lines]) == len(pool.pairs):
+            return [
+                [Question(key, pair, repeat, version) for repeat, key in enumerate(keys, start=1)]
+                for pair, (version, *keys) in zip(pool.pairs, rows, strict=True)
+            ]
+        questions = [self.make_questions(pair, repeats) for pair in pool.pairs]
+        if cache and pool.digest:
+            rows_of = ([of_pair[0].prompt_version, *(each.key for each in of_pair)] for of_pair in questions)
+            cache.write(name, (" ".join(row) + "\n" for row in rows_of))
+        return questions
 
     def make_questions(self, pair: Pair, repeats: int) -> list[Question]:
         """Return the questions about `pair`, one for each repeat."""

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from judge.assess.assessor import Assessor
 from judge.assess.runner import plan_requests
+from judge.cache import FileCache, cache_folder
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
 from judge.pricing.prices import Price
@@ -61,7 +62,9 @@ def estimate_run(
     pool: Pool, assessor: Assessor, store: VerdictStore | None, repeats: int, limits: Limits
 ) -> RunEstimate:
     """Return what judging `pool` would cost now, given the verdicts in `store`, if there is one."""
-    ruled, key_uses = plan_requests(pool, assessor, repeats)
+    ruled, key_uses = plan_requests(
+        pool, assessor, repeats, FileCache(cache_folder(store.path)) if store else None
+    )
     stored = store.find_verdicts(key_uses) if store else {}
     past = store.usage_by_prompt(assessor.model.name) if store else []
     todo = [questions[0] for key, questions in key_uses.items() if key not in stored]

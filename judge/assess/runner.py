@@ -20,6 +20,7 @@ from itertools import islice
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
 from judge.assess.progress import ProgressListener, RepeatCounter
+from judge.cache import FileCache, cache_folder
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient
 from judge.errors import PARSE_ERROR_KINDS, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
@@ -109,7 +110,8 @@ async def judge_pool(
     raise: see `JudgingResult.stopped`.
     """
     store = window.store
-    decided, requests = plan_requests(pool, assessor, repeats)
+    cache = FileCache(cache_folder(store.path))
+    decided, requests = plan_requests(pool, assessor, repeats, cache)
     verdicts = store.find_verdicts(requests)
     run = _PoolRun(
         assessor, client, window, progress, RepeatCounter(repeats, len(pool.pairs), assessor.scale)
@@ -147,12 +149,12 @@ def lease_window(store: VerdictStore, client: ModelClient) -> LeaseWindow:
 
 
 def plan_requests(
-    pool: Pool, assessor: Assessor, repeats: int
+    pool: Pool, assessor: Assessor, repeats: int, cache: FileCache | None = None
 ) -> tuple[list[Judgment], Mapping[str, Sequence[Question]]]:
     """Return the judgments that need no call, and the other questions by store key, first repeats first."""
     decided: list[Judgment] = []
     requests: dict[str, list[Question]] = {}
-    questions_by_pair = [assessor.make_questions(pair, repeats) for pair in pool.pairs]
+    questions_by_pair = assessor.list_questions(pool, repeats, cache)
     for repeat in range(repeats):
         for questions in questions_by_pair:
             question = questions[repeat]

@@ -34,7 +34,7 @@ def build_pool(dataset: Dataset, depth: int) -> Pool:
     documents: dict[tuple[str, str], tuple[str, ...]] = {}
     for query_id, rankings in by_query.items():
         by_engine = {ranking.engine: ranking.snippets[:depth] for ranking in rankings}
-        all_snippets = sorted(chain.from_iterable(by_engine.values()), key=_sort_key)
+        all_snippets = sorted(chain.from_iterable(by_engine.values()), key=sort_key)
         distinct = {snippet.id: snippet for snippet in all_snippets}
         pairs += [make_pair(dataset, query_id, snippet) for snippet in distinct.values()]
         names = _name_documents(all_snippets)
@@ -102,7 +102,7 @@ def canonicalise_url(url: str) -> str:
     return f"{host}{path.rstrip('/')}{query}"
 
 
-def _sort_key(snippet: Snippet) -> tuple[str, ...]:
+def sort_key(snippet: Snippet) -> tuple[str, ...]:
     """Return a sort key: by id; equal snippets in an order that does not depend on engines."""
     return (snippet.id, snippet.url, snippet.docno, snippet.raw_title, snippet.raw_text)
 

@@ -64,7 +64,7 @@ class NightEvidence:
 def check_texts(context: NightContext) -> list[str]:
     """Return a sentence for each engine with too few texts tonight for the night to be judged."""
     by_engine: dict[str, list[Ranking]] = {}
-    for ranking in factory.load_dataset(context.config).rankings:
+    for ranking in factory.load_pooled_dataset(context.config).dataset.rankings:
         by_engine.setdefault(ranking.engine, []).append(ranking)
     shares = {
         engine: compute_no_snippet_share(rankings, context.config.depth)

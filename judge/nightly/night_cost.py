@@ -17,7 +17,6 @@ from pathlib import Path
 from judge import factory
 from judge.assess.runner import plan_requests
 from judge.config.run import Config
-from judge.dataset.pool import build_pool
 from judge.nightly.record import CallCost
 from judge.nightly.run_figures import add_costs, read_cost
 from judge.pricing.cost import total_cost
@@ -89,7 +88,7 @@ def _costs(calls: Sequence[tuple[str, Call]], configs: Sequence[Config]) -> list
     shared_price, price_of_key = common_price(prices), dict[str, Price | None]()
     if any(prices) and shared_price is None:
         for config in configs:
-            pooled = build_pool(factory.load_dataset(config), config.depth)
+            pooled = factory.load_pooled_dataset(config).pool
             for assessor, price in zip(assessors, prices, strict=True):
                 price_of_key |= dict.fromkeys(plan_requests(pooled, assessor, config.repeats)[1], price)
     by_price = defaultdict[Price | None, list[Call]](list)

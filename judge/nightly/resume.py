@@ -85,7 +85,7 @@ def _read_owner(path: Path) -> str:
 
 def run_identity(config: Config) -> Mapping[str, Any]:
     """Return the identity of a run: its options and its dataset; a bad dataset is found before any call."""
-    return factory.open_run_folder(config, factory.load_dataset(config), factory.build_assessors(config))[1]
+    return factory.run_identity(config, factory.load_pooled_dataset(config), factory.build_assessors(config))
 
 
 def update_identity(folder: RunFolder, identity: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from judge.cache import cache_folder
 from judge.errors import StoreError
 from judge.store.leases import lock_folder
 from judge.store.schema import connect, open_store
@@ -91,7 +92,8 @@ def remove(path: Path) -> None:
     try:
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
-        shutil.rmtree(lock_folder(path), ignore_errors=True)
+        for folder in (lock_folder(path), cache_folder(path)):
+            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StoreError(
             "{file}: cannot be removed: {error}", file=path, error=error.strerror or error

@@ -3,9 +3,9 @@
     python -m tests.benchmarks.rerun [--folder DIR] [PAIRS…]
 
 Each size is a dataset of 5 engines and 10 results a query, 40 distinct snippets a query, half of them in
-Chinese, and a store that has a verdict for each pair. Each command is a process of its own: CPU seconds (user and
-system), wall seconds and peak memory are what the system counts for it. The first `judge run` has no cache; the
-second is the re-run. `--folder` keeps datasets and stores for the next time.
+Chinese, and a store that has a verdict for each pair. Each command is a process of its own: CPU seconds
+(user and system), wall seconds and peak memory are what the system counts for it. The first `judge run`
+has no cache; the second is the re-run. `--folder` keeps datasets and stores for the next time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def write_dataset(path: Path, pairs: int) -> None:
                     at = order[(engine * DISTINCT // ENGINES + rank) % DISTINCT]
                     row = {
                         "query_id": f"q{query}", "query": name, "engine": f"engine{engine}", "rank": rank,
-                        "title": f"{name} {at}", "url": f"https://site{at}.example/{query}", "snippet": snippets[at],
+                        "title": f"{name} {at}", "url": f"https://site{at}.example/{query}",
+                        "snippet": snippets[at],
                     }  # fmt: skip
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
@@ -140,10 +141,8 @@ def main() -> None:
                 )
     for name, by_size in costs.items():
         for small, large in pairwise(sorted(by_size)):
-            times = by_size[large][0] / by_size[small][0]
-            print(
-                f"{name}: × {large / small:.3g} pairs takes × {times:.2f} CPU, × {by_size[large][2] / by_size[small][2]:.2f} memory"
-            )
+            cpu, _, memory = (more / less for more, less in zip(by_size[large], by_size[small], strict=True))
+            print(f"{name}: × {large / small:.3g} pairs takes × {cpu:.2f} CPU, × {memory:.2f} memory")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ ALLOWED: dict[str, set[str]] = {
     "english": set(),
     "filesystem": set(),
     "lock": {"errors", "filesystem"},
+    "cache": {"filesystem"},
     "example": set(),
     "messages": set(),
     "pricing": {"records", "errors", "config"},
@@ -26,12 +27,13 @@ ALLOWED: dict[str, set[str]] = {
     "parsing": {"records", "errors"},
     "measure": {"records", "errors", "characters"},
     "client": {"records", "errors", "models", "pricing"},
-    "store": {"records", "errors", "filesystem"},
+    "store": {"records", "errors", "cache", "filesystem"},
     "assess": {
         "records",
         "errors",
         "characters",
         "filesystem",
+        "cache",
         "models",
         "parsing",
         "pricing",
@@ -53,7 +55,18 @@ ALLOWED: dict[str, set[str]] = {
         "runs",
         "report",
     },
-    "factory": {"records", "errors", "config", "dataset", "models", "measure", "pricing", "assess", "runs"}
+    "factory": {
+        "records",
+        "errors",
+        "cache",
+        "config",
+        "dataset",
+        "models",
+        "measure",
+        "pricing",
+        "assess",
+        "runs",
+    }
     | {"client"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
     | {"client", "store", "factory"},

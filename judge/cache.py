@@ -1,0 +1,115 @@
+"""Caches of derived data beside a verdict store, such as the cleaned texts of a dataset that has not changed.
+
+A cache saves time and nothing else. A file that is missing, damaged or made by other code is made again. Its
+checksum detects damage, not intent, like that of a verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO
+
+from judge.filesystem import make_folder, open_for_read, remove_abandoned, write_file
+
+#: Files of a folder that stay; the oldest are removed.
+_MAX_FILES = 12
+_CHUNK = 1 << 20
+#: Hex digits of a SHA-256 and a line feed: the last line of a file.
+_CHECKSUM_LENGTH = 65
+#: Distributions that the lines of a file depend on.
+_LIBRARIES = ("search-judge", "selectolax", "openpyxl", "pyarrow", "jinja2")
+
+
+def cache_folder(store: Path) -> Path:
+    """Return the folder of the caches beside the store at the path `store`."""
+    return store.with_name(store.name + ".cache")
+
+
+class FileCache:
+    """Files of lines in `folder`, each under the key of what its lines follow from."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, key: str) -> Iterator[bytes] | None:
+        """Return the lines under `key`; None where there is no file, or one with another checksum."""
+        with suppress(OSError):
+            file = open_for_read(self._path(key))
+            size = file.seek(0, 2) - _CHECKSUM_LENGTH
+            file.seek(0)
+            if f"{_hash_bytes(file, size)}\n".encode() == file.read():
+                file.seek(0)
+                return _read_lines(file, size)
+            file.close()
+        return None
+
+    def write(self, key: str, lines: Iterable[str]) -> None:
+        """Write `lines`, which end with line feeds, under `key`, if the folder takes a file."""
+        with suppress(OSError):
+            make_folder(self._folder)
+            remove_abandoned(self._folder)
+            write_file(self._path(key), _add_checksum(lines))
+            files = sorted(self._folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime)
+            for file in files[:-_MAX_FILES]:
+                file.unlink()
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}.jsonl"
+
+
+def _read_lines(file: IO[bytes], size: int) -> Iterator[bytes]:
+    with file:
+        for line in file:
+            size -= len(line)
+            if size < 0:
+                return
+            yield line
+
+
+def _hash_bytes(file: IO[bytes], size: int) -> str:
+    """Return the SHA-256 of the next `size` bytes."""
+    digest = hashlib.sha256()
+    while chunk := file.read(max(0, min(size, _CHUNK))):
+        digest.update(chunk)
+        size -= len(chunk)
+    return digest.hexdigest()
+
+
+def _add_checksum(lines: Iterable[str]) -> Iterator[str]:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line.encode())
+        yield line
+    yield f"{digest.hexdigest()}\n"
+
+
+def make_key(*parts: object) -> str:
+    """Return the key for JSON values `parts` and the code that is running."""
+    return hashlib.sha256(json.dumps([_hash_code(), *parts]).encode()).hexdigest()[:32]
+
+
+@cache
+def _hash_code() -> str:
+    """Return a hash of judge's modules, and of the libraries that read and render texts."""
+    digest = hashlib.sha256(platform.python_version().encode())
+    package = Path(__file__).parent
+    for folder in (package, package / "dataset", package / "assess"):
+        for module in sorted(folder.glob("*.py")):
+            digest.update(module.read_bytes())
+    for library in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            digest.update(f"\n{library} {version(library)}".encode())
+    return digest.hexdigest()
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of the content of a file that the user names."""
+    with open_for_read(path, follow=True) as file:
+        return _hash_bytes(file, path.stat().st_size)
