@@ -56,7 +56,9 @@ class FileCache:
             make_folder(self._folder)
             remove_abandoned(self._folder)
             write_file(self._path(key), _add_checksum(lines))
-            files = sorted(self._folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime)
+            files = sorted(
+                self._folder.glob("*.jsonl"), key=lambda file: (file.stat().st_mtime_ns, file.name)
+            )
             for file in files[:-_MAX_FILES]:
                 file.unlink()
 

@@ -1,0 +1,158 @@
+"""The cache of a dataset and of its keys: it gives back what was read, for the same files and code alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge import factory, pipeline
+from judge.assess.runner import plan_requests
+from judge.cache import FileCache, cache_folder
+from judge.config.run import Config
+from judge.dataset.pool import build_pool
+from judge.dataset.pooled_dataset import PooledDataset, dump_pooled, load_pooled
+from judge.store import copy
+from judge.store.store import VerdictStore
+from tests.support.factories import numbered, write_rows
+from tests.unit.assess.test_estimate import ASSESSOR
+
+#: What a dataset can hold: failed and empty engines, dates, changed texts, one page at two addresses.
+ODD: Sequence[dict[str, Any]] = (
+    {
+        "query": "茶 x",
+        "category": "drinks",
+        "reference": "green",
+        "engines": {
+            "a": [
+                {"snippet": "绿茶 <b>好</b>", "url": "http://a.example/x?utm_source=1", "date": "2020-01-01"},
+                {"snippet": "绿茶 <b>好</b>", "url": "http://www.a.example/x", "date": "2021-01-01"},
+                {"snippet": "half \ud800 pair", "title": "\u2028 T"},
+                {"snippet": None, "url": "u"},
+            ],
+            "b": [],
+            "c": {"error": "HTTP 500"},
+            "d": {"results": ["绿茶 <b>好</b>"], "latency_ms": 12.5},
+        },
+    },
+    {"query": "two words", "engines": {"d": ["x", "y", "x"], "a": {"error": "no"}}},
+)
+
+
+def large(path: Path, rows: Sequence[dict[str, Any]] = ODD) -> Path:
+    """A file that is large enough for the cache: blank lines do not count as rows."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + "\n" * 1_000_000, "utf-8")
+    return path
+
+
+def read(data: Path, **options: Any) -> PooledDataset:
+    config = Config(data=str(data), model="lexical", out=str(data.parent / "run"), **options)
+    return factory.load_pooled_dataset(config)
+
+
+def cached(folder: Path) -> list[Path]:
+    return sorted(cache_folder(folder / "verdicts.sqlite").glob("*"))
+
+
+@pytest.mark.parametrize("as_of", [None, "2022-01-01"])
+@pytest.mark.parametrize("depth", [2, 10])
+def test_the_cache_gives_back_what_was_read(tmp_path: Path, as_of: str | None, depth: int) -> None:
+    data = large(tmp_path / "d.jsonl")
+    first, second = (read(data, as_of=as_of, depth=depth) for _ in range(2))
+    assert len(cached(tmp_path)) == 1
+    assert (second.dataset, second.pool, second.fingerprint) == (first.dataset, first.pool, first.fingerprint)
+    assert second.pool.digest == first.pool.digest != ""
+    assert list(second.dataset.queries) == list(first.dataset.queries)
+    assert second.pool == build_pool(second.dataset, depth)
+    assert list(second.pool.documents) == list(first.pool.documents)
+    # A snippet that two engines returned is one object again.
+    assert "".join(dump_pooled(second)) == "".join(dump_pooled(first))
+
+
+def test_a_small_dataset_and_rows_in_memory_are_not_cached(tmp_path: Path) -> None:
+    assert read(write_rows(tmp_path / "d.jsonl", numbered(2, 2, 2))).pool.digest == ""
+    assert cached(tmp_path) == []
+
+
+def test_another_file_or_another_option_is_read_anew(tmp_path: Path) -> None:
+    data = large(tmp_path / "d.jsonl")
+    first = read(data)
+    assert read(data, max_chars=200).pool.digest != first.pool.digest
+    large(data, ODD[:1])
+    assert len(read(data).dataset.queries) == 1
+    large(data)
+    assert read(data).pool.digest == first.pool.digest
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty", "link", "other"])
+def test_a_damaged_cache_is_made_again(tmp_path: Path, damage: str) -> None:
+    data = large(tmp_path / "d.jsonl")
+    first = read(data)
+    [file] = cached(tmp_path)
+    whole = file.read_bytes()
+    match damage:
+        case "cut":
+            file.write_bytes(whole[:-100])
+        case "changed":
+            file.write_bytes(whole.replace(b"words", b"wordy"))
+        case "empty":
+            file.write_bytes(b"")
+        case "link":
+            file.rename(tmp_path / "elsewhere")
+            file.symlink_to(tmp_path / "elsewhere")
+        case _:  # a valid checksum over something else
+            FileCache(file.parent).write(first.pool.digest, ["[1, 2]\n", "{}\n"])
+    second = read(data)
+    assert (second.dataset, second.pool) == (first.dataset, first.pool)
+    assert file.read_bytes() == whole
+    assert not file.is_symlink()
+
+
+def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
+    data = large(tmp_path / "d.jsonl")
+    (tmp_path / "verdicts.sqlite.cache").write_text("a file where the folder should be")
+    assert read(data).pool == read(data).pool
+
+
+def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
+    pool = read(large(tmp_path / "d.jsonl")).pool
+    cache = FileCache(cache_folder(tmp_path / "verdicts.sqlite"))
+    plain = plan_requests(pool, ASSESSOR, 2)
+    for _ in range(2):
+        assert plan_requests(pool, ASSESSOR, 2, cache) == plain
+    assert len(cached(tmp_path)) == 2
+    # Fewer repeats, and the pool of another dataset, have keys of their own.
+    assert plan_requests(pool, ASSESSOR, 1, cache) == plan_requests(pool, ASSESSOR, 1)
+    other = load_pooled(
+        map(str.encode, dump_pooled(read(large(tmp_path / "e.jsonl", ODD[1:])))), "other"
+    ).pool
+    assert plan_requests(other, ASSESSOR, 2, cache) == plan_requests(other, ASSESSOR, 2)
+
+
+def test_the_run_is_the_same_from_the_cache(tmp_path: Path) -> None:
+    data, files = large(tmp_path / "d.jsonl"), []
+    for _ in range(2):
+        result = pipeline.run(Config(data=str(data), model="lexical", out=str(tmp_path / "run")))
+        files.append({path.name: path.read_bytes() for path in result.folder.iterdir()})
+    assert files[0] == files[1]
+    assert result.calls_made == 0
+    assert len(cached(tmp_path)) == 2
+
+
+def test_old_files_leave_the_cache(tmp_path: Path) -> None:
+    cache = FileCache(tmp_path)
+    for number in range(20):
+        cache.write(f"{number:02}", [f"{number}\n"])
+    assert len(list(tmp_path.iterdir())) == 12
+    assert list(cache.read("19") or ()) == [b"19\n"]
+
+
+def test_the_cache_goes_with_its_store(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.sqlite"
+    VerdictStore(path).close()
+    FileCache(cache_folder(path)).write("a", ["b\n"])
+    copy.remove(path)
+    assert list(tmp_path.iterdir()) == []
