@@ -95,5 +95,19 @@ def in_both(build: Callable[Concatenate[Translator, P], str], /, *args: P.args, 
 
 
 def text(message: str, /, **values: Any) -> Text:  # noqa: ANN401
-    """Return the message in both languages, with the same values in it."""
-    return Text(ENGLISH(message, **values), CHINESE(message, **values))
+    """Return the message in both languages with the values in it; a Text stands in it in its language."""
+    return Text(
+        *(
+            t(
+                message,
+                **{name: value[at] if isinstance(value, Text) else value for name, value in values.items()},
+            )
+            for at, t in enumerate((ENGLISH, CHINESE))
+        )
+    )
+
+
+def join_sentences(sentences: Iterable[Text]) -> Text:
+    """Return sentences in a row, with a space between them in English."""
+    english, chinese = zip(*sentences, strict=True)
+    return Text(" ".join(english), "".join(chinese))

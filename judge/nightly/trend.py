@@ -107,7 +107,7 @@ class TrendRange:
         axis = make_axis([self.low, self.low + self.span], 4)
         for tick in axis.ticks:
             if self.low <= tick <= self.low + self.span:
-                yield tick, axis.label(tick, signed=signed)
+                yield tick, axis.format_tick(tick, signed=signed)
 
 
 def read_history(folder: Path) -> History:

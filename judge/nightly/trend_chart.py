@@ -13,7 +13,7 @@ from judge.nightly.trend import Kind, TrendValue, all_engines, series, value_ran
 from judge.nightly.trend_drawing import Timeline, TrendRow, draw_rows, number_format
 from judge.report import display_text
 from judge.report.charts import svg
-from judge.report.charts.svg import MAX_ENGINES, NOTHING, Caption, Chart, name_element, tag, text_element
+from judge.report.charts.svg import MAX_ENGINES, NOTHING, Chart, draw_name, draw_text, make_chart, tag
 
 #: The most nights that a picture shows.
 NIGHTS = 366
@@ -37,18 +37,18 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     if is_change:
         title = text("{mean}, change from the baseline", mean=mean)
     id_ = "trend-" + "".join(char if char.isascii() and char.isalnum() else "-" for char in measure)
-    caption = Caption(id_, title, describe_trend(mean, kind, timeline.changes))
     drawn = rows[:MAX_ENGINES]
     ranges = value_ranges([row.measured for row in drawn], same_span=True, include_zero=is_change)
-    pairs, left_out = list(zip(drawn, ranges, strict=True)), len(rows) - len(drawn)
-    drawing = draw_rows(caption, _measure_keys(rows, kind), timeline, pairs, kind, left_out)
+    pairs = list(zip(drawn, ranges, strict=True))
+    picture = draw_rows(_measure_keys(rows, kind), timeline, pairs, kind, len(rows))
     form = number_format(kind)
     head = (_NIGHT, *(Text(text, text) for row in rows for text in (row.engine, "95 %", "n")))
     table = tuple(
         (night.date.isoformat(), *(cell for row in rows for cell in _cells(row.values[at], form)))
         for at, night in enumerate(timeline.nights)
     )
-    return Chart(caption.id, title, caption.desc, drawing, head, table)
+    desc = describe_trend(mean, kind, timeline.changes)
+    return make_chart(id_, title, desc, picture, head, table)
 
 
 def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
@@ -58,21 +58,18 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     if not any(canaries):
         return None
     title = text("The assessor: canaries")
-    desc = Text(
+    desc = text(
         "The same pairs, graded again every night. When their grades move, the assessor has changed, not an"
-        " engine. Above: the share graded as in the baseline; below: the mean grade."
-        f"{describe_letters(timeline.changes).en}",
-        "同一批样本每晚重新判定：如果等级变化，说明评测员发生了变化，而不是引擎。上：与基线等级相同的比例；下：平均等级。"
-        f"{describe_letters(timeline.changes).zh}",
+        " engine. Above: the share graded as in the baseline; below: the mean grade.{letters}",
+        letters=describe_letters(timeline.changes),
     )
-    caption = Caption("trend-canaries", title, desc)
     labels = text("graded as in the baseline"), text("mean grade")
     shares = [night.unchanged if night else None for night in canaries]
     grades = [night.mean_grade if night else None for night in canaries]
     alarms = [bool(night and night.drift) for night in canaries]
     rows = [
         TrendRow(
-            text_element(label, class_="head", x=0, y=13),
+            draw_text(label, "head", 0, 13),
             "",
             [None if figure is None else TrendValue(figure, None, 0) for figure in figures],
             [None] * len(canaries),
@@ -83,7 +80,7 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     rows = [row for row in rows if row.measured]
     ranges = value_ranges([row.measured for row in rows], same_span=False, include_zero=False)
     keys = [(_DOT, text("a night")), (_ALARM, STATUS_TEXTS["assessor drift"])]
-    drawing = draw_rows(caption, keys, timeline, list(zip(rows, ranges, strict=True)), "mean")
+    picture = draw_rows(keys, timeline, list(zip(rows, ranges, strict=True)), "mean")
     head = (_NIGHT, *labels, text("pairs"), text("drift"))
     table = tuple(
         (
@@ -95,13 +92,13 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
         )
         for night, share, grade, alarm in zip(timeline.nights, shares, grades, alarms, strict=True)
     )
-    return Chart(caption.id, title, desc, drawing, head, table)
+    return make_chart("trend-canaries", title, desc, picture, head, table)
 
 
 def _engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: Kind) -> TrendRow:
     outcomes = [night.outcome_of(engine, measure) for night in nights]
     return TrendRow(
-        name_element(engine, 18, class_="head", x=0, y=13),
+        draw_name(engine, 18, "head", 0, 13),
         display_text.one_line(engine),
         series(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],

@@ -15,7 +15,7 @@ from statistics import median
 
 from markupsafe import Markup
 
-from judge.messages import Text, text
+from judge.messages import Text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendRange, TrendValue, find_changes
@@ -23,17 +23,17 @@ from judge.report.charts import svg
 from judge.report.charts.axis import add_tooltip
 from judge.report.charts.svg import (
     NOTHING,
-    Caption,
-    dot,
-    figure,
+    Picture,
+    draw_dot,
+    draw_inset,
+    draw_legend,
+    draw_line,
+    draw_text,
     format_length,
     format_percent,
-    inset,
     join,
-    line,
-    note_omitted,
+    note_omitted_engines,
     tag,
-    text_element,
 )
 
 #: A break of more than this many usual intervals between nights is a gap.
@@ -121,45 +121,34 @@ class _Point:
 
 
 def draw_rows(
-    caption: Caption,
     keys: Sequence[tuple[Markup, Text]],
     timeline: Timeline,
     rows: Sequence[tuple[TrendRow, TrendRange]],
     kind: Kind,
-    left_out: int = 0,
-) -> Markup:
+    engines: int = 0,
+) -> Picture:
     """Return the rows under a key, with the changes drawn through all of them, above the dates.
 
-    `left_out` engines have no row.
+    Of so many `engines`, the first have a row.
     """
     top = _KEY * ((len(keys) + 1) // 2) + 4
     first = top + (_LETTERS if any(timeline.changes) else 0)
     tops = [first + at * (_TITLE + _HEIGHT + _SPACE) for at in range(len(rows))]
     bottom = tops[-1] + _TITLE + _HEIGHT
-    return figure(
-        caption,
-        bottom + _DATES + (_KEY if left_out else 0),
-        _draw_keys(keys),
-        inset(_LEFT, _WIDTH, *_draw_changes(timeline, top, tops)),
+    parts = [
+        # Two keys a line: more do not fit on a narrow screen.
+        *(
+            draw_legend(10 + _KEY * (at // 2), (150 * (at % 2), mark, meaning))
+            for at, (mark, meaning) in enumerate(keys)
+        ),
+        draw_inset(_LEFT, _WIDTH, *_draw_changes(timeline, top, tops)),
         *(_draw_row(timeline, row, axis, kind, y) for (row, axis), y in zip(rows, tops, strict=True)),
-        inset(_LEFT, _WIDTH, *_draw_dates(timeline.nights[0].date, timeline.nights[-1].date, bottom + 16)),
-        note_omitted(left_out, bottom + _DATES + 14, text("engines")),
-    )
-
-
-def _draw_keys(keys: Sequence[tuple[Markup, Text]]) -> Markup:
-    """Return the keys, two per line: more do not fit on a narrow screen."""
-    return join(
-        tag(
-            "svg",
-            mark,
-            text_element(meaning, class_="note", x=22, y=4),
-            x=150 * (at % 2),
-            y=10 + _KEY * (at // 2),
-            overflow="visible",
-        )
-        for at, (mark, meaning) in enumerate(keys)
-    )
+        draw_inset(
+            _LEFT, _WIDTH, *_draw_dates(timeline.nights[0].date, timeline.nights[-1].date, bottom + 16)
+        ),
+    ]
+    note = note_omitted_engines(engines, bottom + _DATES + 14)
+    return Picture(bottom + _DATES + (_KEY if note else 0), [*parts, *note])
 
 
 def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iterator[Markup]:
@@ -172,12 +161,10 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
         texts = [CHANGE_TEXTS[change][1] for change in changed]
         en, zh = (f"{night.date}: {', '.join(text[lang] for text in texts)}" for lang in (0, 1))
         # The lines leave out the titles of the rows.
-        parts: list[str] = [line(x, x, y + _TITLE, y + _TITLE + _HEIGHT, "changed") for y in rows]
+        parts: list[str] = [draw_line(x, x, y + _TITLE, y + _TITLE + _HEIGHT, "changed") for y in rows]
         half = _LETTER * len(letters) / 2
         if x - half >= free:
-            parts.append(
-                tag("text", letters, class_="letter", x=format_percent(x), y=top + 10, text_anchor="middle")
-            )
+            parts.append(draw_text(letters, "letter", x, top + 10, "middle"))
             free = x + half
         yield tag("g", tag("title", f"{en} / {zh}"), *parts)
 
@@ -187,33 +174,16 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind, y
     last = next((value for value in reversed(row.values) if value), None)
     number_text = format_value(last, number_format(kind, 3))
     ticks = [(_y(top, axis.position(tick)), text) for tick, text in axis.ticks(signed=kind == "change")]
-    grid = [line(0, 1, height, height, "grid") for height, _ in ticks]
+    grid = [draw_line(0, 1, height, height, "grid") for height, _ in ticks]
     if kind == "change":
         zero = _y(top, axis.position(0.0))
-        grid.append(line(0, 1, zero, zero, "zero"))
+        grid.append(draw_line(0, 1, zero, zero, "zero"))
     return join(
         (
             tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
-            tag(
-                "text",
-                number_text,
-                class_="number",
-                x=format_percent(1 - _RIGHT),
-                y=y + 13,
-                text_anchor="end",
-            ),
-            *(
-                tag(
-                    "text",
-                    text,
-                    class_="tick",
-                    x=format_percent(_LEFT - 0.015),
-                    y=height + 4,
-                    text_anchor="end",
-                )
-                for height, text in ticks
-            ),
-            inset(_LEFT, _WIDTH, *grid, *_draw_runs(list(_runs(timeline, row, axis, kind)), top)),
+            draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
+            *(draw_text(number, "tick", _LEFT - 0.015, height + 4, "end") for height, number in ticks),
+            draw_inset(_LEFT, _WIDTH, *grid, *_draw_runs(list(_runs(timeline, row, axis, kind)), top)),
         )
     )
 
@@ -289,8 +259,8 @@ def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
     y = _y(top, point.y)
     parts: list[str] = []
     if alone and point.band:
-        parts.append(line(point.x, point.x, _y(top, point.band[0]), _y(top, point.band[1]), "whisker"))
-    parts.append(dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
+        parts.append(draw_line(point.x, point.x, _y(top, point.band[0]), _y(top, point.band[1]), "whisker"))
+    parts.append(draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
     if point.alarm:
         mark = tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
         parts.append(tag("svg", mark, x=format_percent(point.x), y=y, overflow="visible"))
@@ -304,7 +274,7 @@ def _draw_dates(first: date, last: date, y: float) -> Iterator[Markup]:
         middle = first + timedelta(days=days // 2)
         labels.append(((middle - first).days / days, middle, "middle"))
     for x, day, anchor in labels:
-        yield tag("text", day.isoformat(), class_="tick", x=format_percent(x), y=y, text_anchor=anchor)
+        yield draw_text(day.isoformat(), "tick", x, y, anchor)
 
 
 def number_format(kind: Kind, digits: int = 4) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
-from judge.report.charts import grade_shares, matrix, means, pairs, query_differences, repeats
+from judge.report.charts import differences, grades, means
 from judge.report.charts.svg import Chart
 from judge.runs.results import QueryEntry
 
@@ -20,19 +20,18 @@ def draw_charts(
 
     `entries` are the queries of results.json: each is looked at once, and none is kept.
     """
-    grade_counts = grade_shares.GradeCounts(summary.repeats, summary.depth)
-    query_differences_of_leaders = query_differences.start_differences(summary)
+    grade_counts = grades.GradeCounts(summary.repeats, summary.depth)
+    query_differences = differences.start_differences(summary)
     for entry in entries:
         grade_counts.add(entry)
-        if query_differences_of_leaders:
-            query_differences_of_leaders.add(entry)
+        if query_differences:
+            query_differences.add(entry)
     charts = (
         means.draw_means(summary),
-        pairs.draw_pairs(summary),
-        query_differences_of_leaders
-        and query_differences.draw_query_differences(query_differences_of_leaders),
-        grade_shares.draw_grade_shares(summary, grade_counts),
-        repeats.draw_repeats(summary),
-        agreement and matrix.draw_confusion_matrix(agreement),
+        differences.draw_pairs(summary),
+        query_differences and differences.draw_query_differences(query_differences),
+        grades.draw_grade_shares(summary, grade_counts),
+        means.draw_repeats(summary),
+        agreement and grades.draw_confusion_matrix(agreement),
     )
     return tuple(chart for chart in charts if chart)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from markupsafe import Markup
 
-from judge.report.charts.svg import box, dot, format_percent, inset, join, line, tag
+from judge.report.charts.svg import (
+    draw_box,
+    draw_dot,
+    draw_inset,
+    draw_line,
+    draw_row_label,
+    draw_text,
+    join,
+    tag,
+)
 
 #: Below this a span is rounding, not a difference.
 _FLAT = 1e-9
@@ -23,12 +32,12 @@ class Axis:
     ticks: tuple[float, ...]
     decimals: int
 
-    def at(self, value: float) -> float:
+    def locate(self, value: float) -> float:
         """Return the position of the value: 0 at the first tick, 1 at the last, clipped to both."""
         first, last = self.ticks[0], self.ticks[-1]
         return min(1.0, max(0.0, (value - first) / (last - first)))
 
-    def label(self, tick: float, *, signed: bool = False, short: bool = False) -> str:
+    def format_tick(self, tick: float, *, signed: bool = False, short: bool = False) -> str:
         """Return the tick as text: `signed` adds a plus, except for 0; `short` drops zeros at the end."""
         text = f"{abs(tick):.{self.decimals}f}"
         if short or (signed and not tick):
@@ -48,7 +57,7 @@ def make_axis(values: Iterable[float], count: int = 5) -> Axis:
         inside = low >= 0 and high <= 1
         low, high = low - _AROUND, high + _AROUND
         low, high = (max(0.0, low), min(1.0, high)) if inside else (low, high)
-    times, power = step(high - low, count)
+    times, power = choose_step(high - low, count)
     size = times * 10.0**power
     # A value that is a tick but for rounding needs no further one.
     first, last = floor(low / size + _FLAT), ceil(high / size - _FLAT)
@@ -57,7 +66,7 @@ def make_axis(values: Iterable[float], count: int = 5) -> Axis:
     return Axis(ticks, decimals)
 
 
-def step(span: float, count: int) -> tuple[int, int]:
+def choose_step(span: float, count: int) -> tuple[int, int]:
     """Return (times, power): the smallest round step, times * 10^power, of which `count` cover the span."""
     power = floor(log10(span / count))
     times = next(times for times in (1, 2, 5, 10) if times * 10.0**power * count >= span * (1 - _FLAT))
@@ -66,6 +75,8 @@ def step(span: float, count: int) -> tuple[int, int]:
 
 #: Bounds that differ from the value by less are rounding.
 _NO_WIDTH = 1e-12
+#: The width of the names of the rows, as a fraction of the column.
+NAMES = 0.31
 #: The height of a row in pixels, and of the numbers under a panel.
 ROW_HEIGHT = 24
 AXIS_HEIGHT = 22
@@ -108,13 +119,13 @@ def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: flo
     """Return a dot of class `kind` with its interval as a line and its bounds as a band around height `y`."""
     parts = []
     if cell.bounds:
-        first, last = map(scale.at, cell.bounds)
-        parts.append(box(first, last - first, y - radius - 2, 2 * radius + 4, "bounds"))
+        first, last = map(scale.locate, cell.bounds)
+        parts.append(draw_box(first, last - first, y - radius - 2, 2 * radius + 4, "bounds"))
     if cell.interval:
-        first, last = map(scale.at, cell.interval)
-        parts.append(line(first, last, y, y, "whisker"))
-        parts += [line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
-    parts.append(dot(scale.at(cell.value), y, kind, radius))
+        first, last = map(scale.locate, cell.interval)
+        parts.append(draw_line(first, last, y, y, "whisker"))
+        parts += [draw_line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
+    parts.append(draw_dot(scale.locate(cell.value), y, kind, radius))
     return join(parts)
 
 
@@ -133,23 +144,41 @@ class PlotArea:
     top: float
     bottom: float
 
-    def of(self, parts: Iterable[str]) -> Markup:
+    def place(self, parts: Iterable[str]) -> Markup:
         """Return the parts, placed by fractions of the width of the area."""
-        return inset(self.x, self.width, *parts)
+        return draw_inset(self.x, self.width, *parts)
 
-    def grid(self, *, signed: bool = False, ends: bool = False) -> Markup:
+    def draw_grid(self, *, signed: bool = False, ends: bool = False) -> Markup:
         """Return the grid lines and the numbers under them; `ends` writes the first and last number only."""
         ticks = self.scale.ticks
-        written = (ticks[0], ticks[-1]) if ends else ticks
-        lines = (self._line(tick, "zero" if signed and tick == 0 else "grid") for tick in ticks)
-        anchors = ("start", "end") if ends else ("middle",) * len(ticks)
-        texts = (self.scale.label(tick, signed=signed, short=ends) for tick in written)
-        return self.of((*lines, *map(self._number, written, texts, anchors)))
+        numbers = zip((ticks[0], ticks[-1]), ("start", "end"), strict=True)
+        parts = []
+        for tick in ticks:
+            at, kind = self.scale.locate(tick), "zero" if signed and tick == 0 else "grid"
+            parts.append(draw_line(at, at, self.top, self.bottom, kind))
+        for tick, anchor in numbers if ends else ((tick, "middle") for tick in ticks):
+            number = self.scale.format_tick(tick, signed=signed, short=ends)
+            parts.append(draw_text(number, "tick", self.scale.locate(tick), self.bottom + 15, anchor))
+        return self.place(parts)
 
-    def _line(self, tick: float, kind: str) -> Markup:
-        at = self.scale.at(tick)
-        return line(at, at, self.top, self.bottom, kind)
+    def list_rows(self, count: int) -> list[float]:
+        """Return the heights of the middles of `count` rows that share the area."""
+        row = (self.bottom - self.top) / count
+        return [self.top + row * (at + 0.5) for at in range(count)]
 
-    def _number(self, tick: float, text: str, anchor: str) -> Markup:
-        at = format_percent(self.scale.at(tick))
-        return tag("text", text, class_="tick", x=at, y=self.bottom + 15, text_anchor=anchor)
+    def draw_rows(
+        self, names: Sequence[str], marks: Iterable[Markup], numbers: Sequence[str]
+    ) -> Iterator[Markup]:
+        """Yield the names of the rows, the grid, the marks, and a number at the right edge of each row."""
+        rows = self.list_rows(len(names))
+        yield from map(draw_row_name, names, rows)
+        yield self.draw_grid()
+        yield self.place(marks)
+        yield from (
+            draw_text(number, "number", 1, y + 4, "end") for number, y in zip(numbers, rows, strict=True)
+        )
+
+
+def draw_row_name(name: str, y: float) -> Markup:
+    """Return the name of an engine left of its row around height `y`."""
+    return draw_row_label(name, 15, NAMES, y)

@@ -1,206 +1,244 @@
-"""The chart of means: the mean of every engine by every measure, with interval and bounds."""
+"""The charts of means: by every measure with interval and bounds, and in each repeat of judging."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup
 
-from judge.analysis.summary import Summary
+from judge.analysis.summary import MeasureStability, RepeatStability, Summary
 from judge.measure.measures import parse_measure
-from judge.messages import Text, text
+from judge.messages import Text, join_sentences, text
 from judge.report import display_text, sentences
-from judge.report.charts import svg
-from judge.report.charts.axis import (
-    AXIS_HEIGHT,
-    BOUNDS,
-    DOT,
-    ROW_HEIGHT,
-    WHISKER,
-    PlotArea,
-    ValueRange,
-    add_tooltip,
-    draw_whisker,
-    make_axis,
-    make_range,
-)
-from judge.report.charts.svg import (
-    MAX_ENGINES,
-    NOTHING,
-    Caption,
-    Chart,
-    draw_legend,
-    figure,
-    format_percent,
-    join,
-    name_element,
-    note_omitted,
-    row_label,
-    tag,
-)
+from judge.report.charts import axis, svg
+from judge.report.charts.axis import AXIS_HEIGHT, ROW_HEIGHT, Axis, PlotArea, ValueRange
+from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
 from judge.runs.record_json import to_json
 
-#: The columns of the picture: names, then marks, then numbers that end at the right edge.
-_NAMES = 0.31
+#: The columns with the marks; before them stand the names, after them numbers that end at the right edge.
 _MARKS = (0.34, 0.5)
+_REPEAT_MARKS = (0.34, 0.48)
 #: Further measures stand side by side, so many in a band.
 _BAND = 4
 _SMALL = 18
 _GAP = 0.035
 _TOP = 48
+_REPEAT_TOP = 20
+#: The height that an engine's repeats share, first on top, and the space between two engines.
+_STRIP = 18
+_SPACE = 14
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """The engines, best first, and their means by every measure, the deciding measure first."""
+
+    engines: Sequence[str]
+    measures: Sequence[str]
+    cells: Mapping[tuple[str, str], ValueRange | None]
+
+    def make_area(self, measure: str, across: tuple[float, float], top: float, row: float) -> PlotArea:
+        """Return the area for the means by the measure, on an axis that holds them all."""
+        steps = 5 if measure == self.measures[0] else 3
+        cells = (self.cells[engine, measure] for engine in self.engines)
+        scale = axis.make_axis((number for cell in cells if cell for number in cell.numbers), steps)
+        return PlotArea(scale, *across, top, top + row * len(self.engines))
+
+    def draw_marks(self, area: PlotArea, measure: str) -> Iterator[Markup]:
+        """Yield the mean of each engine by the measure, in its row of the area."""
+        radius = (area.bottom - area.top) / len(self.engines) / 6
+        for engine, y in zip(self.engines, area.list_rows(len(self.engines)), strict=True):
+            if cell := self.cells[engine, measure]:
+                mean = f"{svg.mean_name(measure)} {_format_mean(cell)} ({svg.format_range(cell.interval)})"
+                mark = axis.draw_whisker(area.scale, y, cell, "dot", radius)
+                yield axis.add_tooltip(f"{display_text.one_line(engine)}: {mean}", mark)
 
 
 def draw_means(summary: Summary) -> Chart | None:
     """Return the means by the measures that engines can be compared by; None when there is no mean."""
-    measures = comparable_measures(summary)
+    measures = _list_comparable_measures(summary)
     order = sentences.standing(to_json(summary), measures[0]) if measures else []
-    if not any(_cell(summary, engine, measure) for engine in order for measure in measures):
+    results = {
+        (engine, measure): summary.engines[engine].measures[measure]
+        for engine in order
+        for measure in measures
+    }
+    cells = {key: axis.make_range(mean.mean, mean.ci95, mean.bounds) for key, mean in results.items()}
+    if not any(cells.values()):
         return None
-    caption = Caption("means", text("Means of the engines"), _describe(summary, order, measures[0]))
-    head = (svg.ENGINE, *(Text(mean, mean) for measure in measures for mean in _heads(measure)))
-    rows = tuple((display_text.one_line(engine), *_cells(summary, engine, measures)) for engine in order)
-    return Chart(
-        caption.id, caption.title, caption.desc, _picture(caption, summary, order, measures), head, rows
+    names = (name for measure in measures for name in (svg.mean_name(measure), "95 %", "n"))
+    rows = []
+    for engine in order:
+        row = [display_text.one_line(engine)]
+        for measure in measures:
+            cell = cells[engine, measure]
+            row += [_format_mean(cell, ".4f"), svg.format_range(cell.interval if cell else None)]
+            row.append(str(results[engine, measure].n))
+        rows.append(tuple(row))
+    return svg.make_chart(
+        "means",
+        text("Means of the engines"),
+        _describe_means([(engine, cells[engine, measures[0]]) for engine in order], measures[0]),
+        _draw_means_picture(_Means(order[:MAX_ENGINES], measures, cells), len(order)),
+        (svg.ENGINE, *(Text(name, name) for name in names)),
+        tuple(rows),
     )
 
 
-def comparable_measures(summary: Summary) -> list[str]:
+def _list_comparable_measures(summary: Summary) -> list[str]:
     """Return the measures that engines can be compared by, the deciding one first."""
     first = sentences.deciding(to_json(summary))
     named = [measure for measure in summary.measures if parse_measure(measure).compares_engines]
     return sorted(named, key=lambda measure: measure != first)
 
 
-def _cell(summary: Summary, engine: str, measure: str) -> ValueRange | None:
-    cell = summary.engines[engine].measures[measure]
-    return make_range(cell.mean, cell.ci95, cell.bounds)
-
-
-def _describe(summary: Summary, order: Sequence[str], measure: str) -> Text:
-    mean = svg.mean_name(measure)
-    ranges = [(display_text.isolate(engine), _cell(summary, engine, measure)) for engine in order]
-    cells_with_mean = [(engine, cell) for engine, cell in ranges if cell]
-    if not cells_with_mean:
-        return text("No engine has a mean {mean}.", mean=mean)
-    (best, first), (last, least) = cells_with_mean[0], cells_with_mean[-1]
-    en = f"Mean {mean} over the queries, highest first: {best} {_range(first, 'en')}"
-    zh = f"各引擎在所有查询上的 {mean} 均值，从高到低：{best} 最高，{_range(first, 'zh')}"
-    if len(cells_with_mean) > 1:
-        en += f", down to {last} {_range(least, 'en')}"
-        zh += f"；{last} 最低，{_range(least, 'zh')}"
-        return Text(
-            f"{en}. Whether two engines differ is decided pair by pair, not by whether lines overlap.",
-            f"{zh}。两个引擎是否真有差别，要看两两比较，不能只看区间是否重叠。",
+def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Text:
+    name = svg.mean_name(measure)
+    known = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
+    if not known:
+        return text("No engine has a mean {mean}.", mean=name)
+    (best, highest), (last, lowest) = known[0], known[-1]
+    if len(known) == 1:
+        return text(
+            "Mean {mean} over the queries, highest first: {best} {highest}.",
+            mean=name,
+            best=best,
+            highest=highest,
         )
-    return Text(f"{en}.", f"{zh}。")
+    return text(
+        "Mean {mean} over the queries, highest first: {best} {highest}, down to {last} {lowest}. Whether two"
+        " engines differ is decided pair by pair, not by whether lines overlap.",
+        mean=name,
+        best=best,
+        highest=highest,
+        last=last,
+        lowest=lowest,
+    )
 
 
-def _range(cell: ValueRange, lang: str) -> str:
+def _describe_range(cell: ValueRange) -> Text:
     mean = svg.format_number(cell.value)
     if cell.interval is None:
-        return mean
+        return Text(mean, mean)
     low, high = map(svg.format_number, cell.interval)
-    return f"{mean} (95 %: {low} to {high})" if lang == "en" else f"{mean}（95 % 区间 {low} 到 {high}）"
+    return text("{mean} (95 %: {low} to {high})", mean=mean, low=low, high=high)
 
 
-def _heads(measure: str) -> tuple[str, ...]:
-    return svg.mean_name(measure), "95 %", "n"
-
-
-def _cells(summary: Summary, engine: str, measures: Sequence[str]) -> Iterator[str]:
-    for measure in measures:
-        cell = _cell(summary, engine, measure)
-        yield _value(cell, ".4f")
-        yield svg.format_range(cell.interval if cell else None)
-        yield str(summary.engines[engine].measures[measure].n)
-
-
-def _value(cell: ValueRange | None, form: str = ".3f") -> str:
+def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
     """Return the mean as text, with the range that unjudged snippets leave."""
-    if cell is None:
-        return NOTHING
-    mean = svg.format_number(cell.value, form)
-    return f"{mean} [{svg.format_range(cell.bounds)}]" if cell.bounds else mean
+    mean = svg.format_number(cell.value if cell else None, form)
+    return f"{mean} [{svg.format_range(cell.bounds)}]" if cell and cell.bounds else mean
 
 
-@dataclass(frozen=True, slots=True)
-class _ShownMeans:
-    """The engines in the picture, best first, and all their means."""
-
-    engines: Sequence[str]
-    cells: Mapping[tuple[str, str], ValueRange | None]
-
-    def panel(
-        self, measure: str, across: tuple[float, float], down: tuple[float, float], steps: int
-    ) -> PlotArea:
-        """Return the area for the means by the measure, on an axis that holds them all."""
-        cells = (self.cells[engine, measure] for engine in self.engines)
-        along = make_axis((number for cell in cells if cell for number in cell.numbers), steps)
-        top, row = down
-        return PlotArea(along, *across, top, top + row * len(self.engines))
-
-    def marks(self, panel: PlotArea, measure: str) -> Iterator[Markup]:
-        """Yield the mean of each engine by the measure, in its row of the area."""
-        row = (panel.bottom - panel.top) / len(self.engines)
-        for at, engine in enumerate(self.engines):
-            if cell := self.cells[engine, measure]:
-                mean = f"{svg.mean_name(measure)} {_value(cell)} ({svg.format_range(cell.interval)})"
-                mark = draw_whisker(panel.scale, panel.top + row * (at + 0.5), cell, "dot", row / 6)
-                yield add_tooltip(f"{display_text.one_line(engine)}: {mean}", mark)
-
-    def names(self, top: float, row: float) -> Markup:
-        """Return the names of the engines, in rows."""
-        return join(
-            row_label(engine, 15, _NAMES, top + row * (at + 0.5)) for at, engine in enumerate(self.engines)
-        )
-
-
-def _picture(caption: Caption, summary: Summary, order: Sequence[str], measures: Sequence[str]) -> Markup:
-    engines = order[:MAX_ENGINES]
-    cells = {(engine, measure): _cell(summary, engine, measure) for engine in engines for measure in measures}
-    means = _ShownMeans(engines, cells)
-    first, *others = measures
+def _draw_means_picture(means: _Means, engines: int) -> Picture:
+    first, *others = means.measures
+    legend = [(0.0, axis.DOT, text("mean")), (70.0, axis.WHISKER, text("95 % interval"))]
+    if any(cell and cell.bounds for (engine, _), cell in means.cells.items() if engine in means.engines):
+        legend.append((190.0, axis.BOUNDS, text("unjudged, worst to best")))
+    area = means.make_area(first, _MARKS, _TOP, ROW_HEIGHT)
+    cells = [means.cells[engine, first] for engine in means.engines]
+    numbers = [svg.format_number(cell.value if cell else None) for cell in cells]
     parts = [
-        _heading(first, unsure=any(cell and cell.bounds for cell in cells.values())),
-        *_main(means, first),
+        svg.draw_text(svg.mean_name(first), "head", 0, 12),
+        svg.draw_legend(32, *legend),
+        *area.draw_rows(means.engines, means.draw_marks(area, first), numbers),
     ]
-    y = _TOP + ROW_HEIGHT * len(engines) + AXIS_HEIGHT + 14
+    y = area.bottom + AXIS_HEIGHT + 14
     for at in range(0, len(others), _BAND):
-        parts += _band(means, others[at : at + _BAND], min(len(others), _BAND), y)
-        y += _SMALL * (len(engines) + 1) + AXIS_HEIGHT + 10
-    left_out = len(order) - len(engines)
-    parts.append(note_omitted(left_out, y + 2, text("engines")))
-    return figure(caption, y + (8 if left_out else -8), *parts)
+        parts += _draw_band(means, others[at : at + _BAND], min(len(others), _BAND), y)
+        y += _SMALL * (len(means.engines) + 1) + AXIS_HEIGHT + 10
+    note = svg.note_omitted_engines(engines, y + 2)
+    return Picture(y + (8 if note else -8), [*parts, *note])
 
 
-def _heading(measure: str, *, unsure: bool) -> Markup:
-    entries = [(0.0, DOT, text("mean")), (70.0, WHISKER, text("95 % interval"))]
-    if unsure:
-        entries.append((190.0, BOUNDS, text("unjudged, worst to best")))
-    return join([tag("text", svg.mean_name(measure), class_="head", x=0, y=12), draw_legend(32, *entries)])
-
-
-def _main(means: _ShownMeans, measure: str) -> Iterator[Markup]:
-    """Yield the deciding measure: names, marks, and the means as numbers."""
-    panel = means.panel(measure, _MARKS, (_TOP, ROW_HEIGHT), 5)
-    yield means.names(_TOP, ROW_HEIGHT)
-    yield panel.grid()
-    yield panel.of(means.marks(panel, measure))
-    for at, engine in enumerate(means.engines):
-        cell, y = means.cells[engine, measure], _TOP + ROW_HEIGHT * (at + 0.5) + 4
-        value = svg.format_number(cell.value if cell else None)
-        yield tag("text", value, class_="number", x=format_percent(1), y=y, text_anchor="end")
-
-
-def _band(means: _ShownMeans, measures: Sequence[str], columns: int, y: float) -> Iterator[Markup]:
+def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -> Iterator[Markup]:
     """Yield further measures side by side, each on its own axis, the engines in the same order."""
-    top = y + _SMALL
-    yield means.names(top, _SMALL)
     width = (1 - _MARKS[0]) / columns
     for at, measure in enumerate(measures):
         x = _MARKS[0] + at * width
-        panel = means.panel(measure, (x, width - _GAP), (top, _SMALL), 3)
-        yield name_element(svg.mean_name(measure), 7, class_="head small", x=format_percent(x), y=y + 12)
-        yield panel.grid(ends=True)
-        yield panel.of(means.marks(panel, measure))
+        area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
+        if not at:
+            yield from map(axis.draw_row_name, means.engines, area.list_rows(len(means.engines)))
+        yield svg.draw_name(svg.mean_name(measure), 7, "head small", x, y + 12)
+        yield area.draw_grid(ends=True)
+        yield area.place(means.draw_marks(area, measure))
+
+
+def draw_repeats(summary: Summary) -> Chart | None:
+    """Return each engine's mean in each repeat by the deciding measure; None with one repeat only."""
+    stability = summary.stability
+    measure = sentences.deciding(to_json(summary)) or summary.measures[0]
+    if summary.repeats < 2 or not stability or measure not in stability.measures:
+        return None
+    repeated = stability.measures[measure]
+    order = [engine for engine in sentences.standing(to_json(summary), measure) if engine in repeated.engines]
+    if all(mean is None for engine in order for mean in repeated.engines[engine].means):
+        return None
+    rows = tuple(
+        (
+            display_text.one_line(engine),
+            *(svg.format_number(mean, ".4f") for mean in repeated.engines[engine].means),
+            svg.format_number(repeated.engines[engine].range, ".4f"),
+        )
+        for engine in order
+    )
+    repeats = (text("repeat {at}", at=at) for at in range(1, stability.repeats + 1))
+    return svg.make_chart(
+        "repeats",
+        text("Stability over repeats"),
+        _describe_repeats(stability, repeated, svg.mean_name(measure)),
+        _draw_repeats_picture(repeated, order, svg.mean_name(measure)),
+        (svg.ENGINE, *repeats, text("range")),
+        rows,
+    )
+
+
+def _describe_repeats(stability: RepeatStability, repeated: MeasureStability, measure: str) -> Text:
+    largest, flips, tau = repeated.largest_difference, stability.flip_rate.value, repeated.smallest_tau
+    moved = Text("", "") if largest is None else text(": it moves by up to {largest:.4f}", largest=largest)
+    parts = [
+        text(
+            "Mean {measure} of each engine in each of {repeats} repeats, the first on top{moved}.",
+            measure=measure,
+            repeats=stability.repeats,
+            moved=moved,
+        )
+    ]
+    if flips is not None:
+        parts.append(text("Judged again, {flips:.1%} of the verdicts (relevant or not) change.", flips=flips))
+    if tau is not None and tau >= 1 - 1e-9:
+        parts.append(text("The engines' order is the same in every repeat."))
+    elif tau is not None:
+        parts.append(text("The engines' order changes between repeats."))
+    return join_sentences(parts)
+
+
+def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], measure: str) -> Picture:
+    engines = order[:MAX_ENGINES]
+    means = [repeated.engines[engine].means for engine in engines]
+    known = [[mean for mean in row if mean is not None] for row in means]
+    scale = axis.make_axis(mean for row in known for mean in row)
+    area = PlotArea(scale, *_REPEAT_MARKS, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
+    bottom = area.bottom + AXIS_HEIGHT
+    note = svg.note_omitted_engines(len(order), bottom + 16)
+    numbers = [svg.format_number(max(row) - min(row) if row else None) for row in known]
+    strips = map(_draw_strip, [scale] * len(engines), engines, means, area.list_rows(len(engines)))
+    parts = [
+        svg.draw_text(measure, "head", 0, 12),
+        svg.draw_text(text("range"), "note", 1, 12, "end"),
+        *area.draw_rows(engines, strips, numbers),
+        *note,
+    ]
+    return Picture(bottom + (24 if note else 0), parts)
+
+
+def _draw_strip(scale: Axis, engine: str, means: Sequence[float | None], middle: float) -> Markup:
+    """Return the repeats of an engine from top to bottom, joined in their order."""
+    spacing = _STRIP / max(1, len(means) - 1)
+    first = middle - spacing * (len(means) - 1) / 2
+    points = [(scale.locate(mean), first + spacing * at) for at, mean in enumerate(means) if mean is not None]
+    lines = (svg.draw_line(x1, x2, y1, y2, "whisker") for (x1, y1), (x2, y2) in pairwise(points))
+    title = f"{display_text.one_line(engine)}: {', '.join(svg.format_number(mean, '.4f') for mean in means)}"
+    return axis.add_tooltip(title, *lines, *(svg.draw_dot(x, y, "dot", 3) for x, y in points))

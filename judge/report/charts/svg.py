@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
@@ -78,64 +79,64 @@ def _count_fitting(widths: Iterable[int], columns: int) -> int:
     return count
 
 
-def text_element(text: Text, **attributes: str | float | None) -> Markup:
-    """Return the text in both languages, of which the page shows one; one element where they are equal."""
-    if text.en == text.zh:
-        return tag("text", text.en, **attributes)
-    kind = attributes.pop("class_", None)
+def draw_text(text: Text | str, kind: str, x: float | str, y: float, anchor: str | None = None) -> Markup:
+    """Return a text of class `kind`; `x` is a fraction of the width, or pixels as text.
+
+    A text in both languages is two elements, of which the page shows one; one where they are equal.
+    """
+    place = format_percent(x) if isinstance(x, float | int) else x
+    if isinstance(text, str) or text.en == text.zh:
+        words = text if isinstance(text, str) else text.en
+        return tag("text", words, class_=kind, x=place, y=y, text_anchor=anchor)
     return join(
-        tag("text", text, class_=f"{kind} {lang}" if kind else lang, lang=LANGS[lang], **attributes)
-        for lang, text in text._asdict().items()
+        tag("text", words, class_=f"{kind} {lang}", lang=LANGS[lang], x=place, y=y, text_anchor=anchor)
+        for lang, words in text._asdict().items()
     )
 
 
-def name_element(text: str, limit: int, **attributes: str | float | None) -> Markup:
+def draw_name(text: str, limit: int, kind: str, x: float | str, y: float) -> Markup:
     """Return an untrusted name; its tooltip holds the whole name.
 
     The name takes at most `limit` columns on a narrow page, and twice as many on a wide one.
     """
-    title, kind = tag("title", display_text.one_line(text)), attributes.pop("class_", "name")
+    title = tag("title", display_text.one_line(text))
+    place = format_percent(x) if isinstance(x, float | int) else x
     brief, ample = shorten_name(text, limit), shorten_name(text, 2 * limit)
-    if brief == ample:
-        return tag("text", title, brief, class_=kind, **attributes)
-    return join(
-        tag("text", title, short, class_=f"{kind} {width}", **attributes)
-        for short, width in ((brief, "brief"), (ample, "ample"))
-    )
+    forms = [(brief, kind)] if brief == ample else [(brief, f"{kind} brief"), (ample, f"{kind} ample")]
+    return join(tag("text", title, short, class_=classes, x=place, y=y) for short, classes in forms)
 
 
-def row_label(text: str, limit: int, width: float, y: float, indent: float = 0) -> Markup:
+def draw_row_label(text: str, limit: int, width: float, y: float, indent: int = 0) -> Markup:
     """Return the untrusted name of a row around height `y`, within `width` of the column."""
-    inside = name_element(text, limit, x=indent, y=_LABEL / 2 + 4)
-    return tag("svg", inside, x="0%", y=y - _LABEL / 2, width=format_percent(width), height=_LABEL)
+    name = draw_name(text, limit, "name", str(indent), _LABEL / 2 + 4)
+    return tag("svg", name, x="0%", y=y - _LABEL / 2, width=format_percent(width), height=_LABEL)
 
 
-def line(x1: float, x2: float, y1: float, y2: float, kind: str) -> Markup:
+def draw_line(x1: float, x2: float, y1: float, y2: float, kind: str) -> Markup:
     """Return a line; `x` are fractions of the width, `y` pixels."""
     return tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_=kind)
 
 
-def box(x: float, width: float, y: float, height: float, kind: str, *inside: str) -> Markup:
+def draw_box(
+    x: float, width: float, y: float, height: float, kind: str, *inside: str, **more: str | float | None
+) -> Markup:
     """Return a rectangle; `x` and `width` are fractions of the width, `y` and `height` pixels."""
-    return tag(
-        "rect", *inside, x=format_percent(x), width=format_percent(width), y=y, height=height, class_=kind
-    )
+    across = {"x": format_percent(x), "width": format_percent(width)}
+    return tag("rect", *inside, **across, y=y, height=height, class_=kind, **more)
 
 
-def dot(x: float, y: float, kind: str, radius: float = 4) -> Markup:
+def draw_dot(x: float, y: float, kind: str, radius: float = 4) -> Markup:
     """Return a circle; `x` is a fraction of the width."""
     return tag("circle", cx=format_percent(x), cy=y, r=radius, class_=kind)
 
 
-def inset(x: float, width: float, *inside: str) -> Markup:
+def draw_inset(x: float, width: float, *inside: str) -> Markup:
     """Return a part of the chart; fractions inside it count from `x` on and are of its `width`."""
     return tag("svg", *inside, x=format_percent(x), width=format_percent(width), overflow="visible")
 
 
 #: How many engines a picture shows; its table has all.
 MAX_ENGINES = 12
-#: Where the others are.
-TABLE = text("the table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,27 +157,32 @@ class Chart:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """The id of a chart, its title, and a sentence or two on what it shows."""
+class Picture(NamedTuple):
+    """The elements of a chart, and its height in pixels."""
 
-    id: str
-    title: Text
-    desc: Text
+    height: float
+    parts: Sequence[Markup]
 
 
-def figure(caption: Caption, height: float, *parts: str) -> Markup:
-    """Return the parts as one picture, named and described in both languages."""
-    mark = f"chart-{caption.id}"
+def make_chart(
+    id_: str,
+    title: Text,
+    desc: Text,
+    picture: Picture,
+    head: tuple[Text, ...],
+    rows: tuple[tuple[str, ...], ...],
+) -> Chart:
+    """Return the chart; its picture is named by `title` and described by `desc` in both languages."""
+    mark = f"chart-{id_}"
     descriptions = [
-        tag(kind, text, id=f"{mark}-{kind}-{lang}", lang=LANGS[lang])
-        for kind, both in (("title", caption.title), ("desc", caption.desc))
-        for lang, text in both._asdict().items()
+        tag(kind, words, id=f"{mark}-{kind}-{lang}", lang=LANGS[lang])
+        for kind, both in (("title", title), ("desc", desc))
+        for lang, words in both._asdict().items()
     ]
-    return tag(
+    drawing = tag(
         "svg",
         *descriptions,
-        *parts,
+        *picture.parts,
         xmlns="http://www.w3.org/2000/svg",
         id=mark,
         class_="chart",
@@ -184,24 +190,25 @@ def figure(caption: Caption, height: float, *parts: str) -> Markup:
         aria_labelledby=f"{mark}-title-en",
         aria_describedby=f"{mark}-desc-en",
         width="100%",
-        height=height,
+        height=picture.height,
     )
+    return Chart(id_, title, desc, drawing, head, rows)
 
 
 def draw_legend(y: float, *entries: tuple[float, Markup, Text]) -> Markup:
     """Return a legend on one line; an entry is its distance from the left, a mark around (9, 0), a text."""
     return join(
-        tag("svg", mark, text_element(text, class_="note", x=22, y=4), x=x, y=y, overflow="visible")
+        tag("svg", mark, draw_text(text, "note", "22", 4), x=x, y=y, overflow="visible")
         for x, mark, text in entries
     )
 
 
-def note_omitted(count: int, y: float, what: Text, where: Text = TABLE) -> Markup:
-    """Return a line on what the picture leaves out; empty when it shows everything."""
-    if count <= 0:
-        return Markup("")
-    en, zh = f"and {count:,} more {what.en}: see {where.en}", f"另有 {count:,} {what.zh}，见{where.zh}"
-    return text_element(Text(en, zh), class_="note", x=0, y=y)
+def note_omitted_engines(engines: int, y: float) -> list[Markup]:
+    """Return a line that says how many of the engines the picture leaves out, if it does."""
+    if engines <= MAX_ENGINES:
+        return []
+    note = text("and {count:,} more engines: see the table", count=engines - MAX_ENGINES)
+    return [draw_text(note, "note", 0, y)]
 
 
 #: What each grade of a scale is called in a word or two, from grade 0 up.
@@ -243,6 +250,11 @@ def format_share(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.0%}"
 
 
-def grade_class(grade: int, top: int) -> str:
+def name_grade_class(grade: int, top: int) -> str:
     """Return the CSS class of a grade; the top grades of all scales have one colour."""
     return f"grade-{round(3 * grade / top)}"
+
+
+def name_grade(grade: int, name: Text) -> Text:
+    """Return the number of a grade with its name."""
+    return Text(f"{grade} {name.en}", f"{grade} {name.zh}")

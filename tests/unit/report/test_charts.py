@@ -16,9 +16,8 @@ from judge.analysis.summary import StatisticValue, Summary
 from judge.records import BINARY
 from judge.report import display_text
 from judge.report.charts import Chart, draw_charts
-from judge.report.charts.grade_shares import GradeCounts
-from judge.report.charts.query_differences import MAX_BARS, QueryDifferences, make_bars
-from judge.report.charts.query_differences import draw_query_differences as query_chart
+from judge.report.charts.differences import MAX_BARS, QueryDifferences, draw_query_differences, make_bars
+from judge.report.charts.grades import GradeCounts
 from judge.runs.record_json import from_json, to_json
 from judge.runs.results import EngineEntry, QueryEntry
 from tests.unit.report.charted import agreement_with, entries_of, summary_of
@@ -160,7 +159,7 @@ def test_of_many_queries_neighbours_share_a_bar() -> None:
     assert [shown[0].name, shown[-1].name] == ["1–25", "9,976–10,000"]
     assert shown[0].value == pytest.approx(9.987)
     assert sum(bar.value for bar in shown) / MAX_BARS == pytest.approx(sum(found.values) / 10_000)
-    chart = query_chart(found)
+    chart = draw_query_differences(found)
     assert chart
     assert len(list(elements(chart, "rect", "bar"))) == len(chart.rows) == MAX_BARS
     assert "Each of the 400 bars is the mean of about 25 neighbouring queries" in chart.desc.en

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.report.charts.axis import make_axis, step
+from judge.report.charts.axis import choose_step, make_axis
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False)
 
@@ -27,15 +27,15 @@ numbers = st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False)
 def test_a_step_is_1_2_or_5_and_the_smallest_that_is_enough(
     span: float, count: int, times: int, power: int
 ) -> None:
-    assert step(span, count) == (times, power)
+    assert choose_step(span, count) == (times, power)
 
 
 def test_a_scale_begins_and_ends_at_round_numbers_around_its_values() -> None:
     means = make_axis([0.493, 0.928])
     assert means.ticks == (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-    assert means.at(0.7) == pytest.approx(0.5)
-    assert means.at(0.4) == 0
-    assert means.at(1.0) == 1
+    assert means.locate(0.7) == pytest.approx(0.5)
+    assert means.locate(0.4) == 0
+    assert means.locate(1.0) == 1
     assert make_axis([-0.21, 0, 0.42], 4).ticks == (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6)
     assert make_axis([0, 40], 2).ticks == (0, 20, 40)
 
@@ -48,18 +48,24 @@ def test_values_that_are_rounds_themselves_need_no_further_tick() -> None:
 def test_equal_values_get_a_scale_around_them_within_what_a_measure_can_be() -> None:
     assert make_axis([1, 1, 1]).ticks == (0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
     assert make_axis([0.0]).ticks[0] == 0
-    assert make_axis([0.5]).at(0.5) == pytest.approx(0.5)
-    assert make_axis([7]).at(7) == pytest.approx(0.5)
+    assert make_axis([0.5]).locate(0.5) == pytest.approx(0.5)
+    assert make_axis([7]).locate(7) == pytest.approx(0.5)
     assert make_axis([]).ticks == (0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def test_numbers_are_written_with_as_many_decimals_as_the_step_has() -> None:
     half = make_axis([-1, 1], 4)
-    assert [half.label(tick, signed=True) for tick in half.ticks] == ["−1.0", "−0.5", "0", "+0.5", "+1.0"]
-    assert [half.label(tick) for tick in half.ticks] == ["−1.0", "−0.5", "0.0", "0.5", "1.0"]
-    assert [half.label(tick, short=True) for tick in half.ticks] == ["−1", "−0.5", "0", "0.5", "1"]
-    assert [make_axis([0, 40], 2).label(tick, short=True) for tick in (0, 20, 40)] == ["0", "20", "40"]
-    assert make_axis([0.86, 0.91]).label(0.9) == "0.90"
+    assert [half.format_tick(tick, signed=True) for tick in half.ticks] == [
+        "−1.0",
+        "−0.5",
+        "0",
+        "+0.5",
+        "+1.0",
+    ]
+    assert [half.format_tick(tick) for tick in half.ticks] == ["−1.0", "−0.5", "0.0", "0.5", "1.0"]
+    assert [half.format_tick(tick, short=True) for tick in half.ticks] == ["−1", "−0.5", "0", "0.5", "1"]
+    assert [make_axis([0, 40], 2).format_tick(tick, short=True) for tick in (0, 20, 40)] == ["0", "20", "40"]
+    assert make_axis([0.86, 0.91]).format_tick(0.9) == "0.90"
 
 
 @given(st.lists(numbers, min_size=1, max_size=9), st.integers(2, 6))
@@ -71,6 +77,6 @@ def test_a_scale_holds_every_value_in_even_steps(values: list[float], count: int
     assert max(values) <= found.ticks[-1] + room
     assert gaps == pytest.approx([gaps[0]] * len(gaps), rel=1e-6)
     assert 1 <= len(gaps) <= count + 2
-    places = [found.at(value) for value in sorted(values)]
+    places = [found.locate(value) for value in sorted(values)]
     assert places == sorted(places)
     assert all(0 <= place <= 1 for place in places)

@@ -1,0 +1,301 @@
+"""The charts of differences: between each pair of engines, and between the two best on each query."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+
+from markupsafe import Markup
+
+from judge.analysis.summary import PairComparison, Summary
+from judge.messages import Text, text
+from judge.report import display_text, sentences
+from judge.report.charts import axis, svg
+from judge.report.charts.axis import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, PlotArea, ValueRange
+from judge.report.charts.svg import Chart, Picture
+from judge.runs.record_json import to_json
+from judge.runs.results import QueryEntry
+
+#: How many pairs the picture shows, and how many its table; summary.json has all.
+_SHOWN = 15
+_LISTED = 200
+_MARKS = (0.34, 0.38)
+_VERDICTS = 0.75
+_TOP = 36
+_SIGNS = {"better": ">", "not separated": "≈", "undetermined": "?"}
+_OUTCOMES = {
+    "better": text("ahead"),
+    "not separated": text("not separated"),
+    "undetermined": text("undetermined"),
+}
+_HEAD = (
+    Text("a", "a"),
+    text("> ahead, ≈ not separated, ? undetermined"),
+    Text("b", "b"),
+    Text("a − b", "a − b"),
+    text("95 % interval"),
+    text("bounds of what is unjudged"),
+    text("a ahead / equal / b ahead"),
+    text("p, adjusted"),
+)
+
+#: The most bars that are drawn; of more queries, neighbours share one.
+MAX_BARS = 400
+#: With more bars than this no gap is left between them.
+_APART = 120
+_TIE = 1e-12
+_NUMBERS = 0.1
+_BARS_TOP = 26
+_BARS_HEIGHT = 150
+
+
+def draw_pairs(summary: Summary) -> Chart | None:
+    """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
+    measure = sentences.deciding(to_json(summary))
+    pairs = [pair for pair in summary.comparisons if pair.measure == measure]
+    if not any(pair.n for pair in pairs):
+        return None
+    name = svg.mean_name(measure)
+    return svg.make_chart(
+        "pairs",
+        text("Differences between engines"),
+        _describe_pairs(pairs, name),
+        _draw_pairs_picture(pairs, name),
+        _HEAD,
+        tuple(map(_list_cells, pairs[:_LISTED])),
+    )
+
+
+def _describe_pairs(pairs: Sequence[PairComparison], measure: str) -> Text:
+    undetermined = sum(pair.outcome == "undetermined" for pair in pairs)
+    return text(
+        "Engine by engine on the same queries, by {measure}: {apart:,} of {pairs:,} pairs differ"
+        " significantly. A lead counts when its interval, which allows for all pairs, stays clear of"
+        " zero{rest}.",
+        measure=measure,
+        apart=sum(pair.outcome == "better" for pair in pairs),
+        pairs=len(pairs),
+        rest=text("; {count:,} depend on unjudged snippets", count=undetermined) if undetermined else "",
+    )
+
+
+def _list_cells(pair: PairComparison) -> tuple[str, ...]:
+    difference = _make_range(pair)
+    return (
+        display_text.one_line(pair.a),
+        _SIGNS[pair.outcome],
+        display_text.one_line(pair.b),
+        svg.format_number(pair.difference, "+.4f"),
+        svg.format_range(pair.ci95, "+.4f"),
+        svg.format_range(difference.bounds if difference else None, "+.4f"),
+        f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}",
+        svg.format_p_value(pair.p_adjusted),
+    )
+
+
+def _make_range(pair: PairComparison) -> ValueRange | None:
+    return axis.make_range(pair.difference, pair.ci95, pair.bounds)
+
+
+def _draw_pairs_picture(pairs: Sequence[PairComparison], measure: str) -> Picture:
+    shown = pairs[:_SHOWN]
+    groups = [(engine, list(rows)) for engine, rows in groupby(shown, key=lambda pair: pair.a)]
+    bottom = _TOP + ROW_HEIGHT * (len(groups) + len(shown))
+    numbers = [number for pair in shown if (cell := _make_range(pair)) for number in cell.numbers]
+    area = PlotArea(axis.make_axis([0.0, *numbers], 4), *_MARKS, _TOP + ROW_HEIGHT - 4, bottom)
+    legend = (
+        (0.0, axis.DOT, _OUTCOMES["better"]),
+        (70.0, axis.HOLLOW, text("not ahead")),
+        (165.0, axis.WHISKER, text("95 % interval, {mean}", mean=measure)),
+    )
+    parts = [svg.draw_legend(14, *legend), area.draw_grid(signed=True)]
+    y = _TOP + ROW_HEIGHT / 2
+    for engine, rows in groups:
+        parts.append(svg.draw_name(f"{engine} −", 36, "name first", 0, y + 4))
+        for pair in rows:
+            y += ROW_HEIGHT
+            parts += _draw_pair(pair, area, y)
+        y += ROW_HEIGHT
+    bottom += AXIS_HEIGHT
+    if count := len(pairs) - len(shown):
+        note = text("and {count:,} more pairs: see summary.json", count=count)
+        if len(pairs) <= _LISTED:
+            note = text("and {count:,} more pairs: see the table", count=count)
+        parts.append(svg.draw_text(note, "note", 0, bottom + 16))
+    return Picture(bottom + (24 if count else 0), parts)
+
+
+def _draw_pair(pair: PairComparison, area: PlotArea, y: float) -> Iterator[Markup]:
+    """Yield one pair: the name of the other engine, the difference, and the outcome."""
+    yield svg.draw_row_label(pair.b, 13, NAMES, y, indent=12)
+    ahead = pair.outcome == "better"
+    if cell := _make_range(pair):
+        size = f"{svg.format_number(cell.value, '+.4f')} ({svg.format_range(cell.interval, '+.4f')})"
+        title = f"{display_text.one_line(pair.a)} − {display_text.one_line(pair.b)}: {size}"
+        mark = axis.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
+        yield area.place([axis.add_tooltip(title, mark)])
+    outcome = _OUTCOMES[pair.outcome] if pair.n or ahead else text("nothing shared")
+    yield svg.draw_text(outcome, "verdict ahead" if ahead else "verdict", _VERDICTS, y + 4)
+
+
+@dataclass(slots=True)
+class QueryDifferences:
+    """The value of engine `a` minus the value of engine `b` by `measure`, query by query.
+
+    The ids and texts of the queries are kept while each of them still gets a bar.
+    """
+
+    a: str
+    b: str
+    measure: str
+    values: array[float] = field(default_factory=lambda: array("d"))
+    queries: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, entry: QueryEntry) -> None:
+        """Add a query of results.json if both engines have a value."""
+        answers = (entry.engines.get(engine) for engine in (self.a, self.b))
+        a, b = (answer.scores.get(self.measure) if answer else None for answer in answers)
+        if a is None or b is None:
+            return
+        self.values.append(a - b)
+        if len(self.values) <= MAX_BARS:
+            self.queries.append((entry.query_id, entry.query))
+        else:
+            self.queries.clear()
+
+    def count(self) -> tuple[int, int, int]:
+        """Return on how many queries `a` is ahead, both are equal, and `b` is ahead."""
+        ahead, behind = (
+            sum(value > _TIE for value in self.values),
+            sum(value < -_TIE for value in self.values),
+        )
+        return ahead, len(self.values) - ahead - behind, behind
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceBar:
+    """A mean difference, the id or the places of its queries, and the text of its query."""
+
+    value: float
+    name: str
+    text: str = ""
+
+
+def start_differences(summary: Summary) -> QueryDifferences | None:
+    """Return an empty collection for the two engines with the highest means; None when there are no two."""
+    measure = sentences.deciding(to_json(summary))
+    order = sentences.standing(to_json(summary), measure) if measure else []
+    means = [summary.engines[engine].measures[measure].mean for engine in order[:2]]
+    return QueryDifferences(order[0], order[1], measure) if len(means) == 2 and None not in means else None
+
+
+def draw_query_differences(differences: QueryDifferences) -> Chart | None:
+    """Return the differences, largest first; None when the engines share no query with a value."""
+    if not differences.values:
+        return None
+    bars = make_bars(differences)
+    a, b = display_text.isolate(differences.a), display_text.isolate(differences.b)
+    return svg.make_chart(
+        "queries",
+        text("The two best, query by query"),
+        _describe_differences(differences, a, b),
+        _draw_bars_picture(differences, bars),
+        (
+            text("query"),
+            text("text") if differences.queries else Text("", ""),
+            Text(f"{a} − {b}", f"{a} − {b}"),
+        ),
+        tuple((bar.name, bar.text, svg.format_number(bar.value, "+.4f")) for bar in bars),
+    )
+
+
+def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
+    """Return at most `MAX_BARS` bars, largest difference first, of equal numbers of queries (± 1)."""
+    if differences.queries:
+        ordered = sorted(
+            zip(differences.values, differences.queries, strict=True), key=lambda each: (-each[0], each[1])
+        )
+        return [
+            DifferenceBar(value, display_text.one_line(id_), display_text.one_line(query))
+            for value, (id_, query) in ordered
+        ]
+    ordered_values = sorted(differences.values, reverse=True)
+    count = len(ordered_values)
+    edges = [at * count // MAX_BARS for at in range(MAX_BARS + 1)]
+    return [
+        DifferenceBar(
+            sum(ordered_values[first:last]) / (last - first),
+            f"{first + 1:,}–{last:,}" if last - first > 1 else f"{last:,}",
+        )
+        for first, last in pairwise(edges)
+    ]
+
+
+def _describe_differences(differences: QueryDifferences, a: str, b: str) -> Text:
+    ahead, equal, behind = differences.count()
+    queries, shared = len(differences.values), Text("", "")
+    if queries > MAX_BARS:
+        shared = text(
+            " Each of the {bars} bars is the mean of about {queries} neighbouring queries.",
+            bars=MAX_BARS,
+            queries=svg.format_length(queries / MAX_BARS),
+        )
+    return text(
+        "What {a} is ahead of {b} by {measure} on each of {queries:,} queries, sorted: ahead on {ahead:,},"
+        " equal on {equal:,}, behind on {behind:,}.{shared}",
+        a=a,
+        b=b,
+        measure=differences.measure,
+        queries=queries,
+        ahead=ahead,
+        equal=equal,
+        behind=behind,
+        shared=shared,
+    )
+
+
+def _draw_bars_picture(differences: QueryDifferences, bars: Sequence[DifferenceBar]) -> Picture:
+    scale = axis.make_axis([0.0, *(bar.value for bar in bars)], 4)
+    heights = [(tick, _find_height(scale, tick)) for tick in scale.ticks]
+    grid = [svg.draw_line(0, 1, y, y, "grid") for tick, y in heights if tick]
+    zero = _find_height(scale, 0.0)
+    zero_line = svg.draw_line(0, 1, zero, zero, "zero")
+    ahead, _, behind = differences.count()
+    bottom = _BARS_TOP + _BARS_HEIGHT
+    parts = [
+        svg.draw_text(_describe_side(differences.a, ahead), "head", _NUMBERS, 12),
+        svg.draw_inset(_NUMBERS, 1 - _NUMBERS, *grid, *_draw_bars(scale, zero, bars), zero_line),
+        *(
+            svg.draw_text(scale.format_tick(tick, signed=True), "tick", _NUMBERS - 0.015, y + 4, "end")
+            for tick, y in heights
+        ),
+        svg.draw_text(_describe_side(differences.b, behind), "head other", 1, bottom + 18, "end"),
+    ]
+    return Picture(bottom + 26, parts)
+
+
+def _describe_side(engine: str, count: int) -> Text:
+    short = f"{display_text.ISOLATE}{svg.shorten_name(engine, 22)}{display_text.END}"
+    return text("{short} ahead on {count:,}", short=short, count=count)
+
+
+def _find_height(scale: Axis, value: float) -> float:
+    return _BARS_TOP + _BARS_HEIGHT * (1 - scale.locate(value))
+
+
+def _draw_bars(scale: Axis, zero: float, bars: Sequence[DifferenceBar]) -> Iterator[Markup]:
+    width = 1 / len(bars)
+    filled = 0.8 if len(bars) <= _APART else 1.0
+    for at, bar in enumerate(bars):
+        y = _find_height(scale, bar.value)
+        title = svg.shorten_name(f"{bar.name} {bar.text}".strip(), 80)
+        yield svg.draw_box(
+            width * (at + (1 - filled) / 2),
+            width * filled,
+            min(y, zero),
+            abs(y - zero),
+            "bar" if bar.value >= 0 else "bar other",
+            svg.tag("title", f"{title}: {svg.format_number(bar.value, '+.3f')}"),
+        )

@@ -1,0 +1,299 @@
+"""The charts of grades: their shares at each rank for each engine, and people's against the assessor's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Literal, TypeAlias
+
+from markupsafe import Markup
+
+from judge.analysis.label_agreement import LabelAgreement
+from judge.analysis.summary import Summary
+from judge.messages import Text, join_sentences, text
+from judge.report import display_text, sentences
+from judge.report.charts import svg
+from judge.report.charts.svg import MAX_ENGINES, NOTHING, Chart, Picture
+from judge.runs.record_json import to_json
+from judge.runs.results import QueryEntry
+
+#: How many ranks are shown.
+MAX_RANKS = 20
+#: The columns of the picture: names, then bars, then numbers that end at the right edge.
+_NAMES = 0.27
+_BARS = (0.29, 0.56)
+_ROW = 52
+_BAR = 40
+_HATCH = "chart-grades-hatch"
+
+#: The columns and rows of the confusion matrix.
+_PEOPLE = 0.3
+_TOP = 44
+_CELL = 40
+#: How dark the fullest cell is: its text must stay readable.
+_DARKEST = 0.4
+
+#: A grade, or that a result has none.
+Slot: TypeAlias = int | Literal["unjudged"]
+
+
+@dataclass(slots=True)
+class GradeCounts:
+    """Counts of grades by engine and rank, over `queries` times `repeats` judgments.
+
+    `longest` is the length of the longest list, down to `depth`.
+    """
+
+    repeats: int
+    depth: int
+    queries: int = 0
+    longest: int = 0
+    counts: Counter[tuple[str, int, Slot]] = field(default_factory=Counter)
+
+    def add(self, entry: QueryEntry) -> None:
+        """Add a query of results.json."""
+        self.queries += 1
+        for engine, answer in entry.engines.items():
+            self.longest = max(self.longest, min(self.depth, len(answer.snippets)))
+            for snippet in answer.snippets[: self.depth]:
+                grades = [judgment.grade for judgment in snippet.judgments if judgment.grade is not None]
+                for grade in grades:
+                    self.counts[engine, snippet.rank, grade] += 1
+                if len(grades) < self.repeats:
+                    self.counts[engine, snippet.rank, "unjudged"] += self.repeats - len(grades)
+
+    def shares(self, engine: str, rank: int, slots: Sequence[Slot]) -> list[float]:
+        """Return the share of each slot among all queries; the rest returned nothing at this rank."""
+        return [self.counts[engine, rank, slot] / (self.queries * self.repeats) for slot in slots]
+
+    def relevant(self, engine: str, relevant_from: int, top: int) -> float | None:
+        """Return the share of relevant results among the graded results; None when none is graded."""
+        ranks = range(1, self.longest + 1)
+        graded = [sum(self.counts[engine, rank, grade] for rank in ranks) for grade in range(top + 1)]
+        return sum(graded[relevant_from:]) / sum(graded) if any(graded) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _GradedRanks:
+    """What the chart shows: engines, best first, ranks, the names of the grades and the counts."""
+
+    engines: Sequence[str]
+    ranks: range
+    names: Sequence[Text]
+    relevant_from: int
+    counts: GradeCounts
+
+    @property
+    def top(self) -> int:
+        return len(self.names) - 1
+
+    @property
+    def slots(self) -> list[Slot]:
+        """Return the slots from the bottom of a bar: the best grade first, the unjudged results last."""
+        return [*range(self.top, -1, -1), "unjudged"]
+
+    def name_slot(self, slot: Slot) -> Text:
+        return svg.UNJUDGED if isinstance(slot, str) else svg.name_grade(slot, self.names[slot])
+
+    def style_slot(self, slot: Slot) -> tuple[str, str | None]:
+        """Return the class of a slot and its fill."""
+        if isinstance(slot, str):
+            return "unjudged", f"url(#{_HATCH})"
+        return f"segment {svg.name_grade_class(slot, self.top)}", None
+
+    def compute_relevant(self, engine: str) -> float | None:
+        return self.counts.relevant(engine, self.relevant_from, self.top)
+
+
+def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
+    """Return the grades by engine and rank, best engine first; None when no engine returned a result."""
+    if not counts.counts:
+        return None
+    measure = sentences.deciding(to_json(summary)) or summary.measures[0]
+    graded = _GradedRanks(
+        sentences.standing(to_json(summary), measure),
+        range(1, min(MAX_RANKS, counts.longest) + 1),
+        svg.GRADE_NAMES[summary.scale],
+        summary.relevant_from,
+        counts,
+    )
+    rows = []
+    for engine in graded.engines:
+        for rank in graded.ranks:
+            shares = counts.shares(engine, rank, graded.slots)
+            shares.append(max(0.0, 1 - sum(shares)))
+            cells = (svg.format_share(share) if share > 1e-9 else NOTHING for share in shares)
+            rows.append((display_text.one_line(engine), str(rank), *cells))
+    return svg.make_chart(
+        "grades",
+        text("Grades by rank"),
+        _describe_grades(graded),
+        _draw_grades_picture(graded),
+        (svg.ENGINE, text("rank"), *map(graded.name_slot, graded.slots), text("no result")),
+        tuple(rows),
+    )
+
+
+def _describe_grades(graded: _GradedRanks) -> Text:
+    shares = [
+        (share, display_text.isolate(engine))
+        for engine in graded.engines
+        if (share := graded.compute_relevant(engine)) is not None
+    ]
+    relevant = Text("", "")
+    if shares:
+        (most, best), (least, last) = max(shares), min(shares)
+        relevant = text(": {most:.0%} of the graded results of {best} are relevant", most=most, best=best)
+    if len(shares) > 1:
+        relevant = text(
+            ": {most:.0%} of the graded results of {best} are relevant, and {least:.0%} of those of {last}",
+            most=most,
+            best=best,
+            least=least,
+            last=last,
+        )
+    parts = [
+        text(
+            "The grades of what each engine shows at each rank, as shares of all queries{relevant}.",
+            relevant=relevant,
+        ),
+        text("Below the heavy line is relevant; a gap at the top is where nothing came back."),
+    ]
+    if graded.counts.longest > MAX_RANKS:
+        ranks = graded.counts.longest
+        parts.append(text("The first {shown} of {ranks} ranks are shown.", shown=MAX_RANKS, ranks=ranks))
+    return join_sentences(parts)
+
+
+def _draw_grades_picture(graded: _GradedRanks) -> Picture:
+    # A pattern differs from every grade without colour, too.
+    lines = svg.tag("path", d="M-1 1L1 -1M0 4L4 0M3 5L5 3", class_="hatch")
+    pattern = svg.tag("pattern", lines, id=_HATCH, width=4, height=4, patternUnits="userSpaceOnUse")
+    parts = [svg.tag("defs", pattern)]
+    for at, slot in enumerate(graded.slots):
+        x, y = (at % 3) * 112.0, 14 + 18 * (at // 3)
+        kind, fill = graded.style_slot(slot)
+        swatch = svg.tag("rect", x=1, y=-6, width=16, height=12, class_=kind, fill=fill)
+        parts.append(svg.draw_legend(y, (x, swatch, graded.name_slot(slot))))
+    parts.append(svg.draw_text(text("relevant"), "note", 1, y + 22, "end"))
+    top = y + 28
+    for engine in graded.engines[:MAX_ENGINES]:
+        parts += _draw_engine(graded, engine, top)
+        top += _ROW
+    # Of many ranks, the first and every fifth are numbered.
+    numbers = [
+        svg.draw_text(str(rank), "tick", (rank - 0.5) / len(graded.ranks), top + 12, "middle")
+        for rank in graded.ranks
+        if len(graded.ranks) <= 10 or rank == 1 or rank % 5 == 0
+    ]
+    note = svg.note_omitted_engines(len(graded.engines), top + 36)
+    parts += [svg.draw_inset(*_BARS, *numbers), svg.draw_text(text("rank"), "tick", 0, top + 12), *note]
+    return Picture(top + 22 + (22 if note else 0), parts)
+
+
+def _draw_engine(graded: _GradedRanks, engine: str, top: float) -> Iterator[Markup]:
+    """Yield the name of one engine, its bars and its share of relevant results."""
+    yield svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2)
+    yield svg.draw_inset(*_BARS, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks))
+    share = svg.format_share(graded.compute_relevant(engine))
+    yield svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end")
+
+
+def _draw_bar(graded: _GradedRanks, engine: str, rank: int, top: float) -> Markup:
+    """Return the shares at one rank, stacked from the best grade up, and the line where relevant ends."""
+    shares = graded.counts.shares(engine, rank, graded.slots)
+    width, top = 1 / len(graded.ranks), top + (_ROW - _BAR) / 2
+    x, filled = width * (rank - 1 + 0.06), width * 0.88
+    ends = list(accumulate(shares))
+    parts, names = [], []
+    for slot, share, end in zip(graded.slots, shares, ends, strict=True):
+        if share:
+            kind, fill = graded.style_slot(slot)
+            parts.append(svg.draw_box(x, filled, top + _BAR * (1 - end), _BAR * share, kind, fill=fill))
+            names.append(f"{slot if isinstance(slot, int) else '?'}: {svg.format_share(share)}")
+    y = top + _BAR * (1 - ends[graded.top - graded.relevant_from])
+    return svg.tag(
+        "g",
+        svg.tag("title", f"{display_text.one_line(engine)} @{rank}: {', '.join(names) or NOTHING}"),
+        svg.draw_box(x, filled, top, _BAR, "ground"),
+        *parts,
+        svg.draw_line(x, x + filled, y, y, "relevant"),
+    )
+
+
+def draw_confusion_matrix(agreement: LabelAgreement) -> Chart | None:
+    """Return the counts by the grades of both sides; None when no pair has a grade from both."""
+    counts = agreement.confusion
+    if not any(map(sum, counts)):
+        return None
+    people, assessor = (
+        svg.GRADE_NAMES["binary" if side == 2 else "graded"] for side in (len(counts), len(counts[0]))
+    )
+    return svg.make_chart(
+        "agreement",
+        text("People and the assessor"),
+        _describe_agreement(agreement),
+        _draw_matrix_picture(agreement, [svg.name_grade(*named) for named in enumerate(people)]),
+        (text("people ↓  assessor →"), *(svg.name_grade(*named) for named in enumerate(assessor))),
+        tuple((str(grade), *(f"{count:,}" for count in row)) for grade, row in enumerate(counts)),
+    )
+
+
+def _describe_agreement(agreement: LabelAgreement) -> Text:
+    parts = [
+        text(
+            "How people and the assessor graded the same {pairs:,} pairs, as counts and as "
+            "shares of each grade of people.",
+            pairs=agreement.pairs,
+        )
+    ]
+    same, verdict = agreement.same_grade.value, agreement.same_verdict.value
+    kappa, bias = agreement.kappa_relevant.value, agreement.bias.value
+    if same is not None:
+        parts.append(text("{same:.0%} have the same grade.", same=same))
+    if verdict is not None and kappa is None:
+        parts.append(text("{share:.0%} have the same verdict, relevant or not.", share=verdict))
+    elif verdict is not None:
+        parts.append(
+            text(
+                "{share:.0%} have the same verdict, relevant or not (kappa {kappa:.2f}).",
+                share=verdict,
+                kappa=kappa,
+            )
+        )
+    if bias and bias > 0:
+        parts.append(text("On average the assessor grades {bias:.2f} higher than people.", bias=bias))
+    elif bias:
+        parts.append(text("On average the assessor grades {bias:.2f} lower than people.", bias=-bias))
+    return join_sentences(parts)
+
+
+def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Text]) -> Picture:
+    """Return the matrix; a cell is as dark as its share in the row is large.
+
+    Lines show where relevant begins on both sides: scores change only with grades across them.
+    """
+    counts = agreement.confusion
+    width, bottom = 1 / len(counts[0]), _TOP + _CELL * len(counts)
+    parts = [svg.draw_name(agreement.assessor, 34, "head", 0, 12)]
+    for column in range(len(counts[0])):
+        parts.append(svg.draw_text(str(column), "name", width * (column + 0.5), 34, "middle"))
+    for grade, row in enumerate(counts):
+        y = _TOP + _CELL * grade
+        for column, count in enumerate(row):
+            share = count / sum(row) if count else 0.0
+            x, middle = width * column, width * (column + 0.5)
+            parts += [
+                svg.draw_box(x, width, y, _CELL, "heat", fill_opacity=_DARKEST * share),
+                svg.draw_text(f"{count:,}", "number", middle, y + 18, "middle"),
+                svg.draw_text(svg.format_share(share), "tick", middle, y + 33, "middle"),
+            ]
+    x, y = width * agreement.relevant_from, _TOP + _CELL * agreement.people_relevant_from
+    parts += [svg.draw_line(x, x, _TOP, bottom, "relevant"), svg.draw_line(0, 1, y, y, "relevant")]
+    names = (
+        svg.draw_text(name, "name", 0, _TOP + _CELL * (grade + 0.5) + 4) for grade, name in enumerate(people)
+    )
+    head = svg.draw_text(text("people"), "head", 0, 34)
+    return Picture(bottom + 4, [head, svg.draw_inset(_PEOPLE, 1 - _PEOPLE, *parts), *names])
