@@ -55,13 +55,8 @@ def test_equal_values_get_a_scale_around_them_within_what_a_measure_can_be() -> 
 
 def test_numbers_are_written_with_as_many_decimals_as_the_step_has() -> None:
     half = make_axis([-1, 1], 4)
-    assert [half.format_tick(tick, signed=True) for tick in half.ticks] == [
-        "−1.0",
-        "−0.5",
-        "0",
-        "+0.5",
-        "+1.0",
-    ]
+    signed = [half.format_tick(tick, signed=True) for tick in half.ticks]
+    assert signed == ["−1.0", "−0.5", "0", "+0.5", "+1.0"]
     assert [half.format_tick(tick) for tick in half.ticks] == ["−1.0", "−0.5", "0.0", "0.5", "1.0"]
     assert [half.format_tick(tick, short=True) for tick in half.ticks] == ["−1", "−0.5", "0", "0.5", "1"]
     assert [make_axis([0, 40], 2).format_tick(tick, short=True) for tick in (0, 20, 40)] == ["0", "20", "40"]
