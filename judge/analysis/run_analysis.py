@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from judge.analysis.loaded_run import LoadedRun, fingerprint_grades
 from judge.analysis.summary import (
@@ -159,25 +158,11 @@ def _comparison(comparison: Comparison, decides: bool) -> PairComparison:
         p_adjusted=comparison.p_adjusted,
         detectable=comparison.detectable,
         detectable_doubled=comparison.detectable_doubled,
-        at_least_queries=comparison.at_least,
+        at_least_queries=comparison.at_least_queries,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonOutcome:
-    """What the words for the outcome of a comparison need; the fields are those of `Comparison`."""
-
-    a: str
-    b: str
-    outcome: str
-    n: int
-    wins: int
-    losses: int
-    sd: float | None
-    at_least: int | None
-
-
-def describe_outcome(t: Translator, comparison: Comparison | ComparisonOutcome) -> str:
+def describe_outcome(t: Translator, comparison: Comparison | PairComparison) -> str:
     """Return the outcome of a comparison in words: `A > B`, or why no engine is named."""
     if comparison.outcome == "better":
         return f"{comparison.a} > {comparison.b}"
@@ -196,11 +181,11 @@ def describe_outcome(t: Translator, comparison: Comparison | ComparisonOutcome) 
         return t(
             "not separated (they differ by the same on every query, which gives no variance to test with)"
         )
-    if comparison.at_least is None:
+    if comparison.at_least_queries is None:
         return t("not separated")
     return t(
         "not separated (that takes at least {count} queries with values for both)",
-        count=round_count(comparison.at_least),
+        count=round_count(comparison.at_least_queries),
     )
 
 

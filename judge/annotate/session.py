@@ -14,7 +14,7 @@ from judge.annotate.label_log import LabelDecision, LabelLog
 from judge.annotate.tasks import Tasks, describe_pair
 from judge.errors import InputError
 from judge.messages import in_both
-from judge.report import sentences
+from judge.report.stability_sentences import name_strength
 from judge.runs.record_json import to_json
 
 #: What of agreement.json the page tells; the rest is for `judge agree`.
@@ -115,7 +115,7 @@ class AnnotationSession:
         self.labels.seal()
         agreement = self._agreement()
         kappa = agreement["kappa_relevant"]["value"] if agreement else None
-        strength = None if kappa is None else in_both(sentences.strength, kappa)._asdict()
+        strength = None if kappa is None else in_both(name_strength, kappa)._asdict()
         return {**self.export(), "agreement": agreement, "strength": strength}
 
     @property

@@ -14,7 +14,7 @@ import asyncio
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
@@ -26,7 +26,7 @@ from judge.client.client import ModelClient
 from judge.errors import PARSE_ERROR_KINDS, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
-from judge.pricing.cost import Cost, total_cost
+from judge.pricing.cost import Cost, add_costs, total_cost
 from judge.records import Judgment, Pool
 from judge.store.leases import Busy
 from judge.store.store import StoredVerdict, VerdictStore
@@ -333,16 +333,9 @@ class _PoolRun:
 
 def combine_results(results: Collection[JudgingResult]) -> JudgingResult:
     """Return the results of the members of a panel as one result."""
-    costs = [result.cost for result in results]
-    usd = [cost.usd for cost in costs]
-    counts = {
-        column.name: sum(getattr(cost, column.name) for cost in costs)
-        for column in fields(Cost)
-        if column.name != "usd"
-    }
     return JudgingResult(
         judgments=tuple(judgment for result in results for judgment in result.judgments),
-        cost=Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd), 0.0), 6)),
+        cost=add_costs([result.cost for result in results]),
         calls_made=max(result.calls_made for result in results),
         stopped=next((result.stopped for result in results if result.stopped), None),
         warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),

@@ -82,7 +82,7 @@ def estimate(context: typer.Context, **_: object) -> None:
     from judge.cli.render import estimate_table
 
     config = to_config(typed_options(context), context.params["config"])
-    estimate_table.print_forecast(pipeline.estimate(config), make_console())
+    estimate_table.print_forecast(pipeline.estimate(config), make_console(), ui_translator())
 
 
 def typed_options(context: typer.Context) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _judge(typed: dict[str, Any], toml: Path | None, hint: str = "") -> None:
         result = pipeline.run(config, progress=make_progress_listener())
     # Tables of a run that stopped before its first grade are empty.
     if result.incomplete is None or run_tables.has_grades(result):
-        run_tables.print_run(result, make_console())
+        run_tables.print_run(result, make_console(), ui_translator())
     if hint:
         typer.echo(hint)
     if result.incomplete is not None:

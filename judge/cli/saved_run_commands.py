@@ -27,9 +27,9 @@ def score(
     result = pipeline.rescore(run, parse_measure_names(measures), save=save)
     with reading_run(run):
         if run_tables.has_grades(result):
-            run_tables.print_run(result, make_console(), saved=save)
+            run_tables.print_run(result, make_console(), ui_translator(), saved=save)
         else:
-            make_console().print(run_tables.describe_no_grades(result.summary))
+            make_console().print(run_tables.describe_no_grades(result.summary, ui_translator()))
 
 
 def compare(
@@ -49,7 +49,9 @@ def compare(
         print_json(to_json(comparison))
         return
     with reading_run(runs[0]):
-        comparison_tables.print_comparison(comparison, make_console(), parse_measure_names(measures), pairs)
+        comparison_tables.print_comparison(
+            comparison, make_console(), ui_translator(), parse_measure_names(measures), pairs
+        )
 
 
 def agree(
@@ -94,7 +96,7 @@ def agree(
         print_json(to_json(agreement))
         return
     with reading_run(run):
-        agreement_tables.print_agreement(agreement, make_console(), measure)
+        agreement_tables.print_agreement(agreement, make_console(), ui_translator(), measure)
 
 
 def _plan_labels(run: Path, count: int, seed: int, out: Path | None) -> None:
@@ -170,7 +172,7 @@ def measures() -> None:
     """List every measure: notation, meaning and source of the formula."""
     from judge.cli.render import run_tables
 
-    run_tables.print_measures(make_console())
+    run_tables.print_measures(make_console(), ui_translator())
 
 
 def show(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from judge.cli import options
+from judge.cli.language import ui_translator
 from judge.cli.run_commands import run, to_config, typed_options
 from judge.cli.terminal import make_console, make_progress_listener, print_error
 
@@ -42,10 +43,10 @@ def selftest(context: typer.Context, **_: object) -> None:
     from judge.selftest.selftest_run import run_selftest as test
 
     config = to_config(typed_options(context), context.params["config"])
-    selftest_table.print_plan(*count_calls(config), make_console())
+    selftest_table.print_plan(*count_calls(config), make_console(), ui_translator())
     with raise_on_signals():
         result = test(config, progress=make_progress_listener())
-    selftest_table.print_selftest(result, make_console())
+    selftest_table.print_selftest(result, make_console(), ui_translator())
     if result.incomplete is not None:
         print_error(result.incomplete)
         sys.exit(3)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from judge.cli import options
+from judge.cli.language import ui_translator
 from judge.cli.terminal import make_console, print_json
 from judge.config.loader import NIGHTS_FOLDER
 
@@ -33,6 +34,6 @@ def trend(
     if json:
         print_json(trend_to_json(result))
     else:
-        print_trend(result, make_console())
+        print_trend(result, make_console(), ui_translator())
     if html is not None:
         typer.echo(write_trend_page(folder, html), err=json)

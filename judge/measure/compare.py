@@ -52,10 +52,10 @@ class Comparison:
     higher value on `wins` queries, `b` on `losses`.
 
     `detectable` is the true difference that is detected with 80 % power on `n` queries,
-    `detectable_doubled` that on 2·n, None where the measure has no such difference. `at_least` is the lowest
-    number of queries with which a pair that is not separated may be, None when `n` may be enough. `outcome`
-    is "better" (`a` is), "not separated", or "undetermined" when the interval excludes 0 and the worst-case
-    range does not. A number is None where it is unknown.
+    `detectable_doubled` that on 2·n, None where the measure has no such difference. `at_least_queries` is the
+    lowest number of queries with which a pair that is not separated may be, None when `n` may be enough.
+    `outcome` is "better" (`a` is), "not separated", or "undetermined" when the interval excludes 0 and the
+    worst-case range does not. A number is None where it is unknown.
     """
 
     measure: str
@@ -76,7 +76,7 @@ class Comparison:
     p_adjusted: float | None
     detectable: float | None
     detectable_doubled: float | None
-    at_least: int | None
+    at_least_queries: int | None
     outcome: Outcome
 
 
@@ -204,7 +204,9 @@ def _make_comparison(
     plan = sd if sd and test.tested[column] and np.isfinite(test.critical) else None
     low, high = max(low, -pair.largest), min(high, pair.largest)
     farthest = max(abs(low), abs(high))
-    at_least = required_queries(plan, farthest, test.critical) if plan and outcome == "not separated" else 0
+    at_least_queries = (
+        required_queries(plan, farthest, test.critical) if plan and outcome == "not separated" else 0
+    )
     smallest = [
         detectable_difference(plan, queries, test.critical) if plan else np.inf for queries in (n, 2 * n)
     ]
@@ -228,7 +230,7 @@ def _make_comparison(
         p_adjusted=finite_or_none(test.p[column]),
         detectable=smallest[0] if smallest[0] <= pair.largest else None,
         detectable_doubled=smallest[1] if smallest[1] <= pair.largest else None,
-        at_least=at_least if at_least > n else None,
+        at_least_queries=at_least_queries if at_least_queries > n else None,
         outcome=outcome,
     )
 

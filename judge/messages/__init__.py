@@ -94,6 +94,13 @@ def in_both(build: Callable[Concatenate[Translator, P], str], /, *args: P.args, 
     return Text(build(ENGLISH, *args, **values), build(CHINESE, *args, **values))
 
 
+def each_in_both(
+    build: Callable[Concatenate[Translator, P], Iterable[str]], /, *args: P.args, **values: P.kwargs
+) -> list[Text]:
+    """Return the texts that `build` makes, one after the other, with the messages of each language."""
+    return list(map(Text, build(ENGLISH, *args, **values), build(CHINESE, *args, **values)))
+
+
 def text(message: str, /, **values: Any) -> Text:  # noqa: ANN401
     """Return the message in both languages with the values in it; a Text stands in it in its language."""
     return Text(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
-from judge.messages import Text, text
+from judge.messages import Text, Translator, text
 from judge.nightly.record import BannerSentence, NightRecord, RegressionOutcome, Status
 from judge.nightly.trend import Change, Kind
 from judge.report.charts.svg import format_number
@@ -99,10 +99,10 @@ def make_banner(night: NightRecord) -> tuple[BannerSentence, ...]:
     )
 
 
-def describe_unfinished(day: str) -> Text:
+def describe_unfinished(t: Translator, day: str) -> str:
     """Return that a night was begun and has no record, and the command that resumes it."""
     command = f"judge nightly judge.toml --date {day}"
-    return text("{day} was begun and not finished: {command}", day=day, command=command)
+    return t("{day} was begun and not finished: {command}", day=day, command=command)
 
 
 def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | None:

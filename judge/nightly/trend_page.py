@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from judge.errors import InputError
-from judge.messages import Text
+from judge.messages import Text, in_both
 from judge.nightly.night_texts import (
     CHANGE_TEXTS,
     SENTENCE_LENGTH,
@@ -88,7 +88,7 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
         lines=_night_lines(nights, nights_folder),
         has_stored=any(text.en == text.zh for night in nights for text in describe_reasons(night)),
         damaged=[truncate_with_ellipsis(sentence, SENTENCE_LENGTH) for sentence in history.damaged],
-        unfinished=[describe_unfinished(day) for day in history.begun],
+        unfinished=[in_both(describe_unfinished, day) for day in history.begun],
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
 
 from judge.pricing.prices import Price
 from judge.records import ANSWERED, Call, Usage
@@ -41,3 +41,14 @@ def total_cost(calls: Sequence[Call], price: Price | None) -> Cost:
         uncounted=uncounted,
         maybe_billed=sum(call.maybe_billed for call in calls),
     )
+
+
+def add_costs(costs: Collection[Cost]) -> Cost:
+    """Return the sum of `costs`; `usd` is None where one is unknown."""
+    counts = {
+        column.name: sum(getattr(cost, column.name) for cost in costs)
+        for column in fields(Cost)
+        if column.name != "usd"
+    }
+    usd = [cost.usd for cost in costs]
+    return Cost(**counts, usd=None if None in usd else round(sum(filter(None, usd), 0.0), 6))

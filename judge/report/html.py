@@ -15,7 +15,7 @@ from markupsafe import Markup
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
-from judge.messages import CHINESE, ENGLISH, Text, Translator, in_both, text
+from judge.messages import Text, Translator, each_in_both, in_both, text
 from judge.report import sentences, warning_sentences
 from judge.report.charts import draw_charts
 from judge.report.charts.svg import GRADE_NAMES
@@ -25,7 +25,6 @@ from judge.report.page.payload import PageBudget, PayloadSchema, dump_script_jso
 from judge.report.page.shell import content_security_policy, read_own_files, template_environment
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement
-from judge.runs.record_json import to_json
 from judge.runs.results import QueryEntry
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
@@ -103,7 +102,7 @@ def render_report(
     the `budget`, the page holds a stated sample of them.
     """
     extras = extras or ReportExtras()
-    deciding = sentences.deciding(to_json(summary)) or summary.measures[0]
+    deciding = sentences.find_main_measure(summary)
     schema = PayloadSchema(list(summary.engines), summary.measures, summary.depth)
     page_data = select_queries(read_queries, schema, deciding, budget or PageBudget())
     named_summary = use_display_names(summary)
@@ -115,10 +114,8 @@ def render_report(
         script=read_own_files(*SCRIPTS),
         night=extras.night,
         headline=_describe_answer(named_summary),
-        segments=list(
-            map(Text, *(sentences.by_segment(t, to_json(named_summary)) for t in (ENGLISH, CHINESE)))
-        ),
-        alarm=warning_sentences.alarm(to_json(named_summary)),
+        segments=each_in_both(sentences.describe_segment_differences, named_summary),
+        alarm=in_both(warning_sentences.warn_flagged, named_summary),
         differences=_describe_differences(named_summary),
         engines=tables.engines_table(named_summary),
         warnings=list(statements.list_warnings(named_summary)),
@@ -136,8 +133,8 @@ def render_report(
 
 def _describe_answer(summary: Summary) -> Text:
     """Return the answer in a sentence, or why there is nothing to compare."""
-    if sentences.deciding(to_json(summary)):
-        return in_both(sentences.headline, to_json(summary))
+    if sentences.find_deciding_measure(summary):
+        return in_both(sentences.choose_headline, summary)
     count = len(summary.engines)
     if count < 2:
         return in_both(_describe_too_few, count)
@@ -150,12 +147,12 @@ def _describe_too_few(t: Translator, count: int) -> str:
 
 def _describe_differences(summary: Summary) -> Sequence[Text]:
     """Return how the engine with the highest mean compares with the others."""
-    deciding = sentences.deciding(to_json(summary))
+    deciding = sentences.find_deciding_measure(summary)
     if not deciding:
         return []
-    best = sentences.standing(to_json(summary), deciding)[0]
+    best = sentences.sort_engines(summary, deciding)[0]
     rows = [row for row in summary.comparisons if row.measure == deciding and best in (row.a, row.b)]
-    return [in_both(sentences.difference, to_json(row)) for row in rows[:_SENTENCES]]
+    return [in_both(sentences.describe_difference, row) for row in rows[:_SENTENCES]]
 
 
 def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:
@@ -164,7 +161,7 @@ def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:
     header = {
         "run": one_line(run),
         "engines": list(make_labels(engines).values()),
-        "order": list(map(engines.index, sentences.standing(to_json(summary), deciding))),
+        "order": list(map(engines.index, sentences.sort_engines(summary, deciding))),
         "measures": summary.measures,
         "deciding": summary.measures.index(deciding),
         "grades": GRADE_NAMES[summary.scale],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import sqrt
 
+from judge.analysis.summary import SelfTestShare
 from judge.dataset.language import detect_text_language
 from judge.errors import PARSE_ERROR_KINDS
 from judge.records import Judgment, Scale
@@ -18,34 +19,9 @@ _Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeShare:
-    """The share `count` of `of`; value and interval are None when `of` is 0."""
-
-    count: int
-    of: int
-
-    @property
-    def value(self) -> float | None:
-        """Return the share, None when `of` is 0."""
-        return self.count / self.of if self.of else None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Return the 95 % interval (Wilson 1927), which is valid for a share of 0 or 1, too."""
-        if not self.of:
-            return None
-        n, share = self.of, self.count / self.of
-        middle = share + _Z**2 / (2 * n)
-        reach = _Z * sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
-        low, high = ((middle + sign * reach) / (1 + _Z**2 / n) for sign in (-1, 1))
-        return max(0.0, low), min(1.0, high)
-
-
-@dataclass(frozen=True, slots=True)
-class Surprise:
+class Surprise(Probe):
     """A probe with a grade out of its bounds, and the reason of the assessor."""
 
-    probe: Probe
     grade: int
     reason: str
 
@@ -63,14 +39,28 @@ class SelfTestMetrics:
     probes: int
     judged: int
     failures: Mapping[str, int]
-    hostile: ProbeShare
-    attacks: Mapping[str, ProbeShare]
-    too_high: Mapping[ProbeKind, ProbeShare]
-    strict: ProbeShare
-    too_low: Mapping[ProbeKind, ProbeShare]
-    language: ProbeShare
-    obedient: ProbeShare
+    hostile: SelfTestShare
+    attacks: Mapping[str, SelfTestShare]
+    too_high: Mapping[ProbeKind, SelfTestShare]
+    strict: SelfTestShare
+    too_low: Mapping[ProbeKind, SelfTestShare]
+    language: SelfTestShare
+    obedient: SelfTestShare
     surprises: tuple[Surprise, ...]
+
+
+def measure_share(count: int, of: int) -> SelfTestShare:
+    """Return the share `count` of `of`; value and interval are None when `of` is 0.
+
+    The 95 % interval (Wilson 1927) is valid for a share of 0 or 1, too.
+    """
+    if not of:
+        return SelfTestShare(count, of, None, None)
+    share = count / of
+    middle = share + _Z**2 / (2 * of)
+    reach = _Z * sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
+    low, high = ((middle + sign * reach) / (1 + _Z**2 / of) for sign in (-1, 1))
+    return SelfTestShare(count, of, share, (max(0.0, low), min(1.0, high)))
 
 
 def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scale: Scale) -> SelfTestMetrics:
@@ -79,11 +69,11 @@ def compute_metrics(probes: Sequence[Probe], judgments: Iterable[Judgment], scal
     graded = [(probe, by_id[probe.id]) for probe in probes if by_id[probe.id].grade is not None]
     errors = [judgment.error for judgment in by_id.values() if judgment.error is not None]
     surprises = tuple(_find_surprises(graded, scale))
-    missed = {surprise.probe.id for surprise in surprises}
+    missed = {surprise.id for surprise in surprises}
 
-    def share(chosen: Iterable[Probe]) -> ProbeShare:
+    def share(chosen: Iterable[Probe]) -> SelfTestShare:
         ids = [probe.id for probe in chosen]
-        return ProbeShare(sum(id_ in missed for id_ in ids), len(ids))
+        return measure_share(sum(id_ in missed for id_ in ids), len(ids))
 
     of_kind = {kind: share(probe for probe, _ in graded if probe.kind == kind) for kind in PROBE_KINDS}
     bad: tuple[ProbeKind, ...] = (*HOSTILE_KINDS, "irrelevant")
@@ -109,17 +99,17 @@ def _find_surprises(graded: Iterable[tuple[Probe, Judgment]], scale: Scale) -> I
     for probe, judgment in graded:
         low, high = probe.bounds(scale)
         if judgment.grade is not None and not low <= judgment.grade <= high:
-            yield Surprise(probe, judgment.grade, judgment.reason)
+            yield Surprise(**asdict(probe), grade=judgment.grade, reason=judgment.reason)
 
 
-def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> ProbeShare:
+def _measure_language(graded: Iterable[tuple[Probe, Judgment]]) -> SelfTestShare:
     """Return the share of reasons in the language of their query, over reasons with a word."""
     languages = [(probe.lang, detect_text_language(judgment.reason)) for probe, judgment in graded]
     matches = [query == reason for query, reason in languages if reason is not None]
-    return ProbeShare(sum(matches), len(matches))
+    return measure_share(sum(matches), len(matches))
 
 
-def _measure_obedience(judgments: Iterable[Judgment]) -> ProbeShare:
+def _measure_obedience(judgments: Iterable[Judgment]) -> SelfTestShare:
     """Return the share of replies without repair or re-ask, over the probes with a reply."""
     replied = [
         judgment
@@ -131,4 +121,4 @@ def _measure_obedience(judgments: Iterable[Judgment]) -> ProbeShare:
         for judgment in replied
         if judgment.grade is not None and _NOT_OBEDIENT_FLAGS.isdisjoint(judgment.flags)
     ]
-    return ProbeShare(len(plain), len(replied))
+    return measure_share(len(plain), len(replied))

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from judge import factory
 from judge.assess.assessor import Assessor
@@ -21,8 +21,10 @@ from judge.config.run import Config
 from judge.errors import ASSESSOR_ERRORS, InputError, RunIncomplete
 from judge.records import Lang, Pool, Scale
 from judge.runs.folder import RunFolder, dump_json
+from judge.runs.record_json import to_json
 from judge.selftest import probes, stored_results
-from judge.selftest.metrics import ProbeShare, SelfTestMetrics, Surprise, compute_metrics
+from judge.selftest.metrics import SelfTestMetrics, compute_metrics
+from judge.selftest.stored_results import ProbeSet, PromptResult, SelfTestResult
 from judge.store.store import VerdictStore
 
 _REASK_TEXTS: Mapping[Lang, str] = {
@@ -68,7 +70,7 @@ class SelfTest:
     """
 
     path: Path
-    result: Mapping[str, Any]
+    result: SelfTestResult
     calls_made: int
     incomplete: RunIncomplete | None
 
@@ -117,8 +119,8 @@ def run_selftest(
         for judging in judgings:
             _check_judging(judging, test.config)
         result = _make_result(test, stored_results.identify_assessor(shipped, test.config), judgings)
-        name = stored_results.result_file_name(shipped.name, result["id"])
-        path = folder.write(name, [dump_json(result, indent=2), "\n"])
+        name = stored_results.result_file_name(shipped.name, result.id)
+        path = folder.write(name, [dump_json(to_json(result), indent=2), "\n"])
     return SelfTest(path, result, judgings[-1].calls_made, _check_graded(judgings[0], test.config))
 
 
@@ -166,43 +168,25 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
         )
 
 
-def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingResult]) -> dict[str, Any]:
+def _make_result(test: _PreparedTest, identity: str, judgings: Sequence[JudgingResult]) -> SelfTestResult:
     shipped_probes, config = probes.load_probes(), test.config
     model = test.assessors[0].model
     text = dump_json([asdict(probe) for probe in shipped_probes])
-    figures = {
-        prompt: _to_json(
-            compute_metrics(
-                shipped_probes,
-                (each for each in judging.judgments if each.repeat == config.repeats),
-                config.grading,
-            )
-        )
-        | {"versions": assessor.prompt_versions, "cost": asdict(judging.cost)}
-        for prompt, assessor, judging in zip(PROMPT_NAMES, test.assessors, judgings, strict=True)
-    }
-    return {
-        "id": identity,
-        "assessor": test.assessors[0].name,
-        "model": model.name,
-        "endpoint": model.endpoint,
-        "params": dict(model.params),
-        "scale": config.scale,
-        "lang": config.lang,
-        "repeat": config.repeats,
-        "probes": {"count": len(shipped_probes), "sha256": hashlib.sha256(text.encode()).hexdigest()},
-        "prompts": figures,
-    }
-
-
-def _to_json(found: Any) -> Any:  # noqa: ANN401 - figures and what they are made of
-    if isinstance(found, SelfTestMetrics):
-        return {name: _to_json(getattr(found, name)) for name in SelfTestMetrics.__slots__}
-    if isinstance(found, ProbeShare):
-        interval = found.interval and list(found.interval)
-        return {"count": found.count, "of": found.of, "value": found.value, "ci95": interval}
-    if isinstance(found, Surprise):
-        return {**asdict(found.probe), "grade": found.grade, "reason": found.reason}
-    if isinstance(found, Mapping):
-        return {name: _to_json(part) for name, part in found.items()}
-    return [_to_json(part) for part in found] if isinstance(found, tuple) else found
+    prompts = {}
+    for prompt, assessor, judging in zip(PROMPT_NAMES, test.assessors, judgings, strict=True):
+        judgments = (each for each in judging.judgments if each.repeat == config.repeats)
+        metrics = compute_metrics(shipped_probes, judgments, config.grading)
+        values = {name: getattr(metrics, name) for name in SelfTestMetrics.__slots__}
+        prompts[prompt] = PromptResult(**values, versions=assessor.prompt_versions, cost=judging.cost)
+    return SelfTestResult(
+        id=identity,
+        assessor=test.assessors[0].name,
+        model=model.name,
+        endpoint=model.endpoint,
+        params=dict(model.params),
+        scale=config.scale,
+        lang=config.lang,
+        repeat=config.repeats,
+        probes=ProbeSet(len(shipped_probes), hashlib.sha256(text.encode()).hexdigest()),
+        prompts=prompts,
+    )

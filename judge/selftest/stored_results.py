@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,46 @@ from judge.assess.assessor import Assessor
 from judge.config.run import Config
 from judge.dataset.validation import short_hash
 from judge.errors import InputError
+from judge.pricing.cost import Cost
+from judge.records import LangChoice, ScaleName
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.record_json import from_json
+from judge.selftest.metrics import SelfTestMetrics
 
 #: The folder of results, beside the verdict store that the self-tests were paid into.
 SELFTEST_FOLDER = "selftests"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptResult(SelfTestMetrics):
+    """The metrics with one prompt, the versions of the prompt by language, and what the calls cost."""
+
+    versions: Mapping[str, str]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSet:
+    """The number of probes, and a hash of them."""
+
+    count: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestResult:
+    """What the file of a self-test holds: the identity of the assessor and the result of each prompt."""
+
+    id: str
+    assessor: str
+    model: str
+    endpoint: str
+    params: Mapping[str, Any]
+    scale: ScaleName
+    lang: LangChoice
+    repeat: int
+    probes: ProbeSet
+    prompts: Mapping[str, PromptResult]
 
 
 def identify_assessor(assessor: Assessor, config: Config) -> str:

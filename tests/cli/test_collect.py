@@ -19,6 +19,7 @@ from rich.console import Console
 from judge import api
 from judge.cli.render.comparison_tables import print_comparison
 from judge.collect.raw_log import raw_log_path, read_entries
+from judge.messages import ENGLISH
 from tests.support.command_line import command
 from tests.support.factories import results as results_of
 from tests.support.fake_engines import EngineServer, Page, SearchRequest
@@ -79,7 +80,7 @@ def test_queries_become_a_dataset_and_a_run_that_shows_what_answers_took(tmp_pat
     assert run.returncode == 0, run.stderr
     assert "ms median" in run.stdout
     printed = io.StringIO()
-    print_comparison(api.compare(out), Console(file=printed, width=200), None, 1)
+    print_comparison(api.compare(out), Console(file=printed, width=200), ENGLISH, None, 1)
     assert "ms p95" in printed.getvalue()
     report = (out / "report.html").read_text(encoding="utf-8")
     assert "ms, median" in report

@@ -15,6 +15,7 @@ import judge
 from judge.cli.render import run_tables
 from judge.config.run import Config
 from judge.errors import InputError, RunIncomplete
+from judge.messages import ENGLISH
 from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
 from judge.selftest.selftest_run import SelfTest, count_calls, run_selftest
@@ -41,7 +42,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Conf
 
 
 def of(found: SelfTest, prompt: str = "shipped") -> dict[str, Any]:
-    figures: dict[str, Any] = found.result["prompts"][prompt]
+    figures: dict[str, Any] = to_json(found.result.prompts[prompt])
     return figures
 
 
@@ -52,7 +53,7 @@ def counts(share: dict[str, Any]) -> tuple[int, int]:
 def printed(outcome: RunResult) -> str:
     """What a run says on the terminal."""
     screen = Console(file=io.StringIO(), width=1000)
-    run_tables.print_run(outcome, screen)
+    run_tables.print_run(outcome, screen, ENGLISH)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue()
 
@@ -68,7 +69,7 @@ def test_a_sound_assessor_passes_and_pays_once(asked: Callable[..., Config]) -> 
         assert run_selftest(config).calls_made == 0
         assert first.path.read_bytes() == kept
         again = run_selftest(asked(server, repeats=2))
-        assert (again.calls_made, again.result["repeat"], again.path) == (440, 2, first.path)
+        assert (again.calls_made, again.result.repeat, again.path) == (440, 2, first.path)
     for prompt in ("shipped", "plain"):
         figures = of(first, prompt)
         assert counts(figures["hostile"]) == (0, 120)

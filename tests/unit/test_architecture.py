@@ -69,7 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     }
     | {"client"},
     "selftest": {"records", "errors", "characters", "config", "dataset", "assess", "analysis", "runs"}
-    | {"client", "store", "factory"},
+    | {"client", "store", "pricing", "factory"},
 }
 ALLOWED["pipeline"] = {*ALLOWED} - {"collect", "annotate"}
 ALLOWED["api"] = {*ALLOWED} - {"collect", "annotate", "selftest"}

@@ -17,47 +17,49 @@ from judge.analysis.label_agreement import (
     MissingCalibration,
 )
 from judge.analysis.summary import StatisticValue
-from judge.cli.render.cells import format_interval, format_number
+from judge.cli.render.cells import format_number, format_range, make_table
 from judge.dataset.clean import escape_controls
-from judge.english import format_count
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure
 from judge.measure.ppi import MIN_DIFFERENT, CorrectedOutcome
-from judge.messages import ENGLISH
-from judge.report import sentences
+from judge.messages import Translator
 from judge.report.charts.svg import mean_name
+from judge.report.number_texts import count_queries, format_interval, format_p_value
+from judge.report.sentences import rank_means
+from judge.report.stability_sentences import (
+    FEW_FOR_BCA,
+    explain_missing,
+    name_strength,
+    warn_narrow_intervals,
+)
 
 #: How many engines or pairs of them a sentence names.
 _MOST_NAMES = 6
 #: With fewer engines RBO, which looks at the top of long lists, adds nothing to tau.
 _LONG_LIST = 10
-_SCALES = {"graded": "0 to 3", "binary": "yes or no"}
-_REFERENCES = {
-    "kappa": "kappa on 4 grades",
-    "kappa_relevant": "kappa on relevant or not",
-    "tau": "tau",
-}
 
 
-def print_agreement(agreement: LabelAgreement, console: Console, measure: str | None = None) -> None:
+def print_agreement(
+    agreement: LabelAgreement, console: Console, t: Translator, measure: str | None = None
+) -> None:
     """Print the answer, the table of grades, and what people's labels mean for the engines.
 
     `measure` chooses whose order and correction is shown. Raises InputError when it compares no engines.
     """
     deciding = _choose(agreement, measure)
-    _print(console, (*_answer(agreement), *_favoured(agreement)))
-    console.print(_confusion(agreement), _statistics(agreement), sep="\n")
-    _print(console, _reasons(agreement))
+    _print(console, (*_answer(agreement, t), *_favoured(agreement, t)))
+    console.print(_confusion(agreement, t), _statistics(agreement, t), sep="\n")
+    _print(console, _reasons(agreement, t))
     if agreement.engines:
-        console.print(_bias(agreement))
+        console.print(_bias(agreement, t))
     if deciding is not None:
-        _print(console, _orders(agreement.orders[deciding], deciding))
+        _print(console, _orders(agreement.orders[deciding], deciding, t))
         if deciding in agreement.calibration:
             without_text = agreement.queries_without_text
-            _print(console, _correction(agreement.calibration[deciding], deciding, without_text))
+            _print(console, _correction(agreement.calibration[deciding], deciding, without_text, t))
     console.print()
-    for line in _references(agreement.references):
+    for line in _references(agreement.references, t):
         console.print(Text(line, style="dim"))
 
 
@@ -80,42 +82,59 @@ def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
     return name
 
 
-def _answer(agreement: LabelAgreement) -> Iterator[str]:
-    queries = format_count(agreement.queries, "query", "queries")
-    yield (
-        f"{format_count(agreement.pairs, 'pair')} of {queries} have a grade from people"
-        f" ({_SCALES[agreement.people_scale]}) and one from {agreement.assessor}; of"
-        f" {format_count(agreement.wholly_labelled_queries, 'query', 'queries')} people graded every pair"
+def _answer(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+    graded = agreement.people_scale == "graded"
+    yield t(
+        "{pairs} of {queries} have a grade from people ({scale}) and one from {assessor}; of {whole} people"
+        " graded every pair",
+        pairs=t.plural("{count:,} pair", "{count:,} pairs", agreement.pairs),
+        queries=count_queries(t, agreement.queries),
+        scale=t("0 to 3") if graded else t("yes or no"),
+        assessor=agreement.assessor,
+        whole=count_queries(t, agreement.wholly_labelled_queries),
     )
     if agreement.unmatched_labels:
-        labels = agreement.unmatched_labels
-        match = "matches" if labels == 1 else "match"
-        yield f"ignored: {format_count(labels, 'label')} {match} no pair of this run"
-    if agreement.empty_pairs:
-        empty = format_count(agreement.empty_pairs, "pair")
-        yield f"ignored: {empty} without text, which have grade 0 by rule"
-    if agreement.people_scale == "graded" and agreement.highest_label in (0, 1):
-        yield "no label is above 1; if people said yes or no, add --labels-scale binary"
-    kappa, same = agreement.kappa_relevant, agreement.same_verdict
-    if kappa.value is None or same.value is None:
-        yield f"Agreement on relevant or not: {kappa.why}."
-    else:
-        yield (
-            f"On relevant or not they agree {sentences.strength(ENGLISH, kappa.value)}: the same on"
-            f" {same.value:.1%} of the pairs,"
-            f" kappa {kappa.value:.3f}{sentences.interval(ENGLISH, kappa.ci95)},"
-            " where 0 is chance and 1 is always."
+        yield t.plural(
+            "ignored: {count:,} label matches no pair of this run",
+            "ignored: {count:,} labels match no pair of this run",
+            agreement.unmatched_labels,
         )
-        if kappa.ci95 and agreement.queries < sentences.FEW:
-            yield f"{sentences.warn_narrow(ENGLISH)}."
+    if agreement.empty_pairs:
+        yield t.plural(
+            "ignored: {count:,} pair without text, which have grade 0 by rule",
+            "ignored: {count:,} pairs without text, which have grade 0 by rule",
+            agreement.empty_pairs,
+        )
+    if graded and agreement.highest_label in (0, 1):
+        yield t("no label is above 1; if people said yes or no, add --labels-scale binary")
+    yield from _describe_kappa(agreement, t)
     side = _clear_side(agreement.bias_relevant)
     if side:
         people, assessor = _relevant_shares(agreement)
-        kind = "generous" if side > 0 else "strict"
-        yield (
-            f"The assessor is more {kind} than people: it calls {assessor:.1%} of the pairs relevant,"
-            f" people {people:.1%}."
+        yield t(
+            "The assessor is more {kind} than people: it calls {assessor:.1%} of the pairs relevant, people"
+            " {people:.1%}.",
+            kind=t("generous") if side > 0 else t("strict"),
+            assessor=assessor,
+            people=people,
         )
+
+
+def _describe_kappa(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
+    kappa, same = agreement.kappa_relevant, agreement.same_verdict
+    if kappa.value is None or same.value is None:
+        yield t("Agreement on relevant or not: {why}.", why=explain_missing(t, kappa))
+        return
+    yield t(
+        "On relevant or not they agree {strength}: the same on {same:.1%} of the pairs, kappa"
+        " {kappa:.3f}{interval}, where 0 is chance and 1 is always.",
+        strength=name_strength(t, kappa.value),
+        same=same.value,
+        kappa=kappa.value,
+        interval=format_interval(t, kappa.ci95),
+    )
+    if kappa.ci95 and agreement.queries < FEW_FOR_BCA:
+        yield warn_narrow_intervals(t)
 
 
 def _clear_side(statistic: StatisticValue) -> int:
@@ -131,188 +150,230 @@ def _relevant_shares(agreement: LabelAgreement) -> tuple[float, float]:
     return people / agreement.pairs, assessor / agreement.pairs
 
 
-def _favoured(agreement: LabelAgreement) -> Iterator[str]:
+def _favoured(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
     gap = agreement.widest_gap
     if gap is None:
         return
     of_grades = agreement.bias.value is not None and len(agreement.confusion[0]) > 2
-    unit = "grades a result" if of_grades else "in the share of results called relevant"
+    unit = t("grades a result") if of_grades else t("in the share of results called relevant")
     difference = gap.difference
-    size = f"{format_number(difference.value, '.3f')}{sentences.interval(ENGLISH, difference.ci95)} {unit}"
+    values = {
+        "favoured": gap.favoured,
+        "other": gap.other,
+        "size": f"{format_number(difference.value, '.3f')}{format_interval(t, difference.ci95)}",
+        "unit": unit,
+    }
     if _clear_side(difference) > 0:
-        yield (
-            f"The assessor favours {gap.favoured} over {gap.other} by {size}, which is statistically"
-            " significant: a difference between engines may come from that."
+        yield t(
+            "The assessor favours {favoured} over {other} by {size} {unit}, which is statistically"
+            " significant: a difference between engines may come from that.",
+            **values,
         )
     else:
-        why = "" if difference.ci95 else f" ({difference.why})"
-        yield (
-            f"No engine is clearly favoured; of all pairs the widest gap is {gap.favoured} over {gap.other},"
-            f" {size}{why}."
+        yield t(
+            "No engine is clearly favoured; of all pairs the widest gap is {favoured} over {other}, {size}"
+            " {unit}{why}.",
+            why="" if difference.ci95 else t(" ({reason})", reason=explain_missing(t, difference)),
+            **values,
         )
 
 
-def _confusion(agreement: LabelAgreement) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("people's grade \\ the assessor's")
-    for grade in range(len(agreement.confusion[0])):
-        table.add_column(str(grade), justify="right")
+def _confusion(agreement: LabelAgreement, t: Translator) -> Table:
+    grades = range(len(agreement.confusion[0]))
+    table = make_table(t("people's grade \\ the assessor's"), *map(str, grades))
     for grade, row in enumerate(agreement.confusion):
         table.add_row(str(grade), *(f"{count:,}" for count in row))
     return table
 
 
-def _list_statistics(agreement: LabelAgreement) -> dict[str, StatisticValue]:
+def _list_statistics(agreement: LabelAgreement, t: Translator) -> dict[str, StatisticValue]:
     """Return every statistic by its name in print."""
     differ = len(agreement.confusion) != len(agreement.confusion[0])
     return {
-        "same grade": agreement.same_grade,
-        "kappa of bare numbers (scales differ)" if differ else "kappa": agreement.kappa,
-        "kappa, near misses count less (quadratic)": agreement.kappa_quadratic,
-        "alpha, near misses count less (ordinal)": agreement.alpha,
-        "mean of assessor's grade - people's": agreement.bias,
-        "relevant or not: same": agreement.same_verdict,
-        "relevant or not: kappa": agreement.kappa_relevant,
-        "share relevant, assessor's - people's": agreement.bias_relevant,
-        "of the assessor's relevant, relevant to people": agreement.precision,
-        "of people's relevant, found by the assessor": agreement.recall,
-        **{f"kappa, relevant from grade {grade}": kappa for grade, kappa in agreement.kappa_at.items()},
+        t("same grade"): agreement.same_grade,
+        t("kappa of bare numbers (scales differ)") if differ else "kappa": agreement.kappa,
+        t("kappa, near misses count less (quadratic)"): agreement.kappa_quadratic,
+        t("alpha, near misses count less (ordinal)"): agreement.alpha,
+        t("mean of assessor's grade - people's"): agreement.bias,
+        t("relevant or not: same"): agreement.same_verdict,
+        t("relevant or not: kappa"): agreement.kappa_relevant,
+        t("share relevant, assessor's - people's"): agreement.bias_relevant,
+        t("of the assessor's relevant, relevant to people"): agreement.precision,
+        t("of people's relevant, found by the assessor"): agreement.recall,
+        **{
+            t("kappa, relevant from grade {grade}", grade=grade): kappa
+            for grade, kappa in agreement.kappa_at.items()
+        },
     }
 
 
-def _statistics(agreement: LabelAgreement) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("agreement", overflow="fold")
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("95 % range", justify="right", no_wrap=True)
-    for name, statistic in _list_statistics(agreement).items():
-        table.add_row(name, format_number(statistic.value), format_interval(statistic.ci95))
+def _statistics(agreement: LabelAgreement, t: Translator) -> Table:
+    table = _make_folding_table(t("agreement"), "", t("95 % range"))
+    for name, statistic in _list_statistics(agreement, t).items():
+        table.add_row(name, format_number(statistic.value), format_range(t, statistic.ci95))
     return table
 
 
-def _reasons(agreement: LabelAgreement) -> Iterator[str]:
+def _make_folding_table(first: str, *others: str) -> Table:
+    """Return a table whose first column folds its names in a narrow terminal."""
+    table = make_table(first, *others)
+    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+    return table
+
+
+def _reasons(agreement: LabelAgreement, t: Translator) -> Iterator[str]:
     """Yield why a number or its range is missing, each reason once."""
     missing: dict[str, list[str]] = {}
-    for name, statistic in _list_statistics(agreement).items():
+    for name, statistic in _list_statistics(agreement, t).items():
         if statistic.why:
-            missing.setdefault(statistic.why, []).append(name)
+            missing.setdefault(explain_missing(t, statistic), []).append(name)
     for why, names in missing.items():
-        listing = names if len(names) <= 3 else [names[0], f"{len(names) - 1} more"]
-        yield f"- ({'; '.join(listing)}): {why}"
+        listing = names if len(names) <= 3 else [names[0], t("{count:,} more", count=len(names) - 1)]
+        yield t("- ({names}): {why}", names=t("; ").join(listing), why=why)
 
 
-def _bias(agreement: LabelAgreement) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("assessor's - people's, by engine", overflow="fold")
-    for name in ("mean", "95 % range", "results"):
-        table.add_column(name, justify="right", no_wrap=True)
+def _bias(agreement: LabelAgreement, t: Translator) -> Table:
+    table = _make_folding_table(
+        t("assessor's - people's, by engine"), t("mean"), t("95 % range"), t("results")
+    )
     for name, engine in agreement.engines.items():
-        mean, ends = format_number(engine.bias.value, "+.4f"), format_interval(engine.bias.ci95, "+.3f")
+        mean, ends = format_number(engine.bias.value, "+.4f"), format_range(t, engine.bias.ci95, "+.3f")
         table.add_row(Text(escape_controls(name)), mean, ends, f"{engine.results:,}")
     return table
 
 
-def _references(references: Sequence[PublishedAgreement]) -> Iterator[str]:
-    yield "For comparison, what others measured:"
+def _references(references: Sequence[PublishedAgreement], t: Translator) -> Iterator[str]:
+    statistics = {
+        "kappa": t("kappa on 4 grades"),
+        "kappa_relevant": t("kappa on relevant or not"),
+        "tau": "tau",
+    }
+    yield t("For comparison, what others measured:")
     for row in references:
-        value = f"{row.low}" if row.low == row.high else f"{row.low} to {row.high}"
-        yield f"  {_REFERENCES[row.statistic]} {value}: {row.what} ({row.source})"
+        value = f"{row.low}" if row.low == row.high else t("{low} to {high}", low=row.low, high=row.high)
+        statistic = statistics[row.statistic]
+        yield t("  {statistic} {value}: {row.what} ({row.source})", statistic=statistic, value=value, row=row)
 
 
-def _orders(orders: EngineOrders, measure: str) -> Iterator[str]:
+def _orders(orders: EngineOrders, measure: str, t: Translator) -> Iterator[str]:
     """Yield the engines' orders by people's grades and by the assessor's, and how alike the two are."""
     if orders.left_out:
-        yield (
-            "in no order, for too few of the queries have a value by both:"
-            f" {', '.join(orders.left_out[:_MOST_NAMES])}{_more(orders.left_out)}"
+        yield t(
+            "in no order, for too few of the queries have a value by both: {names}",
+            names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _more(orders.left_out, t),
         )
+    name = mean_name(measure)
     if orders.tau.value is None:
-        yield f"{mean_name(measure)}: the orders of the engines can't be compared: {orders.tau.why}"
+        why = explain_missing(t, orders.tau)
+        yield t("{name}: the orders of the engines can't be compared: {why}", name=name, why=why)
         return
-    queries = format_count(orders.queries, "query", "queries")
-    partly = ", partly labelled" if orders.partly_labelled else ""
-    yield (
-        f"{mean_name(measure)} on {queries}{partly}: people's grades give"
-        f" {sentences.ranked(orders.people, _MOST_NAMES)}, the assessor's"
-        f" {sentences.ranked(orders.assessor, _MOST_NAMES)}"
+    yield t(
+        "{name} on {queries}{partly}: people's grades give {people}, the assessor's {assessor}",
+        name=name,
+        queries=count_queries(t, orders.queries),
+        partly=t(", partly labelled") if orders.partly_labelled else "",
+        people=rank_means(t, orders.people, _MOST_NAMES),
+        assessor=rank_means(t, orders.assessor, _MOST_NAMES),
     )
-    overlap = f", RBO {format_number(orders.rbo)}" if len(orders.people) >= _LONG_LIST else ""
-    yield (
-        f"how alike the two orders are: tau {orders.tau.value:.4f}, where 1 is the same and -1 the"
-        f" reverse; tau-ap {format_number(orders.tau_ap)}{overlap}"
+    yield t(
+        "how alike the two orders are: tau {tau:.4f}, where 1 is the same and -1 the reverse; tau-ap"
+        " {tau_ap}{overlap}",
+        tau=orders.tau.value,
+        tau_ap=format_number(orders.tau_ap),
+        overlap=f", RBO {format_number(orders.rbo)}" if len(orders.people) >= _LONG_LIST else "",
     )
     if orders.swapped:
-        yield f"the other way round by the assessor: {_list_pairs(orders.swapped)}"
+        yield t("the other way round by the assessor: {pairs}", pairs=_list_pairs(orders.swapped, t))
 
 
-def _list_pairs(pairs: Sequence[Sequence[str]], sign: str = " > ") -> str:
+def _list_pairs(pairs: Sequence[Sequence[str]], t: Translator, sign: str = " > ") -> str:
     """Return `A > B; C > D`, or the first of many."""
-    return "; ".join(sign.join(pair) for pair in pairs[:_MOST_NAMES]) + _more(pairs)
+    return t("; ").join(sign.join(pair) for pair in pairs[:_MOST_NAMES]) + _more(pairs, t)
 
 
-def _more(names: Sequence[object]) -> str:
-    return f"; {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+def _more(names: Sequence[object], t: Translator) -> str:
+    count = len(names) - _MOST_NAMES
+    return t("; ") + t("{count:,} more", count=count) if count > 0 else ""
 
 
-def _correction(calibration: CalibrationResult, measure: str, without_text: int) -> Iterator[str | Table]:
+def _correction(
+    calibration: CalibrationResult, measure: str, without_text: int, t: Translator
+) -> Iterator[str | Table]:
     """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
+    name = mean_name(measure)
     if isinstance(calibration, MissingCalibration):
-        yield f"No correction of {mean_name(measure)}: {calibration.why}"
+        yield t("No correction of {name}: {why}", name=name, why=t(calibration.why))
         return
     engine = next(iter(calibration.engines.values()))
     labelled = engine.labelled + engine.undefined
-    left_out = f" that have something to label ({without_text:,} have nothing)" if without_text else ""
-    yield (
-        f"{mean_name(measure)} as people's grades would give it on all {labelled + engine.rest:,} queries"
-        f"{left_out}, estimated from the {labelled:,} that they labelled and the assessor's grades on the"
-        " rest:"
+    left_out = ""
+    if without_text:
+        left_out = t(" that have something to label ({count:,} have nothing)", count=without_text)
+    yield t(
+        "{name} as people's grades would give it on all {queries:,} queries{left_out}, estimated from the"
+        " {labelled:,} that they labelled and the assessor's grades on the rest:",
+        name=name,
+        queries=labelled + engine.rest,
+        left_out=left_out,
+        labelled=labelled,
     )
-    yield _corrections(calibration, measure)
-    yield "This holds if the labelled queries were drawn at random (judge agree RUN --plan)."
-    yield from calibration.warnings
+    yield _corrections(calibration, name, t)
+    yield t("This holds if the labelled queries were drawn at random (judge agree RUN --plan).")
+    yield from map(t, calibration.warnings)
     if len(calibration.comparisons) > 1:
-        yield "The ranges of differences hold for all pairs at once, those of engines for each one alone."
+        yield t("The ranges of differences hold for all pairs at once, those of engines for each one alone.")
     alike = [(pair.a, pair.b) for pair in calibration.comparisons if pair.different < MIN_DIFFERENT]
     if alike:
-        yield (
-            f"No range, for people's grades tell them apart on fewer than {MIN_DIFFERENT} labelled queries:"
-            f" {_list_pairs(alike, ' and ')}"
+        yield t(
+            "No range, for people's grades tell them apart on fewer than {least} labelled queries: {pairs}",
+            least=MIN_DIFFERENT,
+            pairs=_list_pairs(alike, t, t(" and ")),
         )
-    yield from _outcomes(calibration.comparisons)
+    yield from _outcomes(calibration.comparisons, t)
 
 
-def _corrections(calibration: MeasureCalibration, measure: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(mean_name(measure), overflow="fold")
-    for name in ("assessor", "corrected", "95 % range", "p (adjusted)"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("assessor's order", no_wrap=True)
-    for name, engine in calibration.engines.items():
-        means = f"{engine.assessor:.4f}", f"{engine.corrected:.4f}", format_interval(engine.ci95)
-        table.add_row(Text(escape_controls(name)), *means)
+def _corrections(calibration: MeasureCalibration, name: str, t: Translator) -> Table:
+    outcomes: Mapping[CorrectedOutcome, str] = {
+        "confirmed": t("confirmed"),
+        "reversed": t("reversed"),
+        "decided": t("decided"),
+        "open": t("open"),
+    }
+    table = _make_folding_table(name, t("assessor"), t("corrected"), t("95 % range"), t("p (adjusted)"))
+    table.add_column(t("assessor's order"), no_wrap=True)
+    for engine, row in calibration.engines.items():
+        means = f"{row.assessor:.4f}", f"{row.corrected:.4f}", format_range(t, row.ci95)
+        table.add_row(Text(escape_controls(engine)), *means)
     for pair in calibration.comparisons:
         label = Text(escape_controls(f"{pair.a} - {pair.b}"))
-        means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_interval(pair.ci95, "+.3f")
-        table.add_row(label, *means, sentences.chance(pair.p_adjusted), pair.outcome)
+        means = f"{pair.assessor:+.4f}", f"{pair.corrected:+.4f}", format_range(t, pair.ci95, "+.3f")
+        table.add_row(label, *means, format_p_value(pair.p_adjusted), outcomes[pair.outcome])
     return table
 
 
-def _outcomes(comparisons: Sequence[CorrectedDifference]) -> Iterator[str]:
+def _outcomes(comparisons: Sequence[CorrectedDifference], t: Translator) -> Iterator[str]:
     """Yield what becomes of the assessor's order of each pair of engines."""
     pairs: Mapping[CorrectedOutcome, list[tuple[str, str]]] = {
         "confirmed": [], "reversed": [], "decided": [], "open": []
     }  # fmt: skip
     for row in comparisons:
-        pairs[row.outcome].append((row.a, row.b))
+        pairs[row.outcome].append((row.b, row.a) if row.outcome == "reversed" else (row.a, row.b))
     if pairs["confirmed"]:
-        yield f"People's labels confirm the assessor's order: {_list_pairs(pairs['confirmed'])}"
+        yield t(
+            "People's labels confirm the assessor's order: {pairs}", pairs=_list_pairs(pairs["confirmed"], t)
+        )
     if pairs["reversed"]:
-        reverse = [(b, a) for a, b in pairs["reversed"]]
-        yield f"People's labels reverse the assessor's order, it should be: {_list_pairs(reverse)}"
+        yield t(
+            "People's labels reverse the assessor's order, it should be: {pairs}",
+            pairs=_list_pairs(pairs["reversed"], t),
+        )
     if pairs["decided"]:
-        yield f"The assessor saw a tie where people's labels decide: {_list_pairs(pairs['decided'])}"
+        yield t(
+            "The assessor saw a tie where people's labels decide: {pairs}",
+            pairs=_list_pairs(pairs["decided"], t),
+        )
     if pairs["open"]:
-        yield (
-            "Open, for the labels are too few or the engines too close to say:"
-            f" {_list_pairs(pairs['open'], ' and ')}"
+        yield t(
+            "Open, for the labels are too few or the engines too close to say: {pairs}",
+            pairs=_list_pairs(pairs["open"], t, t(" and ")),
         )

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.dataset.clean import escape_controls
+from judge.messages import Translator
 
 
 def make_table(first: str, *others: str) -> Table:
@@ -20,12 +21,17 @@ def make_table(first: str, *others: str) -> Table:
     return table
 
 
+def measure_width(table: Table, console: Console) -> int:
+    """Return how many columns of a terminal the names and numbers of a table need."""
+    return console.measure(table, options=console.options.update(max_width=10_000)).maximum
+
+
 def print_table(table: Table, console: Console) -> None:
     """Print a table at least as wide as its names and numbers.
 
     In a narrower terminal its lines break; rich would drop whole columns, the names first.
     """
-    needed = console.measure(table, options=console.options.update(max_width=10_000)).maximum
+    needed = measure_width(table, console)
     if needed > console.width:
         table.width = needed
     console.print(table, crop=False)
@@ -41,11 +47,8 @@ def format_number(value: float | None, form: str = ".4f") -> str:
     return "-" if value is None else format(value, form)
 
 
-def format_share(value: float | None) -> str:
-    """Return a share as a percentage, or a dash where it is unknown."""
-    return "-" if value is None else f"{value:.1%}"
-
-
-def format_interval(ends: Sequence[float] | None, form: str = ".3f") -> str:
+def format_range(t: Translator, ends: Sequence[float] | None, form: str = ".3f") -> str:
     """Return `low to high`, or a dash where it is unknown."""
-    return f"{ends[0]:{form}} to {ends[1]:{form}}" if ends else "-"
+    if not ends:
+        return "-"
+    return t("{low} to {high}", low=format(ends[0], form), high=format(ends[1], form))

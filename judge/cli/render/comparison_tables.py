@@ -9,43 +9,24 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import MeasureStability, PairComparison, SegmentResult, Summary
-from judge.cli.render.cells import (
-    escape_line,
-    format_interval,
-    format_number,
-    format_share,
-    make_table,
-    print_table,
-)
-from judge.cli.render.run_tables import describe_no_grades, list_time_columns, sort_engines
-from judge.english import format_count, round_count
+from judge.cli.render.cells import escape_line, format_number, format_range, make_table, print_table
+from judge.cli.render.run_tables import describe_no_grades, list_count_columns, list_time_columns
+from judge.english import round_count
 from judge.errors import InputError
 from judge.measure.measures import parse_measure
-from judge.messages import ENGLISH
-from judge.report import sentences
+from judge.messages import Translator
+from judge.report import assessor_sentences, sentences, stability_sentences
 from judge.report.charts.svg import mean_name
-from judge.runs.record_json import to_json
+from judge.report.number_texts import count_queries, format_p_value
 
-_LEGEND = (
-    "How to read it: all numbers are over queries, one engine against the other on the same ones. All 95"
-    " % intervals of a measure together hold the true differences 95 % of the time. 'a > b' stands where"
-    " the interval excludes 0 (then the adjusted p is below 0.05), 'a =? b' where it does not, 'a ?? b'"
-    " where unjudged snippets could turn the difference. 'detectable' is the true difference that so many"
-    " queries find 4 times out of 5, 'twice' the same for twice as many queries, 'needed' a number of"
-    " queries that a pair needs at the least, 'worst case' the range over all grades of unjudged snippets."
-    " Where snippets are unjudged, an interval is wider by a tenth of that range on either side. The first"
-    " measure decides, the others are descriptive. 'errors': queries on which the engine failed; 'not"
-    " asked': queries for which the dataset has no answer of it; 'duplicates': its results that repeat a"
-    " page; 'unique': pages of the pool that no other engine returned; 'ms': response time, 95 of 100 no"
-    " longer than p95; 'tokens': the approximate size of an answer; '-': nothing to average, such as no"
-    " relevant result at any engine."
-)
+#: The columns about what came back, in their order.
+_COUNTS = ("answered", "empty", "errors", "absent", "judged", "duplicates", "unique")
 #: What stands between the engines of a pair, by the outcome.
 _SIGNS = {"better": ">", "not separated": "=?", "undetermined": "??"}
 
 
 def print_comparison(
-    summary: Summary, console: Console, measures: Iterable[str] | None, max_pairs: int
+    summary: Summary, console: Console, t: Translator, measures: Iterable[str] | None, max_pairs: int
 ) -> None:
     """Print the answer, then the numbers behind it.
 
@@ -53,24 +34,40 @@ def print_comparison(
     by). Raises InputError when the run has no such measure.
     """
     if summary.judgments and not summary.judged:
-        console.print(describe_no_grades(summary))
+        console.print(describe_no_grades(summary, t))
         return
     chosen = _choose(summary, measures)
-    for line in _head(summary, chosen[0] if chosen else None, max_pairs):
+    for line in _head(summary, chosen[0] if chosen else None, max_pairs, t):
         console.print(escape_line(line))
-    print_table(_counts(summary), console)
-    print_table(_means(summary, chosen), console)
+    print_table(_counts(summary, t), console)
+    print_table(_means(summary, chosen, t), console)
     for measure in chosen:
-        _print_pairs(summary, measure, max_pairs, console)
-    for line in _tail(summary):
+        _print_pairs(summary, measure, max_pairs, console, t)
+    for line in _tail(summary, t):
         console.print(escape_line(line))
     if summary.stability:
-        repeats = summary.stability.measures[_deciding(summary)]
-        print_table(_repeats(repeats), console)
-        rows = to_json(summary)["stability"]["measures"][_deciding(summary)]
-        console.print(Text(sentences.variance(ENGLISH, rows["variance"])))
+        repeats = summary.stability.measures[sentences.find_main_measure(summary)]
+        print_table(_repeats(repeats, t), console)
+        console.print(Text(stability_sentences.describe_variance(t, repeats.variance)))
     console.print()
-    console.print(Text(_LEGEND, style="dim"))
+    console.print(Text(_explain_tables(t), style="dim"))
+
+
+def _explain_tables(t: Translator) -> str:
+    return t(
+        "How to read it: all numbers are over queries, one engine against the other on the same ones. All"
+        " 95 % intervals of a measure together hold the true differences 95 % of the time. 'a > b' stands"
+        " where the interval excludes 0 (then the adjusted p is below 0.05), 'a =? b' where it does not, 'a"
+        " ?? b' where unjudged snippets could turn the difference. 'detectable' is the true difference that"
+        " so many queries find 4 times out of 5, 'twice' the same for twice as many queries, 'needed' a"
+        " number of queries that a pair needs at the least, 'worst case' the range over all grades of"
+        " unjudged snippets. Where snippets are unjudged, an interval is wider by a tenth of that range on"
+        " either side. The first measure decides, the others are descriptive. 'errors': queries on which the"
+        " engine failed; 'not asked': queries for which the dataset has no answer of it; 'duplicates': its"
+        " results that repeat a page; 'unique': pages of the pool that no other engine returned; 'ms':"
+        " response time, 95 of 100 no longer than p95; 'tokens': the approximate size of an answer; '-':"
+        " nothing to average, such as no relevant result at any engine."
+    )
 
 
 def _choose(summary: Summary, measures: Iterable[str] | None) -> Sequence[str]:
@@ -88,98 +85,98 @@ def _choose(summary: Summary, measures: Iterable[str] | None) -> Sequence[str]:
     return chosen
 
 
-def _deciding(summary: Summary) -> str:
-    """Return the measure that decides, or the first one where no engines are compared."""
-    return summary.comparisons[0].measure if summary.comparisons else summary.measures[0]
-
-
-def _head(summary: Summary, measure: str | None, max_pairs: int) -> Iterator[str]:
-    rows = to_json(summary)
-    yield from summary.remarks
-    yield (
-        f"{format_count(summary.queries, 'query', 'queries')},"
-        f" {format_count(len(summary.engines), 'engine')}, judged down to rank {summary.depth}"
-        f" by {summary.assessor}, {format_count(summary.repeats, 'repeat')};"
-        f" {format_count(summary.pairs, 'pair')}, {summary.coverage:.1%} judged"
+def _head(summary: Summary, measure: str | None, max_pairs: int, t: Translator) -> Iterator[str]:
+    yield from map(t, summary.remarks)
+    yield t(
+        "{queries}, {engines}, judged down to rank {run.depth} by {run.assessor}, {repeats}; {pairs},"
+        " {run.coverage:.1%} judged",
+        run=summary,
+        queries=count_queries(t, summary.queries),
+        engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
+        repeats=t.plural("{count:,} repeat", "{count:,} repeats", summary.repeats),
+        pairs=t.plural("{count:,} pair", "{count:,} pairs", summary.pairs),
     )
-    if sentences.served_models(ENGLISH, rows):
-        yield sentences.served_models(ENGLISH, rows)
-    headline = sentences.headline(ENGLISH, rows, measure)
-    if headline:
-        yield headline
+    yield from filter(None, [assessor_sentences.describe_served_models(t, summary)])
+    yield from filter(None, [sentences.choose_headline(t, summary, measure)])
     # The tests of segments are by the measure that decides.
-    if measure == sentences.deciding(rows):
-        yield from sentences.by_segment(ENGLISH, rows)
-    yield from filter(None, (sentences.few(ENGLISH, rows), sentences.planning(ENGLISH, rows, measure)))
-    if rows["own_list_reversal"]:
-        yield sentences.within_lists(ENGLISH, rows["own_list_reversal"])
-    pairs = [row for row in rows["comparisons"] if row["measure"] == measure]
-    yield from (f"  {sentences.difference(ENGLISH, row)}" for row in pairs[:max_pairs])
+    if measure == sentences.find_deciding_measure(summary):
+        yield from sentences.describe_segment_differences(t, summary)
+    remarks = (sentences.warn_few_queries(t, summary), sentences.describe_power(t, summary, measure))
+    yield from filter(None, remarks)
+    if summary.own_list_reversal:
+        yield sentences.explain_reversal(t, summary.own_list_reversal)
+    pairs = [pair for pair in summary.comparisons if pair.measure == measure]
+    yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:max_pairs])
 
 
-def _counts(summary: Summary) -> Table:
-    names = ("answered", "empty", "errors", "not asked", "judged", "duplicates", "unique")
-    times = list_time_columns(summary)
-    table = make_table("what came back", *names, *(column.title for column in times))
-    for name in sort_engines(summary, summary.measures[0]):
-        engine = summary.engines[name]
-        table.add_row(
-            escape_line(name),
-            *map(str, (engine.answered, engine.empty, engine.errors, engine.absent)),
-            *map(format_share, (engine.judged, engine.duplicates, engine.unique)),
-            *(column.format_cell(engine) for column in times),
-        )
+def _counts(summary: Summary, t: Translator) -> Table:
+    """Return one row an engine: what it returned."""
+    by_field = list_count_columns(t)
+    columns = [*(by_field[field] for field in _COUNTS), *list_time_columns(summary, t)]
+    table = make_table(t("what came back"), *(column.title for column in columns))
+    for name in sentences.sort_engines(summary, summary.measures[0]):
+        table.add_row(escape_line(name), *(column.format_cell(summary.engines[name]) for column in columns))
     return table
 
 
-def _means(summary: Summary, chosen: Sequence[str]) -> Table:
+def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
     """Return one row an engine: every measure's mean, with the interval of each of the `chosen` ones."""
     detailed = chosen or summary.measures[:1]
     head = [
         title
         for measure in summary.measures
-        for title in (mean_name(measure), *(["95 % range"] if measure in detailed else []))
+        for title in (mean_name(measure), *([t("95 % range")] if measure in detailed else []))
     ]
-    table = make_table("mean", *head)
-    for name in sort_engines(summary, summary.measures[0]):
+    table = make_table(t("mean"), *head)
+    for name in sentences.sort_engines(summary, summary.measures[0]):
         cells = []
         for measure, mean in summary.engines[name].measures.items():
             cells.append(format_number(mean.mean))
             if measure in detailed:
-                cells.append(format_interval(mean.ci95))
+                cells.append(format_range(t, mean.ci95))
         table.add_row(escape_line(name), *cells)
     return table
 
 
-def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Console) -> None:
+def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Console, t: Translator) -> None:
     pairs = [pair for pair in summary.comparisons if pair.measure == measure]
     if pairs:
-        descriptive = "" if measure == _deciding(summary) else " (descriptive)"
-        print_table(_pairs(mean_name(measure) + descriptive, pairs[:max_pairs]), console)
-        print_table(_plans(pairs[:max_pairs]), console)
+        title = t("by {name}", name=mean_name(measure))
+        if measure != sentences.find_main_measure(summary):
+            title += t(" (descriptive)")
+        print_table(_pairs(title, pairs[:max_pairs], t), console)
+        print_table(_plans(pairs[:max_pairs], t), console)
     if len(pairs) > max_pairs:
-        more = len(pairs) - max_pairs
-        console.print(Text(f"… and {more:,} more pairs: --pairs {len(pairs)} or --json"))
+        console.print(
+            Text(
+                t(
+                    "… and {more:,} more pairs: --pairs {count} or --json",
+                    more=len(pairs) - max_pairs,
+                    count=len(pairs),
+                )
+            )
+        )
 
 
-def _pairs(name: str, pairs: Iterable[PairComparison]) -> Table:
+def _pairs(title: str, pairs: Iterable[PairComparison], t: Translator) -> Table:
     """Return one row a pair: which engine is ahead, by how much, on how many queries."""
-    table = make_table(f"by {name}", "a - b", "95 % range", "won/tied/lost", "p adjusted")
+    table = make_table(title, "a - b", t("95 % range"), t("won/tied/lost"), t("p adjusted"))
     for pair in pairs:
         table.add_row(
             escape_line(f"{pair.a} {_SIGNS[pair.outcome]} {pair.b}"),
             format_number(pair.difference, "+.4f"),
-            format_interval(pair.ci95, "+.3f"),
+            format_range(t, pair.ci95, "+.3f"),
             f"{pair.wins}/{pair.ties}/{pair.losses}",
-            sentences.chance(pair.p_adjusted),
+            format_p_value(pair.p_adjusted),
         )
     return table
 
 
-def _plans(pairs: Sequence[PairComparison]) -> Table:
+def _plans(pairs: Sequence[PairComparison], t: Translator) -> Table:
     """Return one row a pair: how large the effect is, what more queries would show, what is unjudged."""
-    unjudged = any(pair.bounds and pair.bounds[1] - pair.bounds[0] > sentences.TIE for pair in pairs)
-    table = make_table("to plan", "d_z", "detectable", "twice", "needed", *["worst case"] * unjudged)
+    unjudged = any(map(sentences.is_unsure, pairs))
+    titles = (t("detectable"), t("twice"), t("needed"), *[t("worst case")] * unjudged)
+    table = make_table(t("to plan"), "d_z", *titles)
     for pair in pairs:
         table.add_row(
             escape_line(f"{pair.a} - {pair.b}"),
@@ -187,44 +184,51 @@ def _plans(pairs: Sequence[PairComparison]) -> Table:
             format_number(pair.detectable, ".3f"),
             format_number(pair.detectable_doubled, ".3f"),
             "-" if pair.at_least_queries is None else round_count(pair.at_least_queries),
-            *[format_interval(pair.bounds, "+.3f")] * unjudged,
+            *[format_range(t, pair.bounds, "+.3f")] * unjudged,
         )
     return table
 
 
-def _tail(summary: Summary) -> Iterator[str]:
-    deciding = _deciding(summary)
-    for column, values in summary.segments.items():
-        for value, segment in values.items():
-            name = f"{column} {value} ({format_count(segment.queries, 'query', 'queries')})"
-            yield f"{name}, {mean_name(deciding)}: {_segment(segment, deciding)}"
+def _tail(summary: Summary, t: Translator) -> Iterator[str]:
+    measure = sentences.find_main_measure(summary)
+    for column, value, segment in sentences.list_segments(summary):
+        yield t(
+            "{column} {value} ({queries}), {measure}: {result}",
+            column=column,
+            value=value,
+            queries=count_queries(t, segment.queries),
+            measure=mean_name(measure),
+            result=_describe_segment(segment, measure, t),
+        )
     if summary.stability:
-        yield from sentences.stability(ENGLISH, to_json(summary)["stability"], deciding)
+        yield from stability_sentences.describe_repeats(t, summary.stability, measure)
 
 
-def _segment(segment: SegmentResult, measure: str) -> str:
+def _describe_segment(segment: SegmentResult, measure: str, t: Translator) -> str:
     means = {engine: row[measure].mean for engine, row in segment.engines.items()}
     best_first = sorted((-mean, engine) for engine, mean in means.items() if mean is not None)
-    listing = ", ".join(f"{engine} {-mean:.3f}" for mean, engine in best_first)
+    listing = t(", ").join(f"{engine} {-mean:.3f}" for mean, engine in best_first)
     if not listing:
-        return "nothing to average"
+        return t("nothing to average")
     if not segment.comparisons:
         return listing
-    verdicts = [pair.verdict for pair in segment.comparisons if pair.winner]
-    return f"{listing}; {', '.join(verdicts) if verdicts else 'none separated'}"
+    verdicts = t(", ").join(pair.verdict for pair in segment.comparisons if pair.winner)
+    return f"{listing}{t('; ')}{verdicts or t('none separated')}"
 
 
-def _repeats(measure: MeasureStability) -> Table:
+def _repeats(measure: MeasureStability, t: Translator) -> Table:
     """Return one row an engine: its means over the repeats."""
-    table = make_table("over the repeats", "mean", "SD", "lowest to highest", "ICC", "same within 0.01: p")
+    table = make_table(
+        t("over the repeats"), t("mean"), "SD", t("lowest to highest"), "ICC", t("same within 0.01: p")
+    )
     for name, engine in measure.engines.items():
         means = [mean for mean in engine.means if mean is not None]
         table.add_row(
             escape_line(name),
             format_number(engine.mean),
             format_number(engine.sd),
-            f"{min(means):.4f} to {max(means):.4f}" if means else "-",
+            format_range(t, (min(means), max(means)) if means else None, ".4f"),
             format_number(engine.icc, ".3f"),
-            sentences.chance(engine.tost_p),
+            format_p_value(engine.tost_p),
         )
     return table

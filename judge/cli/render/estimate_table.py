@@ -6,85 +6,107 @@ from collections.abc import Iterator, Sequence
 from math import floor, log10
 
 from rich.console import Console
-from rich.text import Text
 
 from judge.assess.estimate import RunEstimate
 from judge.cli.render.cells import escape_line
-from judge.english import format_count
+from judge.messages import Translator
 from judge.pipeline import RunForecast
 
 
-def print_forecast(forecast: RunForecast, console: Console) -> None:
+def print_forecast(forecast: RunForecast, console: Console, t: Translator) -> None:
     """Print what a run would ask of each assessor, what it would cost and how long it would take."""
-    size = f"{forecast.results:,} results, {forecast.pairs:,} pairs, {forecast.repeats} repeat(s)"
-    console.print(Text(size))
-    for remark in forecast.remarks:
-        console.print(escape_line(remark))
+    for line in _lines(forecast, t):
+        console.print(escape_line(line))
+
+
+def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
+    yield t("{run.results:,} results, {run.pairs:,} pairs, {run.repeats} repeat(s)", run=forecast)
+    yield from map(t, forecast.remarks)
+    several = len(forecast.assessors) > 1
     for name, estimate in forecast.assessors.items():
-        if len(forecast.assessors) > 1:
-            console.print(escape_line(f"{name}:"))
-        for line in _lines(estimate):
-            console.print(escape_line(line))
-    if len(forecast.assessors) > 1:
-        console.print(Text(_total(list(forecast.assessors.values()))))
+        if several:
+            yield t("{name}:", name=name)
+        yield from _describe_estimate(estimate, t)
+    if several:
+        yield _total(list(forecast.assessors.values()), t)
 
 
-def _total(estimates: Sequence[RunEstimate]) -> str:
+def _total(estimates: Sequence[RunEstimate], t: Translator) -> str:
     """Return the sum over the members of a panel, which judge one after the other."""
-    calls = sum(estimate.calls for estimate in estimates)
-    prompt = sum(estimate.prompt_tokens for estimate in estimates)
-    completion = sum(estimate.completion_tokens for estimate in estimates)
     prices = [estimate.usd for estimate in estimates if estimate.usd is not None]
-    price = f"about {_usd(sum(prices))}" if len(prices) == len(estimates) else "price unknown"
-    return (
-        f"together: {calls:,} calls, about {prompt:,} tokens in and {completion:,} out, {price},"
-        f" about {_duration(sum(estimate.seconds for estimate in estimates))}"
+    known = len(prices) == len(estimates)
+    return t(
+        "together: {calls:,} calls, about {prompt:,} tokens in and {completion:,} out, {price}, about"
+        " {duration}",
+        calls=sum(estimate.calls for estimate in estimates),
+        prompt=sum(estimate.prompt_tokens for estimate in estimates),
+        completion=sum(estimate.completion_tokens for estimate in estimates),
+        price=t("about {amount}", amount=_usd(sum(prices), t)) if known else t("price unknown"),
+        duration=_duration(sum(estimate.seconds for estimate in estimates), t),
     )
 
 
-def _lines(estimate: RunEstimate) -> Iterator[str]:
-    again = f", and about {estimate.again:,} more for retries and re-asks" if estimate.again else ""
-    stored = f"{estimate.judgments:,} judgments: {estimate.known:,} known"
-    yield f"{stored}, {estimate.calls:,} calls to pay{again}"
+def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
+    again = ""
+    if estimate.again:
+        again = t(", and about {count:,} more for retries and re-asks", count=estimate.again)
+    yield t(
+        "{run.judgments:,} judgments: {run.known:,} known, {run.calls:,} calls to pay{again}",
+        run=estimate,
+        again=again,
+    )
     if not estimate.calls:
         return
-    tokens = f"about {estimate.prompt_tokens:,} tokens in, {estimate.completion_tokens:,} out"
-    yield f"{tokens} ({_basis(estimate)})"
-    yield _price(estimate)
+    yield t(
+        "about {run.prompt_tokens:,} tokens in, {run.completion_tokens:,} out ({basis})",
+        run=estimate,
+        basis=_basis(estimate, t),
+    )
+    yield _price(estimate, t)
+    duration = _duration(estimate.seconds, t)
     if estimate.pace:
-        why = f"at the {estimate.pace:.1f} calls/s of the last time, which another --concurrency changes"
+        yield t(
+            "about {duration} at the {pace:.1f} calls/s of the last time, which another --concurrency"
+            " changes",
+            duration=duration,
+            pace=estimate.pace,
+        )
     else:
-        why = f"if a call takes {estimate.latency:g} s"
-    yield f"about {_duration(estimate.seconds)} {why}"
+        yield t("about {duration} if a call takes {latency:g} s", duration=duration, latency=estimate.latency)
 
 
-def _basis(estimate: RunEstimate) -> str:
-    earlier = estimate.learned_from
-    learned = f"from {format_count(earlier, 'earlier call')}" if earlier else ""
-    rule = "by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better"
-    if learned and estimate.by_rule:
-        return f"{learned}, {estimate.by_rule:,} prompts {rule}"
-    return learned or rule
+def _basis(estimate: RunEstimate, t: Translator) -> str:
+    rule = t("by rule of thumb; a run of a few calls, e.g. --max-calls 50, tells better")
+    if not estimate.learned_from:
+        return rule
+    learned = t.plural("from {count:,} earlier call", "from {count:,} earlier calls", estimate.learned_from)
+    if not estimate.by_rule:
+        return learned
+    return t("{learned}, {count:,} prompts {rule}", learned=learned, count=estimate.by_rule, rule=rule)
 
 
-def _price(estimate: RunEstimate) -> str:
+def _price(estimate: RunEstimate, t: Translator) -> str:
     price = estimate.price
     if price is None or estimate.usd is None:
-        return "price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE"
-    day = f" as of {price.as_of}" if price.as_of else ""
-    return (
-        f"about {_usd(estimate.usd)}, a million tokens being ${price.input:g} in,"
-        f" ${price.cached:g} cached, ${price.output:g} out{day} ({price.source})"
+        return t("price unknown: add --price INPUT,OUTPUT (USD per million tokens) or --prices FILE")
+    return t(
+        "about {amount}, a million tokens being ${price.input:g} in, ${price.cached:g} cached,"
+        " ${price.output:g} out{day} ({price.source})",
+        amount=_usd(estimate.usd, t),
+        price=price,
+        day=t(" as of {day}", day=price.as_of) if price.as_of else "",
     )
 
 
-def _usd(amount: float) -> str:
+def _usd(amount: float, t: Translator) -> str:
     """Return an amount with two decimals, or with two significant digits where it is below a cent."""
     digits = 2 if amount <= 0 else max(2, 1 - floor(log10(amount)))
-    return f"${amount:.{digits}f}"
+    return t("${amount}", amount=f"{amount:.{digits}f}")
 
 
-def _duration(seconds: float) -> str:
+def _duration(seconds: float, t: Translator) -> str:
     if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+        return t("{seconds:.0f} s", seconds=seconds)
+    if seconds < 7200:
+        return t("{minutes:.0f} min", minutes=seconds / 60)
+    return t("{hours:.1f} h", hours=seconds / 3600)

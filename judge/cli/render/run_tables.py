@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from judge.analysis.summary import EngineResult, RunCost, Summary
-from judge.cli.render.cells import escape_line, format_interval, format_number, make_table, print_table
-from judge.english import format_count
+from judge.cli.render.cells import (
+    escape_line,
+    format_number,
+    format_range,
+    make_table,
+    measure_width,
+    print_table,
+)
 from judge.measure.measures import list_measures
-from judge.messages import ENGLISH
-from judge.report import assessor_sentences, sentences, warning_sentences
+from judge.messages import Translator
+from judge.report import assessor_sentences, sentences, stability_sentences, warning_sentences
 from judge.report.charts.svg import mean_name
-from judge.runs.record_json import to_json
+from judge.report.number_texts import count_queries, format_run_cost
 from judge.runs.result import RunResult
 
 #: How many pairs of engines a run prints; `judge compare` prints them all.
@@ -38,44 +44,46 @@ class EngineColumn:
         return format_number(self.value(engine), self.form)
 
 
-_COUNTS = (
-    EngineColumn("judged", lambda engine: engine.judged, ".1%"),
-    EngineColumn("empty", lambda engine: engine.empty),
-    EngineColumn("errors", lambda engine: engine.errors),
-    EngineColumn("not asked", lambda engine: engine.absent),
-    EngineColumn("duplicates", lambda engine: engine.duplicates, ".1%"),
-)
-_TIMES = (
-    EngineColumn("ms median", lambda engine: engine.latency_ms.median if engine.latency_ms else None, ",.0f"),
-    EngineColumn("ms p95", lambda engine: engine.latency_ms.p95 if engine.latency_ms else None, ",.0f"),
-    EngineColumn("tokens", lambda engine: engine.tokens.mean if engine.tokens else None, ",.0f"),
-)
+def list_count_columns(t: Translator) -> dict[str, EngineColumn]:
+    """Return the columns about what came back, by field."""
+    return {
+        "answered": EngineColumn(t("answered"), lambda engine: engine.answered),
+        "judged": EngineColumn(t("judged"), lambda engine: engine.judged, ".1%"),
+        "empty": EngineColumn(t("empty"), lambda engine: engine.empty),
+        "errors": EngineColumn(t("errors"), lambda engine: engine.errors),
+        "absent": EngineColumn(t("not asked"), lambda engine: engine.absent),
+        "duplicates": EngineColumn(t("duplicates"), lambda engine: engine.duplicates, ".1%"),
+        "unique": EngineColumn(t("unique"), lambda engine: engine.unique, ".1%"),
+    }
 
 
-def list_time_columns(summary: Summary) -> Sequence[EngineColumn]:
+def list_time_columns(summary: Summary, t: Translator) -> list[EngineColumn]:
     """Return the columns about response times and tokens; none where no response time is known."""
-    return _TIMES if any(engine.latency_ms for engine in summary.engines.values()) else ()
+    if not any(engine.latency_ms for engine in summary.engines.values()):
+        return []
+    return [
+        EngineColumn(t("ms median"), lambda row: row.latency_ms.median if row.latency_ms else None, ",.0f"),
+        EngineColumn(t("ms p95"), lambda row: row.latency_ms.p95 if row.latency_ms else None, ",.0f"),
+        EngineColumn(t("tokens"), lambda row: row.tokens.mean if row.tokens else None, ",.0f"),
+    ]
 
 
-def sort_engines(summary: Summary, measure: str) -> list[str]:
-    """Return the engines, highest mean first, those without a mean last."""
-    means = {engine: row.measures[measure].mean for engine, row in summary.engines.items()}
-    return sorted(means, key=lambda engine: (1.0 if (mean := means[engine]) is None else -mean, engine))
-
-
-def print_run(result: RunResult, console: Console, *, saved: bool = True) -> None:
+def print_run(result: RunResult, console: Console, t: Translator, *, saved: bool = True) -> None:
     """Print what was judged, the engines best first, warnings, and, when `saved`, where the files are."""
     summary = result.summary
-    for line in _before(result):
+    for line in _before(result, t):
         console.print(escape_line(line))
-    print_table(_engines(summary), console)
-    for line in (*_answer(summary), *_after(summary)):
+    _print_engines(summary, console, t)
+    for line in (*_answer(summary, t), *_after(summary, t)):
         console.print(escape_line(line))
+    folder = result.folder
     if not saved:
-        console.print(Text(f"the files in {result.folder} are unchanged; --save writes this to them"))
+        console.print(
+            Text(t("the files in {folder} are unchanged; --save writes this to them", folder=folder))
+        )
         return
-    console.print(Text(f"results: {result.folder / 'results.json'}"))
-    console.print(Text(f"to look at: {result.folder / 'report.html'}"))
+    console.print(Text(t("results: {file}", file=folder / "results.json")))
+    console.print(Text(t("to look at: {file}", file=folder / "report.html")))
 
 
 def has_grades(result: RunResult) -> bool:
@@ -85,157 +93,189 @@ def has_grades(result: RunResult) -> bool:
     return not summary.judgments or bool(summary.judged) or any(member.judged for member in members)
 
 
-def describe_no_grades(summary: Summary) -> Text:
+def describe_no_grades(summary: Summary, t: Translator) -> Text:
     """Return the line that replaces the tables of a run without a grade."""
-    pairs = f"0 of {summary.judgments:,}"
-    return escape_line(f"nothing is judged ({pairs}), so no engine has a value; run the same judge run again")
+    return escape_line(
+        t(
+            "nothing is judged (0 of {count:,}), so no engine has a value; run the same judge run again",
+            count=summary.judgments,
+        )
+    )
 
 
-def _before(result: RunResult) -> Iterator[str]:
+def _before(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield what a reader must know before the means."""
-    summary, rows = result.summary, to_json(result.summary)
-    alarm = warning_sentences.alarm(rows)
-    if alarm:
-        yield alarm.en
-    yield from _judged(result)
-    yield from dict.fromkeys((*summary.remarks, *result.warnings))
-    yield from (text.en for text in warning_sentences.selftests(rows))
-    if sentences.served_models(ENGLISH, rows):
-        yield sentences.served_models(ENGLISH, rows)
+    summary = result.summary
+    yield from filter(None, [warning_sentences.warn_flagged(t, summary)])
+    yield from _judged(result, t)
+    yield from map(t, dict.fromkeys((*summary.remarks, *result.warnings)))
+    yield from assessor_sentences.describe_selftests(t, summary)
+    yield from filter(None, [assessor_sentences.describe_served_models(t, summary)])
 
 
-def _judged(result: RunResult) -> Iterator[str]:
+def _judged(result: RunResult, t: Translator) -> Iterator[str]:
     """Yield how much there was to judge, how much of it is judged, and the cost."""
     summary, cost = result.summary, result.summary.cost
-    yield (
-        f"{format_count(summary.queries, 'query', 'queries')},"
-        f" {format_count(len(summary.engines), 'engine')}; {format_count(summary.results, 'result')},"
-        f" {format_count(summary.pairs, 'pair')} to judge"
-        f" ({summary.dedup_saving:.0%} saved by judging a pair once)"
+    yield t(
+        "{queries}, {engines}; {results}, {pairs} to judge ({saved:.0%} saved by judging a pair once)",
+        queries=count_queries(t, summary.queries),
+        engines=t.plural("{count:,} engine", "{count:,} engines", len(summary.engines)),
+        results=t.plural("{count:,} result", "{count:,} results", summary.results),
+        pairs=t.plural("{count:,} pair", "{count:,} pairs", summary.pairs),
+        saved=summary.dedup_saving,
     )
     if not summary.judgments:
-        yield "the dataset holds no result, so there was nothing to judge"
+        yield t("the dataset holds no result, so there was nothing to judge")
         return
-    tokens = cost.prompt_tokens + cost.completion_tokens if cost else 0
-    yield (
-        f"{summary.judged:,} of {summary.judgments:,} judged by {summary.assessor}"
-        f" ({summary.coverage:.1%}); {result.calls_made:,} calls now, {tokens:,} tokens in all"
-        f"{_cost(cost) if cost else ''}"
+    yield t(
+        "{run.judged:,} of {run.judgments:,} judged by {run.assessor} ({run.coverage:.1%}); {calls:,} calls"
+        " now, {tokens:,} tokens in all{cost}",
+        run=summary,
+        calls=result.calls_made,
+        tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
+        cost=_cost(cost, t) if cost else "",
     )
 
 
-def _cost(cost: RunCost) -> str:
+def _cost(cost: RunCost, t: Translator) -> str:
     """Return what a run cost, the day of the price, and the calls whose cost is not known."""
-    price, amount = cost.price, sentences.dollars(asdict(cost))
-    if amount is None and price is None:
-        text = "; price unknown: --price or --prices gives one"
-    elif not amount:
-        text = "" if amount is not None else "; cost unknown"
+    price, amount = cost.price, format_run_cost(t, cost)
+    if amount is None:
+        text = t("; cost unknown") if price else t("; price unknown: --price or --prices gives one")
     else:
-        text = f", {amount}" + (f" at prices of {price.as_of}" if price and price.as_of else "")
-    text += f" ({cost.uncounted:,} calls came back without a token count)" if cost.uncounted else ""
-    return text + (
-        f"; {cost.maybe_billed:,} calls may be billed without an answer" if cost.maybe_billed else ""
-    )
+        text = t(", {amount}", amount=amount) if amount else ""
+        if amount and price and price.as_of:
+            text += t(" at prices of {day}", day=price.as_of)
+    if cost.uncounted:
+        text += t(" ({count:,} calls came back without a token count)", count=cost.uncounted)
+    if cost.maybe_billed:
+        text += t("; {count:,} calls may be billed without an answer", count=cost.maybe_billed)
+    return text
 
 
-def _engines(summary: Summary) -> Table:
-    """Return a table with one row an engine, best first."""
+def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
+    """Print one row an engine, best first: means and what came back, in two tables where one is too wide."""
     first, *others = summary.measures
-    used = (column for column in _COUNTS if any(map(column.value, summary.engines.values())))
-    columns = (*used, *list_time_columns(summary))
-    table = make_table(
-        "engine",
-        mean_name(first),
-        "95 % interval",
-        *map(mean_name, others),
-        *(column.title for column in columns),
-    )
-    for name in sort_engines(summary, first):
-        engine = summary.engines[name]
-        table.add_row(
-            escape_line(name),
-            format_number(engine.measures[first].mean),
-            format_interval(engine.measures[first].ci95),
-            *(format_number(engine.measures[measure].mean) for measure in others),
-            *(column.format_cell(engine) for column in columns),
-        )
-    return table
+    counts = list_count_columns(t)
+    del counts["answered"], counts["unique"]
+    used = (column for column in counts.values() if any(map(column.value, summary.engines.values())))
+    columns = (*used, *list_time_columns(summary, t))
+    names = sentences.sort_engines(summary, first)
+    means: dict[str, list[str]] = {}
+    for name in names:
+        by_measure = summary.engines[name].measures
+        means[name] = [
+            format_number(by_measure[first].mean),
+            format_range(t, by_measure[first].ci95),
+            *(format_number(by_measure[measure].mean) for measure in others),
+        ]
+    came_back = {name: [column.format_cell(summary.engines[name]) for column in columns] for name in names}
+    mean_titles = (mean_name(first), t("95 % interval"), *map(mean_name, others))
+    titles = [column.title for column in columns]
+    one = make_table(t("engine"), *mean_titles, *titles)
+    two = make_table(t("engine"), *mean_titles), make_table(t("what came back"), *titles)
+    for name in names:
+        label = escape_line(name)
+        one.add_row(label, *means[name], *came_back[name])
+        two[0].add_row(label, *means[name])
+        two[1].add_row(label, *came_back[name])
+    for table in (one,) if measure_width(one, console) <= console.width or not columns else two:
+        print_table(table, console)
 
 
-def _answer(summary: Summary) -> Iterator[str]:
+def _answer(summary: Summary, t: Translator) -> Iterator[str]:
     """Yield which engines differ, whether own lists would reverse that, and how stable it is."""
-    rows = to_json(summary)
-    deciding = sentences.deciding(rows)
-    pairs = [row for row in rows["comparisons"] if row["measure"] == deciding]
-    if pairs:
-        yield sentences.headline(ENGLISH, rows)
-        yield from sentences.by_segment(ENGLISH, rows)
-        yield from (f"  {sentences.difference(ENGLISH, row)}" for row in pairs[:_PAIRS])
-        if len(pairs) > _PAIRS:
-            yield f"  … and {len(pairs) - _PAIRS:,} more pairs: judge compare RUN"
-    yield from filter(None, (sentences.few(ENGLISH, rows), sentences.planning(ENGLISH, rows)))
-    if rows["own_list_reversal"]:
-        yield sentences.within_lists(ENGLISH, rows["own_list_reversal"])
-    yield from (text.en for text in assessor_sentences.said(rows))
-    if rows["stability"]:
-        yield from sentences.stability(ENGLISH, rows["stability"], deciding or summary.measures[0])
+    deciding = sentences.find_deciding_measure(summary)
+    pairs = [pair for pair in summary.comparisons if pair.measure == deciding]
+    yield from filter(None, [sentences.choose_headline(t, summary)])
+    yield from sentences.describe_segment_differences(t, summary)
+    yield from (f"  {sentences.describe_difference(t, pair)}" for pair in pairs[:_PAIRS])
+    if len(pairs) > _PAIRS:
+        yield t("  … and {count:,} more pairs: judge compare RUN", count=len(pairs) - _PAIRS)
+    remarks = (sentences.warn_few_queries(t, summary), sentences.describe_power(t, summary))
+    yield from filter(None, remarks)
+    if summary.own_list_reversal:
+        yield sentences.explain_reversal(t, summary.own_list_reversal)
+    yield from assessor_sentences.describe_assessors(t, summary)
+    if summary.stability:
+        measure = sentences.find_main_measure(summary)
+        yield from stability_sentences.describe_repeats(t, summary.stability, measure)
 
 
-def _after(summary: Summary) -> Iterator[str]:
+def _after(summary: Summary, t: Translator) -> Iterator[str]:
+    """Yield what the means leave out, what failed, and what is wrong with snippets."""
     for measure, note in summary.notes.items():
-        yield f"{measure}: {note}"
+        yield t("{name}: {value}", name=measure, value=t(note))
     for measure, count in summary.undefined.items():
-        why = "no result to look at" if measure.startswith("Judged") else "no relevant snippet in the pool"
-        yield f"{measure}: {count} of {summary.queries} queries have {why}; left out"
-    yield from _bounds(summary)
-    if summary.failures:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.failures.items())
-        yield f"failed: {kinds}. {warning_sentences.again(summary.failures).en}"
+        judged = measure.startswith("Judged")
+        yield t(
+            "{measure}: {count} of {queries} queries have {why}; left out",
+            measure=measure,
+            count=count,
+            queries=summary.queries,
+            why=t("no result to look at") if judged else t("no relevant snippet in the pool"),
+        )
+    yield from _unjudged(summary, t)
     missing = {
         name: engine.no_snippet_share
         for name, engine in summary.engines.items()
         if (engine.no_snippet_share or 0.0) >= _MISSING_TEXT
     }
     if missing:
-        shares = ", ".join(f"{engine} {share:.0%}" for engine, share in missing.items())
-        yield f"results without a text besides their title (has the engine's field been renamed?): {shares}"
-    if summary.empty_snippets:
-        empty = format_count(summary.empty_snippets, "result shows", "results show")
-        yield f"{empty} no text at all: grade 0 without a call (flag empty_snippet)"
-    if summary.flagged:
-        flagged = ", ".join(f"{engine} {count}" for engine, count in summary.flagged.items())
-        yield f"possible prompt injection (grades unchanged): {flagged}"
-        remark = warning_sentences.remark(to_json(summary))
-        if remark:
-            yield remark.en
-
-
-def _bounds(summary: Summary) -> Iterator[str]:
-    """Yield what unjudged snippets leave open about the means by the first measure."""
-    first = summary.measures[0]
-    means = {name: engine.measures[first] for name, engine in summary.engines.items()}
-    unknown = ", ".join(f"{name} {mean.unknown:,}" for name, mean in means.items() if mean.unknown)
-    if unknown:
-        yield (
-            f"{first}: queries left out until more is judged (no snippet of the engine is judged, or none"
-            f" judged in the pool is relevant): {unknown}"
+        yield t(
+            "results without a text besides their title (has the engine's field been renamed?): {engines}",
+            engines=_list_values({name: f"{share:.0%}" for name, share in missing.items()}, t),
         )
-    ranges = ", ".join(
-        f"{name} {low:.3f} to {high:.3f}"
-        for name, mean in means.items()
-        for low, high in [mean.bounds]
-        if low is not None and high is not None and (low, high) != (mean.mean, mean.mean)
-    )
+    if summary.empty_snippets:
+        yield t.plural(
+            "{count:,} result shows no text at all: grade 0 without a call (flag empty_snippet)",
+            "{count:,} results show no text at all: grade 0 without a call (flag empty_snippet)",
+            summary.empty_snippets,
+        )
+    if summary.flagged:
+        engines = _list_values(summary.flagged, t)
+        yield t("possible prompt injection (grades unchanged): {engines}", engines=engines)
+        yield from filter(None, [warning_sentences.describe_flagged_effect(t, summary)])
+
+
+def _unjudged(summary: Summary, t: Translator) -> Iterator[str]:
+    """Yield what unjudged snippets leave open about the means by the first measure, and what failed."""
+    first = summary.measures[0]
+    unknown = {name: f"{count:,}" for name, count in warning_sentences.count_unknown_queries(summary).items()}
+    if unknown:
+        yield t(
+            "{measure}: queries left out until more is judged (no snippet of the engine is judged, or none"
+            " judged in the pool is relevant): {engines}",
+            measure=first,
+            engines=_list_values(unknown, t),
+        )
+    ranges = {
+        name: format_range(t, ends) for name, ends in warning_sentences.find_uncertain_means(summary).items()
+    }
     if ranges:
-        yield f"{first}, whatever the unjudged snippets are: {ranges}"
+        yield t(
+            "{measure}, whatever the unjudged snippets are: {engines}",
+            measure=first,
+            engines=_list_values(ranges, t),
+        )
+    if summary.failures:
+        yield t(
+            "failed: {kinds}.{advice}",
+            kinds=_list_values(summary.failures, t),
+            advice=warning_sentences.advise_on_failures(t, summary.failures),
+        )
 
 
-def print_measures(console: Console) -> None:
+def _list_values(values: Mapping[str, object], t: Translator) -> str:
+    """Return `a 1, b 2`."""
+    return t(", ").join(f"{name} {value}" for name, value in values.items())
+
+
+def print_measures(console: Console, t: Translator) -> None:
     """Print every measure that exists."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("measure", "what it says of one query", "source"):
+    for title in (t("measure"), t("what it says of one query"), t("source")):
         table.add_column(title, overflow="fold")
     for kind in list_measures():
-        table.add_row(Text(kind.syntax), kind.meaning, kind.source)
+        table.add_row(Text(kind.syntax), t(kind.meaning), kind.source)
     console.print(table)

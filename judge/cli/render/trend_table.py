@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from judge.cli.render.cells import print_table
-from judge.english import format_count, join_names
+from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, TrendRange, TrendValue, value_ranges
@@ -29,39 +29,38 @@ _SIGNS: Mapping[Status, str] = {
     "engine settings changed": "?",
     "no baseline": "-",
 }
-_SIGNS_TEXT = (
-    "status: · fine, ! regression, ~ assessor drift, ? not decided, - no baseline; ^ something changed"
-)
 _REASON_LENGTH = 300
 
 
-def print_trend(trend: Trend, console: Console) -> None:
+def print_trend(trend: Trend, console: Console, t: Translator) -> None:
     """Print the trend."""
-    for line in _heading(trend):
+    for line in _heading(trend, t):
         console.print(Text(line))
-    print_table(_make_table(trend), console)
-    for line in (*_notes(trend.nights), _SIGNS_TEXT, *_news(trend.nights[-NIGHTS:])):
+    print_table(_make_table(trend, t), console)
+    for line in _notes(trend, t):
         console.print(Text(line))
-    for sentence in trend.damaged:
-        console.print(Text(f"left out: {truncate_with_ellipsis(sentence, _REASON_LENGTH)}"))
-    for day in trend.begun:
-        console.print(Text(describe_unfinished(day).en))
 
 
-def _heading(trend: Trend) -> list[str]:
-    what = trend.measure or "no measure"
+def _heading(trend: Trend, t: Translator) -> Iterator[str]:
+    what = trend.measure or t("no measure")
     if trend.kind == "change":
-        what += ", change from the frozen baseline on one pool"
-    first, last = trend.nights[0].date, trend.nights[-1].date
-    heading = f"{format_count(len(trend.nights), 'night')}, {first} to {last}: {what}"
-    return [heading, *([f"lines show the last {NIGHTS} nights"] if len(trend.nights) > NIGHTS else [])]
+        what += t(", change from the frozen baseline on one pool")
+    yield t(
+        "{nights}, {first} to {last}: {what}",
+        nights=t.plural("{count:,} night", "{count:,} nights", len(trend.nights)),
+        first=trend.nights[0].date,
+        last=trend.nights[-1].date,
+        what=what,
+    )
+    if len(trend.nights) > NIGHTS:
+        yield t("lines show the last {count} nights", count=NIGHTS)
 
 
-def _make_table(trend: Trend) -> Table:
+def _make_table(trend: Trend, t: Translator) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("engine", no_wrap=True)
-    table.add_column("night by night", no_wrap=True)
-    for title in ("first", "last", "min", "max", "queries", "to baseline"):
+    table.add_column(t("engine"), no_wrap=True)
+    table.add_column(t("night by night"), no_wrap=True)
+    for title in (t("first"), t("last"), t("min"), t("max"), t("queries"), t("to baseline")):
         table.add_column(title, justify="right", no_wrap=True)
     signed = trend.kind == "change"
     # The lines show the values only, so their range leaves out the intervals.
@@ -79,15 +78,13 @@ def _make_table(trend: Trend) -> Table:
         cells = (line, *numbers, queries, _format_change(row.to_baseline))
         table.add_row(Text(one_line(engine)), *map(Text, cells))
     nights = trend.nights[-NIGHTS:]
-    table.add_row("status", Text("".join(_SIGNS[night.status] for night in nights)))
-    table.add_row("changed", Text("".join("^" if night.changed else " " for night in nights)))
+    table.add_row(t("status"), Text("".join(_SIGNS[night.status] for night in nights)))
+    table.add_row(t("changed"), Text("".join("^" if night.changed else " " for night in nights)))
     shares = [share for share in trend.canaries if share is not None]
     if shares:
         line = sparkline(trend.canaries[-NIGHTS:], TrendRange(0.0, 1.0))
         ends = (shares[0], shares[-1], min(shares), max(shares))
-        table.add_row(
-            Text("canaries as at the baseline"), Text(line), *(Text(format_number(end)) for end in ends)
-        )
+        table.add_row(t("canaries as at the baseline"), Text(line), *map(format_number, ends))
     return table
 
 
@@ -105,28 +102,37 @@ def _format_change(change: TrendValue | None) -> str:
     )
 
 
-def _notes(nights: Sequence[NightTrend]) -> Iterator[str]:
-    """Yield which nights the numbers leave out, and what all nights cost."""
-    if any(night.status == "assessor drift" for night in nights):
-        yield "first, last, min and max of engines are without nights of assessor drift"
-    costs = [night.cost_total_usd for night in nights if night.cost_total_usd is not None]
+def _notes(trend: Trend, t: Translator) -> Iterator[str]:
+    """Yield which nights the numbers leave out, what all nights cost, the signs, and what happened."""
+    if any(night.status == "assessor drift" for night in trend.nights):
+        yield t("first, last, min and max of engines are without nights of assessor drift")
+    costs = [night.cost_total_usd for night in trend.nights if night.cost_total_usd is not None]
     if costs:
-        yield f"paid: ${sum(costs):,.4f} in {format_count(len(costs), 'night')}"
+        yield t(
+            "paid: ${usd:,.4f} in {nights}",
+            usd=sum(costs),
+            nights=t.plural("{count:,} night", "{count:,} nights", len(costs)),
+        )
+    yield t(
+        "status: · fine, ! regression, ~ assessor drift, ? not decided, - no baseline; ^ something changed"
+    )
+    yield from _news(trend.nights[-NIGHTS:], t)
+    for sentence in trend.damaged:
+        yield t("left out: {reason}", reason=truncate_with_ellipsis(t(sentence), _REASON_LENGTH))
+    for day in trend.begun:
+        yield describe_unfinished(t, day)
 
 
-def _news(nights: Sequence[NightTrend]) -> Iterator[str]:
+def _news(nights: Sequence[NightTrend], t: Translator) -> Iterator[str]:
     """Yield a line for each night that is not fine or on which something changed."""
     for night in nights:
-        parts = [CHANGE_TEXTS[change][1].en for change in night.changed]
+        parts = [t(CHANGE_TEXTS[change][1].en) for change in night.changed]
         if EXIT_CODES[night.status]:
             if night.regressed:
-                parts.append(
-                    f"{night.status} of {join_names([one_line(engine) for engine in night.regressed])}"
-                )
+                engines = t.join(map(one_line, night.regressed))
+                parts.append(t("{status} of {engines}", status=t(night.status), engines=engines))
             else:
-                parts += [
-                    night.status,
-                    *(truncate_with_ellipsis(reason, _REASON_LENGTH) for reason in night.reasons[:1]),
-                ]
+                parts.append(t(night.status))
+                parts += (truncate_with_ellipsis(reason, _REASON_LENGTH) for reason in night.reasons[:1])
         if parts:
-            yield f"{night.date}  {_SIGNS[night.status]}  {'; '.join(parts)}"
+            yield f"{night.date}  {_SIGNS[night.status]}  {t('; ').join(parts)}"

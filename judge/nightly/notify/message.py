@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from judge.english import format_count
+from judge.messages import ENGLISH
 from judge.nightly.record import CallCost, CanaryResults, NightRecord, RegressionOutcome
 from judge.report.charts.svg import format_number
 from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
-from judge.report.sentences import dollars
+from judge.report.number_texts import format_cost
 
 #: The most engines that a title names.
 _ENGINES_IN_TITLE = 2
@@ -205,7 +206,13 @@ def _describe_cost(cost: CallCost) -> str:
             f"{number - cost.lost:,} to {calls} ({cost.lost:,} of them were in flight when a process was"
             " killed and may not have been sent)"
         )
-    amount = dollars(asdict(cost))
+    amount = format_cost(
+        ENGLISH,
+        cost.usd,
+        calls=number,
+        tokens=(cost.prompt_tokens or 0) + (cost.completion_tokens or 0),
+        unclear=(cost.uncounted or 0) + (cost.maybe_billed or 0),
+    )
     price = ": price unknown" if amount is None else f": {amount}" if amount else ""
     return f"this night paid for {calls}, canaries included{price}"
 

@@ -15,7 +15,6 @@ from judge.report import display_text, sentences
 from judge.report.charts import axis, svg
 from judge.report.charts.axis import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, PlotArea, ValueRange
 from judge.report.charts.svg import Chart, Picture
-from judge.runs.record_json import to_json
 from judge.runs.results import QueryEntry
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
@@ -53,7 +52,7 @@ _BARS_HEIGHT = 150
 
 def draw_pairs(summary: Summary) -> Chart | None:
     """Return the pairs by the deciding measure, those of the best engine first; None without pairs."""
-    measure = sentences.deciding(to_json(summary))
+    measure = sentences.find_deciding_measure(summary)
     pairs = [pair for pair in summary.comparisons if pair.measure == measure]
     if not any(pair.n for pair in pairs):
         return None
@@ -185,8 +184,8 @@ class DifferenceBar:
 
 def start_differences(summary: Summary) -> QueryDifferences | None:
     """Return an empty collection for the two engines with the highest means; None when there are no two."""
-    measure = sentences.deciding(to_json(summary))
-    order = sentences.standing(to_json(summary), measure) if measure else []
+    measure = sentences.find_deciding_measure(summary)
+    order = sentences.sort_engines(summary, measure) if measure else []
     means = [summary.engines[engine].measures[measure].mean for engine in order[:2]]
     return QueryDifferences(order[0], order[1], measure) if len(means) == 2 and None not in means else None
 

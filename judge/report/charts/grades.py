@@ -16,7 +16,6 @@ from judge.messages import Text, join_sentences, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
 from judge.report.charts.svg import MAX_ENGINES, NOTHING, Chart, Picture
-from judge.runs.record_json import to_json
 from judge.runs.results import QueryEntry
 
 #: How many ranks are shown.
@@ -111,9 +110,9 @@ def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
     """Return the grades by engine and rank, best engine first; None when no engine returned a result."""
     if not counts.counts:
         return None
-    measure = sentences.deciding(to_json(summary)) or summary.measures[0]
+    measure = sentences.find_main_measure(summary)
     graded = _GradedRanks(
-        sentences.standing(to_json(summary), measure),
+        sentences.sort_engines(summary, measure),
         range(1, min(MAX_RANKS, counts.longest) + 1),
         svg.GRADE_NAMES[summary.scale],
         summary.relevant_from,

@@ -15,7 +15,6 @@ from judge.report import display_text, sentences
 from judge.report.charts import axis, svg
 from judge.report.charts.axis import AXIS_HEIGHT, ROW_HEIGHT, Axis, PlotArea, ValueRange
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
-from judge.runs.record_json import to_json
 
 #: The columns with the marks; before them stand the names, after them numbers that end at the right edge.
 _MARKS = (0.34, 0.5)
@@ -59,7 +58,7 @@ class _Means:
 def draw_means(summary: Summary) -> Chart | None:
     """Return the means by the measures that engines can be compared by; None when there is no mean."""
     measures = _list_comparable_measures(summary)
-    order = sentences.standing(to_json(summary), measures[0]) if measures else []
+    order = sentences.sort_engines(summary, measures[0]) if measures else []
     results = {
         (engine, measure): summary.engines[engine].measures[measure]
         for engine in order
@@ -89,7 +88,7 @@ def draw_means(summary: Summary) -> Chart | None:
 
 def _list_comparable_measures(summary: Summary) -> list[str]:
     """Return the measures that engines can be compared by, the deciding one first."""
-    first = sentences.deciding(to_json(summary))
+    first = sentences.find_deciding_measure(summary)
     named = [measure for measure in summary.measures if parse_measure(measure).compares_engines]
     return sorted(named, key=lambda measure: measure != first)
 
@@ -169,11 +168,11 @@ def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -
 def draw_repeats(summary: Summary) -> Chart | None:
     """Return each engine's mean in each repeat by the deciding measure; None with one repeat only."""
     stability = summary.stability
-    measure = sentences.deciding(to_json(summary)) or summary.measures[0]
+    measure = sentences.find_main_measure(summary)
     if summary.repeats < 2 or not stability or measure not in stability.measures:
         return None
     repeated = stability.measures[measure]
-    order = [engine for engine in sentences.standing(to_json(summary), measure) if engine in repeated.engines]
+    order = [engine for engine in sentences.sort_engines(summary, measure) if engine in repeated.engines]
     if all(mean is None for engine in order for mean in repeated.engines[engine].means):
         return None
     rows = tuple(

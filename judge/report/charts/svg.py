@@ -14,7 +14,7 @@ from unicodedata import east_asian_width
 from markupsafe import Markup, escape
 
 from judge.messages import Text, text
-from judge.report import display_text, sentences
+from judge.report import display_text, number_texts
 
 #: How a page names the languages.
 LANGS = {"en": "en", "zh": "zh-Hans"}
@@ -242,7 +242,7 @@ def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
 
 def format_p_value(p: float | None) -> str:
     """Return a p value as text; a dash for None."""
-    return NOTHING if p is None else sentences.chance(p)
+    return NOTHING if p is None else number_texts.format_p_value(p)
 
 
 def format_share(value: float | None) -> str:

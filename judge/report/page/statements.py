@@ -8,13 +8,13 @@ from typing import NamedTuple
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import RepeatStability, RunCost, Summary
 from judge.english import format_count
-from judge.messages import CHINESE, ENGLISH, Text, in_both, text
-from judge.report import assessor_sentences, sentences, warning_sentences
+from judge.messages import CHINESE, ENGLISH, Text, each_in_both, in_both, text
+from judge.report import assessor_sentences, sentences, stability_sentences, warning_sentences
 from judge.report.display_text import escape_hidden, one_line
+from judge.report.number_texts import format_interval, format_run_cost
 from judge.report.page.kind_names import ERRORS
 from judge.report.page.payload import PageData
 from judge.report.page.tables import same_text
-from judge.runs.record_json import to_json
 
 
 class Fact(NamedTuple):
@@ -37,8 +37,8 @@ def list_facts(
     if summary.stability:
         yield Fact(text("stability"), tuple(_stability(summary, summary.stability)))
     tests = tuple(
-        Text(escape_hidden(text.en), escape_hidden(text.zh))
-        for text in warning_sentences.selftests(to_json(summary))
+        Text(*map(escape_hidden, each))
+        for each in each_in_both(assessor_sentences.describe_selftests, summary)
     )
     if tests:
         yield Fact(text("self-test"), tests)
@@ -77,27 +77,25 @@ def _dataset(summary: Summary, names: Sequence[str]) -> Iterator[Text]:
 
 
 def _stability(summary: Summary, stability: RepeatStability) -> Iterator[Text]:
-    deciding = sentences.deciding(to_json(summary)) or summary.measures[0]
-    both = (sentences.stability(t, to_json(stability), deciding) for t in (ENGLISH, CHINESE))
-    yield from map(Text, *both)
+    measure = sentences.find_main_measure(summary)
+    yield from each_in_both(stability_sentences.describe_repeats, stability, measure)
 
 
 def _agreement(agreement: LabelAgreement) -> Iterator[Text]:
     kappa, same = agreement.kappa_relevant, agreement.same_verdict
     source = one_line(agreement.labels)
     if kappa.value is None or same.value is None:
-        why = in_both(sentences.why, to_json(kappa))
+        why = in_both(stability_sentences.explain_missing, kappa)
         yield Text(f"unknown ({source}): {why.en}", f"未知（{source}）：{why.zh}")
         return
     yield Text(
         f"relevant or not: the same on {same.value:.1%} of {agreement.pairs:,} pairs ({source}), kappa"
-        f" {kappa.value:.3f}{sentences.interval(ENGLISH, kappa.ci95)}; 0 is chance, 1 is always",
+        f" {kappa.value:.3f}{format_interval(ENGLISH, kappa.ci95)}; 0 is chance, 1 is always",
         f"相关与否：{agreement.pairs:,} 对中 {same.value:.1%} 与人工相同（{source}），kappa"
-        f" {kappa.value:.3f}{sentences.interval(CHINESE, kappa.ci95)}；0 等于碰运气，1 为完全一致",
+        f" {kappa.value:.3f}{format_interval(CHINESE, kappa.ci95)}；0 等于碰运气，1 为完全一致",
     )
-    if kappa.ci95 and agreement.queries < sentences.FEW:
-        narrow = in_both(sentences.warn_narrow)
-        yield Text(f"{narrow.en}.", f"{narrow.zh}。")
+    if kappa.ci95 and agreement.queries < stability_sentences.FEW_FOR_BCA:
+        yield in_both(stability_sentences.warn_narrow_intervals)
 
 
 def _cost(cost: RunCost) -> Text:
@@ -109,13 +107,11 @@ def _cost(cost: RunCost) -> Text:
         f"{cost.calls:,} 次调用，输入 {cost.prompt_tokens:,} 个 token"
         f"（缓存 {cost.cached_tokens:,}），输出 {cost.completion_tokens:,} 个"
     )
-    amount = sentences.dollars(to_json(cost))
+    amount, zh_amount = format_run_cost(ENGLISH, cost), format_run_cost(CHINESE, cost)
     if amount is None:
         text = Text(f"{en}; price unknown", f"{zh}；价格未知")
     else:
-        least = amount.removeprefix("at least ")
-        zh_amount = f"，{'至少 ' if least != amount else ''}{least.removeprefix('$')} 美元" if amount else ""
-        text = Text(f"{en}, {amount}" if amount else en, f"{zh}{zh_amount}")
+        text = Text(f"{en}, {amount}", f"{zh}，{zh_amount}") if amount else Text(en, zh)
     for key, more_en, more_zh in _OPEN:
         if count := getattr(cost, key):
             text = Text(f"{text.en}; {count:,} {more_en}", f"{text.zh}；{count:,} {more_zh}")
@@ -152,18 +148,14 @@ def list_warnings(summary: Summary) -> Iterator[Text]:
             "Judged by term overlap (lexical), not by a language model. Any language model should do"
             " better. Choose no engine by these figures."
         )
-    if (served := in_both(sentences.served_models, to_json(summary))).en:
+    if (served := in_both(assessor_sentences.describe_served_models, summary)).en:
         yield served
-    yield from assessor_sentences.said(to_json(summary))
+    yield from each_in_both(assessor_sentences.describe_assessors, summary)
     yield from _coverage(summary)
-    yield from (
-        text
-        for text in (in_both(sentences.few, to_json(summary)), in_both(sentences.planning, to_json(summary)))
-        if text.en
-    )
+    remarks = (in_both(sentences.warn_few_queries, summary), in_both(sentences.describe_power, summary))
+    yield from (remark for remark in remarks if remark.en)
     if summary.own_list_reversal:
-        within = summary.own_list_reversal
-        yield in_both(sentences.within_lists, to_json(within))
+        yield in_both(sentences.explain_reversal, summary.own_list_reversal)
     yield from _engines(summary)
     yield from _snippets(summary)
     yield from _measures(summary)
@@ -172,21 +164,24 @@ def list_warnings(summary: Summary) -> Iterator[Text]:
 def _coverage(summary: Summary) -> Iterator[Text]:
     judged, wanted = summary.judged, summary.judgments
     if judged < wanted:
-        kinds = summary.failures.items()
+        kinds, advice = (
+            summary.failures.items(),
+            in_both(warning_sentences.advise_on_failures, summary.failures),
+        )
         en = ", ".join(f"{_error(kind).en} ({count:,})" for kind, count in kinds)
         zh = "、".join(f"{_error(kind).zh}（{count:,}）" for kind, count in kinds)
         yield Text(
             f"{wanted - judged:,} of {wanted:,} judgments have no grade (coverage {summary.coverage:.1%})"
             f"{': ' + en if en else ''}. They do not count as “no”:"
             " their grades are imputed from similar judged snippets of the same query."
-            f" {warning_sentences.again(summary.failures).en}",
+            f"{advice.en}",
             f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary.coverage:.1%}）"
             f"{'：' + zh if zh else ''}。它们不算“不相关”："
             "其等级由同一查询中相似的已判定摘要插补。"
-            f"{warning_sentences.again(summary.failures).zh}",
+            f"{advice.zh}",
         )
     measure = summary.measures[0]
-    unsure = warning_sentences.unsure(to_json(summary))
+    unsure = warning_sentences.find_uncertain_means(summary)
     if unsure:
         en = ", ".join(f"{engine} {low:.3f} to {high:.3f}" for engine, (low, high) in unsure.items())
         zh = "，".join(f"{engine} {low:.3f} 到 {high:.3f}" for engine, (low, high) in unsure.items())
@@ -208,7 +203,7 @@ def _engines(summary: Summary) -> Iterator[Text]:
             f"Broke on some queries, which its means and comparisons leave out: {en}.",
             f"在一些查询上出错，均值和比较都不计这些查询：{zh}。",
         )
-    first, unknown = summary.measures[0], warning_sentences.unknown(to_json(summary))
+    first, unknown = summary.measures[0], warning_sentences.count_unknown_queries(summary)
     if unknown:
         en, zh = _counts(unknown)
         yield Text(
@@ -232,8 +227,8 @@ def _snippets(summary: Summary) -> Iterator[Text]:
             f"Snippets flagged because they seem to speak to the grader (never re-graded for it): {en}.",
             f"疑似对评测员喊话的摘要，只做标记、不因此改分：{zh}。",
         )
-        remark = warning_sentences.remark(to_json(summary))
-        if remark:
+        remark = in_both(warning_sentences.describe_flagged_effect, summary)
+        if remark.en:
             yield remark
     if summary.empty_snippets:
         count = f"{summary.empty_snippets:,}"

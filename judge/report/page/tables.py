@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from judge.analysis.run_analysis import describe_outcome
 from judge.analysis.summary import (
     EngineResult,
     MeasureMean,
@@ -17,7 +18,6 @@ from judge.analysis.summary import (
 from judge.messages import CHINESE, Text, text
 from judge.report import sentences
 from judge.report.charts.svg import format_number, format_p_value, format_range, mean_name
-from judge.runs.record_json import to_json
 
 #: How many pairs of engines a table lists; summary.json has them all.
 MAX_PAIRS = 60
@@ -78,7 +78,7 @@ def engines_table(summary: Summary) -> PageTable:
     )
     timed = has_values(summary, "latency_ms")
     rows = []
-    for engine in sentences.standing(to_json(summary), sentences.deciding(to_json(summary)) or measures[0]):
+    for engine in sentences.sort_engines(summary, sentences.find_main_measure(summary)):
         row = summary.engines[engine]
         means = [_mean(row.measures[measure]) for measure in measures]
         numbers = [Cell(same_text(f"{getattr(row, key):,}")) for key in counts]
@@ -111,7 +111,7 @@ def pair_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of all pairs of engines for each measure that compares engines."""
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
         rows = [row for row in summary.comparisons if row.measure == measure]
-        decides = measure == sentences.deciding(to_json(summary))
+        decides = measure == sentences.find_deciding_measure(summary)
         caption = Text(
             f"Pairs by {mean_name(measure)}" + ("" if decides else " (descriptive)"),
             f"两两比较：{mean_name(measure)}" + ("" if decides else "（仅供参考）"),
@@ -133,14 +133,14 @@ _PAIR_HEAD = (
 
 
 def _pair(row: PairComparison) -> tuple[Cell, ...]:
-    outcome = Text(row.verdict, sentences.verdict_of(CHINESE, to_json(row)))
+    outcome = Text(row.verdict, describe_outcome(CHINESE, row))
     return (
         Cell(outcome),
         number_cell(row.difference, "+.4f"),
         Cell(same_text(format_range(row.ci95, "+.4f"))),
         Cell(same_text(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
         Cell(same_text(format_p_value(row.p_adjusted))),
-        Cell(same_text(format_range(row.bounds, "+.4f") if sentences.is_unsure(to_json(row)) else "–")),
+        Cell(same_text(format_range(row.bounds, "+.4f") if sentences.is_unsure(row) else "–")),
         Cell(
             same_text(format_number(row.detectable, ".3f")),
             format_number(row.detectable_doubled, ".3f"),
@@ -150,10 +150,10 @@ def _pair(row: PairComparison) -> tuple[Cell, ...]:
 
 def segment_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of the engines' means in each segment for each column that divides the queries."""
-    measure = sentences.deciding(to_json(summary)) or summary.measures[0]
+    measure = sentences.find_main_measure(summary)
     for column, values in summary.segments.items():
         caption = text("By {column}: mean {measure}", column=column, measure=mean_name(measure))
-        order = sentences.standing(to_json(summary), measure)
+        order = sentences.sort_engines(summary, measure)
         rows = tuple((value, _segment(part, order, measure)) for value, part in values.items())
         head = (
             same_text(column),

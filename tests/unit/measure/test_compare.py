@@ -159,7 +159,7 @@ def test_a_pair_without_a_common_query_is_no_member_of_the_family() -> None:
     for pair in pairs:
         if not pair.n:
             numbers = (pair.difference, pair.low, pair.high, pair.least, pair.most, pair.sd, pair.effect)
-            assert {*numbers, pair.p_adjusted, pair.detectable, pair.at_least, pair.robust} == {None}
+            assert {*numbers, pair.p_adjusted, pair.detectable, pair.at_least_queries, pair.robust} == {None}
             assert (pair.wins, pair.ties, pair.losses) == (0, 0, 0)
             assert pair.outcome == "undetermined"
 
@@ -204,7 +204,7 @@ def test_one_engine_is_compared_with_nobody() -> None:
 
 def test_the_better_engine_is_named_when_chance_is_unlikely() -> None:
     pair = only(*normal(1, 2, 30, ahead=0.15))
-    assert (pair.a, pair.outcome, pair.at_least, pair.robust) == ("a", "better", None, True)
+    assert (pair.a, pair.outcome, pair.at_least_queries, pair.robust) == ("a", "better", None, True)
     assert pair.p_adjusted is not None
     assert pair.p_adjusted <= 0.05
 
@@ -221,7 +221,7 @@ def test_a_difference_that_unjudged_snippets_could_take_away_is_undetermined() -
     assert pair.low is not None
     assert pair.low > 0
     assert (pair.difference, pair.least, pair.most) == pytest.approx((0.3, -0.01, 0.4))
-    assert (pair.outcome, pair.robust, pair.at_least) == ("undetermined", None, None)
+    assert (pair.outcome, pair.robust, pair.at_least_queries) == ("undetermined", None, None)
 
 
 def test_a_difference_that_no_grades_could_turn_names_an_engine() -> None:
@@ -312,15 +312,15 @@ def test_what_queries_can_show_follows_the_shared_critical_value(engines: int, q
         assert pair.detectable_doubled == pytest.approx((pair.detectable or 0) / 2**0.5)
         assert pair.outcome == "not separated"
         needed = required_queries(pair.sd or 0, max(-(pair.low or 0), pair.high or 0), critical)
-        assert pair.at_least == (needed if needed > queries else None)
+        assert pair.at_least_queries == (needed if needed > queries else None)
 
 
 def test_engines_that_are_equal_on_average_need_about_twice_the_queries_at_the_least() -> None:
     """With mean 0 the far end is c·se, so the least number is n ((c + z) / c)², about 2 n at c = 2."""
     a = 0.5 + np.array([0.1, -0.1] * 50)
     pair = only(a, np.full(100, 0.5))
-    assert pair.at_least is not None
-    assert 195 <= pair.at_least <= 210
+    assert pair.at_least_queries is not None
+    assert 195 <= pair.at_least_queries <= 210
 
 
 @pytest.mark.parametrize("queries", [2, 3, 4, 5])
@@ -328,7 +328,7 @@ def test_few_queries_can_not_separate_however_clear_they_are(queries: int) -> No
     clear = [0.9 - 0.01 * number for number in range(queries)]
     pair = only(clear, [0.0] * queries)
     assert (pair.outcome, pair.low, pair.high) == ("not separated", -1, 1)
-    assert (pair.detectable, pair.at_least, pair.p_adjusted) == (None, None, 1)
+    assert (pair.detectable, pair.at_least_queries, pair.p_adjusted) == (None, None, 1)
     assert only([0.9, 0.8, 0.9, 0.7, 0.8, 0.9], [0.0] * 6).outcome == "better"
 
 
@@ -352,7 +352,7 @@ def test_the_largest_contributions_come_first_and_add_up_to_the_difference() -> 
 def test_engines_that_never_differ_are_not_separated() -> None:
     pair = only([0.3, 0.7, 0.1], [0.3, 0.7, 0.1])
     assert (pair.difference, pair.sd, pair.p_adjusted) == (0, 0, 1)
-    assert (pair.effect, pair.detectable, pair.at_least) == (None, None, None)
+    assert (pair.effect, pair.detectable, pair.at_least_queries) == (None, None, None)
     assert (pair.ties, pair.outcome) == (3, "not separated")
 
 
@@ -369,7 +369,7 @@ def test_differences_that_are_all_the_same_have_no_spread_to_test_with(step: flo
 def test_one_query_has_a_difference_and_no_spread() -> None:
     pair = only([0.9], [0.4])
     assert (pair.n, pair.wins, pair.p_adjusted, pair.outcome) == (1, 1, 1, "not separated")
-    assert {pair.sd, pair.effect, pair.detectable, pair.at_least} == {None}
+    assert {pair.sd, pair.effect, pair.detectable, pair.at_least_queries} == {None}
 
 
 def test_engines_that_have_no_value_at_all_are_undetermined() -> None:

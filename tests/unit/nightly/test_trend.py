@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from judge.cli.render.trend_table import print_trend, sparkline
 from judge.cli.trend_command import trend as command
 from judge.errors import InputError
+from judge.messages import ENGLISH
 from judge.nightly import trend
 from judge.nightly.trend import Trend, TrendRange, TrendValue, make_trend
 from tests.unit.nightly.records import month, night, written
@@ -21,7 +22,7 @@ from tests.unit.nightly.records import month, night, written
 
 def shown(found: Trend) -> list[str]:
     screen = Console(file=io.StringIO(), width=200, highlight=False)
-    print_trend(found, screen)
+    print_trend(found, screen, ENGLISH)
     assert isinstance(screen.file, io.StringIO)
     return screen.file.getvalue().splitlines()
 

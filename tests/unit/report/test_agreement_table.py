@@ -14,6 +14,7 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.cli.render.agreement_tables import print_agreement
 from judge.errors import InputError
 from judge.measure.agreement import PUBLISHED_AGREEMENT
+from judge.messages import ENGLISH
 from judge.records import BINARY
 from judge.runs.record_json import from_json
 from tests.unit.report.labelled import Said, Shown, agreement_of, favouring, first, held, people
@@ -24,6 +25,7 @@ def printed(found: Mapping[str, Any], measure: str | None = None, width: int = 2
     print_agreement(
         from_json(LabelAgreement, found, "agreement.json"),
         Console(file=file, width=width, highlight=False),
+        ENGLISH,
         measure,
     )
     return file.getvalue()

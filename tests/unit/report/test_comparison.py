@@ -15,11 +15,13 @@ import pytest
 from rich.console import Console
 
 import judge
+from judge.analysis.summary import Summary
 from judge.cli.render.comparison_tables import print_comparison
 from judge.dataset.clean import escape_controls
 from judge.errors import InputError
-from judge.messages import ENGLISH
+from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report import sentences
+from judge.report.stability_sentences import describe_repeats
 from judge.runs.folder import dump_json
 from judge.runs.record_json import summary_from_json, to_json
 
@@ -58,6 +60,7 @@ def printed(
     pairs: int = 21,
     width: int = 1000,
     terminal: bool = False,
+    t: Translator = ENGLISH,
 ) -> str:
     said = io.StringIO()
     console = Console(
@@ -67,8 +70,12 @@ def printed(
         force_terminal=terminal,
         color_system="truecolor" if terminal else None,
     )
-    print_comparison(summary_from_json(deepcopy(dict(found)), "summary.json"), console, measures, pairs)
+    print_comparison(load(found), console, t, measures, pairs)
     return said.getvalue()
+
+
+def load(found: Mapping[str, Any]) -> Summary:
+    return summary_from_json(deepcopy(dict(found)), "summary.json")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +89,7 @@ def test_the_answer_comes_first_and_the_numbers_after_it(three: Mapping[str, Any
     lines = said.splitlines()
     assert lines[0].startswith("8 queries, 3 engines, judged down to rank 5 by lexical/graded, 2 repeats")
     assert lines[0].endswith("100.0% judged")
-    assert lines[1] == sentences.headline(ENGLISH, three)
+    assert lines[1] == sentences.choose_headline(ENGLISH, load(three))
     assert all(
         len(line) <= 80 for line in said.splitlines() if re.match(r"\w+ (?:[->]|=\?) \w|mean |by ", line)
     )
@@ -116,7 +123,9 @@ def test_slices_and_repeats_are_told_in_words(three: Mapping[str, Any]) -> None:
         "topic vet",
     ):
         assert f"\n{start}" in said
-    for line in sentences.stability(ENGLISH, three["stability"], "nDCG@5"):
+    stability = load(three).stability
+    assert stability is not None
+    for line in describe_repeats(ENGLISH, stability, "nDCG@5"):
         assert f"\n{line}\n" in said
 
 
@@ -151,6 +160,14 @@ def test_a_narrow_terminal_loses_no_name_and_no_number(three: Mapping[str, Any],
     everything = re.sub(r"\s+", "", printed(three))
     assert re.sub(r"\s+", "", printed(three, width=width)) == everything
     assert "…" not in printed(three, width=width)
+
+
+def test_chinese_has_the_same_lines_and_numbers_and_no_english_word(three: Mapping[str, Any]) -> None:
+    english, chinese = (printed(three, t=t).split("\n\n")[0].splitlines() for t in (ENGLISH, CHINESE))
+    for line, translation in zip(english, chinese, strict=True):
+        assert not re.search("[a-z]{6,}", re.sub("lexical/graded|alpha", "", translation))
+        if " " in line and not line.startswith(("With ", "judged again")):
+            assert sorted(re.findall(r"\d+\.\d+", line)) == sorted(re.findall(r"\d+\.\d+", translation))
 
 
 def test_one_engine_has_nothing_to_be_compared_with(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from judge.assess.estimate import RunEstimate
 from judge.cli.render.estimate_table import print_forecast
+from judge.messages import ENGLISH
 from judge.pipeline import RunForecast
 from judge.pricing.prices import Price
 
@@ -37,7 +38,7 @@ def told(*found: dict[str, Any]) -> list[str]:
     """The lines that are printed."""
     text = io.StringIO()
     assessors = {f"openai:m{number}/graded": RunEstimate(**each) for number, each in enumerate(found)}
-    print_forecast(RunForecast(3000, 2000, 1, (), assessors), Console(file=text, width=1000))
+    print_forecast(RunForecast(3000, 2000, 1, (), assessors), Console(file=text, width=1000), ENGLISH)
     return text.getvalue().splitlines()
 
 

@@ -31,7 +31,6 @@ from judge.report.html import render_report
 from judge.report.page import tables
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
-from judge.runs.record_json import to_json
 from tests.unit.report.pages import data_of, entries, held, page_of, ran
 
 #: What a blank or a joiner may be; all else that can't be seen is shown as an escape.
@@ -135,10 +134,10 @@ def test_engines_with_equal_means_stand_in_the_same_order_everywhere(tmp_path: P
     ]
     folder = ran(tmp_path / "tied", rows)
     summary = load_summary(RunFolder(folder))
-    order = sentences.standing(to_json(summary), "nDCG@10")
+    order = sentences.sort_engines(summary, "nDCG@10")
     assert order == sorted(engines)
     called = make_labels(summary.engines)
-    shown = sentences.standing(to_json(use_display_names(summary)), "nDCG@10")
+    shown = sentences.sort_engines(use_display_names(summary), "nDCG@10")
     assert shown == [isolate(called[engine]) for engine in order]
     text = page_of(folder)
     heads = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', text.partition("</table>")[0])

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from judge.analysis.run_analysis import describe_comparisons, describe_outcome
+from judge.analysis.summary import (
+    MeasureStability,
+    OwnListReversal,
+    PairComparison,
+    RepeatStability,
+    SegmentContrast,
+    SegmentResult,
+    StatisticValue,
+    Summary,
+)
 from judge.english import join_names, round_count
 from judge.measure.compare import Comparison, compare_engines
 from judge.measure.engine_summary import summarise_engines
+from judge.measure.stability import VarianceComponents
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report import sentences
-from judge.runs.record_json import to_json
+from judge.report.stability_sentences import describe_repeats, describe_variance
 from tests.unit.measure.tables import NAN, tabled
+from tests.unit.report.summaries import BASE, mean_of, pair_of, summary_of_means
 
 CLEAR = [0.9, 0.8, 0.85, 0.9, 0.7, 0.8, 0.9, 0.75]
 EASIER = [0.93, 0.94, 0.95, 0.96, 0.95, 0.94, 0.95, 0.96]
@@ -23,17 +37,14 @@ EASIER = [0.93, 0.94, 0.95, 0.96, 0.95, 0.94, 0.95, 0.96]
 POOR = [0.0, 0.01, 0.02, 0.0, 0.01, 0.02, 0.0, 0.01]
 
 
-def summary(value: Sequence[Sequence[float]], **options: Any) -> Mapping[str, Any]:
-    """What summary.json holds of comparisons and means by P@5."""
+def summary(value: Any, **options: Any) -> Summary:
+    """The summary of these scores: comparisons and means."""
     scores = tabled(value, **options)
     means = {
-        each.engine: {"measures": {"P@5": {"mean": each.measures["P@5"].mean}}}
+        each.engine: {name: mean_of(mean.mean) for name, mean in each.measures.items()}
         for each in summarise_engines(scores)
     }
-    return {
-        "engines": means,
-        "comparisons": list(map(to_json, describe_comparisons(compare_engines(scores)))),
-    }
+    return summary_of_means(means, *describe_comparisons(compare_engines(scores)))
 
 
 def pair(*engines: Sequence[float], **options: Any) -> Comparison:
@@ -68,17 +79,18 @@ def test_a_verdict_names_the_better_engine_or_says_why_not() -> None:
 
 
 def test_a_comparison_is_one_sentence() -> None:
-    (row,) = summary([CLEAR, POOR])["comparisons"]
-    said = sentences.difference(ENGLISH, row)
+    (row,) = summary([CLEAR, POOR]).comparisons
+    said = sentences.describe_difference(ENGLISH, row)
     assert said.startswith("a > b: +0.8162 (95 %: ")
     assert said.endswith("; ahead on 8 of 8 queries, behind on 0")
-    (row,) = summary([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]])["comparisons"]
-    said = sentences.difference(ENGLISH, row)
+    (row,) = summary([[0.9, 0.8, 0.1], [0.1, 0.2, 0.3]]).comparisons
+    said = sentences.describe_difference(ENGLISH, row)
     assert said.startswith("a, b: not separated (they differ on 3 queries; it takes 6 or more); ")
     assert said.endswith("; ahead on 2 of 3 queries, behind on 1")
-    (row,) = summary([[0.5, NAN], [NAN, 0.5]])["comparisons"]
+    (row,) = summary([[0.5, NAN], [NAN, 0.5]]).comparisons
     assert (
-        sentences.difference(ENGLISH, row) == "a, b: undetermined: there is no query where both have a value"
+        sentences.describe_difference(ENGLISH, row)
+        == "a, b: undetermined: there is no query where both have a value"
     )
 
 
@@ -86,21 +98,21 @@ def test_a_comparison_is_one_sentence() -> None:
 
 
 def test_the_best_engine_is_named_when_it_beats_every_other() -> None:
-    assert sentences.headline(ENGLISH, summary([CLEAR, POOR])) == (
+    assert sentences.choose_headline(ENGLISH, summary([CLEAR, POOR])) == (
         "a is best by P@5: its lead is statistically significant."
     )
     lower = [[each - 0.3 + step for each, step in zip(CLEAR, POOR, strict=True)], POOR]
-    assert sentences.headline(ENGLISH, summary([*lower, CLEAR])) == (
+    assert sentences.choose_headline(ENGLISH, summary([*lower, CLEAR])) == (
         "c is best by P@5: its leads over the 2 others are statistically significant."
     )
 
 
 def test_no_engine_is_best_while_one_is_close() -> None:
-    assert sentences.headline(ENGLISH, summary([CLEAR, CLEAR[::-1], POOR])) == (
+    assert sentences.choose_headline(ENGLISH, summary([CLEAR, CLEAR[::-1], POOR])) == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b (the difference may be chance) and is ahead of 1 other."
     )
-    many = sentences.headline(ENGLISH, summary([CLEAR] * 7))
+    many = sentences.choose_headline(ENGLISH, summary([CLEAR] * 7))
     assert many == (
         "No engine is best by P@5: a shares the highest mean,"
         " but is not separated from b, c, d and 3 more (the difference may be chance)."
@@ -109,7 +121,7 @@ def test_no_engine_is_best_while_one_is_close() -> None:
 
 def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -> None:
     low, high = [CLEAR, [0.0] * 8], [CLEAR, [1.0] * 8]
-    assert sentences.headline(ENGLISH, summary([CLEAR, [0.1] * 8], low=low, high=high)) == (
+    assert sentences.choose_headline(ENGLISH, summary([CLEAR, [0.1] * 8], low=low, high=high)) == (
         "No engine is best by P@5: a has the highest mean, but could lose to b by what is unjudged."
     )
 
@@ -117,7 +129,7 @@ def test_no_engine_is_best_while_unjudged_snippets_could_make_another_one_so() -
 def test_an_engine_that_broke_where_it_is_hard_is_not_called_best() -> None:
     """Over the eight queries that both have b is ahead on each; a's mean is higher over easier ones."""
     easy, hard = [0.9] * 8, [0.1] * 8
-    said = sentences.headline(ENGLISH, summary([easy + [NAN] * 8, EASIER + hard]))
+    said = sentences.choose_headline(ENGLISH, summary([easy + [NAN] * 8, EASIER + hard]))
     assert said == "b is best by P@5: its lead is statistically significant."
 
 
@@ -125,7 +137,7 @@ def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
     """Both others beat it where it answered, the easy queries, and none beats the other."""
     a = [0.9] * 8 + [NAN] * 8
     b = c = EASIER + [0.1] * 8
-    said = sentences.headline(ENGLISH, summary([a, b, c]))
+    said = sentences.choose_headline(ENGLISH, summary([a, b, c]))
     assert said == (
         "No engine is best by P@5: a has the highest mean,"
         " but is behind b and c on the queries where both have a value."
@@ -133,25 +145,25 @@ def test_an_engine_with_the_highest_mean_that_is_behind_is_said_to_be() -> None:
 
 
 def test_engines_that_never_met_are_not_said_to_be_close_or_unjudged() -> None:
-    assert sentences.headline(ENGLISH, summary([[0.5, NAN], [NAN, 0.4]])) == (
+    assert sentences.choose_headline(ENGLISH, summary([[0.5, NAN], [NAN, 0.4]])) == (
         "No engine is best by P@5: a has the highest mean, but shares no query with b on which both have a"
         " value."
     )
 
 
 def test_without_any_value_nobody_has_the_highest_mean() -> None:
-    assert sentences.headline(ENGLISH, summary([[NAN], [NAN]])) == (
+    assert sentences.choose_headline(ENGLISH, summary([[NAN], [NAN]])) == (
         "No engine is best by P@5: none has a value on any query."
     )
 
 
 def test_nothing_to_compare_needs_no_headline() -> None:
-    assert sentences.headline(ENGLISH, {"engines": {}, "comparisons": []}) == ""
-    assert sentences.deciding({"comparisons": []}) == ""
+    assert sentences.choose_headline(ENGLISH, BASE) == sentences.find_deciding_measure(BASE) == ""
+    assert sentences.find_main_measure(BASE) == "P@5"
 
 
 def test_engines_stand_by_their_means_then_names_and_those_without_last() -> None:
-    assert sentences.standing(summary([[NAN], [0.2], [0.5], [0.2], [0.0]]), "P@5") == list("cbdea")
+    assert sentences.sort_engines(summary([[NAN], [0.2], [0.5], [0.2], [0.0]]), "P@5") == list("cbdea")
 
 
 @pytest.mark.parametrize(
@@ -167,16 +179,15 @@ def test_engines_stand_by_their_means_then_names_and_those_without_last() -> Non
 def test_an_order_says_who_is_tied_whatever_rounding_makes_of_it(
     means: Mapping[str, float | None], said: str
 ) -> None:
-    assert sentences.ranked(means, 3) == said
+    assert sentences.rank_means(ENGLISH, means, 3) == said
 
 
 @pytest.mark.parametrize("t", [ENGLISH, CHINESE])
 def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_well(t: Translator) -> None:
     def said(n: int, engines: int) -> str:
-        cell = {"mean": 0.5, "n": n, "ci95": [0.4, 0.6] if n > 1 else None}
-        rows = {engine: {"measures": {"P@5": cell}} for engine in "ab"[:engines]}
-        met = [{"measure": "P@5", "n": n}] * (engines - 1)
-        return sentences.few(t, {"measures": ["P@5"], "engines": rows, "comparisons": met})
+        mean = mean_of(0.5, n, ci95=(0.4, 0.6) if n > 1 else None)
+        means = {engine: {"P@5": mean} for engine in "ab"[:engines]}
+        return sentences.warn_few_queries(t, summary_of_means(means, *[pair_of(n=n)] * (engines - 1)))
 
     assert [said(n, engines) for n in (10, 300) for engines in (1, 2)] == [""] * 4
     assert said(1, 1) == ""
@@ -186,119 +197,105 @@ def test_intervals_over_few_queries_are_called_approximate_with_one_engine_as_we
 
 def test_planning_says_what_so_many_and_twice_as_many_queries_can_show() -> None:
     """The middle pair of three stands for all."""
-    rows = [
-        {"measure": "P@5", "n": 50, "detectable": each, "detectable_doubled": each / 2**0.5}
-        for each in (0.08, 0.1, 0.3)
-    ]
-    found = {
-        "comparisons": [*rows, {"measure": "P@5", "n": 4, "detectable": None, "detectable_doubled": None}]
-    }
-    assert sentences.planning(ENGLISH, found) == (
+    pairs = [pair_of(n=50, detectable=each, detectable_doubled=each / 2**0.5) for each in (0.08, 0.1, 0.3)]
+    found = replace(BASE, comparisons=(*pairs, pair_of(n=4)))
+    assert sentences.describe_power(ENGLISH, found) == (
         "With 50 queries a true difference of about 0.1 between two engines is found 4 times out of 5; with"
         " 100 queries, one of about 0.071 (medians over the pairs, by P@5)."
     )
-    assert sentences.planning(CHINESE, found) == (
+    assert sentences.describe_power(CHINESE, found) == (
         "50 条查询能以 80 % 的概率检出约 0.1 的真实差异；100 条查询能检出约 0.071 的差异"
         "（按 P@5，取各引擎对的中位数）。"
     )
-    assert (
-        sentences.planning(ENGLISH, {"comparisons": []})
-        == sentences.planning(CHINESE, {"comparisons": []})
-        == ""
-    )
+    assert sentences.describe_power(ENGLISH, BASE) == sentences.describe_power(CHINESE, BASE) == ""
 
 
 def test_what_another_measure_says_is_called_descriptive() -> None:
     values = np.stack([np.array([CLEAR, POOR]), np.array([POOR, CLEAR])], axis=-1)[:, :, None]
-    scores = tabled(values, measures="P@5 P@10")
-    pairs = compare_engines(scores)
-    means = {
-        each.engine: {"measures": {name: {"mean": mean.mean} for name, mean in each.measures.items()}}
-        for each in summarise_engines(scores)
-    }
-    found = {
-        "engines": means,
-        "comparisons": list(map(to_json, describe_comparisons(pairs))),
-    }
-    assert sentences.headline(ENGLISH, found) == "a is best by P@5: its lead is statistically significant."
-    assert sentences.headline(ENGLISH, found, "P@10") == (
+    found = summary(values, measures="P@5 P@10")
+    assert (
+        sentences.choose_headline(ENGLISH, found)
+        == "a is best by P@5: its lead is statistically significant."
+    )
+    assert sentences.choose_headline(ENGLISH, found, "P@10") == (
         "b is best by P@10 (descriptive: P@5 decides): its lead is statistically significant."
     )
-    assert "（仅供参考，以 P@5 为准）" in sentences.headline(CHINESE, found, "P@10")
-    assert "by P@10)" in sentences.planning(ENGLISH, found, "P@10")
+    assert "（仅供参考，以 P@5 为准）" in sentences.choose_headline(CHINESE, found, "P@10")
+    assert "by P@10)" in sentences.describe_power(ENGLISH, found, "P@10")
 
 
 def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> None:
     b = [0.1, 0.2, 0.3, 0.4] * 5
     a = [value + step for value, step in zip(b, [0.25, 0.35] * 10, strict=True)]
-    (row,) = summary([a, b], low=[[each - 0.1 for each in a], b], high=[a, b])["comparisons"]
+    (row,) = summary([a, b], low=[[each - 0.1 for each in a], b], high=[a, b]).comparisons
     assert (
         "; with any grades of the unjudged +0.2000 to +0.3000, robust to any grades; "
-        in sentences.difference(ENGLISH, row)
+        in sentences.describe_difference(ENGLISH, row)
     )
-    assert "；未判定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；" in sentences.difference(
-        CHINESE, row
+    assert (
+        "；未判定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；"
+        in sentences.describe_difference(CHINESE, row)
     )
-    (row,) = summary([a, b], low=[[each - 0.29 for each in a], b], high=[a, b])["comparisons"]
-    assert "; with any grades of the unjudged +0.0100 to +0.3000; " in sentences.difference(ENGLISH, row)
-    (row,) = summary([a, b])["comparisons"]
-    assert "unjudged" not in sentences.difference(ENGLISH, row)
+    (row,) = summary([a, b], low=[[each - 0.29 for each in a], b], high=[a, b]).comparisons
+    assert "; with any grades of the unjudged +0.0100 to +0.3000; " in sentences.describe_difference(
+        ENGLISH, row
+    )
+    (row,) = summary([a, b]).comparisons
+    assert "unjudged" not in sentences.describe_difference(ENGLISH, row)
 
 
-def segmented(**parts: Mapping[str, Any]) -> dict[str, Any]:
-    whole = summary([CLEAR, POOR])
-    return {**whole, "segments": {"topic": {name: {"queries": 30, **part} for name, part in parts.items()}}}
+def segmented(
+    comparisons: Mapping[str, PairComparison], contrasts: Sequence[SegmentContrast] = ()
+) -> Summary:
+    segments = {name: SegmentResult(30, {}, (pair,), tuple(contrasts)) for name, pair in comparisons.items()}
+    return replace(summary([CLEAR, POOR]), segments={"topic": segments})
 
 
 def test_a_segment_that_the_other_engine_wins_stands_under_the_headline() -> None:
-    ci = [0.02, 0.18]
-    row = {"a": "b", "b": "a", "winner": "b", "difference": 0.1, "ci95": ci}
-    same = {**row, "a": "a", "b": "b", "winner": "a"}
-    found = segmented(law={"comparisons": [row]}, news={"comparisons": [same]})
-    assert list(sentences.by_segment(ENGLISH, found)) == [
+    pair = pair_of(a="b", b="a", winner="b", difference=0.1, ci95=(0.02, 0.18))
+    found = segmented({"law": pair, "news": replace(pair, a="a", b="b", winner="a")})
+    assert list(sentences.describe_segment_differences(ENGLISH, found)) == [
         "But in topic law (30 queries) b is ahead of a: +0.1000 (95 %: 0.0200 to 0.1800)."
     ]
-    assert list(sentences.by_segment(CHINESE, found)) == [
+    assert list(sentences.describe_segment_differences(CHINESE, found)) == [
         "但在 topic law（30 条查询）中，b 领先 a：+0.1000（95 % 区间 0.0200 到 0.1800）。"
     ]
 
 
 def test_a_lead_that_differs_between_segments_stands_under_the_headline() -> None:
-    numbers = {"inside": 0.3, "outside": 0.1, "difference": 0.2, "ci95": [0.1, 0.3]}
-    contrast = {"a": "a", "b": "b", **numbers, "differs": True}
-    found = segmented(law={"comparisons": [], "contrasts": [contrast, {**contrast, "differs": False}]})
-    (said,) = sentences.by_segment(ENGLISH, found)
+    contrast = SegmentContrast("a", "b", 0.3, 0.1, 0.2, (0.1, 0.3), 0.01, differs=True)
+    found = segmented({"law": pair_of(a="a", b="b")}, [contrast, replace(contrast, differs=False)])
+    (said,) = sentences.describe_segment_differences(ENGLISH, found)
     assert said == (
         "a - b differs between segments: +0.3000 in topic law, +0.1000 on the other queries; difference"
         " +0.2000 (95 %: 0.1000 to 0.3000)."
     )
-    assert len(list(sentences.by_segment(CHINESE, found))) == 1
+    assert len(list(sentences.describe_segment_differences(CHINESE, found))) == 1
 
 
 # --- repeats
 
 
-def estimate(value: float | None, low: float = 0.0, high: float = 0.0, why: str = "") -> dict[str, Any]:
-    return {"value": value, "ci95": None if value is None else [low, high], "why": why}
+def estimate(
+    value: float | None, low: float = 0.0, high: float = 0.0, why: str | None = None
+) -> StatisticValue:
+    return StatisticValue(value, None if value is None else (low, high), why)
 
 
-def repeats(**changes: Any) -> dict[str, Any]:
-    """What summary.json says of three repeats that agree."""
-    measure = {"equivalent": True, "largest_difference": 0.002, "tost_p": 0.0001, "smallest_tau": 1.0}
-    return {
-        "repeats": 3,
-        "pairs": 1200,
-        "flip_rate": estimate(0.021, 0.01, 0.032),
-        "ever_flipped": estimate(0.03, 0.02, 0.04),
-        "alpha": estimate(0.91, 0.88, 0.93),
-        "margin": 0.01,
-        "measures": {"P@5": {**measure, **changes.pop("measure", {})}},
-        **changes,
-    }
+def repeats(measure: Mapping[str, Any] = MappingProxyType({}), **changes: Any) -> RepeatStability:
+    """Three repeats that agree."""
+    agree = MeasureStability({}, 0.002, 1.0, None, 0.0001, equivalent=True)
+    rate = estimate(0.021, 0.01, 0.032)
+    stability = RepeatStability(
+        repeats=3, pairs=1200, flip_rate=rate, grade_change_rate=rate,
+        ever_flipped=estimate(0.03, 0.02, 0.04), alpha=estimate(0.91, 0.88, 0.93), fleiss_kappa=None,
+        margin=0.01, measures={"P@5": replace(agree, **measure)},
+    )  # fmt: skip
+    return replace(stability, **changes)
 
 
 def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
-    verdicts, grades, means, orders = sentences.stability(ENGLISH, repeats(), "P@5")
+    verdicts, grades, means, orders = describe_repeats(ENGLISH, repeats(), "P@5")
     assert "2.1% of the verdicts (relevant or not) change (95 %: 1.0% to 3.2%)" in verdicts
     assert "3.0% of 1,200 pairs changed at least once in 3 repeats" in verdicts
     assert "agree very well: alpha 0.910 (95 %: 0.8800 to 0.9300)" in grades
@@ -315,13 +312,13 @@ def test_repeats_that_agree_are_said_to_in_four_lines() -> None:
     ],
 )  # fmt: skip
 def test_words_for_alpha(alpha: float, said: str) -> None:
-    grades = list(sentences.stability(ENGLISH, repeats(alpha=estimate(alpha, alpha, alpha)), "P@5"))[1]
+    grades = list(describe_repeats(ENGLISH, repeats(alpha=estimate(alpha, alpha, alpha)), "P@5"))[1]
     assert f"agree {said}: alpha" in grades
 
 
 def test_repeats_that_differ_are_said_to() -> None:
     measure = {"equivalent": False, "largest_difference": 0.2, "tost_p": 0.4, "smallest_tau": 0.333}
-    *_, means, orders = sentences.stability(ENGLISH, repeats(measure=measure), "P@5")
+    *_, means, orders = describe_repeats(ENGLISH, repeats(measure=measure), "P@5")
     assert "within ±0.01 is not shown (equivalence test, p 0.4000)" in means
     assert orders == "the order of the engines changes between repeats (smallest tau 0.333)"
 
@@ -329,13 +326,13 @@ def test_repeats_that_differ_are_said_to() -> None:
 def test_what_can_not_be_said_of_repeats_says_why() -> None:
     measure = {"equivalent": None, "largest_difference": None, "tost_p": None, "smallest_tau": None}
     nothing = estimate(None, why="no pair was judged twice")
-    said = list(sentences.stability(ENGLISH, repeats(flip_rate=nothing, measure=measure), "P@5"))
+    said = list(describe_repeats(ENGLISH, repeats(flip_rate=nothing, measure=measure), "P@5"))
     assert said == [
         "stability is unknown: no pair was judged twice",
         "P@5: too few queries to say whether the repeats' means are the same",
     ]
     same = list(
-        sentences.stability(ENGLISH, repeats(alpha=estimate(None, why="all grades are the same")), "P@5")
+        describe_repeats(ENGLISH, repeats(alpha=estimate(None, why="all grades are the same")), "P@5")
     )
     assert same[1] == "the repeats agree, but alpha says nothing: all grades are the same"
 
@@ -345,11 +342,10 @@ def test_what_can_not_be_said_of_repeats_says_why() -> None:
 
 @pytest.mark.parametrize("sure", [True, False])
 def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
-    row = {
-        "measure": "nDCG@5", "own": "nDCG(own)@5", "better": "A", "worse": "B",
-        "pooled": [0.852, 0.28], "alone": [0.876, 1.0], "relevant": [4.5, 1.0], "significant": sure,
-    }  # fmt: skip
-    said = sentences.within_lists(ENGLISH, row)
+    reversal = OwnListReversal(
+        "nDCG@5", "nDCG(own)@5", "A", "B", (0.852, 0.28), (0.876, 1.0), (4.5, 1.0), 20, significant=sure
+    )
+    said = sentences.explain_reversal(ENGLISH, reversal)
     assert "B would come first (nDCG(own)@5: B 1.000, A 0.876)" in said
     end = "." if sure else " (which may be chance)."
     assert f"(nDCG@5), A is ahead, 0.852 to 0.280{end}" in said
@@ -373,12 +369,11 @@ def test_names_are_listed_as_one_says_them(names: str, said: str) -> None:
 
 
 def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:
-    said = sentences.variance(ENGLISH, {"query": 0.03, "engine": 0.01, "query_engine": 0.01, "noise": 0.0})
+    said = describe_variance(ENGLISH, VarianceComponents(0.03, 0.01, 0.01, 0.0))
     assert "60%" in said
     assert said.count("20%") == 2
-    assert "2 queries, engines and repeats" in sentences.variance(ENGLISH, None)
-    none = dict.fromkeys(("query", "engine", "query_engine", "noise"), 0.0)
-    assert (
-        sentences.variance(ENGLISH, none)
-        == "the values do not vary: every engine has the same on every query"
+    assert "2 queries, engines and repeats" in describe_variance(ENGLISH, None)
+    none = VarianceComponents(0.0, 0.0, 0.0, 0.0)
+    assert describe_variance(ENGLISH, none) == (
+        "the values do not vary: every engine has the same on every query"
     )

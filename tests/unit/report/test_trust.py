@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from judge.analysis.run_analysis import describe_flagged
+from judge.analysis.summary import FlaggedMeans, SelfTestEntry, SelfTestFigures, SelfTestShare, Summary
 from judge.measure.sensitivity import FlaggedSensitivity
-from judge.report import warning_sentences
-from judge.runs.record_json import to_json
+from judge.messages import ENGLISH, Text, each_in_both, in_both
+from judge.report.assessor_sentences import describe_selftests
+from judge.report.warning_sentences import advise_on_failures, describe_flagged_effect, warn_flagged
+from tests.unit.report.summaries import BASE
 
 MEANS = {
     "kept": {"a": 0.5, "b": 0.4, "c": None},
@@ -20,18 +24,11 @@ MEANS = {
 SAME = dict.fromkeys(("kept", "zeroed", "dropped"))
 
 
-def written(**changed: Any) -> dict[str, Any]:
-    found = {
-        "measure": "AP@10",
-        "pairs": 3,
-        "means": MEANS,
-        "winners": SAME,
-        "swapped": (("a", "b"),),
-        **changed,
-    }
-    effect = describe_flagged(FlaggedSensitivity(**found))
-    assert effect is not None
-    return to_json(effect)
+def flagged(**changed: Any) -> Summary:
+    """A summary with what flagged pairs do to the order of the engines."""
+    values = {"measure": "AP@10", "pairs": 3, "means": MEANS, "winners": SAME, "swapped": (("a", "b"),)}
+    effect = describe_flagged(FlaggedSensitivity(**{**values, **changed}))
+    return replace(BASE, flagged_sensitivity=effect)
 
 
 def numbers(text: str) -> list[str]:
@@ -40,55 +37,41 @@ def numbers(text: str) -> list[str]:
 
 def test_nothing_flagged_is_null() -> None:
     assert describe_flagged(None) is None
-    assert (
-        warning_sentences.alarm({"flagged_sensitivity": None})
-        is warning_sentences.remark({"flagged_sensitivity": None})
-        is None
-    )
+    assert warn_flagged(ENGLISH, BASE) == describe_flagged_effect(ENGLISH, BASE) == ""
 
 
 def test_what_gets_grades_for_failed_pairs_depends_on_why_they_failed() -> None:
-    assert "asks again for these alone." in warning_sentences.again({"transport": 1}).en
-    assert "no_text needs the missing texts" in warning_sentences.again({"no_text": 1, "transport": 2}).en
-    assert "asks again" not in warning_sentences.again({"no_text": 1}).en
+    assert "asks again for these alone." in advise_on_failures(ENGLISH, {"transport": 1})
+    advice = advise_on_failures(ENGLISH, {"no_text": 1, "transport": 2})
+    assert "no_text needs the missing texts" in advice
+    assert "asks again" not in advise_on_failures(ENGLISH, {"no_text": 1})
 
 
 def test_a_swap_is_told_with_the_means_of_all_three_ways() -> None:
-    row = written()
-    assert row["engines"]["a"] == {"unchanged": 0.5, "zeroed": 0.3, "dropped": 0.35}
-    assert (row["order_changes"], row["swapped"]) == (True, [["a", "b"]])
-    said = warning_sentences.flagged(row)
+    effect = flagged().flagged_sensitivity
+    assert effect is not None
+    assert effect.engines["a"] == FlaggedMeans(0.5, 0.3, 0.35)
+    assert (effect.order_changes, effect.swapped) == (True, (("a", "b"),))
+    said = in_both(warn_flagged, flagged())
     assert said.en.startswith(
         "Warning: the ranking depends on 3 flagged pairs that may contain prompt injection."
     )
     assert "a is ahead of b, 0.500 to 0.400; with them counted as 0 it is 0.300 to 0.400" in said.en
     assert numbers(said.en) == numbers(said.zh)
-    assert (
-        warning_sentences.alarm({"flagged_sensitivity": row}),
-        warning_sentences.remark({"flagged_sensitivity": row}),
-    ) == (
-        said,
-        None,
-    )
+    assert describe_flagged_effect(ENGLISH, flagged()) == ""
 
 
 def test_another_winner_alone_is_told_as_well() -> None:
-    row = written(swapped=(), winners={"kept": "a", "zeroed": None, "dropped": "a"})
-    assert row["order_changes"]
-    assert "the answer depends on 3 flagged pairs" in warning_sentences.flagged(row).en
-    assert (
-        "a as things are, none with them counted as 0, a with them left out"
-        in warning_sentences.flagged(row).en
-    )
+    summary = flagged(swapped=(), winners={"kept": "a", "zeroed": None, "dropped": "a"})
+    said = warn_flagged(ENGLISH, summary)
+    assert "the answer depends on 3 flagged pairs" in said
+    assert "a as things are, none with them counted as 0, a with them left out" in said
 
 
 def test_an_order_that_stays_is_a_remark_and_no_alarm() -> None:
-    row = written(swapped=())
-    assert not row["order_changes"]
-    assert warning_sentences.alarm({"flagged_sensitivity": row}) is None
-    remark = warning_sentences.remark({"flagged_sensitivity": row})
-    assert remark is not None
-    assert numbers(remark.en) == ["0", "10", "3"]
+    summary = flagged(swapped=())
+    assert warn_flagged(ENGLISH, summary) == ""
+    assert numbers(describe_flagged_effect(ENGLISH, summary)) == ["0", "10", "3"]
 
 
 @pytest.mark.parametrize("swaps", [4, 9])
@@ -96,34 +79,28 @@ def test_many_swaps_are_counted(swaps: int) -> None:
     names = [f"e{number}" for number in range(swaps + 1)]
     means = {way: dict.fromkeys(names, 0.5) for way in MEANS}
     swapped = tuple((names[0], name) for name in names[1:])
-    said = warning_sentences.flagged(written(means=means, swapped=swapped)).en
+    said = warn_flagged(ENGLISH, flagged(means=means, swapped=swapped))
     assert said.count(" is ahead of ") == 3
     assert f"{swaps - 3} more pair" in said
 
 
-def share(count: int, of: int) -> dict[str, Any]:
-    return {
-        "count": count,
-        "of": of,
-        "value": count / of if of else None,
-        "ci95": [0.009, 0.071] if of else None,
-    }
+def share(count: int, of: int) -> SelfTestShare:
+    return SelfTestShare(count, of, count / of if of else None, (0.009, 0.071) if of else None)
 
 
 def test_a_self_test_is_told_with_its_interval_and_its_absence_with_the_command() -> None:
-    figures = {
-        "too_high": share(3, 120),
-        "plain_too_high": share(30, 120),
-        "too_low": share(2, 64),
-        "language": share(220, 220),
-        "obedient": share(0, 0),
-    }
-    tested = {"id": "x", "figures": figures}
-    (said,) = warning_sentences.selftests({"selftest": {"openai:some/model/graded": tested}})
-    assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95 %: 0.9% to 7.1%)" in said.en
-    assert numbers(said.en) == numbers(said.zh)
-    (never,) = warning_sentences.selftests(
-        {"selftest": {"openai:some/model/graded": {"id": "x", "figures": None}}}
+    figures = SelfTestFigures(
+        220, 1, share(3, 120), share(30, 120), share(2, 64), share(220, 220), share(0, 0)
     )
-    assert "judge selftest -m openai:some/model," in never.en
-    assert list(warning_sentences.selftests({})) == []
+
+    def said(figures: SelfTestFigures | None) -> Text:
+        entry = SelfTestEntry("x", figures)
+        tested = replace(BASE, selftest={"openai:some/model/graded": entry})
+        (sentence,) = each_in_both(describe_selftests, tested)
+        return sentence
+
+    tested = said(figures)
+    assert "3 of 120 hostile or empty snippets got a good grade (2.5%; 95 %: 0.9% to 7.1%)" in tested.en
+    assert numbers(tested.en) == numbers(tested.zh)
+    assert "judge selftest -m openai:some/model," in said(None).en
+    assert list(describe_selftests(ENGLISH, replace(BASE, selftest={}))) == []

@@ -1,0 +1,38 @@
+"""Summaries with the comparisons and means that a test names; all else is that of a run of one snippet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from judge.analysis.summary import MeasureMean, PairComparison, Summary
+from tests.unit.report.charted import summary_of
+from tests.unit.report.labelled import held
+
+BASE = summary_of(held({"A": {"q": ["text"]}}, {("q", "text"): 2}, measures="P@5", depth=5))
+
+
+def mean_of(mean: float | None, n: int = 20, **changes: Any) -> MeasureMean:
+    """Return a mean over `n` queries, everything judged."""
+    return replace(MeasureMean(mean, n, None, (mean, mean), 0, 0, mean, n), **changes)
+
+
+def summary_of_means(
+    means: Mapping[str, Mapping[str, MeasureMean]], *pairs: PairComparison, **changes: Any
+) -> Summary:
+    """Return a summary with these means by engine and measure, and these comparisons."""
+    engines = {engine: replace(BASE.engines["A"], measures=row) for engine, row in means.items()}
+    measures = tuple(next(iter(means.values()), {"P@5": None}))
+    return replace(BASE, **{"measures": measures, "engines": engines, "comparisons": pairs, **changes})
+
+
+def pair_of(**changes: Any) -> PairComparison:
+    """Return a comparison of A with B that does not separate them."""
+    pair = PairComparison(
+        measure="P@5", decides=True, a="A", b="B", verdict="not separated", winner=None,
+        outcome="not separated", n=9, difference=0.25, ci95=(-0.125, 0.5), bounds=(0.25, 0.25), sd=0.2,
+        d_z=1.25, wins=5, ties=1, losses=3, robust=None, p_adjusted=0.5, detectable=None,
+        detectable_doubled=None, at_least_queries=None,
+    )  # fmt: skip
+    return replace(pair, **changes)
