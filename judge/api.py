@@ -27,7 +27,7 @@ from judge.client.cancel import INTERRUPTED, CancelToken
 from judge.config.run import Config
 from judge.dataset import trec
 from judge.dataset.labels import match_labels, read_labels, select_labellable
-from judge.errors import Interrupted
+from judge.errors import InputError, Interrupted
 from judge.measure import ppi
 from judge.report.html import write_report
 from judge.runs import labelling_plan
@@ -117,6 +117,14 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     """
     folder = RunFolder(Path(run))
     loaded = load_run(folder)
+    if loaded.spec.labels:
+        raise InputError(
+            "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
+            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in another"
+            " --out on every pair",
+            run=run,
+            file=loaded.spec.labels.source,
+        )
     labels = read_labels(Path(qrels))
     matched = match_labels(labels, loaded.data, loaded.pool)
     scale = factory.choose_label_scale(matched.grades.values(), loaded.spec.scale, labels_scale, labels)

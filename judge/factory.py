@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
+from judge.analysis.labels_first import RunLabels, draw_sample
 from judge.assess.assessor import Assessor
 from judge.assess.prompts import default_directory, load_prompts
 from judge.cache import FileCache, cache_folder, hash_file, make_key
@@ -26,7 +27,7 @@ from judge.config.environment import disable_deepeval_telemetry_in_environment, 
 from judge.config.loader import did_you_mean, read_table_rows
 from judge.config.run import CHANGEABLE_OPTIONS, Config
 from judge.dataset.clean import describe_missing
-from judge.dataset.labels import Label
+from judge.dataset.labels import Label, match_labels, read_labels
 from judge.dataset.pool import describe_differing_dates
 from judge.dataset.pooled_dataset import PooledDataset, dump_pooled, load_pooled, pool_dataset
 from judge.dataset.read import read_dataset, read_trec_dataset
@@ -37,7 +38,7 @@ from judge.models import Model, open_model
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
-from judge.records import BINARY, GRADED, Dataset, LangChoice, Scale, ScaleName
+from judge.records import BINARY, GRADED, Dataset, LangChoice, Pool, Scale, ScaleName
 from judge.runs.folder import RunFolder, dump_json
 
 #: Reading smaller files, in bytes, takes less than a second and is not cached.
@@ -45,7 +46,7 @@ _MIN_CACHED = 1_000_000
 #: A dataset in this process instead of a file: one mapping per result.
 DatasetRows = Iterable[Mapping[str, Any]]
 #: Options that name files and columns. A run is identified by its data, so files may move between two runs.
-_DATA_OPTIONS = frozenset({"data", "topics", "docs", "trec_runs", "columns", "base_url"})
+_DATA_OPTIONS = frozenset({"data", "topics", "docs", "trec_runs", "columns", "base_url", "qrels", "check"})
 #: The name on the Python package index, where `judge` is another project.
 _DISTRIBUTION = "search-judge"
 #: Libraries with a version in config.json.
@@ -201,6 +202,32 @@ def choose_label_scale(
     return scale
 
 
+def load_labels(config: Config, dataset: Dataset, pool: Pool) -> RunLabels | None:
+    """Return the labels of `--qrels` that are grades of the run, None without the option.
+
+    Raises InputError when the file cannot be read, no label is about the dataset, or the labels are on
+    another scale than the run.
+    """
+    if config.qrels is None:
+        return None
+    (path,) = _existing_files(config, "qrels")
+    labels = read_labels(path)
+    matched = match_labels(labels, dataset, pool)
+    scale = choose_label_scale(matched.grades.values(), config.grading, None, labels)
+    if scale != config.grading:
+        raise InputError(
+            "{file}: the labels are {labels} (0-{labels_top}) and the run is {scale} (0-{top}); add --scale"
+            " {labels}",
+            file=path,
+            labels=scale.name,
+            labels_top=scale.top,
+            scale=config.grading.name,
+            top=config.grading.top,
+        )
+    sample = draw_sample(matched.grades, config.check or 0)
+    return RunLabels(matched.grades, path.name, len(matched.unmatched), sample)
+
+
 # --- models, assessors and their clients
 
 
@@ -324,7 +351,9 @@ def build_clients(
     ]
 
 
-def run_identity(config: Config, dataset: PooledDataset, assessors: Sequence[Assessor]) -> dict[str, Any]:
+def run_identity(
+    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None
+) -> dict[str, Any]:
     """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
     options = {
         name: value
@@ -337,14 +366,15 @@ def run_identity(config: Config, dataset: PooledDataset, assessors: Sequence[Ass
         "dataset": dataset.fingerprint,
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
         "prompts": assessors[0].prompt_versions,
+        **({} if labels is None else {"labels": labels.fingerprint()}),
     }
 
 
 def open_run_folder(
-    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor]
+    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
 ) -> tuple[RunFolder, Mapping[str, Any]]:
     """Return the run's folder and identity; without `--out` the folder is named after the identity."""
-    identity = run_identity(config, dataset, assessors)
+    identity = run_identity(config, dataset, assessors, labels)
     if config.out:
         return RunFolder(Path(config.out)), identity
     stem = Path(config.data or config.topics or "rows").name.split(".")[0]

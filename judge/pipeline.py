@@ -65,16 +65,18 @@ def run(
         RunFolder(Path(config.out)).check_free()  # before a large dataset is read in vain
     pooled = factory.load_pooled_dataset(config, rows)
     dataset, pairs = pooled.dataset, pooled.pool
+    labels = factory.load_labels(config, dataset, pairs)
     assessors = factory.build_assessors(config)
     clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
-    folder, identity = factory.open_run_folder(config, pooled, assessors)
+    folder, identity = factory.open_run_folder(config, pooled, assessors, labels)
     with folder.locked():
         factory.create_or_resume(folder, config, identity)
+        unlabelled = labels.select_unlabelled(pairs) if labels else pairs
         path = factory.store_path(config, folder)
         selftests = stored_results.look_up_results(path, stored_results.identify_assessors(assessors, config))
         with VerdictStore(path) as store:
             judgings = asyncio.run(
-                judge_with_panel(pairs, clients, store, config.repeats, progress or NullProgress())
+                judge_with_panel(unlabelled, clients, store, config.repeats, progress or NullProgress())
             )
         by_assessor = {
             assessor.name: judging.judgments for (assessor, _), judging in zip(clients, judgings, strict=True)
@@ -83,6 +85,10 @@ def run(
         assessor, judgments, members = as_assessor(by_assessor)
         cost = _cost(judging.cost, common_price(client.limits.price for _, client in clients))
         spec = RunSpec(assessor, config.grading, config.repeats, measures, cost, selftests)
+        if labels:
+            spec = replace(spec, labels=labels.summarise(judgments, config.grading))
+            judgments = labels.add_to(judgments, pairs, config.repeats)
+            members = labels.remove_from(members)
         result = measure_run(folder.path, LoadedRun(dataset, pairs, judgments, spec, members))
         export_run(folder, result)
     incomplete = _incomplete(result.summary, judging, config.min_coverage)
@@ -134,8 +140,11 @@ def estimate(config: Config) -> RunForecast:
     """
     pooled = factory.load_pooled_dataset(config)
     dataset, pairs = pooled.dataset, pooled.pool
+    labels = factory.load_labels(config, dataset, pairs)
     assessors = factory.build_assessors(config, calls=False)
-    folder, _ = factory.open_run_folder(config, pooled, assessors)
+    folder, _ = factory.open_run_folder(config, pooled, assessors, labels)
+    if labels:
+        pairs = labels.select_unlabelled(pairs)
     path = factory.store_path(config, folder)
     with VerdictStore(path) if path.exists() else nullcontext() as store:
         estimates = {
@@ -163,20 +172,22 @@ def _cost(cost: Cost, price: Price | None) -> RunCost:
 def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIncomplete | None:
     """Return why a run is incomplete and what to do, None when enough pairs are judged."""
     members = summary.panel.members if summary.panel else ()
-    wanted = summary.judgments * (len(members) or 1)
+    of_people = summary.labels.pairs * summary.repeats if summary.labels else 0
+    of_assessor = summary.judgments - of_people
+    wanted = of_assessor * (len(members) or 1)
     if judging.stopped is not None:
-        missing = wanted - (sum(member.judged for member in members) if members else summary.judged)
+        judged = sum(member.judged for member in members) if members else summary.judged - of_people
         return RunIncomplete(
             "stopped with {missing:,} of {total:,} unjudged: {reason}",
-            missing=missing,
+            missing=wanted - judged,
             total=wanted,
             reason=judging.stopped,
         )
-    if not wanted and any(engine.errors for engine in summary.engines.values()):
+    if not summary.judgments and any(engine.errors for engine in summary.engines.values()):
         return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")
     for member in members:
-        if member.judged < least * summary.judgments:
-            return RunIncomplete(_describe_shortfall(member, summary, judging, least))
+        if member.judged < least * of_assessor:
+            return RunIncomplete(_describe_shortfall(member, of_assessor, judging, least))
     if summary.coverage < least:
         return RunIncomplete(
             "only {coverage:.2%} of the pairs were judged, less than --min-coverage "
@@ -189,9 +200,9 @@ def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIn
     return None
 
 
-def _describe_shortfall(member: Member, summary: Summary, judging: JudgingResult, least: float) -> str:
+def _describe_shortfall(member: Member, asked: int, judging: JudgingResult, least: float) -> str:
     return (
-        f"{member.name} judged {member.judged:,} of {summary.judgments:,} pairs, less than"
+        f"{member.name} judged {member.judged:,} of {asked:,} pairs, less than"
         f" --min-coverage {least:.0%}{_failures(judging.judgments, member.name)};"
         f" {_advice(judging.judgments)}"
     )

@@ -264,6 +264,10 @@ class Verdict:
     flags: tuple[str, ...] = ()
 
 
+#: The flag of a judgment whose grade is the label of a person.
+LABEL = "label"
+
+
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """The stored result of judging one pair in one repeat.

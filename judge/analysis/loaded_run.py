@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from judge.analysis.summary import RunCost, SelfTestEntry
+from judge.analysis.summary import LabelUse, RunCost, SelfTestEntry
 from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelMembers
 from judge.records import Dataset, Judgment, Pool, Scale
@@ -18,6 +18,7 @@ class RunSpec:
     """The assessor, scale, repeats and measures of a run, its cost, and the self-tests of its assessors.
 
     `cost` is None where it is not known: for several runs combined, and for files of labels.
+    `labels` says which labels are grades of the run.
     """
 
     assessor: str
@@ -26,6 +27,7 @@ class RunSpec:
     measures: tuple[Measure, ...]
     cost: RunCost | None = None
     selftest: Mapping[str, SelfTestEntry] = field(default_factory=dict)
+    labels: LabelUse | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ from judge.measure.served_models import SERVED_MODEL_COLUMN, count_served_models
 from judge.measure.simultaneous import MIN_DIFFERING
 from judge.measure.stability import EQUIVALENCE_MARGIN, MeasureRepeats, Stability, measure_stability
 from judge.messages import ENGLISH, Translator
-from judge.records import Dataset, Judgment, Query, Ranking
+from judge.records import LABEL, Dataset, Judgment, Query, Ranking
 
 
 def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
@@ -75,6 +75,7 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
     panel = measure_panel_agreement(run.members, spec.scale, score_judgments) if run.members else None
     flagged = measure_flagged_sensitivity(scores, scored, flagged_pairs(data.rankings, pool.depth), among)
     judged = sum(judgment.grade is not None for judgment in run.judgments)
+    assessed = [judgment for judgment in run.judgments if LABEL not in judgment.flags]
     wanted_judgments = len(pool.pairs) * spec.repeats
     engines = summarise_engines(scores)
     pooled_snippets = [snippet for ranking in data.rankings for snippet in ranking.snippets[: pool.depth]]
@@ -110,12 +111,13 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         comparisons=describe_comparisons(comparisons),
         own_list_reversal=describe_reversal(check_own_lists(every, pool.depth), comparisons),
         segments=describe_segments(segments),
-        stability=describe_stability(measure_stability(scores, run.judgments, spec.scale)),
+        stability=describe_stability(measure_stability(scores, assessed, spec.scale)),
         panel=_panel(panel),
         self_preference=find_shared_vendors(run.members or [spec.assessor], data.engines),
         flagged_sensitivity=describe_flagged(flagged),
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,
+        labels=spec.labels,
     )
 
 

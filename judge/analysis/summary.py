@@ -80,6 +80,37 @@ class SelfTestEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelCheck:
+    """How far the assessor agrees with people on a sample of the labelled pairs of the run.
+
+    Of `pairs`, the assessor gave a grade to `judged`, on `queries` queries. `same_grade` is the share with
+    equal grades, `same_side` the share that both call relevant or not relevant, `kappa` Cohen's on grades,
+    `bias` the mean of assessor - people.
+    """
+
+    pairs: int
+    judged: int
+    queries: int
+    same_grade: StatisticValue
+    same_side: StatisticValue
+    kappa: StatisticValue
+    bias: StatisticValue
+
+
+@dataclass(frozen=True, slots=True)
+class LabelUse:
+    """Labels of people as grades of a run: `pairs` of the pool have a label in the file `source`.
+
+    `unmatched` labels fit no pair. `check` is None when the assessor judged no labelled pair.
+    """
+
+    source: str
+    pairs: int
+    unmatched: int
+    check: LabelCheck | None
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureMean:
     """The mean of one measure for one engine, over `n` queries.
 
@@ -366,7 +397,7 @@ class Summary:
     share. `grades` is a hash of all grades. `served` has the models that answered, `failures` counts
     failed judgments by kind, `flagged` the snippets by engine that may contain prompt injection.
     `segments` is keyed by column and value. `cost` is None for several runs combined, whose paths are
-    in `runs`.
+    in `runs`. `labels` is None when every grade is the assessor's.
     """
 
     schema: Literal[2]
@@ -404,3 +435,4 @@ class Summary:
     deciding_queries: DecidingQueries | None
     cost: RunCost | None
     runs: tuple[str, ...] = ()
+    labels: LabelUse | None = None

@@ -63,6 +63,24 @@ ColumnsOption = Annotated[
         "Names of the dataset's columns: FIELD=COLUMN, e.g. snippet=text,query=q; repeatable.", group=_INPUT
     ),
 ]
+RunQrelsOption = Annotated[
+    Path | None,
+    make_option(
+        "Labels of people that are used as grades; the assessor judges the other pairs. TREC qrels, or CSV"
+        " (query_id, snippet_id, grade).",
+        "--qrels",
+        group=_INPUT,
+    ),
+]
+CheckOption = Annotated[
+    int | None,
+    make_option(
+        "With --qrels: number of labelled pairs that the assessor judges, too, to measure agreement (default"
+        " 0).",
+        group=_INPUT,
+        min=1,
+    ),
+]
 TopicsOption = Annotated[Path | None, make_option("TREC input: topics (id, tab, text).", group=_INPUT)]
 DocsOption = Annotated[
     Path | None, make_option("TREC input: documents (.jsonl or .tsv, also .gz).", group=_INPUT)

@@ -42,6 +42,8 @@ def run(  # one parameter an option is how typer reads a command
     docs: options.DocsOption = None,
     trec_runs: options.TrecRunsOption = None,
     columns: options.ColumnsOption = None,
+    qrels: options.RunQrelsOption = None,
+    check: options.CheckOption = None,
     assessor: options.AssessorOption = None,
     base_url: options.BaseUrlOption = None,
     scale: options.ScaleOption = None,

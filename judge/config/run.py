@@ -115,6 +115,8 @@ class Config:
     max_tokens: Annotated[int, Field(ge=16)] | None = None
     thinking: bool = False
     max_chars: Annotated[int, Field(ge=200)] = 4000
+    qrels: TextValue | None = None
+    check: CountValue | None = None
     prompts: TextValue | None = None
     measures: _Measures | None = None
     min_coverage: ShareValue = 0.99
@@ -148,6 +150,8 @@ class Config:
             raise InputError(
                 "relevant_from is {value!r}; it is 1 to {top}", value=self.relevant_from, top=self.grading.top
             )
+        if self.check is not None and self.qrels is None:
+            raise InputError("check takes a sample of labelled pairs; add --qrels FILE, or omit --check")
         if self.assessor == "deepeval":
             self._check_deepeval()
         return self

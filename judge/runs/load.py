@@ -79,7 +79,9 @@ def _load(folder: RunFolder, results: dict[str, Any]) -> LoadedRun:
     data, documents = read_dataset(read_queries(results, place), summary)
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
     measures = parse_measures(summary.measures)
-    spec = RunSpec(summary.assessor, scale, summary.repeats, measures, summary.cost, summary.selftest)
+    spec = RunSpec(
+        summary.assessor, scale, summary.repeats, measures, summary.cost, summary.selftest, summary.labels
+    )
     judgments = tuple(map(_judgment, folder.lines("judgments.jsonl")))
     _check_grades(folder, judgments, summary, scale)
     pool = Pool(summary.depth, summary.results, _pairs(data, documents), documents)

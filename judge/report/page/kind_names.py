@@ -51,6 +51,7 @@ FLAGS = {
     "repaired": text("reply not strictly as asked"),
     "reason_capped": text("reason cut short"),
     "no_reason": text("no reason given"),
+    "label": text("graded by a person"),
     "re_asked": text("asked twice"),
     "served_by": text("served by another model"),
     "panel_split": text("the panel's members differ"),

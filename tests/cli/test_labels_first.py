@@ -1,0 +1,191 @@
+"""`judge run --qrels`: labels of people are grades of the run, and the assessor judges the other pairs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.analysis.labels_first import draw_sample
+from tests.support.command_line import asking, command
+from tests.support.factories import says_its_grade, numbered, write_rows
+from tests.support.fake_server import LoopbackServer
+
+QUERIES, ENGINES, RESULTS = 3, 2, 4
+PAIRS = QUERIES * ENGINES * RESULTS
+
+
+def _label(snippet_id: str, query_id: str, grade: int) -> str:
+    return f"{query_id} 0 {snippet_id} {grade}\n"
+
+
+def _judge(data: Path, server: LoopbackServer, out: Path, *words: object) -> list[dict[str, Any]]:
+    """Run judge and return the lines of judgments.jsonl."""
+    done = command(*asking(data, server), "--out", out, *words)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
+
+
+def _summary(out: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return summary
+
+
+def _write_labels(path: Path, judgments: list[dict[str, Any]], grade: int | None = None) -> Path:
+    path.write_text(
+        "".join(
+            _label(line["snippet_id"], line["query_id"], line["grade"] if grade is None else grade)
+            for line in judgments
+        )
+    )
+    return path
+
+
+def test_labelled_pairs_are_not_asked_and_keep_the_grade_of_people(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(says_its_grade) as server:
+        every = _judge(data, server, tmp_path / "plain", "--store", tmp_path / "one.sqlite")
+        labels = _write_labels(tmp_path / "labels.txt", every[:10], grade=3)
+        before = len(server.asked)
+        judgments = _judge(
+            data, server, tmp_path / "out", "--qrels", labels, "--store", tmp_path / "two.sqlite"
+        )
+        assert len(server.asked) - before == PAIRS - 10
+    labelled = {(line["query_id"], line["snippet_id"]) for line in every[:10]}
+    for line, plain in zip(judgments, every, strict=True):
+        key = line["query_id"], line["snippet_id"]
+        assert key == (plain["query_id"], plain["snippet_id"])
+        assert line["flags"] == (["label"] if key in labelled else plain["flags"])
+        assert line["assessor"] == ("people" if key in labelled else plain["assessor"])
+        assert line["grade"] == (3 if key in labelled else plain["grade"])
+    summary = _summary(tmp_path / "out")
+    assert summary["labels"] == {"source": "labels.txt", "pairs": 10, "unmatched": 0, "check": None}
+    assert (summary["judged"], summary["coverage"]) == (PAIRS, 1.0)
+    assert "labels" not in _summary(tmp_path / "plain")
+
+
+def test_with_a_label_for_every_pair_no_call_is_made_and_scores_equal_pytrec_eval(tmp_path: Path) -> None:
+    import pytrec_eval
+
+    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(says_its_grade) as server:
+        plain = _judge(data, server, tmp_path / "plain")
+        labels = _write_labels(
+            tmp_path / "labels.txt",
+            [{**line, "grade": number % 4} for number, line in enumerate(plain)],
+        )
+        before = len(server.asked)
+        _judge(data, server, tmp_path / "out", "--qrels", labels, "--repeats", "2")
+        assert len(server.asked) == before
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    qrels: dict[str, dict[str, int]] = {}
+    for line in labels.read_text().splitlines():
+        query_id, _, snippet_id, grade = line.split()
+        qrels.setdefault(query_id, {})[snippet_id] = int(grade)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10", "map_cut.10"}, relevance_level=2)
+    for engine in ("engine0", "engine1"):
+        lists = {
+            query["query_id"]: {
+                snippet["snippet_id"]: 100.0 - snippet["rank"]
+                for snippet in query["engines"][engine]["snippets"]
+            }
+            for query in results["queries"]
+        }
+        for query_id, values in evaluator.evaluate(lists).items():
+            (entry,) = (query for query in results["queries"] if query["query_id"] == query_id)
+            scores = entry["engines"][engine]["scores"]
+            assert scores["nDCG@10"] == pytest.approx(values["ndcg_cut_10"], abs=1e-12)
+            assert scores["AP@10"] == pytest.approx(values["map_cut_10"], abs=1e-12)
+    assert _summary(tmp_path / "out")["cost"]["calls"] == 0
+
+
+def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(says_its_grade) as server:
+        every = _judge(data, server, tmp_path / "plain")
+        # People give 3 to every pair; the model gives what the snippet says.
+        labels = _write_labels(tmp_path / "labels.txt", every, grade=3)
+        before = len(server.asked)
+        out = tmp_path / "out"
+        judgments = _judge(
+            data, server, out, "--qrels", labels, "--check", "8", "--store", tmp_path / "two.sqlite"
+        )
+        assert len(server.asked) - before == 8
+    assert {line["grade"] for line in judgments} == {3}
+    sample = draw_sample(((line["query_id"], line["snippet_id"]) for line in every), 8)
+    grades = [line["grade"] for line in every if (line["query_id"], line["snippet_id"]) in sample]
+    check = _summary(out)["labels"]["check"]
+    assert (check["pairs"], check["judged"]) == (8, 8)
+    assert check["same_grade"]["value"] == pytest.approx(grades.count(3) / 8)
+    assert check["bias"]["value"] == pytest.approx(sum(grades) / 8 - 3)
+    agreed = command("agree", out, "--qrels", labels)
+    assert agreed.returncode == 2
+    assert "agreement with people cannot be measured on it" in agreed.stderr
+    # Scoring again reads the labels from the folder.
+    assert command("score", out, "--save").returncode == 0
+    assert _summary(out)["labels"]["check"] == check
+
+
+def test_a_panel_judges_the_pairs_without_a_label(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(says_its_grade) as server:
+        every = _judge(data, server, tmp_path / "plain")
+        labels = _write_labels(tmp_path / "labels.txt", every[:10])
+        out = tmp_path / "out"
+        _judge(data, server, out, "-m", "lexical", "--qrels", labels)
+    members = [json.loads(line) for line in (out / "members.jsonl").read_text().splitlines()]
+    assert len(members) == 2 * (PAIRS - 10)
+    assert _summary(out)["panel"]["judged"] == PAIRS - 10
+    assert command("score", out).returncode == 0
+
+
+def test_other_labels_are_another_run(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(says_its_grade) as server:
+        every = _judge(data, server, tmp_path / "plain")
+        out = tmp_path / "out"
+        _judge(data, server, out, "--qrels", _write_labels(tmp_path / "labels.txt", every[:10], grade=3))
+        # A file that moved is the same run.
+        _judge(data, server, out, "--qrels", _write_labels(tmp_path / "moved.txt", every[:10], grade=3))
+        done = command(
+            *asking(data, server), "--out", out,
+            "--qrels", _write_labels(tmp_path / "labels.txt", every[:10], grade=2),
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert "holds another run: labels was" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--check", "5"), "check takes a sample of labelled pairs; add --qrels FILE"),
+        (("--qrels", "absent.txt"), "absent.txt"),
+        (("--qrels", "{labels}"), "none of 1 labels is about this run"),
+    ],
+)
+def test_labels_that_cannot_be_used_end_the_run_before_a_call(
+    words: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    labels = tmp_path / "labels.txt"
+    labels.write_text(_label("other", "q0", 2))
+    with LoopbackServer(says_its_grade) as server:
+        done = command(*asking(data, server), *(word.format(labels=labels) for word in words))
+        assert not server.asked
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_labels_of_another_scale_name_the_option(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "data.jsonl", numbered(QUERIES, ENGINES, RESULTS))
+    with LoopbackServer(says_its_grade) as server:
+        every = _judge(data, server, tmp_path / "plain")
+        labels = tmp_path / "labels.csv"
+        labels.write_text(
+            f"query_id,snippet_id,grade\n{every[0]['query_id']},{every[0]['snippet_id']},yes\n"
+        )
+        done = command(*asking(data, server), "--out", tmp_path / "out", "--qrels", labels)
+    assert done.returncode == 2
+    assert "the labels are binary (0-1) and the run is graded (0-3); add --scale binary" in done.stderr
