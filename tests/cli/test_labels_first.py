@@ -183,9 +183,7 @@ def test_labels_of_another_scale_name_the_option(tmp_path: Path) -> None:
     with LoopbackServer(says_its_grade) as server:
         every = _judge(data, server, tmp_path / "plain")
         labels = tmp_path / "labels.csv"
-        labels.write_text(
-            f"query_id,snippet_id,grade\n{every[0]['query_id']},{every[0]['snippet_id']},yes\n"
-        )
+        labels.write_text(f"query_id,snippet_id,grade\n{every[0]['query_id']},{every[0]['snippet_id']},yes\n")
         done = command(*asking(data, server), "--out", tmp_path / "out", "--qrels", labels)
     assert done.returncode == 2
     assert "the labels are binary (0-1) and the run is graded (0-3); add --scale binary" in done.stderr
