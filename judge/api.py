@@ -120,8 +120,8 @@ def agree(run: str | Path, qrels: str | Path, labels_scale: ScaleName | None = N
     if loaded.spec.labels:
         raise InputError(
             "{run}: labels of people are grades of this run ({file}), so agreement with people cannot be"
-            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in another"
-            " --out on every pair",
+            " measured on it; judge run --check N measures it on a sample, and a run without --qrels in"
+            " another --out on every pair",
             run=run,
             file=loaded.spec.labels.source,
         )

@@ -49,7 +49,7 @@ class RunLabels:
         return key not in self.grades or key in self.check
 
     def add_to(self, judgments: Iterable[Judgment], pool: Pool, repeats: int) -> tuple[Judgment, ...]:
-        """Return the judgments of the whole pool: labels first, in every repeat, else those of the assessor."""
+        """Return the judgments of the whole pool: the labels, else those of the assessor."""
         labels = {
             (label.query_id, label.snippet_id, repeat): replace(label, repeat=repeat, flags=(LABEL,))
             for label in convert_to_judgments(self.grades)

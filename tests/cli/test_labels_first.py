@@ -10,7 +10,7 @@ import pytest
 
 from judge.analysis.labels_first import draw_sample
 from tests.support.command_line import asking, command
-from tests.support.factories import says_its_grade, numbered, write_rows
+from tests.support.factories import numbered, says_its_grade, write_rows
 from tests.support.fake_server import LoopbackServer
 
 QUERIES, ENGINES, RESULTS = 3, 2, 4
