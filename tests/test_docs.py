@@ -78,7 +78,7 @@ def workspace(demo: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.Monkey
     write_rows(
         folder / "results.jsonl", [{**row, "query_id": "q1", "query": "q"} for row in numbered(1, 2, 3)]
     )
-    snippet = read_dataset(folder / "results.jsonl").rankings[0].snippets[0]
+    snippet = read_dataset(folder / "results.jsonl", lang="auto", max_chars=4000).rankings[0].snippets[0]
     (folder / "people.qrels").write_text(f"q1 0 {snippet.id} 2\n", encoding="utf-8")
     (folder / "queries.tsv").write_text("q1\tfirst query\nq2\tsecond query\n", encoding="utf-8")
     (folder / "judge.toml").write_text(f'data = "{example()}"\nmodel = "lexical"\n', encoding="utf-8")
