@@ -352,7 +352,7 @@ def build_clients(
 
 
 def run_identity(
-    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None
+    config: Config, dataset: PooledDataset, assessors: Sequence[Assessor], labels: RunLabels | None = None
 ) -> dict[str, Any]:
     """Return, as JSON values, everything that must be equal for a run to resume in its folder."""
     options = {
