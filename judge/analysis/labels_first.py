@@ -42,7 +42,9 @@ class RunLabels:
 
     def select_unlabelled(self, pool: Pool) -> Pool:
         """Return the pool with the pairs that the assessor judges: the unlabelled ones and the sample."""
-        return replace(pool, pairs=tuple(pair for pair in pool.pairs if self._is_judged(pair)))
+        pairs = tuple(pair for pair in pool.pairs if self._is_judged(pair))
+        # The digest names the whole pool, and keys are cached under it.
+        return replace(pool, pairs=pairs, digest="")
 
     def _is_judged(self, pair: Pair) -> bool:
         key = pair.query.id, pair.snippet.id

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from judge.analysis.labels_first import draw_sample
+from judge.analysis.labels_first import RunLabels, draw_sample
+from judge.records import Pair, Pool, Query, Snippet
 from tests.support.command_line import asking, command
 from tests.support.factories import numbered, says_its_grade, write_rows
 from tests.support.fake_server import LoopbackServer
@@ -126,6 +127,14 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     # Scoring again reads the labels from the folder.
     assert command("score", out, "--save").returncode == 0
     assert _summary(out)["labels"]["check"] == check
+
+
+def test_the_keys_of_the_whole_pool_are_not_taken_for_those_of_the_rest() -> None:
+    query, snippets = Query("q", "q", "q", "en"), [Snippet(i, i, "", "", "", i, "") for i in "ab"]
+    pool = Pool(10, 2, tuple(Pair(query, snippet) for snippet in snippets), {}, digest="whole")
+    rest = RunLabels({("q", "a"): 1}, "labels.txt").select_unlabelled(pool)
+    assert [pair.snippet.id for pair in rest.pairs] == ["b"]
+    assert rest.digest == ""
 
 
 def test_a_panel_judges_the_pairs_without_a_label(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ ALLOWED: dict[str, set[str]] = {
     "factory": {
         "records",
         "errors",
+        "analysis",
         "cache",
         "config",
         "dataset",
