@@ -138,18 +138,16 @@ def _compare_measures(
     by_measure = value[..., indexes].transpose(1, 2, 0)
     differences = by_measure[..., one] - by_measure[..., two]
     bounds = [scores.bound_differences(one, two, index) for index in indexes]
-    ranges = np.array(
-        [
-            [
-                _mean_difference_bounds(differences[:, column, pair], (least[pair], most[pair]))
-                for pair in range(len(pairs))
-            ]
-            for column, (least, most) in enumerate(bounds)
-        ]
-    ).transpose(2, 0, 1)
+    ranges = np.stack(
+        [_mean_difference_bounds(differences[:, column].T, ends) for column, ends in enumerate(bounds)],
+        axis=1,
+    )
     mean, least, most = ranges
     widening = _WIDENING_SHARE * np.nan_to_num(np.stack([mean - least, most - mean]))
     tests = compare_means(differences, widening, families=families)
+    counts = [
+        condition.sum(0) for condition in (~np.isnan(differences), differences > TIE, differences < -TIE)
+    ]
     for column, (index, test) in enumerate(zip(indexes, tests, strict=True)):
         rows = [
             _make_comparison(
@@ -161,7 +159,7 @@ def _compare_measures(
                     test,
                     pair,
                 ),
-                differences[:, column, pair],
+                [int(count[column, pair]) for count in counts],
                 (ranges[1, column, pair], ranges[2, column, pair]),
                 (bounds[column][0][pair], bounds[column][1][pair]),
             )
@@ -183,15 +181,20 @@ class _EnginePair:
 
 
 def _make_comparison(
-    pair: _EnginePair, differences: Floats, worst_case: tuple[float, float], bounds: tuple[Floats, Floats]
+    pair: _EnginePair,
+    counts: Sequence[int],
+    worst_case: tuple[float, float],
+    bounds: tuple[Floats, Floats],
 ) -> Comparison:
-    """Return the comparison of a pair from its (queries,) differences, their worst case and bounds."""
+    """Return the comparison of a pair from the worst case and the (queries,) bounds of its differences.
+
+    `counts` are the numbers of all its differences, of those above 0 and of those below.
+    """
     test, column = pair.test, pair.column
     # A mean that is lower by rounding alone is the same mean: names decide.
     swap = bool(test.mean[column] < -TIE)
     sign = -1.0 if swap else 1.0
-    values = sign * differences[~np.isnan(differences)]
-    n = values.size
+    n, wins, losses = (counts[0], counts[2], counts[1]) if swap else counts
     mean = sign * float(test.mean[column]) if n else None
     low, high = sorted((sign * test.low[column], sign * test.high[column]))
     # The same mean, summed in another order, can round differently.
@@ -224,9 +227,9 @@ def _make_comparison(
         robust=_is_robust(lowest, test.critical) if outcome == "better" else None,
         sd=sd,
         effect=mean / sd if mean is not None and sd else None,
-        wins=int((values > TIE).sum()),
-        ties=int((np.abs(values) <= TIE).sum()),
-        losses=int((values < -TIE).sum()),
+        wins=wins,
+        ties=n - wins - losses,
+        losses=losses,
         p_adjusted=finite_or_none(test.p[column]),
         detectable=smallest[0] if smallest[0] <= pair.largest else None,
         detectable_doubled=smallest[1] if smallest[1] <= pair.largest else None,
@@ -235,13 +238,22 @@ def _make_comparison(
     )
 
 
-def _mean_difference_bounds(differences: Floats, bounds: tuple[Floats, Floats]) -> tuple[float, float, float]:
-    """Return the mean and its lowest and highest value on queries that have or may get a value."""
-    bounded = ~np.isnan(bounds[0])
-    mean, least, most = (
-        float(end) for end in mean_with_bounds(differences[bounded], bounds[0][bounded], bounds[1][bounded])
-    )
-    return mean, least, most
+def _mean_difference_bounds(differences: Floats, bounds: tuple[Floats, Floats]) -> Floats:
+    """Return (3, pairs): the means of (pairs, queries) differences and their lowest and highest values.
+
+    Queries count that have or may get a value.
+    """
+    low, high = bounds
+    if np.array_equal(low, high) and np.array_equal(low, differences):
+        return np.broadcast_to(nan_mean(differences, axis=1), (3, len(low)))
+    bounded = ~np.isnan(low)
+    whole = bounded.all(1)
+    ends = np.empty((3, len(low)))
+    ends[:, whole] = mean_with_bounds(differences[whole], low[whole], high[whole])
+    for pair in np.flatnonzero(~whole):
+        queries = bounded[pair]
+        ends[:, pair] = mean_with_bounds(differences[pair, queries], low[pair, queries], high[pair, queries])
+    return ends
 
 
 def _decide_outcome(low: float, high: float, least: float | None, most: float | None) -> Outcome:

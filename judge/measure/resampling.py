@@ -136,8 +136,10 @@ def round_to_grid(values: Floats, axis: int) -> Floats:
     values the rounding error is below 1e-12 of the largest value.
     """
     _, exponent = np.frexp(np.abs(values).max(axis, keepdims=True, initial=0.0))
-    places = 53 - values.shape[axis].bit_length() - exponent
-    rounded: Floats = np.ldexp(np.rint(np.ldexp(values, places)), -places)
+    # Within this limit the power of two and its reciprocal are exact.
+    scale = np.ldexp(1.0, np.minimum(53 - values.shape[axis].bit_length() - exponent, 1022))
+    rounded: Floats = np.rint(values * scale)
+    rounded /= scale
     return rounded
 
 

@@ -3,7 +3,9 @@
 The paired randomisation test of 5 engines, all 10 pairs, 10,000 queries; then the simultaneous intervals
 of the 10 pairs by 5 measures, 1,000 queries. Both with 10,000 resamples. Scipy tests one pair at a time and
 makes the t statistics of one measure from resampled rows; it is timed once, times their number, unless
---full.
+--full. Then the CPU seconds of a whole comparison of many queries, and of many engines.
+
+With --stability: by how much the critical value and the end of an interval move between seeds.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
+from judge.measure.compare import compare_engines
 from judge.measure.formulas import Floats
 from judge.measure.resampling import RESAMPLES, compute_randomisation_p
-from judge.measure.simultaneous import compare_means
+from judge.measure.simultaneous import compare_means, count_resamples
+from tests.unit.measure.tables import tabled
 
 ENGINES, MEASURES = 5, 5
 PAIRS = list(combinations(range(ENGINES), 2))
@@ -34,11 +38,11 @@ def fastest(work: Callable[[], object], rounds: int = 5) -> float:
     return min(times)
 
 
-def scores(queries: int) -> Floats:
+def scores(queries: int, engines: int = ENGINES) -> Floats:
     """(queries, engines) scores between 0 and 1: easy and hard queries, engines not quite alike."""
     rng = np.random.default_rng(1)
     difficulty = rng.normal(0.6, 0.2, (queries, 1))
-    return np.clip(difficulty + rng.normal(np.linspace(0, 0.02, ENGINES), 0.15, (queries, ENGINES)), 0, 1)
+    return np.clip(difficulty + rng.normal(np.linspace(0, 0.02, engines), 0.15, (queries, engines)), 0, 1)
 
 
 def scipy_test(a: Floats, b: Floats) -> None:
@@ -97,7 +101,35 @@ def intervals(queries: int, full: bool) -> None:
     report(title, lambda: compare_means(by_measure), theirs, full)
 
 
-if __name__ == "__main__":
+def comparison(queries: int, engines: int) -> None:
+    """Print the CPU seconds that the comparison of all engines by five measures takes."""
+    names = [f"engine {number:02}" for number in range(engines)]
+    value = np.stack([scores(queries, engines).T] * MEASURES, axis=-1)[:, :, None]
+    table = tabled(value, measures="nDCG@10 AP@10 P@5 RR@10 sDCG@10", engines=names)
+    started = time.process_time()
+    compare_engines(table)
+    print(f"{engines} engines, {queries:,} queries: compared in {time.process_time() - started:.2f} s (CPU)")
+
+
+def stability(queries: int, engines: int, seeds: int = 12) -> None:
+    """Print how much the critical value, and the end of the widest interval, move between seeds."""
+    values = scores(queries, engines)
+    differences = np.stack([values[:, a] - values[:, b] for a, b in combinations(range(engines), 2)], axis=1)
+    tests = [compare_means(differences[:, None], seed=seed)[0] for seed in range(seeds)]
+    critical = np.array([test.critical for test in tests])
+    moves, resamples = critical.std(ddof=1), count_resamples(differences, 1)
+    print(
+        f"| {queries:,} | {engines} | {resamples:,} | {critical.mean():.2f} | {moves:.3f} "
+        f"| {moves * tests[0].se.max():.5f} |"
+    )
+
+
+if __name__ == "__main__" and "--stability" in sys.argv[1:]:
+    for size in ((50, 2), (50, 5), (1_000, 5), (2_000, 2), (2_000, 5), (2_000, 20), (10_000, 5)):
+        stability(*size)
+elif __name__ == "__main__":
     everything = "--full" in sys.argv[1:]
     tests(10_000, everything)
     intervals(1_000, everything)
+    comparison(10_000, 5)
+    comparison(2_000, 63)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ NAN = float("nan")
 
 
 def tabled(
-    value: Any, *, low: Any = None, high: Any = None, measures: str = "P@5", engines: str = ""
+    value: Any, *, low: Any = None, high: Any = None, measures: str = "P@5", engines: str | Sequence[str] = ""
 ) -> Scores:
     """Scores of `value`, (engines, queries), (…, repeats) or (…, repeats, measures); NaN is missing.
 

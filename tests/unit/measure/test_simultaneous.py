@@ -15,6 +15,7 @@ from judge.measure.simultaneous import (
     SimultaneousIntervals,
     compare_groups,
     compare_means,
+    count_resamples,
     detectable_difference,
     required_queries,
 )
@@ -111,6 +112,21 @@ def test_a_wider_interval_excludes_0_exactly_when_its_p_is_below_5_percent() -> 
     assert plain.p[1] <= 0.05 < wider.p[1]
     assert plain.low[1] > 0 > wider.low[1]
     assert wider.p[[0, 2]].tolist() == plain.p[[0, 2]].tolist()
+
+
+@pytest.mark.parametrize(
+    ("shape", "families", "resamples"),
+    [
+        ((1_999, 5, 10), 1, 10_000),
+        ((2_000, 1, 1), 1, 2_500),
+        ((10_000, 5, 10), 1, 2_500),
+        ((2_000, 5, 10), 4, 10_000),
+        ((1_000, 5, 1_953), 1, 4_000),
+        ((2_000, 5, 1_953), 4, 4_000),
+    ],
+)
+def test_many_queries_need_fewer_resamples(shape: tuple[int, ...], families: int, resamples: int) -> None:
+    assert count_resamples(np.broadcast_to(0.0, shape), families) == resamples
 
 
 def test_families_divide_the_error() -> None:
