@@ -23,6 +23,7 @@ from judge.english import format_count, join_names
 from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.measure.resampling import compute_randomisation_p, holm
+from judge.messages import Message
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the assessor counts as changed between runs.
@@ -61,10 +62,14 @@ class GradeShift:
     p: float
 
     @property
-    def description(self) -> str:
+    def description(self) -> Message:
         """The change of the assessor in words."""
-        word = "more generous" if self.by > 0 else "stricter"
-        return f"an assessor that has become {word} (by {abs(self.by):.2f} grades, {self.run})"
+        return Message(
+            "an assessor that has become {change} (by {grades:.2f} grades, {run})",
+            change=Message("more generous") if self.by > 0 else Message("stricter"),
+            grades=abs(self.by),
+            run=self.run,
+        )
 
 
 def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:

@@ -60,7 +60,11 @@ def nightly(toml: Toml = Path("judge.toml"), day: Day = None, schedule: Schedule
     with raise_on_signals():
         today = date.today().isoformat()
         night = job.run_nightly(
-            toml, today if day is None else day, make_progress_listener(), make_progress_listener(CANARIES)
+            toml,
+            today if day is None else day,
+            make_progress_listener(),
+            make_progress_listener(CANARIES),
+            ui_translator(),
         )
     for line in night.lines:
         print_command(line)

@@ -7,7 +7,7 @@ package is built. Values stand in braces and keep their names in both languages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, reduce
 from gettext import GNUTranslations, NullTranslations
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
@@ -68,6 +68,10 @@ class Translator:
         """Return the message for `count` things, which stands in it as `{count}`."""
         return self._catalogue.ngettext(one, many, count).format(count=count, **values)
 
+    def list_names(self, names: Iterable[str]) -> str:
+        """Return the names with what separates them: `a, b, c`."""
+        return self._catalogue.pgettext("names", ", ").join(names)
+
     def join(self, parts: Iterable[str], context: str = "names") -> str:
         """Return a list in a sentence, `a, b and c`, of "names" or of "clauses"."""
         *others, last = parts
@@ -76,6 +80,17 @@ class Translator:
         separator = self._catalogue.pgettext(context, ", ")
         sentence = self._catalogue.pgettext(context, "{others} and {last}")
         return sentence.format(others=separator.join(others), last=last)
+
+
+def join_messages(messages: Iterable[str]) -> Message:
+    """Return one message of one or more: `a; b; c`."""
+    return reduce(
+        lambda left, right: Message("{left}; {right}", left=left, right=right), map(_to_message, messages)
+    )
+
+
+def _to_message(message: str) -> Message:
+    return message if isinstance(message, Message) else Message(message)
 
 
 def _read_chinese() -> GNUTranslations:

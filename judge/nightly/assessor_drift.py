@@ -21,6 +21,7 @@ from judge.config.nightly import NightlyConfig
 from judge.dataset.validation import short_hash
 from judge.errors import ASSESSOR_ERRORS
 from judge.measure.formulas import Floats
+from judge.messages import Message
 from judge.nightly.record import CanaryResults
 from judge.nightly.run_figures import RunFigures
 from judge.records import Judgment
@@ -122,8 +123,11 @@ def find_assessor_changes(
     accepts = comparison is not None and not moved
     new = sorted(name for name in tonight.served - before.served if not (accepts and config.accepts(name)))
     if new and before.served:
-        names, old = ", ".join(new), ", ".join(sorted(before.served))
-        yield f"the served model changed: the server names {names} tonight, {old} at the baseline"
+        yield Message(
+            "the served model changed: the server names {now} tonight, {before} at the baseline",
+            now=", ".join(new),
+            before=", ".join(sorted(before.served)),
+        )
     yield from moved
 
 
@@ -133,7 +137,11 @@ def _find_unreadable(tonight: CanaryGrades, before: CanaryGrades, margin: float)
         side.unreadable / side.requested if side.requested else 0.0 for side in (tonight, before)
     )
     if share - share_before > margin:
-        yield f"{share:.0%} of the canaries' replies have no verdict, {share_before:.0%} at the baseline"
+        yield Message(
+            "{share:.0%} of the canaries' replies have no verdict, {before:.0%} at the baseline",
+            share=share,
+            before=share_before,
+        )
 
 
 def compare_grades(tonight: Grades, before: Grades, max_flip_rate: float) -> GradeComparison | None:
@@ -170,13 +178,22 @@ def find_grade_drift(comparison: GradeComparison, config: NightlyConfig) -> tupl
     reasons = []
     if comparison.p_changed < level:
         reasons.append(
-            f"{comparison.changed} of {comparison.compared} canaries have another grade than at the baseline"
-            f" ({comparison.up} higher, {comparison.down} lower)"
+            Message(
+                "{changed} of {compared} canaries have another grade than at the baseline ({up} higher,"
+                " {down} lower)",
+                changed=comparison.changed,
+                compared=comparison.compared,
+                up=comparison.up,
+                down=comparison.down,
+            )
         )
     if comparison.p_shift < level and abs(comparison.shift) >= config.min_shift:
-        word = "more generous" if comparison.shift > 0 else "stricter"
         reasons.append(
-            f"the assessor has become {word}: by {abs(comparison.shift):.2f} grades over all canaries"
+            Message(
+                "the assessor has become {change}: by {shift:.2f} grades over all canaries",
+                change=Message("more generous") if comparison.shift > 0 else Message("stricter"),
+                shift=abs(comparison.shift),
+            )
         )
     return tuple(reasons)
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from judge.config.nightly import SET_BASELINE_COMMAND, NightlyConfig
-from judge.english import join_names
+from judge.messages import ENGLISH, Message, join_messages
 from judge.nightly.record import (
     EXIT_CODES,
     EngineSettings,
@@ -83,15 +83,16 @@ def decide(evidence: Evidence) -> Decision:
         ("queries changed", evidence.query_changes),
         ("engine settings changed", _with_advice(evidence.setting_changes, evidence)),
         # An engine that is surely worse comes before another one that is unavailable.
-        ("regression", list(_describe_drops(evidence.outcomes))),
+        ("regression", [describe_drop(each) for each in evidence.outcomes if each.verdict == "regression"]),
         ("incomplete", [*evidence.unavailable.values(), *_describe_open(evidence), *evidence.dropped]),
     )
     reasons = [(status, reason) for status, sentences in candidates for reason in sentences]
     if not reasons and not evidence.has_baseline:
         command = evidence.set_baseline_command
-        reasons = [
-            ("no baseline", f"there is no baseline yet, so nothing is compared; to set one: {command}")
-        ]
+        message = Message(
+            "there is no baseline yet, so nothing is compared; to set one: {command}", command=command
+        )
+        reasons = [("no baseline", message)]
     status = reasons[0][0] if reasons else "fine"
     complete = not (evidence.missing or evidence.unavailable)
     finished = complete and not evidence.dropped and status != "incomplete"
@@ -103,7 +104,8 @@ def _with_advice(reasons: Sequence[str], evidence: Evidence) -> Sequence[str]:
     if not reasons or not evidence.has_baseline:
         return reasons
     *others, last = reasons
-    return (*others, f"{last}{_ADVICE}{evidence.set_baseline_command}")
+    command = evidence.set_baseline_command
+    return (*others, Message("{reason}; to accept the change: {command}", reason=last, command=command))
 
 
 def join_reasons(reasons: Sequence[str]) -> str:
@@ -111,24 +113,37 @@ def join_reasons(reasons: Sequence[str]) -> str:
     return "; ".join(reason.partition(_ADVICE)[0].partition(_ADVICE_OF_VERSION_1)[0] for reason in reasons)
 
 
-def _describe_drops(outcomes: Sequence[RegressionOutcome]) -> Iterator[str]:
-    for outcome in outcomes:
-        if outcome.verdict == "regression":
-            yield (
-                f"{outcome.engine}: {outcome.measure} fell by {-(outcome.change or 0):.3f}, from"
-                f" {outcome.baseline:.3f} to {outcome.tonight:.3f} on {outcome.n:,} queries"
-                f" (p = {outcome.p_holm:.2g})"
-            )
+def describe_drop(outcome: RegressionOutcome) -> Message:
+    """Return by how much an engine became worse by a measure."""
+    return Message(
+        "{engine}: {measure} fell by {drop:.3f}, from {baseline:.3f} to {tonight:.3f} on {n:,} queries"
+        " (p = {p:.2g})",
+        engine=outcome.engine,
+        measure=outcome.measure,
+        drop=-(outcome.change or 0),
+        baseline=outcome.baseline,
+        tonight=outcome.tonight,
+        n=outcome.n,
+        p=outcome.p_holm,
+    )
 
 
 def _describe_open(evidence: Evidence) -> Iterator[str]:
     for outcome in evidence.outcomes:
         if outcome.verdict == "incomplete" and outcome.engine not in evidence.unavailable:
-            what = f"{outcome.engine}: {outcome.measure}"
+            names = {"engine": outcome.engine, "measure": outcome.measure}
             if outcome.n:
-                yield f"{what} may have fallen: grades of unjudged snippets could reverse the result"
+                yield Message(
+                    "{engine}: {measure} may have fallen: grades of unjudged snippets could reverse the"
+                    " result",
+                    **names,
+                )
             else:
-                yield f"{what} cannot be compared: no query has a value at the baseline and tonight"
+                yield Message(
+                    "{engine}: {measure} cannot be compared: no query has a value at the baseline and"
+                    " tonight",
+                    **names,
+                )
 
 
 def find_possible_drops(
@@ -147,10 +162,15 @@ def find_possible_drops(
             continue
         corrected = change - shift / top
         if corrected < -detectable:
-            yield (
-                f"possible: {outcome.engine} became worse: {outcome.measure} {change:+.3f}, corrected"
-                f" {corrected:+.3f} (grades of the canaries moved by {shift:+.2f} of {top}); this assessor's"
-                " grades cannot prove it"
+            yield Message(
+                "possible: {engine} became worse: {measure} {change:+.3f}, corrected {corrected:+.3f} (grades"
+                " of the canaries moved by {shift:+.2f} of {top}); this assessor's grades cannot prove it",
+                engine=outcome.engine,
+                measure=outcome.measure,
+                change=change,
+                corrected=corrected,
+                shift=shift,
+                top=top,
             )
 
 
@@ -162,19 +182,26 @@ def find_unavailable(
     A request that failed and a query without a ranking are missing answers. So are empty ones when they
     become as many: an interface that changed is a more frequent cause than a bad ranking.
     """
-    sentences = {}
+    sentences: dict[str, str] = {}
     for engine in sorted(baseline.keys() & tonight.keys()):
         before, now = baseline[engine], tonight[engine]
         no_text = now.no_snippet_share or 0.0
         if before.answered_share - now.answered_share > max_missing:
-            sentences[engine] = (
-                f"{engine}: answered {now.answered_share:.0%} of the queries, {before.answered_share:.0%} at"
-                f" the baseline ({now.errors:,} errors, {now.empty:,} empty, {now.absent:,} without a"
-                " ranking)"
+            sentences[engine] = Message(
+                "{engine}: answered {share:.0%} of the queries, {before:.0%} at the baseline ({errors:,}"
+                " errors, {empty:,} empty, {absent:,} without a ranking)",
+                engine=engine,
+                share=now.answered_share,
+                before=before.answered_share,
+                errors=now.errors,
+                empty=now.empty,
+                absent=now.absent,
             )
         elif no_text - (before.no_snippet_share or 0.0) > _LOST_TEXT:
-            sentences[engine] = (
-                f"{engine}: {no_text:.0%} of its results have no text but their title: was a field renamed?"
+            sentences[engine] = Message(
+                "{engine}: {share:.0%} of its results have no text but their title: was a field renamed?",
+                engine=engine,
+                share=no_text,
             )
     return sentences
 
@@ -190,27 +217,39 @@ def find_without_text(
     for engine, share in sorted(shares.items()):
         before = (baseline[engine].no_snippet_share if engine in baseline else None) or 0.0
         if share > max_empty and share - before > _LOST_TEXT:
-            yield (
-                f"{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
-                f" {max_empty:.0%}, so nothing was judged: was a field of its answers renamed? Correct its"
-                " `fields` (or raise max_empty_snippets in [nightly]) and run the same command again"
+            yield Message(
+                "{engine}: {share:.0%} of its results have an empty snippet, more than max_empty_snippets"
+                " {most:.0%}, so nothing was judged: was a field of its answers renamed? Correct its `fields`"
+                " (or raise max_empty_snippets in [nightly]) and run the same command again",
+                engine=engine,
+                share=share,
+                most=max_empty,
             )
 
 
 def find_dropped(tonight: Collection[str], baseline: Collection[str], command: str) -> Iterator[str]:
     """Yield the engines of the baseline that are not in this night's dataset; `command` accepts that."""
     for engine in sorted({*baseline} - {*tonight}):
-        yield (
-            f"{engine}: is in the baseline and not in this night's dataset; if it was dropped for good, make"
-            f" this night the baseline: {command}"
+        yield Message(
+            "{engine}: is in the baseline and not in this night's dataset; if it was dropped for good, make"
+            " this night the baseline: {command}",
+            engine=engine,
+            command=command,
         )
 
 
 def find_silent(engines: Mapping[str, NightEngineResult], max_missing: float) -> list[str]:
     """Return a sentence for each engine that did not answer on a night without a baseline."""
     return [
-        f"{engine}: gave no answer to {results.unanswered:,} of {results.queries:,} queries"
-        f" ({results.errors:,} errors, {results.absent:,} without a ranking)"
+        Message(
+            "{engine}: gave no answer to {unanswered:,} of {queries:,} queries ({errors:,} errors, {absent:,}"
+            " without a ranking)",
+            engine=engine,
+            unanswered=results.unanswered,
+            queries=results.queries,
+            errors=results.errors,
+            absent=results.absent,
+        )
         for engine, results in sorted(engines.items())
         if results.unanswered > max_missing * results.queries
     ]
@@ -227,12 +266,21 @@ def describe_unanswered(
         counts = errors.get(engine, {})
         if results.unanswered:
             reason = max(sorted(counts), key=lambda message: counts[message], default="")
-            why = f", most often {reason}" if reason else ": there is no ranking for them"
-            yield f"{engine}: no answer to {results.unanswered:,} of {results.queries:,} queries{why}"
+            yield Message(
+                "{engine}: no answer to {unanswered:,} of {queries:,} queries{why}",
+                engine=engine,
+                unanswered=results.unanswered,
+                queries=results.queries,
+                why=Message(", most often {reason}", reason=reason)
+                if reason
+                else Message(": there is no ranking for them"),
+            )
         elif not results.answered:
-            yield (
-                f"{engine}: found nothing for any of {results.queries:,} queries, so this night cannot be the"
-                " baseline; check how the engine is asked"
+            yield Message(
+                "{engine}: found nothing for any of {queries:,} queries, so this night cannot be the"
+                " baseline; check how the engine is asked",
+                engine=engine,
+                queries=results.queries,
             )
 
 
@@ -252,23 +300,26 @@ def _describe_difference(name: str, before: object, now: object) -> Iterator[str
         for part in sorted(before.keys() | now.keys()):
             yield from _describe_difference(f"{name}.{part}", before.get(part), now.get(part))
     elif before != now:
-        yield f"{name} was {_format_option(before)}, now {_format_option(now)}"
+        values = {"before": _format_option(before), "now": _format_option(now)}
+        yield Message("{name} was {before}, now {now}", name=name, **values)
 
 
 def _format_option(value: object) -> str:
     if value is None:
-        return "not set"
+        return Message("not set")
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(map(str, value)) or Message("none")
     return str(value)
 
 
 def find_assessor_setting_changes(tonight: Mapping[str, object], baseline: Mapping[str, object]) -> list[str]:
     """Return how the assessor is configured differently than at the baseline, from two run identities."""
     changed = list(describe_differences(baseline, tonight, _FREE_OPTIONS))
-    return [f"the assessor settings changed: {'; '.join(changed)}"] if changed else []
+    if not changed:
+        return []
+    return [Message("the assessor settings changed: {changes}", changes=join_messages(changed))]
 
 
 def find_engine_setting_changes(tonight: EngineSettings | None, baseline: EngineSettings | None) -> list[str]:
@@ -279,18 +330,28 @@ def find_engine_setting_changes(tonight: EngineSettings | None, baseline: Engine
     for engine in sorted(baseline.engines.keys() & tonight.engines.keys()):
         before, now = baseline.engines[engine], tonight.engines[engine]
         if before.address != now.address:
-            changed.append(f"{engine}'s address was {before.address}, now {now.address}")
+            addresses = {"before": before.address, "now": now.address}
+            changed.append(Message("{engine}'s address was {before}, now {now}", engine=engine, **addresses))
         parts = sorted(before.table.keys() | now.table.keys())
         if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
-            changed.append(f"{join_names(different)} changed in [collect.engines.{engine}]")
-    return [f"engine settings changed since the baseline: {'; '.join(changed)}"] if changed else []
+            names = ENGLISH.join(different)
+            changed.append(
+                Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
+            )
+    if not changed:
+        return []
+    return [Message("engine settings changed since the baseline: {changes}", changes=join_messages(changed))]
 
 
 def find_query_changes(drift: QueryDrift, config: NightlyConfig, command: str) -> Iterator[str]:
     """Yield why too few queries are shared with the baseline; `command` makes this night the baseline."""
     if not drift.shared or drift.shared_share < config.min_shared:
-        yield (
-            f"only {drift.shared_share:.0%} of the baseline's {drift.baseline:,} queries are asked tonight,"
-            f" less than min_shared {config.min_shared:.0%}: scores over different queries cannot be"
-            f" compared; ask the same ones, or make a night of the new ones the baseline: {command}"
+        yield Message(
+            "only {share:.0%} of the baseline's {queries:,} queries are asked tonight, less than min_shared"
+            " {least:.0%}: scores over different queries cannot be compared; ask the same ones, or make a"
+            " night of the new ones the baseline: {command}",
+            share=drift.shared_share,
+            queries=drift.baseline,
+            least=config.min_shared,
+            command=command,
         )

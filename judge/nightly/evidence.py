@@ -10,6 +10,7 @@ from pathlib import Path
 from judge import factory
 from judge.config.nightly import NightlyConfig
 from judge.measure.engine_summary import compute_no_snippet_share
+from judge.messages import Message
 from judge.nightly.assessor_drift import CanaryCheck
 from judge.nightly.baseline import Baseline
 from judge.nightly.context import NightContext
@@ -36,8 +37,8 @@ from judge.nightly.run_figures import RunFigures
 from judge.records import Ranking
 from judge.runs.result import RunResult
 
-_SUSPENDED = "the regression test was suspended: no engine is blamed tonight"
-_NO_CANARIES = (
+_SUSPENDED = Message("the regression test was suspended: no engine is blamed tonight")
+_NO_CANARIES = Message(
     "canaries are off (canary_repeats = 0), so an assessor that changed cannot be distinguished from an"
     " engine that became worse"
 )
@@ -97,7 +98,10 @@ def gather_evidence(
         if run is not None:
             missing = [*missing, *find_silent(run.figures.engines, rules.max_missing)]
         elif not missing:
-            command = f'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}'
+            command = Message(
+                'set judge_on_drift = "all" in [nightly], run judge nightly again, then {command}',
+                command=command,
+            )
         evidence = Evidence(
             has_baseline=baseline is not None,
             set_baseline_command=command,
@@ -135,7 +139,11 @@ def _compare(
     combined = combine_with_baseline(to_loaded_run(result), baseline.run, context.measures)
     shift = combined.shift
     if not evidence.assessor_changes and shift is not None and shift.p < rules.canary_alpha:
-        change = f"pairs that both runs judged were judged by {shift.description}, p = {shift.p:.2g}"
+        change = Message(
+            "pairs that both runs judged were judged by {difference}, p = {p:.2g}",
+            difference=shift.description,
+            p=shift.p,
+        )
         evidence = replace(evidence, assessor_changes=(change,))
     if not evidence.suspended:
         outcomes = run_regression_test(combined, evidence.unavailable.keys(), rules)
@@ -159,7 +167,8 @@ def _find_new_models(
         new = frozenset(name for name in new if not rules.accepts(name))
     if not new or not baseline.served:
         return []
-    return [f"a model graded tonight that is not in the baseline: {', '.join(sorted(new))}"]
+    names = ", ".join(sorted(new))
+    return [Message("a model graded tonight that is not in the baseline: {names}", names=names)]
 
 
 def collect_remarks(
@@ -178,19 +187,20 @@ def collect_remarks(
     if check and context.baseline and check.canary_grades.grades:
         canaries = context.baseline.canaries
         if not canaries or not check.canary_grades.grades.keys() & canaries.grades.keys():
-            yield (
+            yield Message(
                 "no canary was graded both tonight and at the baseline: a drifted assessor shows by its"
                 " served name only"
             )
     if check and check.accepted:
-        yield (
-            f"the server calls its model {', '.join(check.accepted)} now, which accept_names allows:"
-            " no canary shows another assessor"
+        yield Message(
+            "the server calls its model {names} now, which accept_names allows: no canary shows another"
+            " assessor",
+            names=", ".join(check.accepted),
         )
     if run and run.quarantined_store:
-        yield (
-            f"the verdicts of this assessor are quarantined in {run.quarantined_store} until a baseline is"
-            " set"
+        yield Message(
+            "the verdicts of this assessor are quarantined in {store} until a baseline is set",
+            store=run.quarantined_store,
         )
     yield from context.remarks
     yield from run.result.warnings if run else ()

@@ -22,6 +22,7 @@ from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.run import Config
 from judge.dataset.clean import escape_controls
 from judge.errors import InputError, StoreError
+from judge.messages import ENGLISH, Translator
 from judge.nightly import notify, resume, stores
 from judge.nightly.assessor_drift import (
     CANARIES_FILE,
@@ -80,8 +81,9 @@ def run_nightly(
     day: str,
     progress: ProgressListener | None = None,
     canary_progress: ProgressListener | None = None,
+    t: Translator = ENGLISH,
 ) -> NightReport:
-    """Run the night of `day` that `toml` asks for, or what is left of it, and notify.
+    """Run the night of `day` that `toml` asks for, or what is left of it, and notify in the language of `t`.
 
     `canary_progress` follows the judging of canaries, `progress` that of the engines' results.
     Raises InputError before anything is paid when an option, the dataset or `day` is wrong, or another
@@ -94,14 +96,14 @@ def run_nightly(
             Webhook.of(webhook, environ)  # raises before anything is paid
     with resume.lock_nights(context.nights, f"judge nightly --date {day}"):
         record = _read_finished(context)
-        notes = _describe_ignored_changes(record, context) if record else []
+        notes = _describe_ignored_changes(record, context, t) if record else []
         if record is None:
             record = run_night(_prepare(context, toml), progress, canary_progress)
         # A process may have died between judging and notifying, so a finished night is notified again.
         if record.coverage is not None:
-            notes += _try_to_draw("report", lambda: rewrite_report(folder.path))
-        lines = notify.publish(folder.path, record, environ, webhook=webhook or None)
-        notes += _try_to_draw("trend", lambda: write_trend_page(context.nights))
+            notes += _try_to_draw("report", lambda: rewrite_report(folder.path), t)
+        lines = notify.publish(folder.path, record, environ, webhook=webhook or None, t=t)
+        notes += _try_to_draw("trend", lambda: write_trend_page(context.nights), t)
     return NightReport(record, (*lines, *notify.escape_commands(notes, environ)))
 
 
@@ -113,7 +115,7 @@ def _read_finished(context: NightContext) -> NightRecord | None:
     return None if record.stopped and context.rules.judge_on_drift == "all" else record
 
 
-def _describe_ignored_changes(record: NightRecord, context: NightContext) -> list[str]:
+def _describe_ignored_changes(record: NightRecord, context: NightContext, t: Translator) -> list[str]:
     """Return a line with the changes of judge.toml since the night was finished: they have no effect."""
     changed = resume.describe_changed_options(context.folder, context.config)
     if test := record.regression_test:
@@ -123,17 +125,21 @@ def _describe_ignored_changes(record: NightRecord, context: NightContext) -> lis
     if not changed:
         return []
     return [
-        f"judge.toml has changed since: {'; '.join(changed)}; the night stays as it is; to run it again,"
-        f" remove {context.folder.path}"
+        t(
+            "judge.toml has changed since: {changes}; the night stays as it is; to run it again, remove"
+            " {folder}",
+            changes=t("; ").join(map(t, changed)),
+            folder=context.folder.path,
+        )
     ]
 
 
-def _try_to_draw(name: str, draw: Callable[[], Path]) -> list[str]:
+def _try_to_draw(name: str, draw: Callable[[], Path], t: Translator) -> list[str]:
     """Draw a page; return a line with the error, if any: it changes nothing about the night."""
     try:
         draw()
     except (InputError, StoreError) as error:
-        return [f"{name}: not drawn: {escape_controls(str(error))}"]
+        return [t("{page}: not drawn: {error}", page=name, error=escape_controls(t(error.message)))]
     return []
 
 

@@ -5,13 +5,13 @@ An English sentence of night.json is shown as it is, unless the record's data gi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 
-from judge.messages import Text, Translator, text
-from judge.nightly.record import BannerSentence, NightRecord, RegressionOutcome, Status
+from judge.messages import CHINESE, Message, Text, Translator, in_both, text
+from judge.nightly.decision import describe_drop
+from judge.nightly.record import BannerSentence, NightRecord, Status
 from judge.nightly.trend import Change, Kind
-from judge.report.charts.svg import format_number
 from judge.report.display_text import isolate, truncate_with_ellipsis
 
 STATUS_TEXTS: Mapping[Status, Text] = {
@@ -33,60 +33,57 @@ CHANGE_TEXTS: Mapping[Change, tuple[str, Text]] = {
 }
 #: The most characters of a stored sentence that are shown.
 SENTENCE_LENGTH = 300
-_NO_BASELINE = "还没有基线，因此不做比较；使用 judge baseline set 设置基线"
 
 
 def headline(nights: Sequence[NightRecord]) -> Text:
     """Return the status of the last night, for how long nights are fine, and the last alarm."""
+    return in_both(_write_headline, nights)
+
+
+def _write_headline(t: Translator, nights: Sequence[NightRecord]) -> str:
     if not nights:
-        return text("No night can be read.")
+        return t("No night can be read.")
     last = nights[-1]
-    status = STATUS_TEXTS[last.status]
-    en, zh = f"{last.date}: {status.en}", f"{last.date}：{status.zh}"
     fine = sum(1 for _ in takewhile(lambda night: night.status == "fine", reversed(nights)))
     if fine > 1:
-        en, zh = f"{en} for {fine:,} nights", f"{last.date}：连续 {fine:,} 晚{status.zh}"
+        sentence = t("{date}: fine for {nights:,} nights", date=last.date, nights=fine)
+    else:
+        sentence = t("{date}: {status}", date=last.date, status=t(last.status))
     alarm = next((night for night in reversed(nights) if night.status == "regression"), None)
     if alarm:
-        names = [isolate(engine) for engine in sorted(alarm.regressed)]
-        engines = Text(", ".join(names), "、".join(names))
+        engines = t.list_names(isolate(engine) for engine in sorted(alarm.regressed))
         if alarm is last:
-            en, zh = f"{en} of {engines.en}", f"{zh}：{engines.zh}"
+            sentence = t("{sentence} of {engines}", sentence=sentence, engines=engines)
         else:
-            en = f"{en}; last alarm {alarm.date}: {engines.en}"
-            zh = f"{zh}；上次告警 {alarm.date}：{engines.zh}"
-    return Text(f"{en}.", f"{zh}。")
+            sentence += t("; last alarm {date}: {engines}", date=alarm.date, engines=engines)
+    return t("{sentence}.", sentence=sentence)
 
 
 def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
     """Return the reasons of the night; both texts are the same where only the English sentence is known."""
     return tuple(
-        Text(
-            truncate_with_ellipsis(stored, SENTENCE_LENGTH),
-            chinese or truncate_with_ellipsis(stored, SENTENCE_LENGTH),
-        )
-        for stored, chinese in zip(night.reasons, _chinese_reasons(night), strict=False)
+        Text(*(truncate_with_ellipsis(reason, SENTENCE_LENGTH) for reason in both))
+        for both in zip(night.reasons, translate_reasons(night, CHINESE), strict=True)
     )
 
 
-def _chinese_reasons(night: NightRecord) -> Iterator[str]:
-    """Yield each reason in Chinese, empty where the data do not give it; regressions come first."""
-    for outcome in night.outcomes:
-        if outcome.verdict == "regression":
-            yield f"{isolate(outcome.engine)}：{_chinese_drop(outcome)}"
-    if night.status == "no baseline":
-        yield _NO_BASELINE
-    while True:
-        yield ""
+def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
+    """Return the reasons of the night in the language of `t`.
 
-
-def _chinese_drop(outcome: RegressionOutcome) -> str:
-    change, before = outcome.change, outcome.baseline
-    if change is None or before is None:
-        return f"{outcome.measure} 下降"
-    drop, start, end = (format_number(number) for number in (-change, before, before + change))
-    p = format_number(outcome.p_holm, ".2g")
-    return f"{outcome.measure} 下降 {drop}，从 {start} 到 {end}，{outcome.n:,} 个查询（p = {p}）"
+    A record that was read from a file has its reasons in English, and in Chinese in its banner. Those of a
+    record without a banner stay in English, except regressions, which come first.
+    """
+    if t.language == "en":
+        return night.reasons
+    stored = [sentence.zh for sentence in night.banner[1:]]
+    if not stored:
+        drops = (each for each in night.outcomes if each.verdict == "regression")
+        stored = [
+            reason if None in (drop.baseline, drop.tonight, drop.p_holm) else t(describe_drop(drop))
+            for reason, drop in zip(night.reasons, drops, strict=False)
+        ]
+    known = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
+    return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in known)
 
 
 def make_banner(night: NightRecord) -> tuple[BannerSentence, ...]:
@@ -121,29 +118,30 @@ def describe_shown_nights(nights: Sequence[NightRecord], most: int) -> Text | No
 
 def describe_trend(mean: str, kind: Kind, changes: Sequence[Sequence[Change]]) -> Text:
     """Return the description of the chart of a measure, whose mean is called `mean`."""
-    letters = describe_letters(changes)
     if kind == "change":
-        en = (
-            f"{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
-            " night's difference from the frozen baseline, both on one pool."
+        description = text(
+            "{mean} depends on what all engines found, so nights cannot be compared directly: this is each"
+            " night's difference from the frozen baseline, both on one pool.",
+            mean=mean,
         )
-        zh = f"{mean} 取决于所有引擎返回的结果，各晚不能直接比较：图中是每晚与冻结基线在同一个池上的差值。"
     else:
-        en = f"Mean {mean} of each engine; this measure needs no pool, so nights compare."
-        zh = f"各引擎的 {mean} 均值；该指标不依赖池，各晚可以直接比较。"
-    return Text(
-        f"{en} All rows have the same span, so slopes compare.{letters.en}",
-        f"{zh}各行纵轴跨度相同，斜率可以比较。{letters.zh}",
+        description = text(
+            "Mean {mean} of each engine; this measure needs no pool, so nights compare.", mean=mean
+        )
+    return text(
+        "{description} All rows have the same span, so slopes compare.{letters}",
+        description=description,
+        letters=describe_letters(changes),
     )
 
 
 def describe_letters(changes: Sequence[Sequence[Change]]) -> Text:
     """Return the meaning of the letters of the changes that occur, empty without any."""
-    present = {change for changed in changes for change in changed}
-    texts = [(letter, text) for change, (letter, text) in CHANGE_TEXTS.items() if change in present]
-    if not texts:
-        return Text("", "")
-    return Text(
-        f" Dotted lines: {', '.join(f'{letter} {text.en}' for letter, text in texts)}.",
-        f"竖线：{'，'.join(f'{letter} {text.zh}' for letter, text in texts)}。",
-    )
+    return in_both(_write_letters, {change for changed in changes for change in changed})
+
+
+def _write_letters(t: Translator, present: Collection[Change]) -> str:
+    meanings = [
+        f"{letter} {t(meaning.en)}" for change, (letter, meaning) in CHANGE_TEXTS.items() if change in present
+    ]
+    return t(" Dotted lines: {letters}.", letters=t(", ").join(meanings)) if meanings else ""

@@ -11,6 +11,7 @@ import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.measure.formulas import Floats, Ints
+from judge.messages import Message
 from judge.nightly.record import NoRelevantShares, QueryDrift
 from judge.records import Query
 
@@ -52,15 +53,21 @@ def shared_query_ids(tonight: Mapping[str, Query], baseline: Mapping[str, Query]
 def describe_query_drift(drift: QueryDrift) -> Iterator[str]:
     """Yield the remarks that a reader of the scores needs about the queries."""
     if drift.new or drift.gone:
-        yield (
-            f"{drift.shared:,} of the baseline's {drift.baseline:,} queries are asked tonight"
-            f" ({drift.new:,} new, {drift.gone:,} gone): engines are compared on the shared queries only"
+        yield Message(
+            "{shared:,} of the baseline's {baseline:,} queries are asked tonight ({new:,} new, {gone:,}"
+            " gone): engines are compared on the shared queries only",
+            shared=drift.shared,
+            baseline=drift.baseline,
+            new=drift.new,
+            gone=drift.gone,
         )
     p, distance, by_chance = drift.p, drift.distance, drift.distance_by_chance
     if p is not None and p < _ALPHA and distance is not None and by_chance is not None:
-        yield (
+        yield Message(
             "this night's queries differ in kind from the baseline's: the distance of their characters is"
-            f" {distance:.3f}, {by_chance:.3f} by chance"
+            " {distance:.3f}, {by_chance:.3f} by chance",
+            distance=distance,
+            by_chance=by_chance,
         )
 
 

@@ -22,6 +22,7 @@ from judge.measure.formulas import Floats
 from judge.measure.measures import Measure
 from judge.measure.resampling import RESAMPLES, compute_randomisation_p, holm
 from judge.measure.score import Scores, score_rankings
+from judge.messages import Message
 from judge.nightly.query_drift import shared_query_ids
 from judge.nightly.record import RegressionOutcome, Verdict
 from judge.runs.result import RunResult
@@ -81,11 +82,11 @@ def describe_comparison(
     """Yield what made both runs comparable, and what the test could not find."""
     yield from combined.notes
     if not _engine_sides(combined):
-        yield "no engine is in the baseline and in this night's dataset"
+        yield Message("no engine is in the baseline and in this night's dataset")
     before = {engine for run, engine in combined.names if run == _BASELINE}
     new = sorted({engine for _, engine in combined.names} - before)
     if new:
-        yield f"not in the baseline, so not compared: {', '.join(new)}"
+        yield Message("not in the baseline, so not compared: {engines}", engines=", ".join(new))
     yield from warn_of_too_few_queries(outcomes, config.alpha)
     yield from warn_of_hidden_drops(outcomes, config.min_drop)
 
@@ -161,9 +162,13 @@ def warn_of_too_few_queries(outcomes: Sequence[RegressionOutcome], alpha: float)
     tested = [outcome.n for outcome in outcomes if outcome.p_holm is not None]
     if tested and len(tested) * 0.5 ** min(tested) >= alpha:
         needed = floor(log2(len(tested) / alpha)) + 1
-        yield (
-            f"too few queries to find any drop: {min(tested):,} are compared, and with"
-            f" {len(tested):,} comparisons at alpha {alpha:g} it takes {needed:,} or more"
+        yield Message(
+            "too few queries to find any drop: {queries:,} are compared, and with {comparisons:,} comparisons"
+            " at alpha {alpha:g} it takes {needed:,} or more",
+            queries=min(tested),
+            comparisons=len(tested),
+            alpha=alpha,
+            needed=needed,
         )
 
 
@@ -174,9 +179,11 @@ def warn_of_hidden_drops(outcomes: Sequence[RegressionOutcome], min_drop: float)
         if outcome.verdict != "fine" or difference is None or least is None:
             continue
         if least <= -min_drop and difference - least >= min_drop > 0:
-            yield (
-                f"{outcome.engine}: unjudged snippets could hide a drop of up to {-least:.3f} by"
-                f" {outcome.measure}"
+            yield Message(
+                "{engine}: unjudged snippets could hide a drop of up to {drop:.3f} by {measure}",
+                engine=outcome.engine,
+                drop=-least,
+                measure=outcome.measure,
             )
 
 

@@ -24,6 +24,7 @@ from judge.dataset.validation import short_hash
 from judge.english import format_count
 from judge.filesystem import read_text
 from judge.lock import locked
+from judge.messages import Message
 from judge.models.endpoint import public_part
 from judge.nightly import stores
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
@@ -224,13 +225,17 @@ def explain_unavailable(config: Config, check: CanaryCheck | None, rules: Nightl
     """Return why the run cannot begin: the assessor does not answer the canaries, or a limit is reached."""
     if check is None or check.canary_grades.answered(rules):
         return []
-    why = _in_words_of_toml(str(check.run.incomplete or "canaries are missing"), config)
-    if _LIMIT.search(str(check.run.incomplete)):
+    incomplete = check.run.incomplete
+    why = _in_words_of_toml(incomplete.message if incomplete else Message("canaries are missing"), config)
+    if _LIMIT.search(str(incomplete)):
         return [
-            f"the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
-            " canary_repeats in [nightly]"
+            Message(
+                "the limit of judge.toml was reached before the canaries were judged: {why}; or lower"
+                " canary_repeats in [nightly]",
+                why=why,
+            )
         ]
-    return [f"the assessor did not answer the canaries: {why}"]
+    return [Message("the assessor did not answer the canaries: {why}", why=why)]
 
 
 def subtract_canaries(config: Config, check: CanaryCheck | None) -> Config:
@@ -252,17 +257,20 @@ def explain_incomplete(config: Config, result: RunResult, check: CanaryCheck | N
     """Return why the run ended early, with the limits as `config` has them."""
     if result.incomplete is None:
         return []
-    why = str(result.incomplete)
-    made = check.run.calls_made if check and _LIMIT.search(why) else 0
-    used = f" (the canaries used {format_count(made, 'call')} of it)" if made else ""
-    return [_in_words_of_toml(why, config) + used]
+    why = _in_words_of_toml(result.incomplete.message, config)
+    made = check.run.calls_made if check and _LIMIT.search(result.incomplete.message) else 0
+    if not made:
+        return [why]
+    used = format_count(made, "call")
+    return [Message("{why} (the canaries used {calls} of it)", why=why, calls=used)]
 
 
-def _in_words_of_toml(message: str, config: Config) -> str:
-    """Return the message of a run with the options and values of judge.toml."""
+def _in_words_of_toml(message: Message, config: Config) -> str:
+    """Return the message of a run with the options and values of judge.toml; then it is in English only."""
 
     def whole_limit(match: re.Match[str]) -> str:
         name = match[1].replace("-", "_")
         return f"{name} = {getattr(config, name):g}{match[2] or ''}"
 
-    return _OPTION.sub(lambda match: match[1].replace("-", "_"), _LIMIT.sub(whole_limit, message))
+    text = _OPTION.sub(lambda match: match[1].replace("-", "_"), _LIMIT.sub(whole_limit, message))
+    return message if text == message else text

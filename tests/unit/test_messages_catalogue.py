@@ -26,6 +26,7 @@ BY_VALUE = {
     "it comes from one query, which gives no range",
     "with other queries it would often be undefined, so no range can be given",
     "no pair was judged twice",
+    "improvement",
     "all grades are the same, so agreement by chance is complete",
     "no pair has a grade from people and one from the assessor",
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.filesystem import read_text
+from judge.messages import ENGLISH, Translator
 from judge.nightly.notify import ci
 from judge.nightly.notify.message import (
     NightMessage,
@@ -38,26 +39,27 @@ def publish(
     environ: Mapping[str, str],
     *,
     webhook: Mapping[str, object] | None = None,
+    t: Translator = ENGLISH,
 ) -> list[str]:
-    """Notify of the night in `folder` and return the lines to print.
+    """Notify of the night in `folder` in the language of `t`, and return the lines to print.
 
     Writes junit.xml and summary.md; in GitHub Actions also the step's summary, and annotations among the
     lines. A webhook that fails gives a line and no error. Raises StoreError when the disk does not take the
     files.
     """
-    message = make_message(record)
+    message = make_message(record, t)
     files = RunFolder(folder)
     files.write("junit.xml", [ci.format_junit(record)])
     # A night that was never judged has no report.
     report = "" if record.coverage is None else "report.html"
     link = ci.job_url(environ) or (report and str(folder / report))
-    lines, commands = format_terminal(message, link), []
+    lines, commands = format_terminal(message, link, t), []
     if ci.is_github_actions(environ):
-        commands = ci.format_annotations(record)
-        lines += filter(None, [ci.append_step_summary(format_markdown(message, link), environ)])
+        commands = ci.format_annotations(record, t)
+        lines += filter(None, [ci.append_step_summary(format_markdown(message, link, t), environ)])
     if webhook is not None:
-        lines.append(_send(files, webhook, environ, record, message))
-    files.write("summary.md", [format_markdown(message, report)])
+        lines.append(_send(files, webhook, environ, record, message, t))
+    files.write("summary.md", [format_markdown(message, report, t)])
     return [*escape_commands(lines, environ), *commands]
 
 
@@ -80,21 +82,22 @@ def _send(
     environ: Mapping[str, str],
     record: NightRecord,
     message: NightMessage,
+    t: Translator,
 ) -> str:
     """Send the message to the webhook, unless it was sent before; return a line about that."""
     try:
         webhook = Webhook.of(table, environ)
     except InputError as error:
-        return f"webhook: not sent: {escape_controls(str(error))}"
+        return t("webhook: not sent: {error}", error=escape_controls(t(error.message)))
     link = webhook.link.replace("{date}", record.date.isoformat()) or ci.job_url(environ)
     lines = truncate_lines(map(format_plain, (message.title, *message.lines)), _MESSAGE_LENGTH)
     text = "\n".join((*lines, *filter(None, [link])))
     sent = f"{webhook.kind}\n{text}\n"
     path = files.path / _SENT_FILE
     if _was_sent(path, sent):
-        return f"webhook: {webhook.kind} message was sent before"
+        return t("webhook: {kind} message was sent before", kind=webhook.kind)
     error_text = post_message(webhook, text, record)
     if error_text:
-        return f"webhook: {webhook.kind} message was not sent: {error_text}"
+        return t("webhook: {kind} message was not sent: {error}", kind=webhook.kind, error=error_text)
     files.write(_SENT_FILE, [sent])
-    return f"webhook: {webhook.kind} message was sent"
+    return t("webhook: {kind} message was sent", kind=webhook.kind)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from judge.messages import ENGLISH, Translator
 from judge.nightly.notify.message import (
     describe_outcome,
     format_plain,
@@ -62,10 +63,13 @@ def is_github_actions(environ: Mapping[str, str]) -> bool:
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
-def format_annotations(record: NightRecord) -> list[str]:
+def format_annotations(record: NightRecord, t: Translator = ENGLISH) -> list[str]:
     """Return the workflow commands that show what is wrong with the night."""
-    drops = [("regression", "; ".join(map(describe_outcome, rows))) for rows in regressions_by_engine(record)]
-    others = [(record.status, reason) for reason in other_reasons(record)]
+    drops = [
+        (t("regression"), t("; ").join(describe_outcome(row, t) for row in rows))
+        for rows in regressions_by_engine(record)
+    ]
+    others = [(t(record.status), reason) for reason in other_reasons(record, t)]
     return [*_commands("error", drops), *_commands("error" if record.exit == 3 else "warning", others)]
 
 

@@ -7,11 +7,11 @@ them and the rest in its own way.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from judge.english import format_count
-from judge.messages import ENGLISH
+from judge.messages import ENGLISH, Translator
+from judge.nightly.night_texts import translate_reasons
 from judge.nightly.record import CallCost, CanaryResults, NightRecord, RegressionOutcome
 from judge.report.charts.svg import format_number
 from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
@@ -35,35 +35,38 @@ class NightMessage:
     remarks: tuple[str, ...]
 
 
-def make_message(record: NightRecord) -> NightMessage:
-    """Return the message about a night."""
+def make_message(record: NightRecord, t: Translator = ENGLISH) -> NightMessage:
+    """Return the message about a night in the language of `t`."""
     worst = [drops[0] for drops in regressions_by_engine(record)]
     names = [
         f"{isolate(drop.engine)} {drop.measure} {_signed(drop.change)}" for drop in worst[:_ENGINES_IN_TITLE]
     ]
     if len(worst) > _ENGINES_IN_TITLE:
-        names.append(f"{len(worst) - _ENGINES_IN_TITLE} more")
-    title = f"judge {record.date}: {record.status}" + (f": {', '.join(names)}" if names else "")
-    return NightMessage(title, tuple(_describe_night(record)), tuple(map(_on_one_line, record.remarks)))
+        names.append(t("{count:,} more", count=len(worst) - _ENGINES_IN_TITLE))
+    title = t("judge {date}: {status}", date=record.date, status=t(record.status))
+    if names:
+        title = t("{title}: {engines}", title=title, engines=t.list_names(names))
+    remarks = tuple(_on_one_line(t(remark)) for remark in record.remarks)
+    return NightMessage(title, tuple(_describe_night(record, t)), remarks)
 
 
-def format_terminal(message: NightMessage, link: str) -> list[str]:
+def format_terminal(message: NightMessage, link: str, t: Translator = ENGLISH) -> list[str]:
     """Return the message as lines to print; `link` leads to the report, empty without one."""
     lines = [message.title, *(f"- {line}" for line in message.lines)]
-    lines += [f"- report: {link}"] if link else []
+    lines += [f"- {t('report: {link}', link=link)}"] if link else []
     if message.remarks:
-        lines += ["Remarks:", *(f"- {remark}" for remark in message.remarks)]
+        lines += [t("Remarks:"), *(f"- {remark}" for remark in message.remarks)]
     return list(map(format_plain, lines))
 
 
-def format_markdown(message: NightMessage, link: str) -> str:
+def format_markdown(message: NightMessage, link: str, t: Translator = ENGLISH) -> str:
     """Return the message as Markdown without tables; `link` leads to the report, empty without one."""
     lines = [f"# {_escape(message.title)}", "", *(f"- {_escape(line)}" for line in message.lines)]
     if link:
         target = re.sub(r"[\\<>]", r"\\\g<0>", link.replace("\n", " "))
-        lines.append(f"- [report](<{target}>)")
+        lines.append(f"- [{t('report')}](<{target}>)")
     if message.remarks:
-        lines += ["", "Remarks:", "", *(f"- {_escape(remark)}" for remark in message.remarks)]
+        lines += ["", t("Remarks:"), "", *(f"- {_escape(remark)}" for remark in message.remarks)]
     return "\n".join((*lines, ""))
 
 
@@ -111,53 +114,65 @@ def _outcomes(record: NightRecord, verdict: str) -> list[RegressionOutcome]:
     return [outcome for outcome in record.outcomes if outcome.verdict == verdict]
 
 
-def describe_outcome(outcome: RegressionOutcome) -> str:
+def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str:
     """Return a line about an engine by a measure: by how much it changed, and how certain that is."""
-    text = f"{isolate(outcome.engine)} {outcome.verdict}: {outcome.measure}"
+    subject = f"{isolate(outcome.engine)} {t(outcome.verdict)}"
     if outcome.change is None:
-        return f"{text} has no value on both nights"
-    text += (
-        f" {_signed(outcome.change)} ({format_number(outcome.baseline)} to {format_number(outcome.tonight)}"
-    )
+        return t("{subject}: {measure} has no value on both nights", subject=subject, measure=outcome.measure)
+    interval, p = "", outcome.p_holm
     if outcome.low is not None and outcome.high is not None:
-        text += f"; 95 %: {_signed(outcome.low)} to {_signed(outcome.high)}"
-    p = outcome.p_holm
-    if p is None:
-        text += ")"
-    else:
-        text += f"), p (Holm) {'below 0.001' if p < 0.001 else f'{p:.3f}'}"
-    return f"{text}, {format_count(outcome.n, 'query', 'queries')}"
+        interval = t("; 95 %: {low} to {high}", low=_signed(outcome.low), high=_signed(outcome.high))
+    certainty = "" if p is None else t(", p (Holm) {p}", p=t("below 0.001") if p < 0.001 else f"{p:.3f}")
+    return t(
+        "{subject}: {measure} {change} ({before} to {after}{interval}){certainty}, {queries}",
+        subject=subject,
+        measure=outcome.measure,
+        change=_signed(outcome.change),
+        before=format_number(outcome.baseline),
+        after=format_number(outcome.tonight),
+        interval=interval,
+        certainty=certainty,
+        queries=_count_queries(t, outcome.n),
+    )
 
 
-def other_reasons(record: NightRecord) -> Iterator[str]:
+def other_reasons(record: NightRecord, t: Translator = ENGLISH) -> Iterator[str]:
     """Yield the reasons of the night except its regressions, which come first and have lines of their own."""
-    yield from map(_on_one_line, record.reasons[len(_outcomes(record, "regression")) :])
+    yield from map(_on_one_line, translate_reasons(record, t)[len(_outcomes(record, "regression")) :])
 
 
-def _describe_night(record: NightRecord) -> Iterator[str]:
-    yield from map(describe_outcome, _outcomes(record, "regression"))
-    yield from other_reasons(record)
-    yield from map(describe_outcome, _outcomes(record, "improvement"))
+def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
+    for outcome in _outcomes(record, "regression"):
+        yield describe_outcome(outcome, t)
+    yield from other_reasons(record, t)
+    for outcome in _outcomes(record, "improvement"):
+        yield describe_outcome(outcome, t)
     if record.status == "fine":
-        yield from _describe_fine_night(record)
+        yield from _describe_fine_night(record, t)
     if record.canaries:
-        yield _describe_canaries(record.canaries)
+        yield _describe_canaries(record.canaries, t)
     if record.coverage is not None:
-        yield (
-            f"{record.judged:,} of {record.judgments:,} judged ({record.coverage:.1%}),"
-            f" {format_count(record.queries, 'query', 'queries')}" + _describe_failures(record.failures)
+        kinds = ", ".join(f"{count:,} {isolate(kind)}" for kind, count in record.failures.items() if count)
+        yield t(
+            "{judged:,} of {pairs:,} judged ({coverage:.1%}), {queries}{failures}",
+            judged=record.judged,
+            pairs=record.judgments,
+            coverage=record.coverage,
+            queries=_count_queries(t, record.queries),
+            failures=t("; failed: {kinds}", kinds=kinds) if kinds else "",
         )
     if record.cost_total:
-        yield _describe_cost(record.cost_total)
+        yield _describe_cost(record.cost_total, t)
 
 
-def _describe_fine_night(record: NightRecord) -> Iterator[str]:
+def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
     """Yield what was compared, the drops it could have missed, and a line with the scores of each engine."""
     measures = record.regression_test.measures if record.regression_test else ()
-    baseline = record.baseline.name if record.baseline else "None"
-    yield (
-        f"no drop was found from the baseline {isolate(baseline)}:"
-        f" {format_count(len(record.outcomes), 'comparison')} by {', '.join(measures)}"
+    yield t(
+        "no drop was found from the baseline {baseline}: {comparisons} by {measures}",
+        baseline=isolate(record.baseline.name if record.baseline else "None"),
+        comparisons=t.plural("{count:,} comparison", "{count:,} comparisons", len(record.outcomes)),
+        measures=t.list_names(measures),
     )
     # Records of version 1 may lack the detectable drop.
     tested = [(outcome, drop) for outcome in record.outcomes if (drop := outcome.detectable) is not None]
@@ -165,56 +180,65 @@ def _describe_fine_night(record: NightRecord) -> Iterator[str]:
     for outcome, drop in tested:
         largest[outcome.measure] = max(largest.get(outcome.measure, 0.0), drop)
     if tested:
-        drops = " or ".join(
-            f"of {measure} under about {format_number(drop)}" for measure, drop in largest.items()
+        drops = t(" or ").join(
+            t("of {measure} under about {drop}", measure=measure, drop=format_number(drop))
+            for measure, drop in largest.items()
         )
-        queries = format_count(min(outcome.n for outcome, _ in tested), "query", "queries")
-        yield f"a drop {drops} would not have been detected with these {queries} (power 80 %)"
+        yield t(
+            "a drop {drops} would not have been detected with these {queries} (power 80 %)",
+            drops=drops,
+            queries=_count_queries(t, min(outcome.n for outcome, _ in tested)),
+        )
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:
         if outcome.change is not None:
             score = f"{outcome.measure} {format_number(outcome.tonight)} ({_signed(outcome.change)})"
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
-        yield f"{isolate(engine)}: {', '.join(scores)} against the baseline"
+        yield t("{engine}: {scores} against the baseline", engine=isolate(engine), scores=", ".join(scores))
 
 
-def _describe_canaries(canaries: CanaryResults) -> str:
-    pairs = format_count(canaries.pairs, "pair")
+def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:
+    pairs = t.plural("{count:,} pair", "{count:,} pairs", canaries.pairs)
     if not canaries.judged:
-        return f"canaries: none of {pairs} could be graded"
-    text = f"canaries: {pairs}, mean grade {format_number(canaries.mean_grade, '.2f')}"
+        return t("canaries: none of {pairs} could be graded", pairs=pairs)
+    grade = format_number(canaries.mean_grade, ".2f")
+    text = t("canaries: {pairs}, mean grade {grade}", pairs=pairs, grade=grade)
     if canaries.compared:
-        text += (
-            f" (baseline {format_number(canaries.baseline_mean, '.2f')}),"
-            f" {canaries.changed:,} of {canaries.compared:,} changed"
+        text += t(
+            " (baseline {baseline}), {changed:,} of {compared:,} changed",
+            baseline=format_number(canaries.baseline_mean, ".2f"),
+            changed=canaries.changed,
+            compared=canaries.compared,
         )
-    return text + (", the assessor has drifted" if canaries.drift else "")
+    return text + (t(", the assessor has drifted") if canaries.drift else "")
 
 
-def _describe_failures(failures: Mapping[str, int]) -> str:
-    kinds = ", ".join(f"{count:,} {isolate(kind)}" for kind, count in failures.items() if count)
-    return f"; failed: {kinds}" if kinds else ""
-
-
-def _describe_cost(cost: CallCost) -> str:
+def _describe_cost(cost: CallCost, t: Translator) -> str:
     """Return what this night itself paid: the verdicts of earlier nights cost nothing again."""
     number = cost.calls or 0
-    calls = format_count(number, "call")
+    calls = t.plural("{count:,} call", "{count:,} calls", number)
     if cost.lost:
-        calls = (
-            f"{number - cost.lost:,} to {calls} ({cost.lost:,} of them were in flight when a process was"
-            " killed and may not have been sent)"
+        calls = t(
+            "{least:,} to {calls} ({lost:,} of them were in flight when a process was killed and may not have"
+            " been sent)",
+            least=number - cost.lost,
+            calls=calls,
+            lost=cost.lost,
         )
     amount = format_cost(
-        ENGLISH,
+        t,
         cost.usd,
         calls=number,
         tokens=(cost.prompt_tokens or 0) + (cost.completion_tokens or 0),
         unclear=(cost.uncounted or 0) + (cost.maybe_billed or 0),
     )
-    price = ": price unknown" if amount is None else f": {amount}" if amount else ""
-    return f"this night paid for {calls}, canaries included{price}"
+    price = t(": price unknown") if amount is None else t(": {amount}", amount=amount) if amount else ""
+    return t("this night paid for {calls}, canaries included{price}", calls=calls, price=price)
+
+
+def _count_queries(t: Translator, count: int) -> str:
+    return t.plural("{count:,} query", "{count:,} queries", count)
 
 
 def _on_one_line(text: str) -> str:
