@@ -43,9 +43,9 @@ def publish(
 ) -> list[str]:
     """Notify of the night in `folder` in the language of `t`, and return the lines to print.
 
-    Writes junit.xml and summary.md; in GitHub Actions also the step's summary, and annotations among the
-    lines. A webhook that fails gives a line and no error. Raises StoreError when the disk does not take the
-    files.
+    Writes junit.xml and summary.md, both in English; in GitHub Actions also the step's summary, and
+    annotations among the lines. A webhook that fails gives a line and no error. Raises StoreError when the
+    disk does not take the files.
     """
     message = make_message(record, t)
     files = RunFolder(folder)
@@ -59,7 +59,7 @@ def publish(
         lines += filter(None, [ci.append_step_summary(format_markdown(message, link, t), environ)])
     if webhook is not None:
         lines.append(_send(files, webhook, environ, record, message, t))
-    files.write("summary.md", [format_markdown(message, report, t)])
+    files.write("summary.md", [format_markdown(make_message(record), report)])
     return [*escape_commands(lines, environ), *commands]
 
 

@@ -195,7 +195,9 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
             score = f"{outcome.measure} {format_number(outcome.tonight)} ({_signed(outcome.change)})"
             engines.setdefault(outcome.engine, []).append(score)
     for engine, scores in engines.items():
-        yield t("{engine}: {scores} against the baseline", engine=isolate(engine), scores=", ".join(scores))
+        yield t(
+            "{engine}: {scores} against the baseline", engine=isolate(engine), scores=t(", ").join(scores)
+        )
 
 
 def _describe_canaries(canaries: CanaryResults, t: Translator) -> str:

@@ -1,0 +1,71 @@
+"""Notices in Chinese: the terminal and GitHub get them; the files of the night stay in English."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from judge.messages import CHINESE, ENGLISH
+from judge.nightly import notify
+from judge.nightly.decision import Evidence, decide
+from judge.nightly.night_texts import make_banner, translate_reasons
+from judge.nightly.notify.message import format_terminal, make_message
+from judge.nightly.record import NightRecord, record_to_json
+from tests.unit.nightly.records import night, parsed, regression, row
+
+
+def lines_of(record: NightRecord) -> list[str]:
+    return format_terminal(make_message(record, CHINESE), "report.html", CHINESE)
+
+
+def test_a_regression() -> None:
+    assert lines_of(parsed(regression())) == [
+        "judge 2026-05-20：退步：bing AP@10 −0.031",
+        "- bing 退步：AP@10 −0.031（0.620 至 0.589；95 %：−0.046 至 −0.016）"
+        "，p（Holm 校正）小于 0.001，100 条查询",
+        "- bing 退步：sDCG@10 −0.022（0.610 至 0.588；95 %：−0.037 至 −0.007）"
+        "，p（Holm 校正）小于 0.001，100 条查询",
+        "- baidu 提升：AP@10 +0.030（0.570 至 0.600；95 %：+0.015 至 +0.045）"
+        "，p（Holm 校正）小于 0.001，100 条查询",
+        "- 校验样本：60 个查询-摘要对，平均等级 1.50（基线 1.50），60 个中有 0 个等级变化",
+        "- 已评定 3,000/3,000（100.0%），100 条查询",
+        "- 当晚付费调用 240 次（含校验样本），费用 $0.0412",
+        "- 报告：report.html",
+        "备注：",
+        "- 2 new",
+    ]
+
+
+def test_a_fine_night() -> None:
+    rows = [
+        row("bing", "AP@10", 0.62, 0.611, n=120, detectable=0.0413),
+        row("bing", "sDCG@10", 0.61, 0.612, n=120, detectable=0.021),
+    ]
+    fine = night("2026-05-20", regression_test={**regression()["regression_test"], "rows": rows})
+    assert lines_of(parsed(fine))[:4] == [
+        "judge 2026-05-20：正常",
+        "- 与基线 2026-05-01 相比没有检出下降：按 AP@10、sDCG@10 做了 2 次比较",
+        "- 小于以下幅度的下降，120 条查询不足以检出：AP@10 约 0.041、sDCG@10 约 0.021（功效 80 %）",
+        "- bing：AP@10 0.611 (−0.009)，sDCG@10 0.612 (+0.002)（括号内为与基线之差）",
+    ]
+
+
+def test_reasons_are_in_chinese_also_when_the_record_is_read_again() -> None:
+    evidence = Evidence(has_baseline=False, set_baseline_command="judge baseline set runs/nights/2026-05-02")
+    decision = decide(evidence)
+    record = replace(parsed(night("2026-05-02")), status=decision.status, reasons=decision.reasons)
+    record = replace(record, banner=make_banner(record))
+    read = parsed(record_to_json(record))
+    expected = ("还没有基线，因此不做比较；设置基线：judge baseline set runs/nights/2026-05-02",)
+    assert translate_reasons(record, CHINESE) == translate_reasons(read, CHINESE) == expected
+    assert read.reasons[0].startswith("there is no baseline yet, so nothing is compared; to set one: judge")
+
+
+def test_files_are_the_same_in_both_languages(tmp_path: Path) -> None:
+    record = parsed(regression())
+    texts = []
+    for t in (CHINESE, ENGLISH):
+        notify.publish(tmp_path, record, {}, t=t)
+        texts.append([(tmp_path / name).read_text(encoding="utf-8") for name in ("summary.md", "junit.xml")])
+    assert texts[0] == texts[1]
+    assert "退步" not in str(texts)
