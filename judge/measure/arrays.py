@@ -57,10 +57,13 @@ class RankedLists:
         """Return True where a snippet has no grade, duplicates included."""
         return np.greater_equal(self.missing, 0)
 
-    def gains(self, table: Floats, missing: Floats | float) -> Floats:
-        """Return the gain at every rank: `table[grade]`, `missing` where open, 0 for duplicates."""
-        judged = np.append(table, 0.0)[self.grade]
-        return np.where(self.open, missing, np.where(self.first, judged, 0.0))
+    def gains(self, table: Floats, missing: float, cutoff: int) -> Floats:
+        """Return the gains down to `cutoff`: `table[grade]`, `missing` where open, 0 for duplicates."""
+        grade, origin = self.grade[..., :cutoff], self.origin[..., :cutoff]
+        # The entry of `NO_GRADE` is the last one.
+        gain: Floats = np.append(table, missing)[grade]
+        gain[origin != np.arange(origin.shape[-1])] = 0.0
+        return gain
 
     def pool_gains(self, table: Floats) -> Floats:
         """Return the (topics, documents) gain of the best known grade of each document, 0 without a grade."""

@@ -43,7 +43,7 @@ def compute_values(measure: Measure, lists: RankedLists, scale: Scale) -> Floats
         return _compute_pooled_values(measure, alone, table).reshape(lists.grade.shape[:2])
     if not measure.pool_free:
         return _compute_pooled_values(measure, lists, table)
-    value = apply_formula(measure, lists.gains(table, 0.0)[..., :cutoff], float(table[-1]))
+    value = apply_formula(measure, lists.gains(table, 0.0, cutoff), float(table[-1]))
     return divide(value, _count_returned(lists), 0.0) if measure.name == "SetP" else value
 
 
@@ -65,7 +65,7 @@ def bound_values(measure: Measure, lists: RankedLists, scale: Scale, value: Floa
         return _bound_divided_values(measure, lists, table, value)
     # A gain never lowers a value that the pool does not divide.
     top = float(table[-1])
-    high = apply_formula(measure, lists.gains(table, top)[..., : measure.effective_cutoff(lists.depth)], top)
+    high = apply_formula(measure, lists.gains(table, top, measure.effective_cutoff(lists.depth)), top)
     return value, divide(high, _count_returned(lists), 0.0) if measure.name == "SetP" else high
 
 
@@ -98,7 +98,7 @@ def _compute_pooled_values(measure: Measure, lists: RankedLists, table: Floats) 
         divisor = dcg(-np.sort(-pool, axis=-1)[:, :cutoff])
     else:
         divisor = np.add.reduce(pool, axis=-1)
-    gained = apply_formula(measure, lists.gains(table, 0.0)[..., :cutoff])
+    gained = apply_formula(measure, lists.gains(table, 0.0, cutoff))
     return divide(gained, divisor, 0.0 if measure.own else np.nan)
 
 
