@@ -394,7 +394,7 @@ def _calibrate(
     try:
         return _calibration(correct_engines(engines, labelled, people, assessor))
     except InputError as error:
-        return MissingCalibration(str(error))
+        return MissingCalibration(error.message)
 
 
 _VERDICTS: Mapping[CorrectedOutcome, str] = {

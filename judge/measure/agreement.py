@@ -19,14 +19,17 @@ import numpy as np
 from judge.measure.formulas import Floats, Ints, divide
 from judge.measure.kappa import cohen_kappa, collapse_grades, count_confusions, krippendorff_alpha
 from judge.measure.resampling import IntervalEstimate, Statistic, estimate_statistics
+from judge.messages import Message
 from judge.records import Judgment, Ranking, Scale
 
-_NO_PAIR = "no pair has a grade from people and one from the assessor"
-_BY_CHANCE = (
+_NO_PAIR = Message("no pair has a grade from people and one from the assessor")
+_BY_CHANCE = Message(
     "both sides gave one and the same answer to every pair, so chance agreement is complete and says"
     " nothing about the assessor; they agree on 100 %"
 )
-_TWO_SCALES = "people and the assessor used different scales, so their grades can't be subtracted or ordered"
+_TWO_SCALES = Message(
+    "people and the assessor used different scales, so their grades can't be subtracted or ordered"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,18 @@ import numpy as np
 from judge.measure.agreement import PairedGrades
 from judge.measure.formulas import Floats, Ints, divide
 from judge.measure.resampling import IntervalEstimate, estimate_statistic, estimate_statistics
+from judge.messages import Message
 
 #: The probability that any engine is called favoured by chance, over all pairs of engines.
 ALPHA = 0.05
 #: Two engines with different biases on fewer queries get no interval.
 MIN_QUERIES = 6
-_TOO_FEW_QUERIES = f"the biases of the two differ on fewer than {MIN_QUERIES} queries, which gives no range"
+_TOO_FEW_QUERIES = Message(
+    "the biases of the two differ on fewer than {least} queries, which gives no range", least=MIN_QUERIES
+)
 #: Variances below this are rounding.
 _ROUNDING = 1e-24
-_NO_RESULT = "none of its results has both grades"
+_NO_RESULT = Message("none of its results has both grades")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from judge.errors import InputError
+from judge.messages import Message
 
 #: An example of each parameter, for messages.
 PARAMETER_EXAMPLES = {"own": "own", "rel": "rel=1", "dcg": "dcg='exp-log2'", "p": "p=0.8"}
@@ -180,8 +181,8 @@ DEFAULT_MEASURES = ("nDCG@10", "AP@10", "P@5", "RR@10", "sDCG@10")
 #: The two ways to turn a grade into a gain: the grade itself, or 2^grade - 1.
 DCG_GAINS = ("log2", "exp-log2")
 
-_OWN_NOTE = "order within the list only; not for comparing engines"
-_SETP_NOTE = "divides by as many results as the engine chose to return; not for comparing engines"
+_OWN_NOTE = Message("order within the list only; not for comparing engines")
+_SETP_NOTE = Message("divides by as many results as the engine chose to return; not for comparing engines")
 
 
 @dataclass(frozen=True, slots=True)

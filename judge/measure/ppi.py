@@ -21,6 +21,7 @@ import numpy as np
 
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, divide
+from judge.messages import Message
 
 #: A smaller difference is rounding.
 TOLERANCE = 1e-12
@@ -318,9 +319,12 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
             )
     least = min(samples, key=lambda sample: sample.labelled_values)
     labelled, rest = least.human.size, least.rest.size
-    more = f"`judge agree RUN --plan {min(ENOUGH_LABELLED, labelled + rest)}` draws the queries to label"
+    more = Message(
+        "`judge agree RUN --plan {count}` draws the queries to label",
+        count=min(ENOUGH_LABELLED, labelled + rest),
+    )
     if not rest:
-        more = "the run has no more to label"
+        more = Message("the run has no more to label")
     if labelled < MIN_LABELLED:
         raise InputError(
             "correcting the assessor needs {least} wholly labelled queries and has {labelled}; label "
@@ -330,7 +334,12 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
             missing=MIN_LABELLED - labelled,
             more=more,
         )
-    have = f"{least.labelled_values} of {labelled} labelled queries have a value for {_name_engines(least)}"
+    have = Message(
+        "{values} of {labelled} labelled queries have a value for {engines}",
+        values=least.labelled_values,
+        labelled=labelled,
+        engines=_name_engines(least),
+    )
     if least.labelled_values < MIN_VALUES:
         raise InputError(
             "{have} (on the others people find nothing relevant, or an engine failed), and correcting the "
@@ -341,7 +350,13 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
             more=more,
         )
     if least.labelled_values < ENOUGH_LABELLED:
-        return (f"{have}; with fewer than {ENOUGH_LABELLED} intervals can be a little too narrow: {more}",)
+        narrow = Message(
+            "{have}; with fewer than {least} intervals can be a little too narrow: {more}",
+            have=have,
+            least=ENOUGH_LABELLED,
+            more=more,
+        )
+        return (narrow,)
     return ()
 
 

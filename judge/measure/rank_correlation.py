@@ -15,8 +15,9 @@ import numpy as np
 from judge.measure.formulas import Bools, Floats
 from judge.measure.resampling import IntervalEstimate
 from judge.measure.score import Scores, nan_mean
+from judge.messages import Message
 
-_NO_TAU = "fewer than 2 engines, or one side holds all engines equal"
+_NO_TAU = Message("fewer than 2 engines, or one side holds all engines equal")
 #: A smaller difference of scores is rounding.
 _TIE = 1e-12
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge.measure.formulas import Bools, Floats, Ints, divide
+from judge.messages import Message
 
 RESAMPLES = 10_000
 SEED = 0
@@ -177,8 +178,8 @@ def _bca_interval(estimate: Floats, resampled: Floats, acceleration: Floats, lev
 Statistic = tuple[Callable[[Floats], Floats], str]
 
 _LEVEL = 0.95
-_ONE_QUERY = "it comes from one query, which gives no range"
-_RARELY_DEFINED = "with other queries it would often be undefined, so no range can be given"
+_ONE_QUERY = Message("it comes from one query, which gives no range")
+_RARELY_DEFINED = Message("with other queries it would often be undefined, so no range can be given")
 
 
 @dataclass(frozen=True, slots=True)

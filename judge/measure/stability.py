@@ -18,6 +18,7 @@ from judge.measure.kappa import count_coincidences, fleiss_kappa, krippendorff_a
 from judge.measure.rank_correlation import tau
 from judge.measure.resampling import IntervalEstimate, estimate_statistic
 from judge.measure.score import Scores, nan_mean
+from judge.messages import Message
 from judge.records import Judgment, Scale
 
 #: A variance below this share of the squared range of the values is rounding.
@@ -104,7 +105,8 @@ def compute_equivalence_p(differences: Floats, margin: float) -> float | None:
 #: The means of two repeats count as equal within this margin, which was fixed in advance.
 EQUIVALENCE_MARGIN = 0.01
 ALPHA = 0.05
-_NO_REPEAT = "no pair was judged twice"
+_NO_REPEAT = Message("no pair was judged twice")
+_ALL_SAME = Message("all grades are the same, so agreement by chance is complete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,7 @@ def _estimate_alpha(query: Ints, counts: Ints) -> IntervalEstimate:
     def alpha(sums: Floats) -> Floats:
         return krippendorff_alpha(sums.reshape(*sums.shape[:-1], levels, levels))
 
-    why = "all grades are the same, so agreement by chance is complete" if len(counts) else _NO_REPEAT
+    why = _ALL_SAME if len(counts) else _NO_REPEAT
     cells = count_coincidences(counts).reshape(len(counts), levels * levels)
     return estimate_statistic(_sum_by_query(query, cells), alpha, why)
 

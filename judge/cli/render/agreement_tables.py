@@ -252,7 +252,14 @@ def _references(references: Sequence[PublishedAgreement], t: Translator) -> Iter
     for row in references:
         value = f"{row.low}" if row.low == row.high else t("{low} to {high}", low=row.low, high=row.high)
         statistic = statistics[row.statistic]
-        yield t("  {statistic} {value}: {row.what} ({row.source})", statistic=statistic, value=value, row=row)
+        what = t(row.what)
+        yield t(
+            "  {statistic} {value}: {what} ({source})",
+            statistic=statistic,
+            value=value,
+            what=what,
+            source=row.source,
+        )
 
 
 def _orders(orders: EngineOrders, measure: str, t: Translator) -> Iterator[str]:

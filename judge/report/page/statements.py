@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from judge.analysis.label_agreement import LabelAgreement
@@ -244,10 +244,5 @@ def _measures(summary: Summary) -> Iterator[Text]:
             f"{measure} leaves out {count:,} of {summary.queries:,} queries: {en}.",
             f"{measure} 略去了 {summary.queries:,} 条查询中的 {count:,} 条：{zh}。",
         )
-    yield from _notes(summary.notes.items())
-
-
-def _notes(notes: Iterable[tuple[str, str]]) -> Iterator[Text]:
-    for measure, note in notes:
-        zh = "除数是引擎自己返回的条数" if measure.startswith("SetP") else "只说明列表内部的次序"
-        yield Text(f"{measure}: {note}.", f"{measure}：{zh}，不能用来比较引擎。")
+    for measure, note in summary.notes.items():
+        yield Text(f"{measure}: {note}.", f"{measure}：{CHINESE(note)}。")
