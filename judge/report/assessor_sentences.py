@@ -9,6 +9,7 @@ from judge.measure.bias import SharedVendor
 from judge.measure.panel_agreement import Member, MemberPair
 from judge.messages import Translator
 from judge.report import sentences
+from judge.report.number_texts import format_interval
 from judge.report.stability_sentences import name_strength
 
 
@@ -30,6 +31,36 @@ def describe_served_models(t: Translator, summary: Summary) -> str:
         "{count} models answered: {models}; their grades may not be comparable.",
         count=len(summary.served),
         models=t.join(parts),
+    )
+
+
+def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield how many pairs have the grade of a person, and how the assessor agrees on the sample."""
+    labels = summary.labels
+    if labels is None:
+        return
+    yield t(
+        "{labels.pairs:,} of {pairs:,} pairs have the grade of a person ({labels.source}).",
+        labels=labels,
+        pairs=summary.pairs,
+    )
+    if labels.unmatched:
+        yield t("{labels.unmatched:,} labels match no pair and are not used.", labels=labels)
+    check = labels.check
+    if check is None:
+        return
+    if check.same_grade.value is None:
+        yield t(
+            "The assessor gave no grade to the {check.pairs:,} labelled pairs of the sample.", check=check
+        )
+        return
+    yield t(
+        "On a sample of {check.judged:,} labelled pairs, the assessor gives the grade of the person to"
+        " {same:.1%}{interval}; the mean of assessor - person is {bias:+.2f}.",
+        check=check,
+        same=check.same_grade.value,
+        interval=format_interval(t, check.same_grade.ci95, ".1%"),
+        bias=check.bias.value or 0.0,
     )
 
 

@@ -121,6 +121,10 @@ def test_a_sample_of_labelled_pairs_is_judged_and_measures_agreement(tmp_path: P
     assert (check["pairs"], check["judged"]) == (8, 8)
     assert check["same_grade"]["value"] == pytest.approx(grades.count(3) / 8)
     assert check["bias"]["value"] == pytest.approx(sum(grades) / 8 - 3)
+    printed = command("score", out).stdout
+    assert f"{PAIRS} of {PAIRS} pairs have the grade of a person (labels.txt)." in printed
+    assert f"the assessor gives the grade of the person to {grades.count(3) / 8:.1%}" in printed
+    assert f"the mean of assessor - person is {sum(grades) / 8 - 3:+.2f}." in printed
     agreed = command("agree", out, "--qrels", labels)
     assert agreed.returncode == 2
     assert "agreement with people cannot be measured on it" in agreed.stderr

@@ -36,12 +36,12 @@ def list_facts(
     yield Fact(text("dataset"), tuple(_dataset(summary, dataset)))
     if summary.stability:
         yield Fact(text("stability"), tuple(_stability(summary, summary.stability)))
-    tests = tuple(
-        Text(*map(escape_hidden, each))
-        for each in each_in_both(assessor_sentences.describe_selftests, summary)
-    )
-    if tests:
-        yield Fact(text("self-test"), tests)
+    for title, describe in (
+        (text("self-test"), assessor_sentences.describe_selftests),
+        (text("labels"), assessor_sentences.describe_labels),
+    ):
+        if values := tuple(Text(*map(escape_hidden, each)) for each in each_in_both(describe, summary)):
+            yield Fact(title, values)
     if agreement is not None:
         yield Fact(text("agreement with people"), tuple(_agreement(agreement)))
     if summary.cost:
