@@ -199,7 +199,7 @@ class Assessor:
         key_parts, served = self.model.name, completion.model
         if served and not (key_parts.endswith(served) or served.startswith(key_parts.rpartition(":")[2])):
             flags.append(f"served_by:{completion.model}")
-        if not _instruction_substrings(prompt.system).isdisjoint(_list_substrings(verdict.reason)):
+        if _is_echo(verdict.reason, prompt.system):
             flags.append("prompt_echo")
         return flags
 
@@ -255,14 +255,25 @@ def _is_only_thinking(completion: Completion) -> bool:
     return (completion.reasoning and not text) or _UNENDED_THINKING.search(text) is not None
 
 
-def _list_substrings(text: str) -> Iterator[str]:
-    return (text[start : start + _ECHO_LENGTH] for start in range(len(text) - _ECHO_LENGTH + 1))
+def _is_echo(reason: str, system: str) -> bool:
+    """Return whether `reason` repeats 40 characters of the instructions."""
+    half = _ECHO_LENGTH // 2
+    known = _instruction_substrings(system, half)
+    # Every repetition of 40 characters holds 20 that begin at a multiple of 20.
+    if not any(reason[start : start + half] in known for start in range(0, len(reason) - half + 1, half)):
+        return False
+    known = _instruction_substrings(system, _ECHO_LENGTH)
+    return not known.isdisjoint(_list_substrings(reason, _ECHO_LENGTH))
 
 
-@lru_cache(maxsize=8)
-def _instruction_substrings(system: str) -> frozenset[str]:
+def _list_substrings(text: str, length: int) -> Iterator[str]:
+    return (text[start : start + length] for start in range(len(text) - length + 1))
+
+
+@lru_cache(maxsize=16)
+def _instruction_substrings(system: str, length: int) -> frozenset[str]:
     """Return the substrings of the instructions, which are the same for every pair."""
-    return frozenset(_list_substrings(system))
+    return frozenset(_list_substrings(system, length))
 
 
 def _hash_repeat(key_hash: hashlib._Hash, repeat: int) -> str:

@@ -181,6 +181,7 @@ class _PoolRun:
     leased_elsewhere: deque[Sequence[Question]] = field(default_factory=deque)
     last_progress_at: float = 0.0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    has_ended: asyncio.Event = field(default_factory=asyncio.Event)
     failures_in_a_row: int = 0
     unreadable_in_a_row: int = 0
     only_thinking_in_a_row: int = 0
@@ -209,7 +210,8 @@ class _PoolRun:
                     if self.todo and len(self.tasks) < most:
                         await self._lease_batch(group, self.todo, most - len(self.tasks))
                     elif self.todo:
-                        await asyncio.wait(self.tasks, return_when=asyncio.FIRST_COMPLETED)
+                        self.has_ended.clear()
+                        await self.has_ended.wait()
                     elif self.leased_elsewhere:
                         await self._wait_for_other_processes()
                         await self._lease_batch(group, self.leased_elsewhere, len(self.leased_elsewhere))
@@ -244,11 +246,15 @@ class _PoolRun:
                 case PairLease():
                     task = group.create_task(self._judge(questions, result))
                     self.tasks.add(task)
-                    task.add_done_callback(self.tasks.discard)
+                    task.add_done_callback(self._end)
                 case StoredVerdict():
                     self._add_judgments(questions, result)
                 case Busy():
                     self.leased_elsewhere.append(questions)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        self.has_ended.set()
 
     async def _judge(self, questions: Sequence[Question], lease: PairLease) -> None:
         """Get one verdict and save it, with a judgment for each question that it answers."""

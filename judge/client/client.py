@@ -5,9 +5,7 @@ complete → _with_retries → _with_negotiation → _with_budget → model.comp
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Protocol, Self
 from urllib.parse import urlsplit
 
 from judge.client.budget import SpendLimit
@@ -57,17 +55,26 @@ class CallLog(Protocol):
 
 
 class PairPermit:
-    """The permit of one pair, renewed for each request and released while the pair waits.
+    """The permit of one pair, by `async with`: renewed for each request, released while the pair waits.
 
     `current` is the permit of the last request or the next one.
     """
 
-    def __init__(self, limiter: AdaptiveLimiter, log: CallLog, current: Permit) -> None:
+    current: Permit
+
+    def __init__(self, limiter: AdaptiveLimiter, log: CallLog) -> None:
         self.log = log
-        self.current = current
         self.is_used = False
         self._limiter = limiter
+        self._is_held = False
+
+    async def __aenter__(self) -> Self:
+        self.current = await self._limiter.acquire()
         self._is_held = True
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.release()
 
     async def renew(self) -> None:
         """Wait for the permit of the next request; a pair that returns one goes before all others."""
@@ -136,14 +143,9 @@ class ModelClient:
             return Message("waiting for an answer from {host}, {seconds:.0f} s", host=host, seconds=since)
         return Message("waiting for the first answer from {host}, {seconds:.0f} s", host=host, seconds=since)
 
-    @asynccontextmanager
-    async def permit(self, log: CallLog) -> AsyncIterator[PairPermit]:
-        """Wait for the permit of one pair, by `async with`; its requests are recorded in `log`."""
-        permit = PairPermit(self.limiter, log, await self.limiter.acquire())
-        try:
-            yield permit
-        finally:
-            permit.release()
+    def permit(self, log: CallLog) -> PairPermit:
+        """Return the permit of one pair, for `async with`; its requests are recorded in `log`."""
+        return PairPermit(self.limiter, log)
 
     async def complete(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Return the completion of `prompt`.
@@ -154,10 +156,17 @@ class ModelClient:
         return await self._with_retries(prompt, permit)
 
     async def _with_retries(self, prompt: Prompt, permit: PairPermit) -> Completion:
+        # The policy is built after the first attempt, because it costs as much CPU time as a request.
+        try:
+            return await self._with_negotiation(prompt, permit)
+        except RetryableError as error:
+            first = error
         async for attempt in retry_policy(self.limits, permit.sleep, self._retry_budget.withdraw):
             with attempt:
+                if attempt.retry_state.attempt_number == 1:
+                    raise first
                 return await self._with_negotiation(prompt, permit)
-        raise RequestRejected("no_attempt", "the retry policy allowed no attempt")
+        raise first
 
     async def _with_negotiation(self, prompt: Prompt, permit: PairPermit) -> Completion:
         """Send again at once as often as the adapter gives up a parameter that the server rejects."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Self
 
@@ -25,18 +27,18 @@ class LeaseWindow:
     def __init__(self, store: VerdictStore, size: int, sleep: Callable[[float], Awaitable[None]]) -> None:
         self.store = store
         self.sleep = sleep
-        self._slots = asyncio.Semaphore(size)
+        self._size = self._room = size
+        #: What waits for room: the number of leases, the order, and what to tell.
+        self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
 
     async def acquire(self, keys: Sequence[str]) -> list[StoredVerdict | PairLease | Busy]:
         """Acquire the leases of the first of `keys`, as many as there is room for, in one commit.
 
-        Waits until there is room for one, and returns one result for each of these keys.
+        Waits until there is room for a quarter of the window, or for all `keys`, and returns one result for
+        each of these keys.
         """
-        await self._slots.acquire()
-        count = 1
-        while count < len(keys) and not self._slots.locked():
-            await self._slots.acquire()
-            count += 1
+        count = await self._take_room(len(keys))
         try:
             results = await self.store.acquire(keys[:count])
         except BaseException:  # a cancelled task gives its slots back, too
@@ -55,8 +57,32 @@ class LeaseWindow:
 
     def free(self, count: int = 1) -> None:
         """Make room for `count` leases that ended."""
-        for _ in range(count):
-            self._slots.release()
+        self._room += count
+        while self._waiters and self._waiters[0][0] <= self._room:
+            least, _, waiter = heapq.heappop(self._waiters)
+            if not waiter.done():
+                self._room -= least
+                waiter.set_result(None)
+
+    async def _take_room(self, wanted: int) -> int:
+        """Take room for `wanted` leases, or for what there is from a quarter of the window on.
+
+        Few go before many: a pair after a retry does not wait for a batch.
+        """
+        least = min(wanted, max(1, self._size // 4))
+        if self._room < least:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            heapq.heappush(self._waiters, (least, next(self._order), waiter))
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if not waiter.cancelled():
+                    self.free(least)
+                raise
+            self._room += least
+        count = min(wanted, self._room)
+        self._room -= count
+        return count
 
 
 class PairLease:

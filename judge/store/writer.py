@@ -16,8 +16,9 @@ from judge.store import schema
 
 T = TypeVar("T")
 _Write = Callable[[sqlite3.Connection], Any]
-_Callback = Callable[[Any, StoreError | None], None]
-_Job = tuple[_Write, _Callback]
+#: A write, and what its caller waits for.
+_Job = tuple[_Write, asyncio.Future[Any] | None]
+_Result = tuple[asyncio.Future[Any] | None, Any]
 
 
 class GroupCommitWriter:
@@ -44,20 +45,15 @@ class GroupCommitWriter:
         """Return the result of `write` once it is on disk; raise StoreError when it can't be written."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-
-        def notify(result: T, failure: StoreError | None) -> None:
-            with suppress(RuntimeError):  # the loop is closed: the caller was cancelled
-                loop.call_soon_threadsafe(_set_result, done, result, failure)
-
         self._raise_failure()
-        self._jobs.put((write, notify))
+        self._jobs.put((write, done))
         self._raise_failure()  # again: a thread that has just ended does not see the job
-        # Shielded: cancelling the caller must not cancel a write that is on its way to disk.
-        return await asyncio.shield(done)
+        # Cancelling the caller does not cancel a write that is on its way to disk.
+        return await done
 
     def enqueue(self, write: _Write) -> None:
         """Commit `write` soon; when that fails, the next `commit` raises its error."""
-        self._jobs.put((write, self._record_failure))
+        self._jobs.put((write, None))
 
     def close(self) -> None:
         """Commit what is queued, then end the thread."""
@@ -68,9 +64,6 @@ class GroupCommitWriter:
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
-
-    def _record_failure(self, _: object, failure: StoreError | None) -> None:
-        self._failure = self._failure or failure
 
     def _run(self) -> None:
         closing = False
@@ -84,9 +77,8 @@ class GroupCommitWriter:
         finally:
             # When the thread ends, neither present callers nor later ones may wait for it.
             self._failure = self._failure or self._error("its writer has ended")
-            while not self._jobs.empty():
-                for _, notify in filter(None, [self._jobs.get()]):
-                    notify(None, self._failure)
+            jobs = [self._jobs.get() for _ in range(self._jobs.qsize())]
+            self._notify([(done, None) for _, done in filter(None, jobs)], self._failure)
 
     def _write_group(self, group: list[_Job]) -> None:
         """Commit `group` and notify the caller of each write."""
@@ -102,8 +94,19 @@ class GroupCommitWriter:
                 self._locked = self._failure = failure
                 self._connection.execute("PRAGMA busy_timeout=0")  # closing must not wait again
         finally:
-            for (_, notify), result in zip(group, results, strict=True):
-                notify(result, failure)
+            self._notify([(done, result) for (_, done), result in zip(group, results, strict=True)], failure)
+
+    def _notify(self, results: list[_Result], failure: StoreError | None) -> None:
+        """Tell the callers of a group their results, or `failure`: one message for each of their loops."""
+        if failure is not None and any(done is None for done, _ in results):
+            self._failure = self._failure or failure
+        by_loop: dict[asyncio.AbstractEventLoop, list[_Result]] = {}
+        for done, result in results:
+            if done is not None:
+                by_loop.setdefault(done.get_loop(), []).append((done, result))
+        for loop, own in by_loop.items():
+            with suppress(RuntimeError):  # the loop is closed: the callers were cancelled
+                loop.call_soon_threadsafe(_set_results, own, failure)
 
     def _commit(self, writes: list[_Write]) -> list[Any]:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -131,10 +134,11 @@ def _file_ids(path: Path) -> list[tuple[int, int]]:
     return [(file.st_dev, file.st_ino) for file in files]
 
 
-def _set_result(done: asyncio.Future[Any], result: object, failure: StoreError | None) -> None:
-    if done.done():
-        return
-    if failure is None:
-        done.set_result(result)
-    else:
-        done.set_exception(failure)
+def _set_results(results: list[_Result], failure: StoreError | None) -> None:
+    for done, result in results:
+        if done is None or done.done():  # its caller was cancelled
+            continue
+        if failure is None:
+            done.set_result(result)
+        else:
+            done.set_exception(failure)
