@@ -157,7 +157,7 @@ class RequestRejected(CallError):
 
 
 class AccountError(CallError):
-    """No call can succeed: kinds auth, quota, model_not_found, bad_parameter."""
+    """No call can succeed: kinds auth, quota, model_not_found, bad_parameter, not_found."""
 
 
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:

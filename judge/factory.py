@@ -35,6 +35,7 @@ from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
 from judge.measure.measures import Measure, check_depth, default_measures, parse_measures
 from judge.models import Model, open_model
+from judge.models.batch_api import BatchApi, BatchModel
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
 from judge.pricing.prices import FREE_PRICE, SHIPPED_PRICES, Price, find_price, read_prices
@@ -299,6 +300,19 @@ def build_assessors(config: Config, *, calls: bool = True) -> list[Assessor]:
             assessor=assessors[0].name,
         )
     return assessors
+
+
+def open_batch_apis(config: Config, assessors: Sequence[Assessor]) -> list[BatchApi]:
+    """Return the Batch API of each assessor's model, none without `batch`; raise SetupError without one."""
+    apis = []
+    for assessor in assessors if config.batch else ():
+        if not isinstance(assessor.model, BatchModel):
+            raise SetupError(
+                "{model} has no Batch API; omit --batch, or use openai:NAME or dashscope:NAME",
+                model=assessor.model.name,
+            )
+        apis.append(assessor.model.open_batch_api())
+    return apis
 
 
 def look_up_price(config: Config, model: Model) -> Price | None:

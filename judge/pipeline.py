@@ -68,6 +68,7 @@ def run(
     labels = factory.load_labels(config, dataset, pairs)
     assessors = factory.build_assessors(config)
     clients = factory.build_clients(config, assessors, cancel_token or CancelToken())
+    apis = factory.open_batch_apis(config, assessors)
     folder, identity = factory.open_run_folder(config, pooled, assessors, labels)
     with folder.locked():
         factory.create_or_resume(folder, config, identity)
@@ -76,7 +77,7 @@ def run(
         selftests = stored_results.look_up_results(path, stored_results.identify_assessors(assessors, config))
         with VerdictStore(path) as store:
             judgings = asyncio.run(
-                judge_with_panel(unlabelled, clients, store, config.repeats, progress or NullProgress())
+                judge_with_panel(unlabelled, clients, store, config.repeats, progress or NullProgress(), apis)
             )
         by_assessor = {
             assessor.name: judging.judgments for (assessor, _), judging in zip(clients, judgings, strict=True)

@@ -6,6 +6,9 @@ Each pair takes four steps:
     permit    `ModelClient.permit`
     complete  `Assessor.ask` → `ModelClient.complete` → `parse_verdict`
     save      `PairLease.save`
+
+With a Batch API, most replies come from batches (`judge.assess.batch`). Their pairs take the same steps, but
+a permit only for a second request.
 """
 
 from __future__ import annotations
@@ -13,21 +16,23 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 
 from judge.assess.assessor import Assessor, AssessorAnswer, Question
+from judge.assess.batch import BatchReply, BatchRunner, call_of, is_final
 from judge.assess.progress import ProgressListener, RepeatCounter
 from judge.cache import FileCache, cache_folder
 from judge.client.cancel import Cancelled
-from judge.client.client import ModelClient
+from judge.client.client import ModelClient, PairPermit
 from judge.errors import PARSE_ERROR_KINDS, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.models.batch_api import BatchApi
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
 from judge.pricing.cost import Cost, add_costs, total_cost
-from judge.records import Judgment, Pool
+from judge.records import Completion, Judgment, Pool, Prompt
 from judge.store.leases import Busy
 from judge.store.store import StoredVerdict, VerdictStore
 from judge.store.window import LEASE_POLL_INTERVAL, LeaseLost, LeaseWindow, PairLease
@@ -47,7 +52,8 @@ _MIN_PAIRS = 16
 class JudgingResult:
     """The judgments of a pool. `stopped` is the reason when pairs have no judgment.
 
-    `cost` is what they cost since they were first asked for.
+    `cost` is what they cost since they were first asked for. `in_batches` pairs are in batches that have not
+    ended.
     """
 
     judgments: tuple[Judgment, ...]
@@ -55,6 +61,7 @@ class JudgingResult:
     calls_made: int
     stopped: JudgeError | None
     warnings: tuple[str, ...] = ()
+    in_batches: int = 0
 
 
 async def judge_with_panel(
@@ -63,33 +70,41 @@ async def judge_with_panel(
     store: VerdictStore,
     repeats: int,
     progress: ProgressListener,
+    batch_apis: Sequence[BatchApi] = (),
 ) -> list[JudgingResult]:
     """Judge `pool` with each assessor in turn, cancelled by signals; close the models.
 
-    The clients share one cancel token. Raises Interrupted after a signal, StoreError when verdicts can't be
-    stored.
+    `batch_apis` are those of the assessors, to judge in batches. The clients share one cancel token. Raises
+    Interrupted after a signal, StoreError when verdicts can't be stored.
     """
     token = clients[0][1].cancel_token
     results = []
     async with AsyncExitStack() as models:
         for model in dict.fromkeys(client.model for _, client in clients):
             models.push_async_callback(model.aclose)
+        for api in batch_apis:
+            models.push_async_callback(api.aclose)
         with token.handle_signals():
-            for assessor, client in clients:
+            for (assessor, client), api in zip_longest(clients, batch_apis):
                 window = lease_window(store, client)
-                results.append(await judge_pool(pool, assessor, client, window, repeats, progress))
+                results.append(await judge_pool(pool, assessor, client, window, repeats, progress, api))
             await asyncio.sleep(0.01)  # for a signal that came while the loop did not wait
     if isinstance(token.reason, Interrupted):
         grades = sum(judgment.grade is not None for result in results for judgment in result.judgments)
         usd = combine_results(results).cost.usd
         spent = f", ${usd:.4f}" if usd else ""
         total = len(clients) * repeats * len(pool.pairs)
+        waiting = sum(result.in_batches for result in results)
         raise Interrupted(
-            "{reason}: {grades:,} of {total:,} judged{spent}",
+            "{reason}: {grades:,} of {total:,} judged{spent}; {waiting:,} are in batches, which go on at the"
+            " server"
+            if waiting
+            else "{reason}: {grades:,} of {total:,} judged{spent}",
             reason=token.reason,
             grades=grades,
             total=total,
             spent=spent,
+            waiting=waiting,
         )
     if isinstance(token.reason, StoreError):
         raise token.reason
@@ -103,11 +118,12 @@ async def judge_pool(
     window: LeaseWindow,
     repeats: int,
     progress: ProgressListener,
+    batch_api: BatchApi | None = None,
 ) -> JudgingResult:
     """Judge every pair of `pool` in every repeat; only what the store does not hold costs calls.
 
-    Equal requests are made once. Judgments are in pool order, repeat by repeat. Errors of the model never
-    raise: see `JudgingResult.stopped`.
+    Equal requests are made once, in batches when there is a `batch_api`. Judgments are in pool order, repeat
+    by repeat. Errors of the model never raise: see `JudgingResult.stopped`.
     """
     store = window.store
     cache = FileCache(cache_folder(store.path))
@@ -122,6 +138,8 @@ async def judge_pool(
     progress.begin(len(decided) + sum(map(len, requests.values())), len(run.judgments))
     run.count(run.judgments)
     run.todo += [requests[key] for key in requests if key not in verdicts]
+    if batch_api is not None:
+        run.batches = BatchRunner(batch_api, assessor, client, store.batches)
     try:
         await run.judge_all()
     finally:
@@ -140,6 +158,7 @@ async def judge_pool(
         calls_made=client.spend_limit.calls,
         stopped=client.cancel_token.reason,
         warnings=(*warnings, *client.warnings),
+        in_batches=sum(len(requests[key]) for key in store.batches.find(requests)),
     )
 
 
@@ -179,6 +198,11 @@ class _PoolRun:
     todo: deque[Sequence[Question]] = field(default_factory=deque)
     #: Pairs whose lease another process holds, and when any pair last got a judgment.
     leased_elsewhere: deque[Sequence[Question]] = field(default_factory=deque)
+    batches: BatchRunner | None = None
+    #: The replies of a batch that has ended, by key.
+    replies: dict[str, BatchReply] = field(default_factory=dict)
+    #: The number of pairs in batches that have not ended.
+    in_batches: int = 0
     last_progress_at: float = 0.0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     has_ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -192,11 +216,39 @@ class _PoolRun:
             return
         self.last_progress_at = asyncio.get_running_loop().time()
         async with asyncio.TaskGroup() as group:
-            leasing = group.create_task(self._lease_ahead())
+            judging = self._judge_in_batches(self.batches) if self.batches else self._lease_ahead()
+            leasing = group.create_task(judging)
             others = [group.create_task(self._shut_down(leasing)), group.create_task(self._report_status())]
             await asyncio.wait([leasing])
             for other in others:
                 other.cancel()
+
+    async def _judge_in_batches(self, batches: BatchRunner) -> None:
+        """Judge the pairs by the replies of batches, as these end, and in realtime what no batch holds."""
+        token, store = self.client.cancel_token, self.window.store
+        waiting = {questions[0].key: questions for questions in self.todo}
+        in_batch = store.batches.find(waiting)
+        self.todo.clear()
+        try:
+            free = next((key for key in waiting if key not in in_batch), None)
+            if free is not None:
+                # In realtime, which shows at once whether account, model and parameters are right.
+                self.todo.append(waiting.pop(free))
+                await self._lease_ahead()
+            token.raise_if_cancelled()
+            questions = {key: questions[0] for key, questions in waiting.items()}
+            async with aclosing(batches.collect(questions)) as ended:
+                async for replies in ended:
+                    self.replies = dict(replies)
+                    self.todo += [waiting.pop(key) for key in replies]
+                    await self._lease_ahead()
+                    token.raise_if_cancelled()
+            self.todo += waiting.values()
+            await self._lease_ahead()
+        except Cancelled:
+            return
+        except (AccountError, RunIncomplete, StoreError) as reason:
+            token.cancel(reason)
 
     async def _lease_ahead(self) -> None:
         """Lease pairs in batches, and judge each in a task of its own, which waits for its permit."""
@@ -217,6 +269,12 @@ class _PoolRun:
                         await self._lease_batch(group, self.leased_elsewhere, len(self.leased_elsewhere))
                     elif self.tasks:
                         await asyncio.wait(self.tasks)
+                    elif self.in_batches:
+                        raise RunIncomplete(
+                            "{count:,} pairs are in a batch at {endpoint}; add --batch to collect it",
+                            count=self.in_batches,
+                            endpoint=self.assessor.model.endpoint,
+                        )
                     else:
                         return
             except Cancelled:
@@ -249,8 +307,10 @@ class _PoolRun:
                     task.add_done_callback(self._end)
                 case StoredVerdict():
                     self._add_judgments(questions, result)
-                case Busy():
+                case Busy(batch=""):
                     self.leased_elsewhere.append(questions)
+                case Busy():
+                    self.in_batches += 1
 
     def _end(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
@@ -261,9 +321,16 @@ class _PoolRun:
         question = questions[0]
         try:
             async with lease:
-                async with self.client.permit(lease) as permit:
-                    answer = await self.assessor.ask(question, partial(self.client.complete, permit=permit))
+                reply = self.replies.pop(question.key, None)
+                if reply is not None and lease.is_in_batch:
+                    answer = await self._ask_with_reply(question, lease, reply)
                     self._evaluate(answer)
+                else:
+                    async with self.client.permit(lease) as permit:
+                        answer = await self.assessor.ask(
+                            question, partial(self.client.complete, permit=permit)
+                        )
+                        self._evaluate(answer)
                 if answer.stored is not None:
                     await lease.save(self.assessor.key_info(question), answer.stored)
             self._add_judgments(questions, answer)
@@ -273,6 +340,29 @@ class _PoolRun:
             return
         except (AccountError, RunIncomplete, StoreError) as reason:
             self.client.cancel_token.cancel(reason)
+
+    async def _ask_with_reply(
+        self, question: Question, lease: PairLease, reply: BatchReply
+    ) -> AssessorAnswer:
+        """Ask as in realtime, with the `reply` of a batch to the first request."""
+        replies = [reply]
+        lease.begin_call()
+        lease.end_call(call_of(reply))
+        async with AsyncExitStack() as permits:
+            permit: PairPermit | None = None
+
+            async def complete(prompt: Prompt) -> Completion:
+                nonlocal permit
+                first = replies.pop() if replies else None
+                if isinstance(first, Completion):
+                    return first
+                if first is not None and is_final(first):
+                    raise first
+                if permit is None:
+                    permit = await permits.enter_async_context(self.client.permit(lease))
+                return await self.client.complete(prompt, permit)
+
+            return await self.assessor.ask(question, complete)
 
     def _evaluate(self, answer: AssessorAnswer) -> None:
         """Lift the limit on the first requests after a verdict, or cancel the run after many failures."""
@@ -322,7 +412,7 @@ class _PoolRun:
         """Tell the listener every second what the run waits for."""
         while True:
             await asyncio.sleep(1)
-            self.progress.set_status(self.client.wait_status())
+            self.progress.set_status((self.batches and self.batches.status) or self.client.wait_status())
 
     async def _shut_down(self, leasing: asyncio.Task[None]) -> None:
         """Once the run is cancelled, let calls in flight end and save their verdicts: they are paid for.

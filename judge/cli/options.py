@@ -172,6 +172,15 @@ BudgetOption = Annotated[
     float | None, make_option("Stop when this many USD are spent; needs a known price.", group=_LIMITS)
 ]
 MaxCallsOption = Annotated[int | None, make_option("Stop after this many calls.", group=_LIMITS)]
+BatchOption = Annotated[
+    bool | None,
+    make_option(
+        "Judge through the provider's Batch API: half the price, within 24 hours; the same command again"
+        " resumes.",
+        "--batch",
+        group=_LIMITS,
+    ),
+]
 PriceOption = Annotated[
     str | None,
     make_option("Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.", group=_LIMITS),

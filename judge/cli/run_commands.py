@@ -67,6 +67,7 @@ def run(  # one parameter an option is how typer reads a command
     max_wait: options.MaxWaitOption = None,
     budget: options.BudgetOption = None,
     max_calls: options.MaxCallsOption = None,
+    batch: options.BatchOption = None,
     price: options.PriceOption = None,
     prices: options.PricesOption = None,
     config: options.ConfigOption = None,

@@ -25,7 +25,7 @@ OutOption = Annotated[
 #: Options of the dataset and of measures, which have no meaning for the shipped probes.
 _DATASET_OPTIONS = frozenset(
     {"data", "columns", "topics", "docs", "trec_runs", "assessor", "depth", "relevant_from"}
-    | {"dates", "as_of", "measures"}
+    | {"dates", "as_of", "measures", "batch"}
 )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
 from judge.client.retry import Limits
 from judge.errors import RunIncomplete
 from judge.pricing.prices import Price
-from judge.records import Usage
+from judge.records import ANSWERED, Call, Usage
 
 #: Relative error of sums of many small prices.
 _ROUNDING = 1 + 1e-9
@@ -18,6 +21,9 @@ class SpendLimit:
     exceeds `max_calls`. A call starts only when the budget covers it and the calls in flight, each at the
     highest cost so far; so calls in flight exceed the budget only by what they cost beyond that. A call that
     may be billed without an answer counts as the most expensive one.
+
+    The requests of a batch are reserved together by `reserve_batch`, each at the most that it can cost, and
+    settled by `settle_batch` when the batch ended; so batches exceed neither limit.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -29,6 +35,7 @@ class SpendLimit:
         self._in_flight = 0
         self._highest_cost = 0.0
         self._maybe_billed = 0.0
+        self._batches = 0.0
 
     def reserve(self) -> None:
         """Reserve one call; raise RunIncomplete when `max_calls` or `budget` is used up."""
@@ -39,7 +46,8 @@ class SpendLimit:
         if self._budget is not None:
             if self.usd is None:
                 raise RunIncomplete("the server counts no tokens, so --budget can't be kept; use --max-calls")
-            spent, ceiling = self.usd + self._maybe_billed, self._budget * _ROUNDING
+            spent = self.usd + self._maybe_billed + self._batches
+            ceiling = self._budget * _ROUNDING
             if spent + self._highest_cost > ceiling or spent >= self._budget:
                 raise RunIncomplete(
                     "--budget {budget:g} USD is used up; raise it and run again", budget=self._budget
@@ -54,6 +62,34 @@ class SpendLimit:
                 )
         self.calls += 1
         self._in_flight += 1
+
+    def reserve_batch(self, costs: Sequence[float]) -> int:
+        """Reserve the first calls of a batch, as many as `max_calls` and `budget` cover; return their number.
+
+        `costs` are the most that each can cost in US dollars.
+        """
+        count = len(costs)
+        if self._max_calls is not None:
+            count = max(0, min(count, self._max_calls - self.calls))
+        if self._budget is not None:
+            spent = (self.usd or 0.0) + self._maybe_billed + self._batches
+            left = self._budget * _ROUNDING - spent - self._in_flight * self._highest_cost
+            totals = accumulate(costs[:count])
+            count = 0 if self.usd is None else sum(total <= left for total in totals)
+        self.calls += count
+        self._batches += sum(costs[:count])
+        return count
+
+    def settle_batch(self, costs: Sequence[float], calls: Iterable[Call], price: Price | None) -> None:
+        """Add the cost of the `calls` of a batch that ended, instead of its reserved `costs`."""
+        self._batches -= sum(costs)
+        self.calls -= len(costs)
+        for call in calls:
+            self.calls += 1
+            if call.usage is not None and price is not None and self.usd is not None:
+                self.usd += price.usd(call.usage, in_batch=True)
+            elif call.usage is not None or call.outcome == ANSWERED:
+                self.usd = None
 
     def settle(
         self, usage: Usage | None, price: Price | None, *, answered: bool = False, maybe_billed: bool = False

@@ -31,7 +31,7 @@ from judge.records import BINARY, GRADED, LangChoice, Sampling, Scale, ScaleName
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
 CHANGEABLE_OPTIONS = frozenset(
     {"concurrency", "timeout", "attempts", "max_wait", "shutdown_timeout", "budget", "max_calls", "price"}
-    | {"prices", "out", "store", "measures", "min_coverage", "prompts"}
+    | {"prices", "out", "store", "measures", "min_coverage", "prompts", "batch"}
 )
 #: Tables of a TOML file that hold no options of a run.
 OTHER_TABLES = frozenset({"collect", "nightly"})
@@ -85,7 +85,8 @@ class Config:
     Limits: `timeout` is in seconds per call. `max_wait` is how many seconds the run waits for a server that
     throttles or does not answer. `shutdown_timeout` is how many seconds calls under way get after Ctrl-C.
     `price` is in US dollars per million tokens: input, output and, optionally, cached input; `prices` is a
-    file with a table of prices, which comes before the shipped one.
+    file with a table of prices, which comes before the shipped one. `batch` judges through the provider's
+    Batch API.
 
     `measures` None takes the defaults for this depth. `source` is no option: it says which file decided
     which option, for error messages. Raises InputError that names the option, its value and what it can be.
@@ -128,6 +129,7 @@ class Config:
     budget: NonNegativeNumber | None = None
     max_calls: Annotated[int, Field(ge=0)] | None = None
     price: _Price | None = None
+    batch: bool = False
     prices: TextValue | None = None
     out: TextValue | None = None
     store: TextValue | None = None
@@ -165,6 +167,8 @@ class Config:
             raise InputError("lexical reads no prompt, so DeepEval cannot use it; omit --assessor deepeval")
         if self.prompts is not None:
             raise InputError("--assessor deepeval has its own prompts; omit --prompts")
+        if self.batch:
+            raise InputError("DeepEval asks one request at a time; omit --batch or --assessor deepeval")
 
     @property
     def grading(self) -> Scale:

@@ -194,10 +194,12 @@ class BodyRefused(Exception):
     """A body is too large, or compressed in a way that was not requested."""
 
 
-async def read_limited(chunks: AsyncIterable[bytes], encoding: str | None) -> AsyncIterator[bytes]:
+async def read_limited(
+    chunks: AsyncIterable[bytes], encoding: str | None, most: int = MAX_BYTES
+) -> AsyncIterator[bytes]:
     """Yield `chunks` of a body unpacked from its content `encoding`.
 
-    Raises BodyRefused when it has more than `MAX_BYTES` or can't be unpacked.
+    Raises BodyRefused when it has more than `most` bytes or can't be unpacked.
     """
     name = (encoding or "identity").strip().lower()
     if name not in ("identity", "gzip", "x-gzip", "deflate"):
@@ -207,12 +209,12 @@ async def read_limited(chunks: AsyncIterable[bytes], encoding: str | None) -> As
     async for chunk in chunks:
         read += len(chunk)
         try:
-            part = chunk if decompressor is None else decompressor.decompress(chunk, MAX_BYTES - size + 1)
+            part = chunk if decompressor is None else decompressor.decompress(chunk, most - size + 1)
         except zlib.error as error:
             raise BodyRefused(f"the response is no {name}: {error}") from error
         size += len(part)
-        if max(size, read) > MAX_BYTES:
-            raise BodyRefused(f"the response is larger than {MAX_BYTES >> 20} MB")
+        if max(size, read) > most:
+            raise BodyRefused(f"the response is larger than {most >> 20} MB")
         yield part
 
 
@@ -222,13 +224,14 @@ class LimitedBody:
     `response` must not be read yet. The header of its encoding is removed, so that it is not unpacked twice.
     """
 
-    def __init__(self, response: Any) -> None:  # noqa: ANN401 - the same type under two names
+    def __init__(self, response: Any, most: int = MAX_BYTES) -> None:  # noqa: ANN401 - the same type under two names
         self._stream = response.stream
+        self._most = most
         self._encoding = response.headers.pop("content-encoding", None)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the unpacked body."""
-        return read_limited(self._stream, self._encoding)
+        return read_limited(self._stream, self._encoding, self._most)
 
     async def aclose(self) -> None:
         """Close the connection's stream."""

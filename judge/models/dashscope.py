@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judge.errors import RequestRejected, SetupError
 from judge.models.chat_messages import (
@@ -23,6 +23,9 @@ from judge.models.error_mapping import ErrorResponse, classify, connection_error
 from judge.models.negotiation import Negotiation, build_sampling_params
 from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
+
+if TYPE_CHECKING:
+    from judge.models.batch_api import BatchApi
 
 try:
     import dashscope
@@ -59,6 +62,8 @@ class DashScope:
         self.params: Mapping[str, Any] = MappingProxyType(params)
         self._model = model
         self._timeout = endpoint.timeout
+        self._url = url
+        self._access = endpoint
         self._key = endpoint.key("DASHSCOPE_API_KEY", url)
         self._secrets = (self._key, *proxy_secrets(url))
         redact_logs(*self._secrets)
@@ -94,6 +99,24 @@ class DashScope:
         if isinstance(answer, ErrorResponse):
             raise self._negotiation.step_down(params, answer) or classify(answer, *self._secrets)
         return self._read(answer, sent)
+
+    def open_batch_api(self) -> BatchApi:
+        """Return the Batch API of the server, which is that of its OpenAI-compatible address.
+
+        Raises SetupError when the address is not one of the native API.
+        """
+        from judge.models.openai_batch import OpenAIBatchApi
+
+        native, compatible = "/api/v1", "/compatible-mode/v1"
+        if not self._url.endswith(native):
+            raise SetupError(
+                "--batch needs an address that ends with {native}, and {endpoint} does not; use"
+                " openai:NAME with the address of the OpenAI-compatible API",
+                native=native,
+                endpoint=self.endpoint,
+            )
+        url = self._url.removesuffix(native) + compatible
+        return OpenAIBatchApi(self._model, url, self._key, self._access, self._negotiation)
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""

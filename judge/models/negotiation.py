@@ -6,10 +6,11 @@ request on.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from judge.errors import ParametersRejected
 from judge.models.error_mapping import ErrorResponse, shorten
@@ -60,6 +61,18 @@ class RequestParams:
     def with_format(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters as sent: `params` and, unless `form` is text, a `response_format`."""
         return {**self.params, **build_response_format(self.form if schema else "text", schema)}
+
+    def to_json(self) -> str:
+        """Return the parameters as JSON."""
+        return json.dumps({"params": dict(self.params), "form": self.form}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the parameters in `text`; raise ValueError when it holds none."""
+        match json.loads(text):
+            case {"params": dict(params), "form": "json_schema" | "json_object" | "text" as form}:
+                return cls(params, form)
+        raise ValueError(f"no parameters of a request: {text[:80]!r}")
 
 
 class Negotiation:

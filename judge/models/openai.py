@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import aiohttp
@@ -40,6 +40,9 @@ from judge.models.error_mapping import ErrorResponse, classify, connection_error
 from judge.models.negotiation import Negotiation, RequestParams, build_sampling_params
 from judge.models.redaction import redact_logs
 from judge.records import Completion, Prompt, Sampling
+
+if TYPE_CHECKING:
+    from judge.models.batch_api import BatchApi
 
 #: Seconds for which a connection without a request stays open.
 _KEEP_ALIVE = 30
@@ -75,6 +78,8 @@ class OpenAI:
         self._secrets = (self._key, *proxy_secrets(url))
         redact_logs(*self._secrets)
         self._negotiation = Negotiation(params, ("json_schema", "json_object", "text"))
+        self._url = url
+        self._access = endpoint
         self._frames: dict[tuple[str, int], _RequestFrame] = {}
         self._connections = _Connections(url, self._key or NO_KEY, endpoint)
 
@@ -95,6 +100,12 @@ class OpenAI:
             request_id=answer.get("id"),
             secrets=self._secrets,
         )
+
+    def open_batch_api(self) -> BatchApi:
+        """Return the Batch API of the server, for requests as `complete` sends them."""
+        from judge.models.openai_batch import OpenAIBatchApi
+
+        return OpenAIBatchApi(self._model, self._url, self._key, self._access, self._negotiation)
 
     async def aclose(self) -> None:
         """Close the connections; the model cannot be used afterwards."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import openai
 
-from judge.models.chat_messages import ACCEPTED, LimitedBody
+from judge.models.chat_messages import ACCEPTED, MAX_BYTES, LimitedBody
 from judge.models.endpoint import NO_KEY, Endpoint, proxy_for
 
 
@@ -22,10 +22,10 @@ class _Client(openai.AsyncOpenAI):
         }
 
 
-def open_client(url: str, endpoint: Endpoint) -> openai.AsyncOpenAI:
-    """Return the SDK's client of the server at `url`, which retries nothing."""
+def open_client(url: str, key: str, endpoint: Endpoint, max_bytes: int = MAX_BYTES) -> openai.AsyncOpenAI:
+    """Return the SDK's client of the server at `url`; it retries nothing and limits bodies to `max_bytes`."""
     return _Client(
-        api_key=endpoint.key("OPENAI_API_KEY", url) or NO_KEY,
+        api_key=key or NO_KEY,
         base_url=url,
         # None would make the SDK read the environment.
         admin_api_key="",
@@ -34,7 +34,7 @@ def open_client(url: str, endpoint: Endpoint) -> openai.AsyncOpenAI:
         webhook_secret="",
         max_retries=0,
         timeout=endpoint.timeout,
-        http_client=open_connections(url, endpoint),
+        http_client=open_connections(url, endpoint, max_bytes),
     )
 
 
@@ -42,12 +42,12 @@ class _LimitedStream(LimitedBody, httpx2.AsyncByteStream):
     pass
 
 
-async def _limit_body(response: httpx2.Response) -> None:
-    response.stream = _LimitedStream(response)
-
-
-def open_connections(url: str, endpoint: Endpoint) -> httpx2.AsyncClient:
+def open_connections(url: str, endpoint: Endpoint, max_bytes: int = MAX_BYTES) -> httpx2.AsyncClient:
     """Return a pool of connections to `url`; raise SetupError for a proxy that cannot be used."""
+
+    async def limit_body(response: httpx2.Response) -> None:
+        response.stream = _LimitedStream(response, max_bytes)
+
     limits = httpx2.Limits(
         max_connections=endpoint.concurrency,
         max_keepalive_connections=endpoint.concurrency,
@@ -58,7 +58,7 @@ def open_connections(url: str, endpoint: Endpoint) -> httpx2.AsyncClient:
         limits=limits,
         timeout=endpoint.timeout,
         headers={"Accept-Encoding": ACCEPTED},
-        event_hooks={"response": [_limit_body]},
+        event_hooks={"response": [limit_body]},
         # A redirect would send the prompt to an address that is not configured.
         follow_redirects=False,
         proxy=proxy,

@@ -55,6 +55,8 @@ def load_context(toml: Path, day: str) -> NightContext:
         raise InputError("{file}: no such file; {advice}", file=toml, advice=_FIRST_TOML)
     rules, config = NightlyConfig.load(read_section(toml, "nightly"), f"{toml}: [nightly]"), Config.load(toml)
     _check_dataset(toml, config)
+    if config.batch:
+        raise InputError("{file}: a night judges in realtime; omit 'batch'", file=toml)
     folder = RunFolder(Path(rules.folder) / day)
     if folder.path.is_symlink():
         raise InputError(

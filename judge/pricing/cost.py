@@ -31,13 +31,16 @@ def total_cost(calls: Sequence[Call], price: Price | None) -> Cost:
     usages = [call.usage for call in calls if call.usage is not None]
     tokens = sum(usages, Usage())
     uncounted = sum(call.outcome == ANSWERED and call.usage is None for call in calls)
-    has_cost = price is not None and (usages or not uncounted)
+    usd = None
+    if price is not None and (usages or not uncounted):
+        costs = (price.usd(call.usage, in_batch=call.in_batch) for call in calls if call.usage is not None)
+        usd = round(sum(costs, 0.0), 6)
     return Cost(
         calls=len(calls),
         prompt_tokens=tokens.prompt_tokens,
         cached_tokens=tokens.cached_tokens,
         completion_tokens=tokens.completion_tokens,
-        usd=round(sum(map(price.usd, usages), 0.0), 6) if price is not None and has_cost else None,
+        usd=usd,
         uncounted=uncounted,
         maybe_billed=sum(call.maybe_billed for call in calls),
     )

@@ -16,9 +16,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from judge.config.option_checks import STRICT, validate_table
+from judge.config.option_checks import STRICT, ShareValue, validate_table
 from judge.records import Usage
 
+#: The share of the price that a request in a batch costs, at OpenAI and at Alibaba Cloud.
+BATCH_SHARE = 0.5
 #: The table that comes with judge.
 SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
 _Money = Annotated[float, Field(ge=0, description="a price in USD per million tokens, such as 0.4")]
@@ -37,6 +39,9 @@ class _TableRow(BaseModel, frozen=True):
     input: _Money
     output: _Money
     cached: _Money | None = None
+    batch: Annotated[ShareValue, Field(description="the share of the price in a batch, such as 0.5")] = (
+        BATCH_SHARE
+    )
     as_of: Annotated[date, Field(description="the day of the price, such as 2026-11-01")]
     source: str = ""
 
@@ -45,7 +50,8 @@ class _TableRow(BaseModel, frozen=True):
 class Price:
     """US dollars per million tokens: fresh input, output, and input from the provider's cache.
 
-    `source` says where the price is from, `as_of` on which day it was valid; None when that is unknown.
+    A request in a batch costs the share `batch` of that. `source` says where the price is from, `as_of` on
+    which day it was valid; None when that is unknown.
     """
 
     input: float
@@ -53,14 +59,17 @@ class Price:
     cached: float
     as_of: str | None = None
     source: str = "--price"
+    batch: float = BATCH_SHARE
 
-    def usd(self, usage: Usage) -> float:
+    def usd(self, usage: Usage, *, in_batch: bool = False) -> float:
         """Return the cost of `usage` in US dollars."""
         # Some servers do not count cached tokens as part of the prompt.
         fresh = max(0, usage.prompt_tokens - usage.cached_tokens)
         return (
-            fresh * self.input + usage.cached_tokens * self.cached + usage.completion_tokens * self.output
-        ) / 1e6
+            (fresh * self.input + usage.cached_tokens * self.cached + usage.completion_tokens * self.output)
+            * (self.batch if in_batch else 1)
+            / 1e6
+        )
 
 
 #: The price of a model in this process.
@@ -108,6 +117,6 @@ def read_prices(table: Iterable[Mapping[str, Any]], source: str) -> tuple[PriceR
     for number, fields in enumerate(table, start=1):
         row = validate_table(_TableRow, fields, f"{source}: [[prices]] row {number}")
         cached = row.input if row.cached is None else row.cached
-        price = Price(row.input, row.output, cached, row.as_of.isoformat(), row.source or source)
+        price = Price(row.input, row.output, cached, row.as_of.isoformat(), row.source or source, row.batch)
         rows.append(PriceRow(row.models, row.endpoint, price))
     return tuple(rows)

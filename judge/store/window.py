@@ -97,6 +97,8 @@ class PairLease:
         self._window = window
         self._lease = lease
         self._is_held = True
+        #: Whether the key was submitted in a batch whose reply is not in the ledger yet.
+        self.is_in_batch = bool(lease.batch)
 
     async def __aenter__(self) -> Self:
         return self

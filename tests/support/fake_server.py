@@ -76,7 +76,7 @@ class LoopbackServer(ThreadedServer):
         super().__init__()
         self.asked: list[ChatRequest] = []
         self.in_flight_peak = 0
-        self._answer = answer
+        self.answer = answer
         self._record = record
         self._in_flight = 0
         self._arrivals = 0
@@ -94,22 +94,21 @@ class LoopbackServer(ThreadedServer):
         self._in_flight += 1
         self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
         try:
-            asked = self._ask(request, await request.read())
-            reply = self._answer(asked)
+            asked = self.ask(request.path, request.headers, await request.read())
+            reply = self.answer(asked)
             if reply.delay:
                 await asyncio.sleep(reply.delay)
             return await _respond(request, reply, asked)
         finally:
             self._in_flight -= 1
 
-    def _ask(self, request: web.BaseRequest, raw: bytes) -> ChatRequest:
+    def ask(self, path: str, headers: Mapping[str, str], raw: bytes) -> ChatRequest:
+        """Count a request and return it."""
         body = _parse(raw)
         prompt = "\n\n".join(_texts(body))
         self._arrivals += 1
         self._attempts[prompt] += 1
-        asked = ChatRequest(
-            request.path, dict(request.headers), body, prompt, self._arrivals, self._attempts[prompt]
-        )
+        asked = ChatRequest(path, dict(headers), body, prompt, self._arrivals, self._attempts[prompt])
         if self._record:
             self.asked.append(asked)
         return asked
@@ -136,7 +135,7 @@ def _texts(body: dict[str, Any] | None) -> Iterator[str]:
 async def _respond(request: web.BaseRequest, reply: Reply, asked: ChatRequest) -> web.StreamResponse:
     if reply.reset:
         return _hang_up(request, web.Response())
-    payload = (_render(reply, asked) if reply.body is None else reply.body).encode()
+    payload = (render(reply, asked) if reply.body is None else reply.body).encode()
     headers = {"content-type": "application/json", **reply.headers}
     if not reply.cut:
         return web.Response(body=payload, status=reply.status, headers=headers)
@@ -156,7 +155,8 @@ def _hang_up(request: web.BaseRequest, response: web.StreamResponse) -> web.Stre
     return response
 
 
-def _render(reply: Reply, asked: ChatRequest) -> str:
+def render(reply: Reply, asked: ChatRequest) -> str:
+    """The body of a response in the shape of the wire that was spoken to."""
     if not asked.path.startswith("/api/v1/services/"):
         return json.dumps(_openai(reply, asked))
     return json.dumps(_dashscope(reply, asked))

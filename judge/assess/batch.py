@@ -1,0 +1,406 @@
+"""Judging in batches: replies to planned requests, at a lower price, within a day.
+
+A batch takes these steps, and the store keeps each of them, so that a process can be killed at any moment:
+
+    plan      `BatchTable.plan`: nobody else pays for the keys of the batch from here on
+    upload    `BatchApi.upload`
+    create    `BatchApi.create`: from here on the provider charges for the batch
+    wait      `BatchApi.retrieve`, at growing intervals
+    read      `BatchApi.read_lines`; each reply leaves the batch when its call is in the ledger
+
+When the process ends between the upload and the answer to the creation, the next one looks for a batch of the
+uploaded file at the server, and only creates one when there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from tempfile import TemporaryFile
+from typing import TypeVar
+
+from judge.assess.assessor import Assessor, Question
+from judge.characters import estimate_tokens
+from judge.client.client import ModelClient
+from judge.client.retry import retry_policy
+from judge.errors import (
+    AccountError,
+    CallError,
+    ConnectionFailed,
+    RequestRejected,
+    RetryableError,
+    RunIncomplete,
+    StoreError,
+)
+from judge.models.batch_api import BatchApi, BatchStatus
+from judge.models.negotiation import RequestParams
+from judge.records import ANSWERED, Call, Completion, Prompt, Usage
+from judge.store.batches import BatchTable, StoredBatch
+
+T = TypeVar("T")
+#: The reply to a request of a batch.
+BatchReply = Completion | CallError
+#: Seconds between two looks at a batch: at first, the factor from one to the next, and at most.
+_POLL_INTERVAL, _POLL_GROWTH, _MAX_POLL_INTERVAL = 1.0, 1.5, 60.0
+#: For so long after its upload, the creation of a batch may still be on its way to the server.
+_MAX_CREATION = timedelta(seconds=30)
+#: Providers keep the files of a batch for a month; a batch that is not there later is lost.
+_MAX_AGE = timedelta(days=30)
+#: What a provider says when the requests of an account that wait have too many tokens.
+_QUEUE_IS_FULL = "token_limit"
+#: The fewest requests for which a smaller batch is tried when the queue is full.
+_MIN_REQUESTS = 100
+#: The smallest share of the requests that are left for which another batch is submitted.
+_MIN_SHARE = 0.1
+#: The fewest failed requests for which the rest of the run is not judged in realtime.
+_MIN_FAILED = 10
+#: The most by which the tokens of a prompt exceed the estimate.
+_ESTIMATE_ERROR = 1.1
+
+
+def call_of(reply: BatchReply) -> Call:
+    """Return the record of the request that led to `reply`."""
+    if isinstance(reply, Completion):
+        return Call(ANSWERED, reply.usage, in_batch=True)
+    return Call(reply.kind, reply.usage, reply.billed, in_batch=True)
+
+
+def is_final(error: CallError) -> bool:
+    """Return whether a request that failed with `error` in a batch would fail in realtime, too."""
+    return isinstance(error, RequestRejected) and error.kind != "bad_request"
+
+
+@dataclass(slots=True)
+class BatchRunner:
+    """Gets replies to the questions of one assessor in batches.
+
+    `status` says what the run waits for. `table` is that of the store, `client` that of the assessor.
+    """
+
+    api: BatchApi
+    assessor: Assessor
+    client: ModelClient
+    table: BatchTable
+    status: str = ""
+    #: The reserved costs of the batches that this process submitted.
+    _costs: dict[str, Sequence[float]] = field(default_factory=dict)
+    _ended: int = 0
+    _most_requests: int = 0
+
+    async def collect(
+        self, questions: Mapping[str, Question]
+    ) -> AsyncGenerator[Mapping[str, BatchReply], None]:
+        """Submit `questions`, by key, and yield the replies of each batch when it has ended.
+
+        A batch that is in the store already is not submitted again. No reply is yielded for questions that
+        fit into no batch, and for those that another process judges. Raises RunIncomplete when the server
+        refuses a batch, one is cancelled there, or the budget covers no further request; what `judge.client`
+        raises for a server that gives no answer; Cancelled.
+        """
+        self._most_requests = self.api.terms.requests
+        waiting = dict(questions)
+        may_submit, interval = True, _POLL_INTERVAL
+        while waiting:
+            in_batch = self.table.find(waiting)
+            free = [key for key in waiting if key not in in_batch]
+            if free and (may_submit or not in_batch):
+                is_short = await self._submit(free, waiting)
+                in_batch = self.table.find(waiting)
+                may_submit, interval = False, _POLL_INTERVAL
+                if is_short and not in_batch:
+                    raise RunIncomplete(
+                        "the budget or --max-calls does not cover the {count:,} requests that are left, if"
+                        " each reply is as long as --max-tokens allows; raise it and run again",
+                        count=len(waiting),
+                    )
+            ended = [batch async for batch in self._list_ended(in_batch)]
+            for batch, status in ended:
+                keys = [key for key in waiting if in_batch.get(key) == batch]
+                replies = await self._read(batch, status, {key: waiting[key] for key in keys})
+                self._ended += 1
+                self.status = ""
+                yield replies
+                for key in replies:
+                    del waiting[key]
+                await self.table.remove(batch, [key for key in keys if key not in replies])
+                may_submit = self._check_end(status, len(replies), len(keys))
+            if not ended and in_batch:
+                await self.client.cancel_token.sleep(interval)
+                interval = min(interval * _POLL_GROWTH, _MAX_POLL_INTERVAL)
+
+    async def _list_ended(self, in_batch: Mapping[str, str]) -> AsyncIterator[tuple[str, BatchStatus]]:
+        """Yield the batches that have ended, and set `status` to the progress of the first other one."""
+        progress = ""
+        batches = list(dict.fromkeys(in_batch.values()))
+        for name in batches:
+            batch = self.table.load(name)
+            if batch is None:
+                await self.table.remove(name)
+                continue
+            status = await self._look_at(batch)
+            if status is not None and status.has_ended:
+                yield name, status
+            elif status is not None and not progress:
+                progress = f"batch {self._ended + 1} of {self._ended + len(batches)}: {status.done:,} of"
+                progress += f" {status.total or batch.requests:,} done"
+        self.status = progress
+
+    # --- submitting
+
+    async def _submit(self, keys: Sequence[str], questions: dict[str, Question]) -> bool:
+        """Submit batches of `keys`; return whether the budget does not cover all of them.
+
+        A question that fits into no batch, or that another process judges, leaves `questions`.
+        """
+        params, terms = self.api.params, self.api.terms
+        lines: dict[str, bytes] = {}
+        costs: dict[str, float] = {}
+        size = 0
+        for key in keys:
+            prompt = self.assessor.render_prompt(questions[key].pair)
+            try:
+                line = self.api.make_line(key, prompt, params)
+            except RequestRejected:
+                line = b""
+            if not 0 < len(line) <= terms.line_bytes:
+                del questions[key]
+                continue
+            if len(lines) == self._most_requests or size + len(line) > terms.file_bytes:
+                if await self._submit_batch(lines, costs, params, questions):
+                    return True
+                lines, size = {}, 0
+            lines[key], costs[key] = line, self._most_usd(prompt, params)
+            size += len(line)
+        return bool(lines) and await self._submit_batch(lines, costs, params, questions)
+
+    def _most_usd(self, prompt: Prompt, params: RequestParams) -> float:
+        """Return the most that a request can cost: its reply is as long as `max_tokens` allows."""
+        price = self.client.limits.price
+        if price is None:
+            return 0.0
+        limit = params.params.get("max_tokens") or params.params.get("max_completion_tokens")
+        tokens = _ESTIMATE_ERROR * (estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
+        usage = Usage(round(tokens), 0, limit if isinstance(limit, int) else 0)
+        return price.usd(usage, in_batch=True)
+
+    async def _submit_batch(
+        self,
+        lines: Mapping[str, bytes],
+        costs: Mapping[str, float],
+        params: RequestParams,
+        questions: dict[str, Question],
+    ) -> bool:
+        """Submit `lines` as one batch; return whether the budget does not cover all of them."""
+        batch, planned = await self.table.plan(list(lines), params.to_json())
+        for key in lines.keys() - set(planned):
+            del questions[key]
+        reserved = [costs[key] for key in planned]
+        count = self.client.spend_limit.reserve_batch(reserved)
+        if self._ended and count < _MIN_SHARE * len(planned):
+            self.client.spend_limit.settle_batch(reserved[:count], (), None)
+            count = 0
+        await self.table.remove(batch, planned[count:])
+        if not count:
+            return bool(planned)
+        self._costs[batch] = reserved[:count]
+        self.status = f"submitting a batch of {count:,} requests"
+        try:
+            with TemporaryFile() as file:
+                file.writelines(lines[key] for key in planned[:count])
+
+                async def upload() -> str:
+                    file.seek(0)
+                    return await self.api.upload(batch, file)
+
+                file_id = await self._retry(upload)
+            await self.table.record_upload(batch, file_id)
+            created = await self._retry(lambda: self._create(batch, file_id))
+        except (AccountError, RequestRejected) as error:
+            await self.table.remove(batch)
+            raise _explain(error, self.client.model.endpoint) from error
+        await self.table.record_creation(batch, created.id)
+        return count < len(planned)
+
+    async def _create(self, batch: str, file_id: str) -> BatchStatus:
+        """Create the batch; after an answer that does not say whether it is there, look for it first."""
+        try:
+            return await self.api.create(batch, file_id)
+        except ConnectionFailed:
+            raise
+        except RetryableError as error:
+            if error.kind == "rate_limit":
+                raise
+            created = await self._find(file_id, datetime.now(UTC))
+            if created is None:
+                raise
+            return created
+
+    async def _find(self, file_id: str, since: datetime) -> BatchStatus | None:
+        """Return the batch of the uploaded file, None when no creation can be on its way any more."""
+        time = asyncio.get_running_loop().time
+        end = time() + (since + _MAX_CREATION - datetime.now(UTC)).total_seconds()
+        while True:
+            is_late = time() > end
+            batch = await self._retry(lambda: self.api.find(file_id, since))
+            if batch is not None or is_late:
+                return batch
+            await self.client.cancel_token.sleep(_POLL_INTERVAL)
+
+    # --- waiting
+
+    async def _look_at(self, batch: StoredBatch) -> BatchStatus | None:
+        """Return the state of a batch at the server, None when it is not there."""
+        if not batch.server_id:
+            await self._resume_creation(batch)
+            return None
+        try:
+            return await self._retry(lambda: self.api.retrieve(batch.server_id))
+        except AccountError as error:
+            if error.kind == "not_found" and datetime.now(UTC) - batch.changed_at > _MAX_AGE:
+                await self.table.remove(batch.id)
+                return None
+            raise _explain_unreadable(batch, error) from error
+
+    async def _resume_creation(self, batch: StoredBatch) -> None:
+        """Find the batch of a process that ended before it had an answer, or free its keys."""
+        if not await self.table.take_over(batch.id):
+            return  # its process lives
+        created = await self._find(batch.file_id, batch.changed_at) if batch.file_id else None
+        if created is None:
+            await self.table.remove(batch.id)
+        else:
+            await self.table.record_creation(batch.id, created.id)
+
+    async def _retry(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Return what `send` does; raise RunIncomplete when the server gives no answer for `max_wait`."""
+        limits, token = self.client.limits, self.client.cancel_token
+        since = asyncio.get_running_loop().time()
+        while True:
+            token.raise_if_cancelled()
+            try:
+                async for attempt in retry_policy(limits, token.sleep, lambda: True):
+                    with attempt:
+                        return await send()
+            except RetryableError as error:
+                if asyncio.get_running_loop().time() - since >= limits.max_wait:
+                    raise RunIncomplete(
+                        "no answer about a batch from {endpoint} for {seconds:.0f} s, last error: {error};"
+                        " the same command goes on from here",
+                        endpoint=self.client.model.endpoint,
+                        seconds=limits.max_wait,
+                        error=error,
+                    ) from error
+                await token.sleep(_MAX_POLL_INTERVAL)
+
+    # --- reading
+
+    async def _read(
+        self, name: str, status: BatchStatus, questions: Mapping[str, Question]
+    ) -> dict[str, BatchReply]:
+        """Return the replies to `questions` in the files of a batch that ended.
+
+        A request that the server did not process has none.
+        """
+        batch = self.table.load(name)
+        if batch is None:
+            return {}
+        try:
+            params = RequestParams.from_json(batch.params)
+        except ValueError as error:
+            raise StoreError("batch {name} of the store: {error}", name=name, error=error) from error
+
+        try:
+            replies = await self._retry(lambda: self._read_replies(status, questions, params))
+        except AccountError as error:
+            raise _explain_unreadable(batch, error) from error
+        calls = [call_of(reply) for reply in replies.values()]
+        self.client.spend_limit.settle_batch(self._costs.pop(name, ()), calls, self.client.limits.price)
+        errors = [reply for reply in replies.values() if isinstance(reply, CallError)]
+        if len(errors) == len(replies) >= _MIN_FAILED and not any(map(is_final, errors)):
+            await self.table.remove(name)
+            raise RunIncomplete(
+                "all {count:,} requests of the batch {batch} failed, the last one with {error}; correct that,"
+                " or omit --batch",
+                count=len(errors),
+                batch=status.id,
+                error=errors[-1],
+            )
+        self.table.ended.add(name)
+        return replies
+
+    async def _read_replies(
+        self, status: BatchStatus, questions: Mapping[str, Question], params: RequestParams
+    ) -> dict[str, BatchReply]:
+        replies: dict[str, BatchReply] = {}
+        unprocessed: set[str] = set()
+        async for line in self.api.read_lines(status):
+            question = questions.get(line.custom_id)
+            if question is None or line.custom_id in replies:
+                continue
+            if line.status is None:
+                unprocessed.add(line.custom_id)
+                continue
+            try:
+                prompt = self.assessor.render_prompt(question.pair)
+                replies[line.custom_id] = self.api.read_reply(line, prompt, params)
+            except CallError as error:
+                replies[line.custom_id] = error
+        if status.status == "completed":
+            # The batch is complete, so a request without a line may have been processed.
+            missing = RetryableError("transport", "the files of the batch hold no reply", billed=True)
+            replies |= dict.fromkeys(questions.keys() - replies.keys() - unprocessed, missing)
+        return replies
+
+    def _check_end(self, status: BatchStatus, replies: int, requests: int) -> bool:
+        """Return whether a batch may be submitted after this one.
+
+        Raises RunIncomplete when the requests that are left should not be submitted again without a word.
+        """
+        if replies == requests or (status.status == "expired" and replies):
+            return True
+        is_full = status.status == "failed" and _QUEUE_IS_FULL in status.error
+        if is_full and min(requests, self._most_requests) >= _MIN_REQUESTS:
+            self._most_requests = min(requests, self._most_requests) // 2
+            return False
+        raise RunIncomplete(
+            "the batch {batch} ended as {status!r} with {missing:,} of {requests:,} requests not"
+            " processed{reason}; the same command submits these again, and judges them in realtime without"
+            " --batch",
+            batch=status.id,
+            status=status.status,
+            missing=requests - replies,
+            requests=requests,
+            reason=f": {status.error}" if status.error else "",
+        )
+
+
+def _explain_unreadable(batch: StoredBatch, error: AccountError) -> RunIncomplete:
+    """Return the error of a batch whose state or files the server does not give, with what to do."""
+    return RunIncomplete(
+        "the batch {batch} of {day} cannot be read ({error}); use the key of the account that submitted it."
+        " {days} days after its submission it counts as lost",
+        batch=batch.server_id,
+        day=batch.changed_at.date(),
+        error=error,
+        days=_MAX_AGE.days,
+    )
+
+
+def _explain(error: CallError, endpoint: str) -> RunIncomplete | CallError:
+    """Return the error of a batch that the server refused, with what to do."""
+    if isinstance(error, AccountError) and error.kind != "not_found":
+        return error
+    if error.kind == "not_found":
+        return RunIncomplete(
+            "{endpoint} has no Batch API ({error}); omit --batch, or use a server that has one",
+            endpoint=endpoint,
+            error=error,
+        )
+    return RunIncomplete(
+        "{endpoint} refuses the batch ({error}); omit --batch, or use a model that the provider judges in"
+        " batches",
+        endpoint=endpoint,
+        error=error,
+    )

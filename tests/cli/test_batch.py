@@ -1,0 +1,351 @@
+"""`judge run --batch`: the same judgments as in realtime, and nothing is submitted twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.batch_server import BatchRules, BatchServer
+from tests.support.command_line import command
+from tests.support.factories import fenced, numbered, says_its_grade, write_rows
+from tests.support.fake_server import ChatRequest, Reply
+
+PAIRS = 20
+#: What a request costs in realtime: 120 tokens at $1 a million and 30 at $2.
+USD = 0.00018
+
+
+def words(folder: Path, server: BatchServer, *more: str, out: str = "one") -> tuple[str, ...]:
+    data = folder / "d.jsonl"
+    if not data.exists():
+        write_rows(data, numbered(2, 2, 5))
+    return ("run", str(data), "-m", "openai:fake", "--base-url", server.openai_url, "--batch",
+            "--out", str(folder / out / "run"), "--price", "1,2", *more)  # fmt: skip
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """What results.json holds, without what was paid."""
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    del found["summary"]["cost"]
+    return found
+
+
+def cost(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["cost"]
+    return found
+
+
+def in_realtime(server: BatchServer) -> int:
+    """The number of requests that came one by one."""
+    return sum(bool(asked.headers) for asked in server.asked)
+
+
+def assert_equal_to_realtime(folder: Path, server: BatchServer) -> None:
+    """The run in `folder` holds what a run in realtime does, and no request was in two batches."""
+    server.rules = BatchRules()
+    realtime = [word for word in words(folder, server, out="realtime") if word != "--batch"]
+    done = command(*realtime)
+    assert done.returncode in (0, 3), done.stderr
+    assert results(folder / "one/run") == results(folder / "realtime/run")
+    one, other = (folder / name / "run/judgments.jsonl" for name in ("one", "realtime"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def assert_submitted_once(server: BatchServer) -> None:
+    submitted = [name for batch in server.created for name in batch]
+    assert len(submitted) == len(set(submitted))
+
+
+def test_a_batch_gives_the_judgments_of_realtime_at_half_the_price(tmp_path: Path) -> None:
+    with BatchServer(says_its_grade) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 0, done.stderr
+        # The first pair shows in realtime that account, model and parameters are right.
+        assert [len(batch) for batch in server.created] == [PAIRS - 1]
+        assert in_realtime(server) == 1
+        assert_equal_to_realtime(tmp_path, server)
+    batch, realtime = cost(tmp_path / "one/run"), cost(tmp_path / "realtime/run")
+    assert batch["calls"] == realtime["calls"] == PAIRS
+    assert realtime["usd"] == round(PAIRS * USD, 6)
+    assert batch["usd"] == round(USD + (PAIRS - 1) * USD / 2, 6)
+
+
+def test_a_batch_of_the_native_api_goes_to_the_compatible_address(tmp_path: Path) -> None:
+    pytest.importorskip("dashscope")
+    with BatchServer(says_its_grade) as server:
+        for name, batch in (("one", ["--batch"]), ("two", [])):
+            row = ["run", tmp_path / "d.jsonl", "-m", "dashscope:fake", "--base-url", server.dashscope_url]
+            write_rows(tmp_path / "d.jsonl", numbered(2, 2, 5))
+            done = command(*row, "--out", tmp_path / name / "run", *batch, DASHSCOPE_API_KEY="sk-x")
+            assert done.returncode == 0, done.stderr
+    assert [len(batch) for batch in server.created] == [PAIRS - 1]
+    assert results(tmp_path / "one/run") == results(tmp_path / "two/run")
+
+
+def test_the_same_command_again_submits_nothing(tmp_path: Path) -> None:
+    with BatchServer(says_its_grade) as server:
+        assert command(*words(tmp_path, server)).returncode == 0
+        steps = list(server.steps)
+        assert command(*words(tmp_path, server)).returncode == 0
+        assert server.steps == steps
+
+
+def odd(asked: ChatRequest) -> Reply:
+    """Grades by the snippet, but one reply cannot be read, one pair is filtered and one is refused."""
+    shown = fenced(asked.prompt)
+    if "0.0.2 " in shown:
+        return Reply(text="I cannot say.") if "JSON" in asked.prompt and asked.attempt < 9 else Reply(text="")
+    if "0.1.3 " in shown:
+        return Reply(status=400, body=json.dumps({"error": {"code": "content_filter", "message": "no"}}))
+    if "1.0.4 " in shown:
+        return Reply(status=400, body=json.dumps({"error": {"code": "odd", "message": "what is this"}}))
+    return says_its_grade(asked)
+
+
+def test_failures_are_those_of_realtime(tmp_path: Path) -> None:
+    with BatchServer(odd) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 3
+        assert in_realtime(server) == 1 + 2  # the re-ask of one pair, and the pair that the server refused
+        assert_equal_to_realtime(tmp_path, server)
+
+
+def test_a_request_that_failed_in_a_batch_is_judged_in_realtime(tmp_path: Path) -> None:
+    failed: list[str] = []
+
+    def fails(name: str) -> bool:
+        failed.extend([name] * (len(failed) < 3))
+        return name in failed
+
+    with BatchServer(says_its_grade, BatchRules(fails=fails)) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 0, done.stderr
+        assert in_realtime(server) == 1 + 3
+        assert_equal_to_realtime(tmp_path, server)
+    # The three requests that failed in the batch are calls, too.
+    assert cost(tmp_path / "one/run")["calls"] == PAIRS + 3
+
+
+def test_a_request_without_a_line_may_be_billed(tmp_path: Path) -> None:
+    with BatchServer(says_its_grade) as server:
+        server.rules.lost = lambda name: name == server.created[0][4]
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 0, done.stderr
+        assert in_realtime(server) == 2
+    assert cost(tmp_path / "one/run")["maybe_billed"] == 1
+
+
+def test_the_rest_of_an_expired_batch_is_submitted_again(tmp_path: Path) -> None:
+    ends = {1: "expired", 2: "expired"}
+    rules = BatchRules(ends=lambda number: ends.get(number, "completed"), processed=7)
+    with BatchServer(says_its_grade, rules) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 0, done.stderr
+        assert [len(batch) for batch in server.created] == [19, 12, 5]
+        assert in_realtime(server) == 1
+        assert_equal_to_realtime(tmp_path, server)
+    assert cost(tmp_path / "one/run")["calls"] == PAIRS
+
+
+@pytest.mark.parametrize("status", ["expired", "failed", "cancelled"])
+def test_a_batch_that_ends_without_replies_stops_the_run(status: str, tmp_path: Path) -> None:
+    with BatchServer(says_its_grade, BatchRules(ends=lambda number: status)) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 3
+        assert f"ended as '{status}' with 19 of 19 requests not processed" in done.stderr
+        assert "the same command submits these again" in done.stderr
+        server.rules = BatchRules()
+        assert command(*words(tmp_path, server)).returncode == 0
+        assert [len(batch) for batch in server.created] == [19, 18]
+        assert_equal_to_realtime(tmp_path, server)
+
+
+def test_the_replies_of_a_cancelled_batch_are_kept(tmp_path: Path) -> None:
+    with BatchServer(says_its_grade, BatchRules(ends=lambda number: "cancelled", processed=7)) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 3
+        assert "'cancelled' with 12 of 19 requests not processed" in done.stderr
+        assert "8 of 20 judged" in done.stdout
+
+
+def test_requests_that_all_fail_are_not_judged_in_realtime(tmp_path: Path) -> None:
+    with BatchServer(says_its_grade, BatchRules(fails=lambda name: True)) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 3
+        assert "all 19 requests of the batch batch_" in done.stderr
+        assert "HTTP 500 server_error: try again" in done.stderr
+        assert in_realtime(server) == 1
+
+
+def test_a_server_without_a_batch_api_is_named(tmp_path: Path) -> None:
+    with BatchServer(says_its_grade, BatchRules(is_absent=True)) as server:
+        done = command(*words(tmp_path, server))
+    assert done.returncode == 3
+    assert f"{server.openai_url} has no Batch API (not_found: HTTP 404: Not Found" in done.stderr
+    assert "omit --batch" in done.stderr
+
+
+def test_a_refused_batch_is_explained_and_submitted_again(tmp_path: Path) -> None:
+    refusal = (400, {"code": "invalid_model", "message": "this one is not judged in batches"})
+    with BatchServer(says_its_grade, BatchRules(refusal=refusal)) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 3
+        assert "refuses the batch" in done.stderr
+        assert "this one is not judged in batches" in done.stderr
+        server.rules.refusal = None
+        assert command(*words(tmp_path, server)).returncode == 0
+        assert_submitted_once(server)
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "says"),
+    [
+        ("lexical", (), "lexical has no Batch API; omit --batch, or use openai:NAME or dashscope:NAME"),
+        ("openai:m", ("--assessor", "deepeval"), "omit --batch or --assessor deepeval"),
+    ],
+)
+def test_a_model_without_a_batch_api_is_named_before_anything_is_paid(
+    model: str, more: tuple[str, ...], says: str, tmp_path: Path
+) -> None:
+    data = write_rows(tmp_path / "d.jsonl", numbered(1, 1, 2))
+    done = command("run", data, "-m", model, "--batch", "--out", tmp_path / "runs/one", *more)
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_creation_whose_answer_is_lost_is_found(tmp_path: Path) -> None:
+    answers = [Reply(status=500, text="busy")]
+    with BatchServer(
+        says_its_grade, on_step=lambda step: answers.pop() if step == "create" and answers else None
+    ) as server:
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 0, done.stderr
+        assert server.steps[:4] == ["upload", "create", "list", "retrieve"]
+        assert_submitted_once(server)
+
+
+def test_steps_that_fail_are_tried_again(tmp_path: Path) -> None:
+    failed: list[str] = []
+
+    def fail_once(step: str) -> Reply | None:
+        if step in failed or step not in ("before upload", "before retrieve", "before content"):
+            return None
+        failed.append(step)
+        return Reply(status=503, text="busy")
+
+    with BatchServer(says_its_grade, on_step=fail_once) as server:
+        assert command(*words(tmp_path, server)).returncode == 0
+        assert failed == ["before upload", "before retrieve", "before content"]
+        assert_submitted_once(server)
+
+
+# --- limits
+
+
+def test_max_calls_bound_a_batch(tmp_path: Path) -> None:
+    with BatchServer(says_its_grade) as server:
+        done = command(*words(tmp_path, server, "--max-calls", "6"))
+        assert done.returncode == 3
+        assert "does not cover the 14 requests that are left" in done.stderr
+        assert [len(batch) for batch in server.created] == [5]
+        assert command(*words(tmp_path, server)).returncode == 0
+        assert_submitted_once(server)
+
+
+@pytest.mark.parametrize(("budget", "code", "paid"), [(0.0012, 3, 1.5 * USD), (0.004, 0, 10.5 * USD)])
+def test_a_budget_is_kept_before_anything_is_submitted(
+    budget: float, code: int, paid: float, tmp_path: Path
+) -> None:
+    # A reply may have 512 tokens, and half of $2 a million is charged for them.
+    most = 512 * 1e-6
+    with BatchServer(says_its_grade) as server:
+        done = command(*words(tmp_path, server, "--budget", str(budget)))
+        assert done.returncode == code
+        assert ("does not cover the 18 requests that are left" in done.stderr) == (code == 3)
+        assert 1 <= len(server.created[0]) <= (budget - USD) / most
+        # What the replies really cost leaves room for more.
+        assert (len(server.created) > 1) == (code == 0)
+        assert_submitted_once(server)
+    assert cost(tmp_path / "one/run")["usd"] == pytest.approx(paid)
+
+
+# --- the process ends
+
+
+def start(folder: Path, server: BatchServer, *more: str) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-m", "judge", *words(folder, server, *more)]
+    environment = {**os.environ, "OPENAI_API_KEY": "sk-x"}
+    return subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+
+
+class Signalling:
+    """Sends a signal to a process at a step of the Batch API."""
+
+    def __init__(self, step: str, number: int) -> None:
+        self.process: subprocess.Popen[str] | None = None
+        self._step, self._number = step, number
+
+    def __call__(self, step: str) -> Reply | None:
+        if self.process is None or step != self._step:
+            return None
+        self.process.send_signal(self._number)
+        if self._number == signal.SIGKILL:
+            self.process.wait()
+        self.process = None
+        # What the server was about to do, it does not do.
+        return Reply(status=500, text="too late") if step.startswith("before") else None
+
+
+def backdate(folder: Path) -> None:
+    """Let the upload be long ago, so that nothing can be on its way to the server."""
+    with closing(sqlite3.connect(folder / "one/verdicts.sqlite")) as store, store:
+        store.execute("UPDATE batches SET changed_at = '2026-01-01T00:00:00+00:00'")
+
+
+@pytest.mark.parametrize(
+    "step", ["before upload", "upload", "before create", "create", "retrieve", "before content", "content"]
+)
+def test_a_kill_at_any_step_submits_nothing_twice(step: str, tmp_path: Path) -> None:
+    kill = Signalling(step, signal.SIGKILL)
+    with BatchServer(says_its_grade, on_step=kill) as server:
+        kill.process = process = start(tmp_path, server)
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+        backdate(tmp_path)
+        done = command(*words(tmp_path, server))
+        assert done.returncode == 0, done.stderr
+        assert_submitted_once(server)
+        assert in_realtime(server) == 1
+        assert_equal_to_realtime(tmp_path, server)
+    assert cost(tmp_path / "one/run")["calls"] == PAIRS
+
+
+def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_path: Path) -> None:
+    interrupt = Signalling("retrieve", signal.SIGINT)
+    with BatchServer(says_its_grade, BatchRules(polls=10**9), on_step=interrupt) as server:
+        interrupt.process = process = start(tmp_path, server)
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "1 of 20 judged, $0.0002; 19 are in batches, which go on at the server" in stderr
+        assert "the same command goes on from here" in stderr
+        realtime = [word for word in words(tmp_path, server) if word != "--batch"]
+        done = command(*realtime)
+        assert done.returncode == 3
+        assert f"19 pairs are in a batch at {server.openai_url}; add --batch to collect it" in done.stderr
+        server.rules = BatchRules()
+        assert command(*words(tmp_path, server)).returncode == 0
+        assert_submitted_once(server)
+        assert in_realtime(server) == 1
+        assert_equal_to_realtime(tmp_path, server)

@@ -1,0 +1,186 @@
+"""A fake provider with a Batch API: files and batches beside the chat completions of `fake_server`.
+
+    with BatchServer(says_its_grade) as server:
+        ...  # judge run --batch --base-url server.openai_url
+
+Every request of a batch is answered by the same `answer` as a request in realtime.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from aiohttp import web
+
+from tests.support.fake_server import ChatRequest, LoopbackServer, Reply, render
+
+
+@dataclass
+class BatchRules:
+    """How the Batch API behaves: what it accepts, and how the batch number N ends.
+
+    `ends` gives the status that a batch ends with; after `polls` looks. An expired or a cancelled batch has
+    answers to the first `processed` requests. `fails` says which requests have no response but an error.
+    `lost` requests are in no file. `refusal` is the status and the error of a creation that is refused.
+    """
+
+    polls: int = 0
+    processed: int = 0
+    requests: int = 50_000
+    ends: Callable[[int], str] = lambda number: "completed"
+    fails: Callable[[str], bool] = lambda custom_id: False
+    lost: Callable[[str], bool] = lambda custom_id: False
+    errors: dict[str, str] = field(default_factory=lambda: {"code": "server_error", "message": "try again"})
+    refusal: tuple[int, dict[str, Any]] | None = None
+    is_absent: bool = False
+
+
+@dataclass
+class _Batch:
+    number: int
+    input_file_id: str
+    metadata: dict[str, str]
+    polls: int = 0
+    files: tuple[str | None, str | None] = (None, None)
+
+
+class BatchServer(LoopbackServer):
+    """A provider with a Batch API; `created` are the requests of each batch, by their custom ids.
+
+    `on_step` runs before a step of the API is answered: "upload", "create", "list", "retrieve" or "content".
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[ChatRequest], Reply],
+        rules: BatchRules | None = None,
+        on_step: Callable[[str], Reply | None] = lambda step: None,
+    ) -> None:
+        super().__init__(answer)
+        self.rules = rules or BatchRules()
+        self.created: list[list[str]] = []
+        self.steps: list[str] = []
+        self._on_step = on_step
+        self._files: dict[str, bytes] = {}
+        self._batches: dict[str, _Batch] = {}
+        self._numbers = count(1)
+
+    @property
+    def compatible_url(self) -> str:
+        return f"{self.url}/compatible-mode/v1"
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        base, _, path = request.path.partition("/v1/")
+        if base not in ("", "/compatible-mode") or path.split("/")[0] not in ("files", "batches"):
+            return await super()._serve(request)
+        step = {"POST files": "upload", "POST batches": "create", "GET batches": "list"}.get(
+            f"{request.method} {path}", "content" if path.startswith("files/") else "retrieve"
+        )
+        self.steps.append(step)
+        if self.rules.is_absent:
+            return _error(404, {"message": "Not Found"})
+        body = await request.read()
+        instead = self._on_step(f"before {step}")
+        if instead is None:
+            response = self._respond(step, path, request, body)
+            instead = self._on_step(step)
+        if instead is not None:
+            return _error(instead.status, {"message": instead.text, "code": "server_error"})
+        return response
+
+    def _respond(self, step: str, path: str, request: web.BaseRequest, body: bytes) -> web.Response:
+        match step:
+            case "upload":
+                return self._upload(request.headers["content-type"], body)
+            case "create":
+                return self._create(json.loads(body))
+            case "list":
+                batches = [self._show(name) for name in reversed(self._batches)]
+                return web.json_response({"object": "list", "data": batches, "has_more": False})
+            case "content":
+                return web.Response(body=self._files[path.split("/")[1]])
+        name = path.split("/")[1]
+        if name not in self._batches:
+            return _error(404, {"message": f"No batch found with id '{name}'."})
+        self._batches[name].polls += 1
+        return web.json_response(self._show(name))
+
+    def _upload(self, content_type: str, body: bytes) -> web.Response:
+        boundary = content_type.partition("boundary=")[2].encode()
+        parts = [part.partition(b"\r\n\r\n") for part in body.split(b"--" + boundary)[1:-1]]
+        fields = {header.partition(b'name="')[2].partition(b'"')[0]: value for header, _, value in parts}
+        assert fields[b"purpose"].strip() == b"batch"
+        name = f"file-batch-{next(self._numbers)}"
+        self._files[name] = fields[b"file"].removesuffix(b"\r\n")
+        return web.json_response({"id": name, "object": "file", "purpose": "batch"})
+
+    def _create(self, body: dict[str, Any]) -> web.Response:
+        assert (body["endpoint"], body["completion_window"]) == ("/v1/chat/completions", "24h")
+        if self.rules.refusal is not None:
+            return _error(*self.rules.refusal)
+        lines = list(map(json.loads, self._files[body["input_file_id"]].splitlines()))
+        ids = [line["custom_id"] for line in lines]
+        assert len(set(ids)) == len(ids) <= self.rules.requests
+        assert {(line["method"], line["url"]) for line in lines} == {("POST", "/v1/chat/completions")}
+        name = f"batch_{next(self._numbers)}"
+        self.created.append(ids)
+        self._batches[name] = _Batch(len(self.created), body["input_file_id"], body["metadata"])
+        return web.json_response(self._show(name))
+
+    def _show(self, name: str) -> dict[str, Any]:
+        batch = self._batches[name]
+        lines = self._files[batch.input_file_id].splitlines()
+        status = self.rules.ends(batch.number) if batch.polls > self.rules.polls else "in_progress"
+        if status not in ("in_progress", "failed") and batch.files == (None, None):
+            batch.files = self._process(list(map(json.loads, lines)), status)
+        done = len(lines) if status == "completed" else min(len(lines), self.rules.processed)
+        failed = {"object": "list", "data": [self.rules.errors]} if status == "failed" else None
+        return {
+            "id": name,
+            "object": "batch",
+            "status": status,
+            "endpoint": "/v1/chat/completions",
+            "input_file_id": batch.input_file_id,
+            "output_file_id": batch.files[0],
+            "error_file_id": batch.files[1],
+            "created_at": 1_800_000_000,
+            "errors": failed,
+            "metadata": batch.metadata,
+            "request_counts": {"total": len(lines), "completed": done, "failed": 0},
+        }
+
+    def _process(self, lines: list[dict[str, Any]], status: str) -> tuple[str | None, str | None]:
+        """Answer the requests of a batch, and write the files of replies and errors, in another order."""
+        replies: list[Any] = []
+        errors: list[Any] = []
+        for number, line in enumerate(lines):
+            name = line["custom_id"]
+            if status != "completed" and number >= self.rules.processed:
+                error = {"code": f"batch_{status}", "message": "not processed"}
+                errors.append({"custom_id": name, "response": None, "error": error})
+            elif self.rules.fails(name):
+                errors.append({"custom_id": name, "response": None, "error": self.rules.errors})
+            elif not self.rules.lost(name):
+                asked = self.ask("/v1/chat/completions", {}, json.dumps(line["body"]).encode())
+                reply = self.answer(asked)
+                body = json.loads(render(reply, asked) if reply.body is None else reply.body)
+                response = {"status_code": reply.status, "request_id": f"r{number}", "body": body}
+                target = replies if reply.status == 200 else errors
+                target.append({"id": f"l{number}", "custom_id": name, "response": response, "error": None})
+        return self._write(replies), self._write(errors)
+
+    def _write(self, lines: list[Any]) -> str | None:
+        if not lines:
+            return None
+        name = f"file-{next(self._numbers)}"
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in reversed(lines))
+        self._files[name] = text.encode()
+        return name
+
+
+def _error(status: int, error: dict[str, Any]) -> web.Response:
+    return web.json_response({"error": error}, status=status)
