@@ -1,4 +1,4 @@
-"""Han characters, and the approximate number of tokens of a text by its characters."""
+"""Han characters, control characters for a terminal, and the approximate number of tokens of a text."""
 
 from __future__ import annotations
 
@@ -26,3 +26,8 @@ def estimate_tokens(text: str) -> float:
     ascii_ = len(text.encode("ascii", "ignore"))
     others = len(text) - han - ascii_
     return han * _PER_HAN + others * _PER_OTHER + digits * _PER_DIGIT + (ascii_ - digits) * _PER_ASCII
+
+
+def escape_controls(text: str) -> str:
+    """Return `text` for a terminal, with control and invisible characters as escape sequences."""
+    return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)

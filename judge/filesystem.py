@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterable
@@ -39,7 +38,7 @@ def write_file(path: Path, chunks: Iterable[str], mode: int = 0o666) -> None:
     The text goes to a new file with a random name in the same folder, is synced to the disk and renamed. A
     link at `path` is replaced, not followed. `mode` is limited by the umask.
     """
-    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    part = path.with_name(f".{os.urandom(8).hex()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:

@@ -118,7 +118,7 @@ def _parse_addresses(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _print_result(result: CollectResult) -> None:
-    from judge.dataset.clean import escape_controls
+    from judge.characters import escape_controls
 
     t = ui_translator()
     for name, tally in result.engines.items():

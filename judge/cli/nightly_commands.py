@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
+from judge.characters import escape_controls
 from judge.cli import options
 from judge.cli.help import CommandGroup, GroupedCommand
 from judge.cli.language import ui_translator
 from judge.cli.output_streams import print_command
 from judge.cli.terminal import make_progress_listener, print_json
 from judge.config.loader import NIGHTS_FOLDER
-from judge.dataset.clean import escape_controls
 
 Toml = Annotated[
     Path, typer.Argument(help="TOML file: the options of a run, [collect], [nightly].", show_default=False)

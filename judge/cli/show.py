@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from judge.characters import escape_controls
 from judge.cli.language import ui_translator
-from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import read_queries

@@ -51,8 +51,8 @@ def parse_measure_names(measures: str | None) -> list[str] | None:
 
 def print_error(error: JudgeError) -> None:
     """Print an error on one line of stderr, without secrets: its text may come from a server."""
+    from judge.characters import escape_controls
     from judge.config.environment import environment
-    from judge.dataset.clean import escape_controls
     from judge.models.redaction import redact, secrets_in
 
     text = redact(" ".join(ui_translator()(error.message).split()), *secrets_in(environment()))

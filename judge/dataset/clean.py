@@ -144,11 +144,6 @@ def is_query_cut(text: str) -> bool:
     return len(text) > MAX_QUERY_CHARS and len(clean_query(text, max_chars=len(text))) > MAX_QUERY_CHARS
 
 
-def escape_controls(text: str) -> str:
-    """Return `text` for a terminal, with control and invisible characters as escape sequences."""
-    return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
-
-
 def _join_title(title: str, text: str) -> str:
     return f"{title}\n{text}" if title else text
 

@@ -16,11 +16,11 @@ from typing import Any
 from judge import factory, pipeline
 from judge.api import rewrite_report
 from judge.assess.progress import ProgressListener
+from judge.characters import escape_controls
 from judge.config.environment import environment
 from judge.config.loader import NIGHTS_FOLDER, ConfigSource, is_day, read_section
 from judge.config.nightly import SET_BASELINE_COMMAND
 from judge.config.run import Config
-from judge.dataset.clean import escape_controls
 from judge.errors import InputError, StoreError
 from judge.messages import ENGLISH, Translator
 from judge.nightly import notify, resume, stores

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judge import factory
+from judge.characters import escape_controls
 from judge.config.environment import environment
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
-from judge.dataset.clean import escape_controls
 from judge.dataset.validation import short_hash
 from judge.english import format_count
 from judge.filesystem import read_text

@@ -22,7 +22,7 @@ from judge.analysis.summary import (
     SegmentResult,
     Summary,
 )
-from judge.dataset.clean import escape_controls
+from judge.characters import escape_controls
 from judge.dataset.text_cleaning import drop_invisible, has_invisible
 
 #: Unicode's own marks around a name that must not turn the direction of what stands beside it.

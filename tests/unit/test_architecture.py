@@ -42,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "analysis": {"records", "errors", "english", "dataset", "measure"},
     "runs": {"records", "errors", "lock", "filesystem", "dataset", "measure", "analysis"},
-    "report": {"records", "errors", "english", "dataset", "measure", "analysis", "runs"},
+    "report": {"records", "errors", "english", "characters", "dataset", "measure", "analysis", "runs"},
     "collect": {"records", "errors", "lock", "config", "dataset", "models", "client", "runs", "filesystem"},
     "annotate": {
         "records",

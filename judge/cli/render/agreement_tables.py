@@ -17,8 +17,8 @@ from judge.analysis.label_agreement import (
     MissingCalibration,
 )
 from judge.analysis.summary import StatisticValue
+from judge.characters import escape_controls
 from judge.cli.render.cells import format_number, format_range, make_table
-from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from judge.dataset.clean import escape_controls
+from judge.characters import escape_controls
 from judge.messages import Translator
 
 

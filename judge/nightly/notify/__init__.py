@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from judge.dataset.clean import escape_controls
+from judge.characters import escape_controls
 from judge.errors import InputError
 from judge.filesystem import read_text
 from judge.messages import ENGLISH, Translator

@@ -22,7 +22,7 @@ import aiohttp
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_attempt, wait_exponential
 from yarl import URL
 
-from judge.dataset.clean import escape_controls
+from judge.characters import escape_controls
 from judge.errors import InputError
 from judge.models.endpoint import is_address
 from judge.models.error_mapping import shorten

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from judge.characters import escape_controls
 from judge.dataset import clean
 from judge.records import Snippet
 from tests.support.scaling import MOST, growth
@@ -300,7 +301,7 @@ def test_a_query_twice_is_a_title_and_three_times_is_stuffing() -> None:
 
 
 def test_the_terminal_is_never_obeyed() -> None:
-    assert "\x1b" not in clean.escape_controls("\x1b[2Jgone\x07\u202e")
+    assert "\x1b" not in escape_controls("\x1b[2Jgone\x07\u202e")
 
 
 @given(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+from judge.characters import escape_controls
 from judge.dataset import clean
 from judge.dataset.injection import _INJECTION_PATTERNS, detect_injection
 from judge.dataset.text_cleaning import drop_invisible, extract_visible_text, looks_misdecoded
@@ -253,7 +254,7 @@ STEPS: dict[str, Callable[[str], object]] = {
     "hidden characters": drop_invisible,
     "encoding": encodable(looks_misdecoded),
     "suspicion": suspected,
-    "terminal": clean.escape_controls,
+    "terminal": escape_controls,
     "error page": error_page,
     "error message": error_message,
     "mask": lambda text: mask(text, KEY),

@@ -16,8 +16,8 @@ from rich.console import Console
 
 import judge
 from judge.analysis.summary import Summary
+from judge.characters import escape_controls
 from judge.cli.render.comparison_tables import print_comparison
-from judge.dataset.clean import escape_controls
 from judge.errors import InputError
 from judge.messages import CHINESE, ENGLISH, Translator
 from judge.report import sentences
