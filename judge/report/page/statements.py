@@ -58,7 +58,7 @@ def _scale(summary: Summary) -> Text:
 def _depth(summary: Summary) -> Text:
     depth, repeats = summary.depth, summary.repeats
     times = "judged once" if repeats == 1 else f"judged {repeats} times"
-    return Text(f"down to rank {depth}, each pair {times}", f"看前 {depth} 条，每对判定 {repeats} 次")
+    return Text(f"down to rank {depth}, each pair {times}", f"看前 {depth} 条，每对评定 {repeats} 次")
 
 
 def _dataset(summary: Summary, names: Sequence[str]) -> Iterator[Text]:
@@ -69,7 +69,7 @@ def _dataset(summary: Summary, names: Sequence[str]) -> Iterator[Text]:
         f" {format_count(engines, 'engine')},"
         f" {counts[1]} results, {format_count(summary.pairs, 'pair')} to judge"
         f" ({summary.dedup_saving:.0%} saved by judging a pair once)",
-        f"{counts[0]} 条查询、{engines} 个引擎、{counts[1]} 条结果，要判定 {counts[2]} 对"
+        f"{counts[0]} 条查询、{engines} 个引擎、{counts[1]} 条结果，要评定 {counts[2]} 对"
         f"（同一对只判一次，省下 {summary.dedup_saving:.0%}）",
     )
     if names:
@@ -175,9 +175,9 @@ def _coverage(summary: Summary) -> Iterator[Text]:
             f"{': ' + en if en else ''}. They do not count as “no”:"
             " their grades are imputed from similar judged snippets of the same query."
             f"{advice.en}",
-            f"{wanted:,} 次判定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary.coverage:.1%}）"
+            f"{wanted:,} 次评定中有 {wanted - judged:,} 次没有等级（覆盖率 {summary.coverage:.1%}）"
             f"{'：' + zh if zh else ''}。它们不算“不相关”："
-            "其等级由同一查询中相似的已判定摘要插补。"
+            "其等级由同一查询中相似的已评定摘要插补。"
             f"{advice.zh}",
         )
     measure = summary.measures[0]
@@ -187,7 +187,7 @@ def _coverage(summary: Summary) -> Iterator[Text]:
         zh = "，".join(f"{engine} {low:.3f} 到 {high:.3f}" for engine, (low, high) in unsure.items())
         yield Text(
             f"Whatever the unjudged snippets are, {measure} lies within: {en}.",
-            f"不论未判定的摘要是好是坏，{measure} 都落在：{zh}。",
+            f"不论未评定的摘要是好是坏，{measure} 都落在：{zh}。",
         )
 
 
@@ -209,8 +209,8 @@ def _engines(summary: Summary) -> Iterator[Text]:
         yield Text(
             f"{first} leaves out queries until more is judged (no snippet of the engine is judged, or none"
             f" judged in the pool is relevant): {en}.",
-            f"有的查询要判定更多摘要后才计入 {first}"
-            f"（该引擎的摘要一条都没判定，或池里已判定的都不相关）：{zh}。",
+            f"有的查询要评定更多摘要后才计入 {first}"
+            f"（该引擎的摘要一条都没评定，或池里已评定的都不相关）：{zh}。",
         )
 
 

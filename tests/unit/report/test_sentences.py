@@ -233,7 +233,7 @@ def test_what_unjudged_snippets_leave_open_stands_beside_the_difference() -> Non
         in sentences.describe_difference(ENGLISH, row)
     )
     assert (
-        "；未判定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；"
+        "；未评定的摘要取任意等级时为 +0.2000 到 +0.3000，任何等级都不改变结论；"
         in sentences.describe_difference(CHINESE, row)
     )
     (row,) = summary([a, b], low=[[each - 0.29 for each in a], b], high=[a, b]).comparisons

@@ -40,7 +40,7 @@ def numbers(text: str) -> list[str]:
         ({"at_least_queries": 1234}, "分不出高下（至少需要 1,200 条双方都有分数的查询）"),
         ({"wins": 2}, "分不出高下（只有 5 条查询的分数不同，至少需要 6 条）"),
         ({"sd": 0.0}, "分不出高下（每条查询的差值都相同，没有方差，无法检验）"),
-        ({"outcome": "undetermined"}, "无法判断：未判定的摘要可能改变结论"),
+        ({"outcome": "undetermined"}, "无法判断：未评定的摘要可能改变结论"),
         ({"outcome": "undetermined", "n": 0, "difference": None}, "A 与 B：无法判断：没有哪条查询"),
     ],
 )  # fmt: skip
@@ -62,7 +62,7 @@ def summary(*pairs: PairComparison, runs: tuple[str, ...] = (), **means: float |
         (summary(pair_of(), A=0.5, B=0.5), "还选不出最好的引擎：A 并列均值最高，但与 B 分不出高下"),
         (summary(pair_of(), A=0.5, B=None), "：A 均值最高，但"),
         (summary(pair_of(n=0, outcome="undetermined"), A=0.5, B=0.2), "但没有哪条查询上与 B 同时有分数"),
-        (summary(pair_of(outcome="undetermined"), A=0.5, B=0.2), "未判定的摘要可能使 B 反超"),
+        (summary(pair_of(outcome="undetermined"), A=0.5, B=0.2), "未评定的摘要可能使 B 反超"),
         (summary(pair_of(), A=None, B=None), "选不出最好的引擎：哪个引擎都没有一条查询有分数"),
         (
             summary(

@@ -1,0 +1,48 @@
+"""What `judge run` prints in terminals of different widths and in Chinese."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+import judge
+from judge import example
+from judge.cli.render.run_tables import print_run
+from judge.messages import CHINESE, ENGLISH, Translator
+from judge.runs.result import RunResult
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    """The shipped example, judged by the floor."""
+    out: Path = tmp_path_factory.mktemp("runs") / "demo"
+    return judge.run(str(example.path()), model="lexical", out=str(out))
+
+
+def rows(result: RunResult, t: Translator, width: int) -> list[str]:
+    """Return the lines of the tables."""
+    file = io.StringIO()
+    print_run(result, Console(file=file, width=width, highlight=False), t)
+    return re.findall(r"^(?:lantern|compass|magpie) +\d.*$", file.getvalue(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("t", [ENGLISH, CHINESE])
+def test_the_tables_of_the_demo_fit_into_eighty_columns(demo: RunResult, t: Translator) -> None:
+    wide, narrow = rows(demo, t, 1000), rows(demo, t, 80)
+    assert (len(wide), len(narrow)) == (3, 6)
+    assert max(map(cell_len, narrow)) <= 80
+    for line, means, came_back in zip(wide, narrow[:3], narrow[3:], strict=True):
+        assert line.split() == means.split() + came_back.split()[1:]
+
+
+def test_the_demo_has_no_english_word_in_chinese(demo: RunResult) -> None:
+    file = io.StringIO()
+    print_run(demo, Console(file=file, width=1000, highlight=False), CHINESE)
+    names = r"lexical(?:/graded)?|judge selftest -m|lantern|compass|magpie|：/.*"
+    text = re.sub(names, "", file.getvalue())
+    assert set(re.findall("[A-Za-z]+", text)) == {"nDCG", "MAP", "P", "RR", "sDCG", "token"}
