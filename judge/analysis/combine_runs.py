@@ -19,11 +19,11 @@ import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.dataset.pool import build_pool
-from judge.english import format_count, join_names
+from judge.english import format_count
 from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.measure.resampling import compute_randomisation_p, holm
-from judge.messages import Message
+from judge.messages import ENGLISH, Message
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the assessor counts as changed between runs.
@@ -101,7 +101,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     if not common:
         raise InputError(
             "{runs} have no measure in common; score them alike first: judge score RUN --save --measures …",
-            runs=join_names(runs),
+            runs=ENGLISH.join(runs),
         )
     measures = tuple(measure for measure in common if measure.pool_free or not unequal)
     if not measures:
@@ -110,7 +110,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
             'none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"',
             unequal=unequal,
         )
-    assessor = join_names(sorted({run.spec.assessor for run in runs.values()}))
+    assessor = ENGLISH.join(sorted({run.spec.assessor for run in runs.values()}))
     # What a run paid is its own: runs share verdicts, so costs don't add up.
     spec = replace(first.spec, assessor=assessor, repeats=repeats, measures=measures, cost=None)
     run = LoadedRun(*_separate(runs, names, data, pooled, repeats), spec)
@@ -152,7 +152,8 @@ def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
     shared = {id_: query for id_, query in first.items() if all(id_ in queries for _, queries in others)}
     if not shared:
         raise InputError(
-            "{runs} share no query_id; runs are compared on the queries that all have", runs=join_names(runs)
+            "{runs} share no query_id; runs are compared on the queries that all have",
+            runs=ENGLISH.join(runs),
         )
     for other, queries in others:
         for id_, query in shared.items():

@@ -18,9 +18,9 @@ from pydantic import TypeAdapter
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.config.nightly import NightlyConfig
-from judge.english import join_names
 from judge.errors import InputError, StoreError
 from judge.filesystem import file_name, make_folder, read_text
+from judge.messages import ENGLISH
 from judge.nightly.assessor_drift import CanaryGrades, collect_grades
 from judge.nightly.decision import join_reasons
 from judge.nightly.record import (
@@ -214,7 +214,7 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
             "{run}: cannot be the baseline: not one query got a result from {engines}; correct how it is "
             "asked, or leave it out",
             run=run,
-            engines=join_names(silent),
+            engines=ENGLISH.join(silent),
         )
     if record is None or record.status != "assessor drift":
         return None

@@ -9,9 +9,9 @@ from judge import factory
 from judge.config.loader import ConfigSource, is_day, read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
-from judge.english import join_names
 from judge.errors import InputError
 from judge.measure.measures import Measure, parse_measures
+from judge.messages import ENGLISH
 from judge.nightly.baseline import Baseline
 from judge.nightly.record import EngineSettings
 from judge.runs.folder import RunFolder
@@ -112,8 +112,8 @@ def _check_dataset(toml: Path, config: Config) -> None:
         raise InputError(
             "{file}: {keys} are not a dataset: set data, or {trec_keys} together",
             file=toml,
-            keys=join_names(named),
-            trec_keys=join_names(_TREC_FILES),
+            keys=ENGLISH.join(named),
+            trec_keys=ENGLISH.join(_TREC_FILES),
         )
 
 

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from judge.config.loader import is_day
-from judge.english import join_names
 from judge.errors import InputError
+from judge.messages import ENGLISH
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record
 from judge.report.charts.axis import make_axis
 from judge.runs.folder import RunFolder
@@ -186,7 +186,7 @@ def _check_name(name: str, names: Iterable[str], what: str) -> str:
             "no night has a trend of {what} {name!r}; there is {names}",
             what=what,
             name=name,
-            names=join_names(names) or "none",
+            names=ENGLISH.join(names) or "none",
         )
     return name
 

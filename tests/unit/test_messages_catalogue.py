@@ -101,6 +101,8 @@ def test_counts_and_lists_follow_the_language() -> None:
         "1,200 queries",
     ]
     assert CHINESE.plural("{count:,} query", "{count:,} queries", 1200) == "1,200 条查询"
+    assert [ENGLISH.join(names) for names in ("a", "ab")] == ["a", "a and b"]
     assert [t.join(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b and c", "a、b 和 c"]
+    assert [t.list_names(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b, c", "a、b、c"]
     assert [t.join(["a", "b", "c"], "clauses") for t in (ENGLISH, CHINESE)] == ["a, b and c", "a，b，c"]
     assert text("not separated") == ("not separated", "分不出高下")

@@ -21,7 +21,7 @@ from judge.analysis.summary import (
     StatisticValue,
     Summary,
 )
-from judge.english import join_names, round_count
+from judge.english import round_count
 from judge.measure.compare import Comparison, compare_engines
 from judge.measure.engine_summary import summarise_engines
 from judge.measure.stability import VarianceComponents
@@ -361,11 +361,6 @@ def test_own_lists_are_explained_with_both_names(sure: bool) -> None:
 )
 def test_only_two_digits_of_a_count_mean_anything(count: int, said: str) -> None:
     assert round_count(count) == said
-
-
-@pytest.mark.parametrize(("names", "said"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])
-def test_names_are_listed_as_one_says_them(names: str, said: str) -> None:
-    assert join_names(names) == said
 
 
 def test_the_shares_of_what_values_vary_with_are_of_their_sum() -> None:
