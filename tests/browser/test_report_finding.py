@@ -3,63 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from judge import example
-from tests.support.browser import Watched, address_of, opened
+from tests.support.browser import Watched, address_of, listed_queries, opened
 from tests.support.factories import results
-from tests.unit.report.pages import page_of, ran
-from tests.unit.report.troubled import SWAYING, troubled
+from tests.unit.report.pages import ran, write_page
+from tests.unit.report.troubled import SWAYING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 Entry = Mapping[str, Any]
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "report.html"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of the shipped example."""
-    folder = ran(tmp_path_factory.mktemp("runs") / "demo", example.path())
-    return written(folder, page_of(folder))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return troubled(tmp_path_factory.mktemp("troubled"))
-
-
-@pytest.fixture(scope="module")
-def report(folder: Path) -> Path:
-    return written(folder, page_of(folder))
-
-
-@pytest.fixture
-def watched(browser: Browser, report: Path) -> Iterator[Watched]:
-    """The page of the run, in English; whatever a test does there, it asks nobody and never complains."""
-    with opened(
-        browser, address_of(report), locale="en-US", viewport={"width": 1280, "height": 900}
-    ) as found:
-        yield found
-        assert found.requests == []
-        assert found.complaints == []
-
-
-def listed(page: Page) -> list[str]:
-    """The ids of all queries that the page found, in its order, drawn or not."""
-    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
-    return ids
 
 
 def some(meets: Callable[[str, Entry, Entry], bool]) -> Callable[[Entry], bool]:
@@ -124,17 +83,17 @@ def test_a_filter_finds_what_results_json_holds(
     page = watched.page
     ask(page, asked)
     wanted = [entry["query_id"] for entry in results(folder)["queries"] if meets(entry)]
-    assert listed(page) == wanted
+    assert listed_queries(page) == wanted
     expect(page.locator(".count")).to_contain_text(
         f"{len(wanted)} of 64 queries" if len(wanted) < 64 else "64 queries"
     )
     assert page.locator("li.query").count() == min(60, len(wanted))
     address = page.url
     page.locator(".toolbar [type=reset]").click()
-    assert len(listed(page)) == 64
+    assert len(listed_queries(page)) == 64
     with page.context.new_page() as other:
         other.goto(address)
-        assert listed(other) == wanted
+        assert listed_queries(other) == wanted
 
 
 def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) -> None:
@@ -142,9 +101,9 @@ def test_an_answer_that_is_missing_can_be_found(browser: Browser, demo: Path) ->
 
     with opened(browser, address_of(demo), locale="en-US") as found:
         ask(found.page, {"nothing": True})
-        assert listed(found.page) == ["zh-04", "en-04"]
+        assert listed_queries(found.page) == ["zh-04", "en-04"]
         ask(found.page, {"engine": "compass"})
-        assert listed(found.page) == ["en-04"]
+        assert listed_queries(found.page) == ["en-04"]
         found.page.locator("button.open").click()
         expect(found.page.locator("section.engine .trouble")).to_have_text(
             "error: HTTP 503 Service Unavailable"
@@ -166,7 +125,7 @@ def test_queries_are_sorted_by_what_is_to_be_seen_first(
 ) -> None:
     ask(watched.page, {"sort": order})
     values = {entry["query_id"]: round(key(entry), 3) for entry in results(folder)["queries"]}
-    known = [values[each] for each in listed(watched.page)]
+    known = [values[each] for each in listed_queries(watched.page)]
     assert all(one <= other + 0.002 for one, other in pairwise(known))
 
 
@@ -194,7 +153,7 @@ def test_what_an_address_asks_for_and_is_not_there_is_ignored(
     from playwright.sync_api import expect
 
     with opened(browser, f"{address_of(report)}#{asked}", locale="zh-CN") as found:
-        assert listed(found.page) == [f"q{number}" for number in range(64)]
+        assert listed_queries(found.page) == [f"q{number}" for number in range(64)]
         expect(found.page.locator(".count")).to_have_text("共 64 条查询")
         assert (
             found.page.locator("select").evaluate_all("all => all.map((each) => each.value).join('')") == ""
@@ -223,7 +182,7 @@ def test_it_prints_every_query_that_is_found(watched: Watched) -> None:
     page = watched.page
     assert page.locator("li.query").count() == 60
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("li.query").count() == len(listed(page)) == 64
+    assert page.locator("li.query").count() == len(listed_queries(page)) == 64
     assert page.locator("li.more").count() == 0
     page.evaluate("location.hash = '#q=q62'")
     expect(page.locator("li.more.earlier")).to_have_count(1)
@@ -240,7 +199,7 @@ def test_links_lead_where_the_engine_pointed_and_no_address_is_none(browser: Bro
         "Dot": "https://ex.example/路?a=b c",
     }
     rows = [{**shown, "engine": engine, "rank": 1, "url": url} for engine, url in addresses.items()]
-    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    path = write_page(tmp_path, ran(tmp_path / "run", rows))
     with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
         links = {
             engine: found.page.get_by_role("article", name=f"{engine}, rank 1").locator(".where")

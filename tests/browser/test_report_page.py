@@ -3,62 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from judge import example
 from judge.report.page.payload import PageBudget
-from tests.support.browser import Watched, address_of, opened, serious
-from tests.unit.report.pages import page_of, ran
-from tests.unit.report.troubled import troubled
+from tests.support.browser import Watched, address_of, listed_queries, opened, serious
+from tests.unit.report.pages import ran, write_page
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 Entry = Mapping[str, Any]
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "report.html"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of the shipped example."""
-    folder = ran(tmp_path_factory.mktemp("runs") / "demo", example.path())
-    return written(folder, page_of(folder))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return troubled(tmp_path_factory.mktemp("troubled"))
-
-
-@pytest.fixture(scope="module")
-def report(folder: Path) -> Path:
-    return written(folder, page_of(folder))
-
-
-@pytest.fixture
-def watched(browser: Browser, report: Path) -> Iterator[Watched]:
-    """The page of the run, in English; whatever a test does there, it asks nobody and never complains."""
-    with opened(
-        browser, address_of(report), locale="en-US", viewport={"width": 1280, "height": 900}
-    ) as found:
-        yield found
-        assert found.requests == []
-        assert found.complaints == []
-
-
-def listed(page: Page) -> list[str]:
-    """The ids of all queries that the page found, in its order, drawn or not."""
-    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
-    return ids
 
 
 # --- as it opens
@@ -110,11 +68,11 @@ def test_a_sample_says_what_it_is_and_what_to_do_for_the_rest(
 ) -> None:
     from playwright.sync_api import expect
 
-    path = written(tmp_path, page_of(folder, PageBudget(pairs=60)))
+    path = write_page(tmp_path, folder, PageBudget(pairs=60))
     with opened(browser, f"{address_of(path)}#q=q9", locale="en-US") as found:
         expect(found.page.locator(".notice")).to_contain_text("A sample: 10 of 64 queries (60 of 384 pairs)")
         count = found.page.locator(".count")
-        if "q9" not in listed(found.page):
+        if "q9" not in listed_queries(found.page):
             expect(count).to_contain_text("Query \u2068q9\u2069 is not on this page")
 
 
@@ -144,7 +102,7 @@ def test_a_query_with_empty_lists_only_can_be_scrolled_by_keyboard(browser: Brow
     engines = ("Ada", "Bob", "Cyd")
     rows: list[Entry] = [{"query_id": "q", "query": "a", "engine": each, "snippet": "a"} for each in engines]
     rows.append({"query_id": "empty", "query": "b", "engines": {each: [] for each in engines}})
-    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    path = write_page(tmp_path, ran(tmp_path / "run", rows))
     with opened(browser, f"{address_of(path)}#q=empty", viewport={"width": 390, "height": 800}) as found:
         sides = found.page.get_by_role("region", name="the engines side by side")
         expect(sides).to_have_attribute("tabindex", "0")
@@ -156,7 +114,7 @@ def test_a_page_that_many_engines_have_names_a_few_of_them(browser: Browser, tmp
         {"query_id": "q", "query": "words", "engine": f"e{place:02}", "rank": 1, "snippet": "words"}
         for place in range(12)
     ]
-    path = written(tmp_path, page_of(ran(tmp_path / "run", rows)))
+    path = write_page(tmp_path, ran(tmp_path / "run", rows))
     with opened(browser, f"{address_of(path)}#q=q", locale="en-US") as found:
         links = found.page.get_by_role("article", name="e03, rank 1").locator(".duplicates")
         assert links.get_by_role("button").count() == 8

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.browser import address_of, opened
-from tests.unit.report.pages import page_of, ran
+from tests.unit.report.pages import ran, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
@@ -40,9 +40,7 @@ def asked(**first: object) -> Iterator[dict[str, object]]:
 
 def report_of(folder: Path, **first: object) -> Path:
     """The report of a run over what was `asked`."""
-    path = folder / "report.html"
-    path.write_text(page_of(ran(folder / "run", asked(**first))), encoding="utf-8")
-    return path
+    return write_page(folder, ran(folder / "run", asked(**first)))
 
 
 @pytest.fixture(scope="module")

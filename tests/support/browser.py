@@ -1,4 +1,4 @@
-"""Owns the real browser that tests open pages in: Debian's chromium, which asks nobody for anything.
+"""The real browser that tests open pages in: Debian's chromium, which asks nobody for anything.
 
 Without it a test skips with one line that says what to install; with JUDGE_BROWSER=needed (as `.ci/run`
 sets it) it fails instead.
@@ -99,3 +99,9 @@ def serious(page: Page) -> list[str]:
 def address_of(path: Path) -> str:
     """The file's address."""
     return path.resolve().as_uri()
+
+
+def listed_queries(page: Page) -> list[str]:
+    """The ids of all queries that a report found, in its order, drawn or not."""
+    ids: list[str] = page.evaluate("LISTED.queries.map((query) => query.id)")
+    return ids

@@ -31,6 +31,13 @@ def parse_queries(queries: Iterable[Mapping[str, Any]]) -> Iterator[QueryEntry]:
     return (from_json(QueryEntry, query, "results.json") for query in queries)
 
 
+def write_page(place: Path, folder: Path, budget: PageBudget | None = None) -> Path:
+    """Write the report of a finished run into the folder `place`."""
+    path = place / "report.html"
+    path.write_text(page_of(folder, budget), encoding="utf-8")
+    return path
+
+
 def render_results(results: Mapping[str, Any], run: str = "run") -> str:
     """Return the report of a run with this results.json."""
     summary = summary_from_json(results["summary"], run)

@@ -1,0 +1,46 @@
+"""Reports that several modules open in a browser: of the example, and of a run with all kinds of trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from judge import example
+from tests.support.browser import Watched, address_of, opened
+from tests.unit.report.pages import ran, write_page
+from tests.unit.report.troubled import troubled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the shipped example."""
+    folder = tmp_path_factory.mktemp("runs") / "demo"
+    return write_page(folder, ran(folder, example.path()))
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run whose repeats differ, with failed pairs and suspicious snippets."""
+    return troubled(tmp_path_factory.mktemp("troubled"))
+
+
+@pytest.fixture(scope="session")
+def report(folder: Path) -> Path:
+    """The report of that run."""
+    return write_page(folder, folder)
+
+
+@pytest.fixture
+def watched(browser: Browser, report: Path) -> Iterator[Watched]:
+    """The page of that run, in English; whatever a test does there, it asks nobody and never complains."""
+    viewport = {"width": 1280, "height": 900}
+    with opened(browser, address_of(report), locale="en-US", viewport=viewport) as found:
+        yield found
+        assert found.requests == []
+        assert found.complaints == []
