@@ -60,11 +60,11 @@ class PayloadSchema:
     depth: int
 
 
-def pack_query(entry: QueryEntry, shape: PayloadSchema) -> list[Any]:
+def pack_query(entry: QueryEntry, schema: PayloadSchema) -> list[Any]:
     """Return the query as arrays."""
     pairs: dict[str, _Pair] = {}
     documents: dict[str | None, int] = {}
-    answers = [_pack_answer(entry.engines.get(engine), shape, pairs, documents) for engine in shape.engines]
+    answers = [_pack_answer(entry.engines.get(engine), schema, pairs, documents) for engine in schema.engines]
     extra = list(entry.extra.items())[:_COLUMNS]
     return [
         one_line(entry.query_id),
@@ -88,25 +88,26 @@ class _Pair:
 
 def _pack_answer(
     answer: EngineEntry | None,
-    shape: PayloadSchema,
+    schema: PayloadSchema,
     pairs: dict[str, _Pair],
     documents: dict[str | None, int],
 ) -> list[Any] | None:
     if answer is None:
         return None
     results: list[Any] = []
-    for snippet in answer.snippets[: shape.depth]:
+    for snippet in answer.snippets[: schema.depth]:
         document = documents.setdefault(snippet.document, len(documents))
         pair = pairs.setdefault(snippet.snippet_id, _Pair(len(pairs), document, snippet))
         results.append(_pack_place(pair, snippet.url, document))
-    scores = [_round(answer.scores.get(measure)) for measure in shape.measures]
+    scores = [answer.scores.get(measure) for measure in schema.measures]
     below = len(answer.snippets) - len(results)
-    return _drop_empty_tail(scores, results, truncate_with_ellipsis(answer.error or "", 300), below)
+    rounded = [None if score is None else round(score, 4) for score in scores]
+    return _drop_empty_tail(rounded, results, truncate_with_ellipsis(answer.error or "", 300), below)
 
 
 def _pack_place(pair: _Pair, url: str, document: int) -> int | list[Any]:
     """Return the number of the pair, with address and document where this result differs from it."""
-    address = 0 if url == pair.snippet.url else _address(url)
+    address = 0 if url == pair.snippet.url else _pack_address(url)
     if document != pair.document:
         return [pair.number, address, document + 1]
     return pair.number if address == 0 else [pair.number, address]
@@ -121,7 +122,7 @@ def _pack_pair(pair: _Pair) -> list[Any]:
     return _drop_empty_tail(
         truncate_with_ellipsis(cleaned.title, 300),
         text,
-        _address(snippet.url),
+        _pack_address(snippet.url),
         truncate_with_ellipsis(snippet.date, 100),
         [truncate_with_ellipsis(flag, 100) for flag in flags],
         _pack_judgments(snippet.judgments, flags),
@@ -135,7 +136,7 @@ def _pack_judgments(judgments: Sequence[JudgmentEntry], snippet_flags: Sequence[
     first_places: dict[str, int] = {}
     packed = []
     for place, judgment in enumerate(judgments):
-        words = _reason(judgment)
+        words = _join_reasons(judgment)
         first = first_places.setdefault(words, place)
         reason = truncate_with_ellipsis(words, LONGEST) if first == place else first + 1
         flags = [truncate_with_ellipsis(flag, 100) for flag in judgment.flags if flag not in snippet_flags]
@@ -143,7 +144,7 @@ def _pack_judgments(judgments: Sequence[JudgmentEntry], snippet_flags: Sequence[
     return packed
 
 
-def _reason(judgment: JudgmentEntry) -> str:
+def _join_reasons(judgment: JudgmentEntry) -> str:
     """Return the reason; for a panel, the reasons of its members."""
     if not judgment.members:
         return judgment.reason
@@ -152,7 +153,7 @@ def _reason(judgment: JudgmentEntry) -> str:
     )
 
 
-def _address(url: str) -> str | list[str]:
+def _pack_address(url: str) -> str | list[str]:
     """Return the address as text, and as a link where a browser would make another one of the text.
 
     An address that is too long for a link begins with an ellipsis, so that it is no link.
@@ -160,20 +161,13 @@ def _address(url: str) -> str | list[str]:
     if len(url) > _LONGEST_ADDRESS:
         return f"… {truncate_with_ellipsis(url, 200)}"
     text = escape_hidden(url)
-    # Browsers drop blanks at the ends and line breaks anywhere; all else they encode as `_encoded` does.
-    return text if text == url and not set(url) & {" ", "\n"} else [text, _encode_link(url)]
-
-
-def _encode_link(url: str) -> str:
-    """Return the address in ASCII; empty for half a surrogate pair, which has no encoding."""
+    # Browsers drop blanks at the ends and line breaks anywhere; all else they encode as `quote` does.
+    if text == url and not set(url) & {" ", "\n"}:
+        return text
     try:
-        return quote(url, safe=punctuation)
-    except UnicodeEncodeError:
-        return ""
-
-
-def _round(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+        return [text, quote(url, safe=punctuation)]
+    except UnicodeEncodeError:  # half a surrogate pair has no encoding
+        return [text, ""]
 
 
 def _drop_empty_tail(first: Any, *others: Any) -> list[Any]:  # noqa: ANN401
@@ -207,7 +201,7 @@ class PageData:
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class _QueryFigures:
     """What a query is selected by; `lot` is a hash of the query id."""
 
     place: int
@@ -220,7 +214,7 @@ class _Key:
 
 
 def select_queries(
-    read_queries: Callable[[], Iterable[QueryEntry]], shape: PayloadSchema, measure: str, budget: PageBudget
+    read_queries: Callable[[], Iterable[QueryEntry]], schema: PayloadSchema, measure: str, budget: PageBudget
 ) -> PageData:
     """Return the packed queries that fit into `budget`; `measure` says which are worst.
 
@@ -229,12 +223,12 @@ def select_queries(
     packs the selected queries alone. So a million pairs take as much memory as the page and one record for
     each query.
     """
-    keys: list[_Key] = []
+    keys: list[_QueryFigures] = []
     lines: list[str] = []
     size = pairs = 0
     for place, entry in enumerate(read_queries()):
-        line = dump_script_json(pack_query(entry, shape))
-        key = _key(place, entry, line, measure, shape.depth)
+        line = dump_script_json(pack_query(entry, schema))
+        key = _measure_query(place, entry, line, measure, schema.depth)
         keys.append(key)
         size, pairs = size + key.size, pairs + key.pairs
         if size <= budget.size and pairs <= budget.pairs:
@@ -245,7 +239,7 @@ def select_queries(
         return PageData(lines, pairs, len(keys), pairs, None)
     chosen = choose_queries(keys, budget)
     lines = [
-        dump_script_json(pack_query(entry, shape))
+        dump_script_json(pack_query(entry, schema))
         for place, entry in enumerate(read_queries())
         if place in chosen
     ]
@@ -254,7 +248,7 @@ def select_queries(
     return PageData(lines, sum(keys[place].pairs for place in chosen), len(keys), pairs, taken)
 
 
-def _key(place: int, entry: QueryEntry, line: str, measure: str, depth: int) -> _Key:
+def _measure_query(place: int, entry: QueryEntry, line: str, measure: str, depth: int) -> _QueryFigures:
     scores = [answer.scores.get(measure) for answer in entry.engines.values()]
     values = [score for score in scores if score is not None]
     pairs = {
@@ -262,7 +256,7 @@ def _key(place: int, entry: QueryEntry, line: str, measure: str, depth: int) -> 
         for answer in entry.engines.values()
         for snippet in answer.snippets[:depth]
     }
-    return _Key(
+    return _QueryFigures(
         place,
         mean=sum(values) / len(values) if values else None,
         spread=max(values) - min(values) if values else 0.0,
@@ -273,12 +267,12 @@ def _key(place: int, entry: QueryEntry, line: str, measure: str, depth: int) -> 
     )
 
 
-def choose_queries(keys: Sequence[_Key], budget: PageBudget) -> dict[int, str]:
+def choose_queries(keys: Sequence[_QueryFigures], budget: PageBudget) -> dict[int, str]:
     """Return the places of the selected queries and their kinds; the three kinds take turns.
 
     A query that exceeds the budget alone is never taken.
     """
-    orders = _orders([key for key in keys if key.size <= budget.size and key.pairs <= budget.pairs])
+    orders = _order_queries([key for key in keys if key.size <= budget.size and key.pairs <= budget.pairs])
     chosen: dict[int, str] = {}
     size = pairs = 0
     for kind in cycle(SAMPLE_KINDS):
@@ -292,7 +286,7 @@ def choose_queries(keys: Sequence[_Key], budget: PageBudget) -> dict[int, str]:
     return chosen
 
 
-def _orders(keys: Sequence[_Key]) -> dict[str, Iterator[_Key]]:
+def _order_queries(keys: Sequence[_QueryFigures]) -> dict[str, Iterator[_QueryFigures]]:
     """Return the queries by lowest mean, by largest difference between engines (then most flips), by lot."""
     return {
         "worst": iter(sorted(keys, key=lambda key: (key.mean is None, key.mean or 0.0, key.lot))),
