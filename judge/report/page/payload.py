@@ -191,13 +191,13 @@ class PageBudget:
 
 @dataclass(frozen=True, slots=True)
 class PageData:
-    """The packed queries in reading order, the totals, and how many were sampled as what (None: all)."""
+    """The packed queries in reading order, the totals, and the size of each part of a sample (None: all)."""
 
     lines: Sequence[str]
     pairs: int
     queries_in_all: int
     pairs_in_all: int
-    taken: Mapping[str, int] | None
+    sample: Mapping[str, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +244,8 @@ def select_queries(
         if place in chosen
     ]
     counts = Counter(chosen.values())
-    taken = {kind: counts[kind] for kind in SAMPLE_KINDS}
-    return PageData(lines, sum(keys[place].pairs for place in chosen), len(keys), pairs, taken)
+    sample = {kind: counts[kind] for kind in SAMPLE_KINDS}
+    return PageData(lines, sum(keys[place].pairs for place in chosen), len(keys), pairs, sample)
 
 
 def _measure_query(place: int, entry: QueryEntry, line: str, measure: str, depth: int) -> _QueryFigures:

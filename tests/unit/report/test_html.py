@@ -245,7 +245,7 @@ def test_the_page_says_why_there_is_nothing_to_compare(
 def test_a_very_small_p_is_not_0(demo: Path) -> None:
     summary = load_summary(RunFolder(demo))
     row = replace(summary.comparisons[0], p_adjusted=8e-6)
-    (table,) = tables.pair_tables(replace(summary, comparisons=(row,)))
+    (table,) = tables.list_pair_tables(replace(summary, comparisons=(row,)))
     shown = [cell.main.en for cell in table.rows[0][1]]
     assert shown[4] == "<0.0001"
 

@@ -144,7 +144,7 @@ def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
     room = select_queries(
         entries(30, ENGINES, 3, "x"), PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget()
     )
-    assert room.taken is None
+    assert room.sample is None
     assert [json.loads(line)[0] for line in room.lines] == [f"q{number}" for number in range(30)]
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (90, 90, 30)
 
@@ -152,7 +152,7 @@ def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
 def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> None:
     walk = entries(300, ENGINES, 3, "x")
     room = select_queries(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget(pairs=270))
-    assert room.taken == {"worst": 30, "disagreeing": 30, "random": 30}
+    assert room.sample == {"worst": 30, "disagreeing": 30, "random": 30}
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (270, 900, 300)
     ids = [json.loads(line)[0] for line in room.lines]
     assert ids == sorted(ids, key=lambda each: int(each[1:]))
@@ -165,10 +165,10 @@ def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> Non
 def test_bytes_are_a_budget_too_and_a_query_that_is_too_much_alone_is_never_taken() -> None:
     shape = PayloadSchema(ENGINES, ["P@5"], 10)
     room = select_queries(entries(50, ENGINES, 3, "漢" * 400), shape, "P@5", PageBudget(size=20_000))
-    assert room.taken is not None
+    assert room.sample is not None
     assert 0 < sum(len(line.encode()) for line in room.lines) <= 20_000
     room = select_queries(entries(1, ENGINES, 3, "漢" * 400), shape, "P@5", PageBudget(size=2_000))
-    assert (room.lines, room.taken) == ([], {"worst": 0, "disagreeing": 0, "random": 0})
+    assert (room.lines, room.sample) == ([], {"worst": 0, "disagreeing": 0, "random": 0})
 
 
 def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> None:
