@@ -19,12 +19,12 @@ from typing import IO
 from judge.filesystem import make_folder, open_for_read, remove_abandoned, write_file
 
 #: Files of a folder that stay; the oldest are removed.
-_MAX_FILES = 12
+_MAX_FILES = 24
 _CHUNK = 1 << 20
 #: Hex digits of a SHA-256 and a line feed: the last line of a file.
 _CHECKSUM_LENGTH = 65
 #: Distributions that the lines of a file depend on.
-_LIBRARIES = ("search-judge", "selectolax", "openpyxl", "pyarrow", "jinja2")
+_LIBRARIES = ("search-judge", "selectolax", "openpyxl", "pyarrow", "jinja2", "numpy", "scipy", "pydantic")
 
 
 def cache_folder(store: Path) -> Path:
@@ -61,6 +61,20 @@ class FileCache:
             )
             for file in files[:-_MAX_FILES]:
                 file.unlink()
+
+    def has_files(self, key: str, folder: Path) -> bool:
+        """Return whether the files that were recorded under `key` are in `folder`, unchanged."""
+        lines = self.read(key)
+        with suppress(OSError, TypeError, ValueError):
+            return lines is not None and all(
+                hash_file(folder / name) == digest for digest, name in map(json.loads, lines)
+            )
+        return False
+
+    def record_files(self, key: str, paths: Iterable[Path]) -> None:
+        """Record what the files at `paths` contain under `key`, for `has_files`."""
+        with suppress(OSError):
+            self.write(key, [f"{json.dumps([hash_file(path), path.name])}\n" for path in paths])
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.jsonl"
@@ -99,19 +113,18 @@ def make_key(*parts: object) -> str:
 
 @cache
 def _hash_code() -> str:
-    """Return a hash of judge's modules, and of the libraries that read and render texts."""
+    """Return a hash of the files of judge, and of the versions of the libraries that it computes with."""
     digest = hashlib.sha256(platform.python_version().encode())
-    package = Path(__file__).parent
-    for folder in (package, package / "dataset", package / "assess"):
-        for module in sorted(folder.glob("*.py")):
-            digest.update(module.read_bytes())
+    for path in sorted(Path(__file__).parent.rglob("*")):
+        if path.suffix != ".pyc" and path.is_file():
+            digest.update(path.read_bytes())
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
             digest.update(f"\n{library} {version(library)}".encode())
     return digest.hexdigest()
 
 
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of the content of a file that the user names."""
-    with open_for_read(path, follow=True) as file:
+def hash_file(path: Path, *, follow: bool = False) -> str:
+    """Return the SHA-256 of the content of a regular file; a link is followed only with `follow`."""
+    with open_for_read(path, follow=follow) as file:
         return _hash_bytes(file, path.stat().st_size)

@@ -21,9 +21,10 @@ def estimate_tokens(text: str) -> float:
 
     Chinese characters, other characters beyond ASCII, digits, and the rest of ASCII each have a rate.
     """
-    han = sum(map(len, _HAN.findall(text)))
-    digits = sum(map(text.count, "0123456789"))
-    ascii_ = len(text.encode("ascii", "ignore"))
+    han = 0 if text.isascii() else sum(map(len, _HAN.findall(text)))
+    in_ascii = text.encode("ascii", "ignore")
+    ascii_ = len(in_ascii)
+    digits = ascii_ - len(in_ascii.translate(None, b"0123456789"))
     others = len(text) - han - ascii_
     return han * _PER_HAN + others * _PER_OTHER + digits * _PER_DIGIT + (ascii_ - digits) * _PER_ASCII
 

@@ -90,7 +90,7 @@ def _dataset_key(config: Config, paths: Sequence[Path]) -> str | None:
     """Return the key of the cache for the content of the files; None where one is no regular file."""
     options = (config.lang, config.max_chars, config.shows_dates, config.depth, config.columns)
     try:
-        return make_key("dataset", *options, [(str(path), hash_file(path)) for path in paths])
+        return make_key("dataset", *options, [(str(path), hash_file(path, follow=True)) for path in paths])
     except OSError:
         return None
 

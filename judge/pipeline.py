@@ -20,6 +20,7 @@ from judge.analysis.summary import PriceUsed, RunCost, Summary
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
 from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
+from judge.cache import FileCache, cache_folder
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import RunIncomplete
@@ -91,7 +92,7 @@ def run(
             judgments = labels.add_to(judgments, pairs, config.repeats)
             members = labels.remove_from(members)
         result = measure_run(folder.path, LoadedRun(dataset, pairs, judgments, spec, members))
-        export_run(folder, result)
+        export_run(folder, result, FileCache(cache_folder(path)))
     incomplete = _incomplete(result.summary, judging, config.min_coverage)
     warnings = [*dataset.warnings, *judging.warnings]
     if incomplete is None and (failures := _failures(judging.judgments)):
@@ -107,11 +108,20 @@ def measure_run(path: Path, run: LoadedRun, among: Collection[frozenset[str]] | 
     )
 
 
-def export_run(folder: RunFolder, result: RunResult) -> None:
-    """Write every file of a run; results.json last, so that a reader that waits for it finds all files."""
-    export.write_data_files(folder, result)
-    write_report(folder, result.summary, lambda: export.list_queries(result))
-    export.write_results(folder, result)
+def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = None) -> None:
+    """Write the files of a run; results.json last, so that a reader that waits for it finds all files.
+
+    `cache` tells which files would get the content that they have: they are not written.
+    """
+    export.write_judgments(folder, result)
+    key = export.make_files_key(folder, result) if cache else None
+    if cache and key and cache.has_files(key, folder.path):
+        return
+    paths = list(export.write_tables(folder, result))
+    paths.append(write_report(folder, result.summary, lambda: export.list_queries(result)))
+    paths.append(export.write_results(folder, result))
+    if cache and key:
+        cache.record_files(key, paths)
 
 
 def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = False) -> RunResult:

@@ -133,11 +133,13 @@ async def judge_pool(
         assessor, client, window, progress, RepeatCounter(repeats, len(pool.pairs), assessor.scale)
     )
     run.judgments += decided
-    for key in (key for key in requests if key in verdicts):
-        run.judgments += [assessor.make_judgment(question, verdicts[key]) for question in requests[key]]
+    for key, questions in requests.items():
+        if verdict := verdicts.pop(key, None):  # popped, so that few verdicts are in memory twice
+            run.judgments += [assessor.make_judgment(question, verdict) for question in questions]
+        else:
+            run.todo.append(questions)
     progress.begin(len(decided) + sum(map(len, requests.values())), len(run.judgments))
     run.count(run.judgments)
-    run.todo += [requests[key] for key in requests if key not in verdicts]
     if batch_api is not None:
         run.batches = BatchRunner(batch_api, assessor, client, store.batches)
     try:

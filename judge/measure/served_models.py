@@ -41,18 +41,18 @@ def count_served_models(
 ) -> tuple[ServedModel, ...]:
     """Return the served models, most judgments first; grades by rule are left out."""
     grades: dict[str, list[int]] = {}
-    of_pair: dict[tuple[str, str], Counter[str]] = {}
+    of_pair: dict[tuple[str, str], list[str]] = {}
     for judgment in judgments:
         if judgment.grade is not None and judgment.served_model is not None:
             grades.setdefault(judgment.served_model, []).append(judgment.grade)
             pair = judgment.query_id, judgment.snippet_id
-            of_pair.setdefault(pair, Counter())[judgment.served_model] += 1
+            of_pair.setdefault(pair, []).append(judgment.served_model)
     by_engine: dict[str, Counter[str]] = {model: Counter() for model in grades}
     for ranking in rankings:
         depth = len(documents.get((ranking.engine, ranking.query_id), ()))
         for id_ in {snippet.id for snippet in ranking.snippets[:depth]}:
-            for model, count in of_pair.get((ranking.query_id, id_), {}).items():
-                by_engine[model][ranking.engine] += count
+            for model in of_pair.get((ranking.query_id, id_), ()):
+                by_engine[model][ranking.engine] += 1
     models = [
         ServedModel(
             model=model,

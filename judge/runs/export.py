@@ -4,38 +4,59 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from judge.cache import hash_file, make_key
 from judge.dataset.spreadsheet import escape_cell
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
-from judge.records import Judgment
+from judge.records import Judgment, Usage
 from judge.runs import results, trec_export
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.record_json import to_json
 from judge.runs.result import RunResult
 
+_CHUNK = 1 << 16
+#: The files that the tables, the report and results.json follow from, beside the dataset.
+_INPUTS = ("judgments.jsonl", "members.jsonl", "summary.json", "config.json", "agreement.json", "night.json")
 
-def write_data_files(folder: RunFolder, result: RunResult) -> None:
-    """Write every data file of the run but results.json."""
-    rankings, documents = result.data.rankings, result.pool.documents
+
+def write_judgments(folder: RunFolder, result: RunResult) -> None:
+    """Write the judgments and the summary of the run: all other files follow from these and the dataset."""
     folder.write("judgments.jsonl", (dump_json(_plain(judgment)) + "\n" for judgment in result.judgments))
     if result.members:
         folder.write("members.jsonl", _members(result.members))
-    folder.write("scores.csv", _scores(result.scores))
-    folder.write("qrels.txt", trec_export.qrels(rankings, documents, result.judgments))
-    for engine, name in trec_export.file_names(result.data.engines).items():
-        folder.write(name, trec_export.run(engine, rankings, documents))
     folder.write("summary.json", [dump_json(to_json(result.summary), indent=2), "\n"])
 
 
-def write_results(folder: RunFolder, result: RunResult) -> None:
-    """Write results.json."""
-    folder.write("results.json", results.write_chunks(folder.path.name, result.summary, list_queries(result)))
+def write_tables(folder: RunFolder, result: RunResult) -> Iterator[Path]:
+    """Write the scores and the TREC files; yield their paths."""
+    rankings, documents = result.data.rankings, result.pool.documents
+    yield folder.write("scores.csv", _scores(result.scores))
+    yield folder.write("qrels.txt", trec_export.qrels(rankings, documents, result.judgments))
+    for engine, name in trec_export.file_names(result.data.engines).items():
+        yield folder.write(name, trec_export.run(engine, rankings, documents))
+
+
+def write_results(folder: RunFolder, result: RunResult) -> Path:
+    """Write results.json and return its path."""
+    chunks = results.write_chunks(folder.path.name, result.summary, list_queries(result))
+    return folder.write("results.json", chunks)
+
+
+def make_files_key(folder: RunFolder, result: RunResult) -> str | None:
+    """Return the key of what the other files follow from; None for a dataset that is not cached.
+
+    The judgments and the summary must be written.
+    """
+    if not result.pool.digest:
+        return None
+    hashes = {name: hash_file(path) for name in _INPUTS if (path := folder.path / name).exists()}
+    return make_key("files", str(folder.path.absolute()), result.pool.digest, hashes)
 
 
 def list_queries(result: RunResult) -> Iterator[results.QueryEntry]:
@@ -54,21 +75,24 @@ def _members(members: PanelMembers) -> Iterator[str]:
 def _plain(judgment: Judgment) -> dict[str, Any]:
     """Return the judgment as JSON values (`dataclasses.asdict` would copy its parameters for each)."""
     fields: dict[str, Any] = {name: getattr(judgment, name) for name in Judgment.__slots__}
-    return {**fields, "usage": asdict(judgment.usage) if judgment.usage else None}
+    usage = judgment.usage
+    fields["usage"] = {name: getattr(usage, name) for name in Usage.__slots__} if usage else None
+    return fields
 
 
 def _scores(scores: Scores) -> Iterator[str]:
-    yield _line(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
-    for row in scores.to_records():
-        names = (escape_cell(row.engine), escape_cell(row.query_id), row.repeat, row.measure)
-        numbers = (row.value, row.judged, row.low, row.high)
-        yield _line([*names, *("" if number is None else repr(number) for number in numbers)])
-
-
-def _line(cells: Iterable[object]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["engine", "query_id", "repeat", "measure", "value", "judged", "low", "high"])
+    protected = {name: escape_cell(name) for name in (*scores.engines, *scores.queries)}
+    for row in scores.to_records():
+        names = (protected[row.engine], protected[row.query_id], row.repeat, row.measure)
+        lines.writerow([*names, row.value, row.judged, row.low, row.high])
+        if text.tell() > _CHUNK:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
 
 
 def _table(scores: Scores) -> dict[tuple[str, str], Mapping[str, float | None]]:

@@ -20,6 +20,9 @@ from judge.lock import locked
 # break files for others; they only occur inside JSON strings, where the escape means the same.
 _FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+# `json.dumps` would make one for each value.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
 DAMAGED_FILE_ADVICE = "the judge run that made it writes it anew, without a call"
 
@@ -48,7 +51,7 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anyt
     NaN and Infinity are no JSON.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return _DECODER.decode(text)
     except RecursionError:
         raise InputError("{place}: is not JSON that can be read: it nests too deep; {advice}", place=place, advice=DAMAGED_FILE_ADVICE) from None
     except ValueError as error:
@@ -59,9 +62,17 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
 def dump_json(value: object, *, indent: int | None = None) -> str:
     """Return `value` as JSON; without `indent` it is one line for every reader of lines."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    if indent is None:
+        text = _ENCODER.encode(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    if text.isascii() and "\x7f" not in text:
+        return text
     return _FRAGILE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -116,8 +127,9 @@ class RunFolder:
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the JSON objects of file `name`, one a line."""
+        place = str(self.path / name)
         for number, line in self._lines(name):
-            yield self._object(f"{self.path / name}:{number}", line)
+            yield self._object(f"{place}:{number}", line)
 
     def _object(self, place: str, text: str) -> dict[str, Any]:
         value = parse_json(place, text)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from sys import intern
 from types import NoneType
 from typing import Any
 
@@ -13,10 +15,10 @@ from judge.analysis.summary import Summary
 from judge.dataset.pool import make_pair
 from judge.errors import InputError
 from judge.measure.measures import parse_measures
-from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage
+from judge.records import BINARY, GRADED, Dataset, Judgment, Pair, Pool, Scale, Usage, share_params
 from judge.runs.folder import DAMAGED_FILE_ADVICE, RunFolder, reading_run
 from judge.runs.record_json import agreement_from_json, check_version, from_json, summary_from_json
-from judge.runs.results import QueryEntry, read_dataset
+from judge.runs.results import OtherLayout, QueryEntry, read_dataset, read_values
 
 #: The types of a judgment's fields that figures are computed from.
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -26,6 +28,8 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "error": (str, NoneType),
     "served_model": (str, NoneType),
 }
+#: Texts that many judgments share.
+_SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model")
 
 
 def load_summary(folder: RunFolder) -> Summary:
@@ -44,9 +48,12 @@ def load_agreement(folder: RunFolder) -> LabelAgreement | None:
 
 def load_run(folder: RunFolder) -> LoadedRun:
     """Return the run in `folder`; raise InputError when a file is missing or damaged."""
-    results = folder.read("results.json")
     with reading_run(folder.path):
-        return _load(folder, results)
+        with suppress(OtherLayout):
+            values = read_values(folder.path / "results.json")
+            return _load(folder, next(values), values)
+        results = folder.read("results.json")
+        return _load(folder, results, None)
 
 
 def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
@@ -61,22 +68,32 @@ def load_runs(paths: Sequence[Path]) -> dict[str, LoadedRun]:
 
 def read_queries(results: Mapping[str, Any], place: str) -> list[QueryEntry]:
     """Return the queries of a results.json that is read already; raise InputError when one is damaged."""
+    values = _list_queries(results, place)
+    return list(_read_queries(values, place))
+
+
+def _read_queries(values: Iterable[object], place: str) -> Iterator[QueryEntry]:
+    for number, value in enumerate(values):
+        yield from_json(QueryEntry, value, f"{place}: queries[{number}]")
+
+
+def _list_queries(results: Mapping[str, Any], place: str) -> list[Any]:
     queries = results.get("queries")
     if not isinstance(queries, list):
         raise InputError("{place}: field 'queries' is {queries!r:.60}, not a list; {advice}", place=place, queries=queries, advice=DAMAGED_FILE_ADVICE)
-    return [
-        from_json(QueryEntry, entry, f"{place}: queries[{number}]") for number, entry in enumerate(queries)
-    ]
+    return queries
 
 
-def _load(folder: RunFolder, results: dict[str, Any]) -> LoadedRun:
+def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[object] | None) -> LoadedRun:
+    """Return the run; `queries` are those of results.json, None where `results` holds them."""
     place = str(folder.path / "results.json")
     check_version(results, place)
     value = results.get("summary")
     if not isinstance(value, dict):
         raise InputError("{place}: field 'summary' is {value!r:.60}, not an object; {advice}", place=place, value=value, advice=DAMAGED_FILE_ADVICE)
     summary = summary_from_json(value, f"{place}: summary")
-    data, documents = read_dataset(read_queries(results, place), summary)
+    queries = _list_queries(results, place) if queries is None else queries
+    data, documents = read_dataset(_read_queries(queries, place), summary)
     scale = Scale(summary.scale, (BINARY if summary.scale == "binary" else GRADED).top, summary.relevant_from)
     measures = parse_measures(summary.measures)
     spec = RunSpec(
@@ -120,6 +137,10 @@ def _pairs(data: Dataset, documents: Mapping[tuple[str, str], tuple[str, ...]]) 
 def _judgment(line: dict[str, Any]) -> Judgment:
     usage = line.pop("usage")
     flags = tuple(line.pop("flags"))
+    for name in _SHARED_FIELDS:
+        if isinstance(value := line.get(name), str):
+            line[name] = intern(value)
+    line["params"] = share_params(line["params"])
     judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
     for name, types in _TYPES.items():
         value = getattr(judgment, name)

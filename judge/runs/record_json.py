@@ -7,6 +7,8 @@ the keys that version 1 of the layout names differently; files of version 1 are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from judge.analysis.label_agreement import LabelAgreement
@@ -67,6 +69,8 @@ _RECOMPUTED: Final[Mapping[str, Any]] = {
 }
 
 
+_PLAIN = (str, int, float, NoneType)
+
 _adapters: dict[Any, TypeAdapter[Any]] = {}
 
 
@@ -80,18 +84,36 @@ def adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  # any type
 
 
 def to_json(record: object) -> dict[str, Any]:
-    """Return a record as JSON values; a text with half a surrogate pair stays as it is.
-
-    (pydantic's own mode "json" replaces such halves in keys, so that a name would not be found again.)
-    """
-    value: dict[str, Any] = _to_lists(adapter(type(record)).dump_python(record, exclude_defaults=True))
+    """Return a record as JSON values; a text with half a surrogate pair stays as it is."""
+    value: dict[str, Any] = _to_values(record)
     return value
 
 
-def _to_lists(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    if isinstance(value, dict):
-        return {key: _to_lists(item) for key, item in value.items()}
-    return [_to_lists(item) for item in value] if isinstance(value, list | tuple) else value
+def _to_values(value: Any) -> Any:  # noqa: ANN401  # any record or JSON value
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _to_values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_to_values(item) for item in value]
+    return {
+        name: _to_values(item)
+        for name, default in _list_defaults(type(value))
+        if (item := getattr(value, name)) != default
+    }
+
+
+_defaults: dict[Any, Sequence[tuple[str, object]]] = {}
+
+
+def _list_defaults(kind: Any) -> Sequence[tuple[str, object]]:  # noqa: ANN401  # any record type
+    """Return the fields of a record type with their defaults; a field without one has `MISSING`."""
+    if kind not in _defaults:
+        _defaults[kind] = [
+            (each.name, each.default if each.default_factory is MISSING else each.default_factory())
+            for each in fields(kind)
+        ]
+    return _defaults[kind]
 
 
 def from_json(kind: type[Record], value: object, place: str) -> Record:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import dropwhile, takewhile
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from sys import intern
+from typing import Any, Literal
 
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.dataset.textfile import number_lines
@@ -129,22 +130,52 @@ def write_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> I
     yield f"\n{_END}"
 
 
+class OtherLayout(ValueError):
+    """A results.json is not laid out as `write_chunks` does it."""
+
+
+def read_values(path: Path) -> Iterator[Any]:
+    """Yield the JSON values in the results.json at `path`, one line at a time.
+
+    The first is the object without its queries, then come the queries. Raise OtherLayout when the file cannot
+    be read like this.
+    """
+    try:
+        with open_text(path, newline="\n") as file:
+            lines = (line for _, line in number_lines(file, path))
+            head = []
+            for line in lines:
+                head.append(line)
+                if line == _QUERIES:
+                    break
+            else:
+                raise ValueError("no line begins the queries")
+            yield parse_json(str(path), "".join([*head, _END]))
+            for line in lines:
+                if line == _END:
+                    break
+                if not line.isspace():
+                    yield parse_json(str(path), line.removesuffix("\n").removesuffix(","))
+            else:
+                raise ValueError("no line ends the queries")
+            if next(lines, None) is not None:
+                raise ValueError("lines follow the queries")
+    except (OSError, ValueError, InputError) as error:
+        raise OtherLayout(str(error)) from error
+
+
 def read_entries(path: Path) -> Iterator[QueryEntry]:
     """Yield the queries of the results.json at `path`, one line at a time, as `write_chunks` lays them out.
 
     Raises InputError when the file has another layout.
     """
     try:
-        with open_text(path, newline="\n") as file:
-            texts = (line for _, line in number_lines(file, path))
-            lines = dropwhile(lambda line: line != _QUERIES, texts)
-            if next(lines, None) is None:
-                raise ValueError("no line begins the queries")
-            for line in takewhile(lambda line: line != _END, lines):
-                value = parse_json(str(path), line.removesuffix("\n").removesuffix(","))
-                yield from_json(QueryEntry, value, str(path))
-    except (OSError, ValueError) as error:
-        raise InputError("{file}: is not as judge wrote it ({error}); {advice}", file=path, error=error, advice=DAMAGED_FILE_ADVICE) from error
+        for value in islice(read_values(path), 1, None):
+            yield from_json(QueryEntry, value, str(path))
+    except OtherLayout as error:
+        raise InputError(
+            "{file}: is not as judge wrote it ({error}); {advice}", file=path, error=error, advice=DAMAGED_FILE_ADVICE
+        ) from error
 
 
 def judgment_entries(judgments: Iterable[Judgment], members: PanelMembers, scale: Scale) -> JudgmentEntries:
@@ -257,8 +288,11 @@ def read_dataset(
         by_id[entry.query_id] = Query(
             entry.query_id, text, entry.query, entry.lang, reference=entry.reference, extra=entry.extra
         )
+        distinct: dict[Snippet, Snippet] = {}
         for engine, answer in entry.engines.items():
-            snippets = tuple(map(_load_snippet, answer.snippets))
+            # A snippet that several engines returned becomes one object.
+            loaded = map(_load_snippet, answer.snippets)
+            snippets = tuple(distinct.setdefault(snippet, snippet) for snippet in loaded)
             rankings.append(Ranking(engine, entry.query_id, snippets, answer.error, answer.latency_ms))
             documents[engine, entry.query_id] = tuple(
                 snippet.document for snippet in answer.snippets if snippet.document is not None
@@ -270,7 +304,7 @@ def read_dataset(
 def _load_snippet(entry: SnippetEntry) -> Snippet:
     text = entry.shown or CleanedText(entry.title, entry.snippet)
     return Snippet(
-        id=entry.snippet_id,
+        id=intern(entry.snippet_id),
         text=text.snippet,
         title=text.title,
         date=entry.date,

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from judge.errors import StoreError
-from judge.records import Call, Usage
+from judge.records import Call, Usage, share_params
 from judge.store import schema
 from judge.store.batches import BatchTable, split_keys
 from judge.store.leases import Busy, Lease, LeaseHolder, expire_leases, lock_folder, timestamp
@@ -264,7 +264,7 @@ def read_call(outcome: str, maybe_billed: int, in_batch: int, *tokens: int | Non
 def _unpack(grade: int, body: str) -> StoredVerdict:
     fields = json.loads(body)
     usage = fields.pop("usage")
-    fields["params"] = as_stored(fields["params"])
+    fields["params"] = share_params(fields["params"])
     fields["flags"] = tuple(fields["flags"])
     return StoredVerdict(grade=grade, usage=Usage(**usage) if usage else None, **fields)
 

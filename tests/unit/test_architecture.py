@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
         "store",
     },
     "analysis": {"records", "errors", "english", "dataset", "measure"},
-    "runs": {"records", "errors", "lock", "filesystem", "dataset", "measure", "analysis"},
+    "runs": {"records", "errors", "lock", "cache", "filesystem", "dataset", "measure", "analysis"},
     "report": {"records", "errors", "english", "characters", "dataset", "measure", "analysis", "runs"},
     "collect": {"records", "errors", "lock", "config", "dataset", "models", "client", "runs", "filesystem"},
     "annotate": {

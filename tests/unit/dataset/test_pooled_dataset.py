@@ -132,22 +132,57 @@ def test_keys_are_the_same_from_the_cache(tmp_path: Path) -> None:
     assert plan_requests(other, ASSESSOR, 2, cache) == plan_requests(other, ASSESSOR, 2)
 
 
-def test_the_run_is_the_same_from_the_cache(tmp_path: Path) -> None:
-    data, files = large(tmp_path / "d.jsonl"), []
-    for _ in range(2):
-        result = pipeline.run(Config(data=str(data), model="lexical", out=str(tmp_path / "run")))
-        files.append({path.name: path.read_bytes() for path in result.folder.iterdir()})
-    assert files[0] == files[1]
-    assert result.calls_made == 0
-    assert len(cached(tmp_path)) == 2
+def run_again(data: Path, **options: Any) -> tuple[dict[str, bytes], set[str]]:
+    """The files of the run after one more `judge run`, and the names of those that it wrote."""
+    out = data.parent / "run"
+    before = {path.name: path.stat().st_ino for path in out.glob("*")}
+    pipeline.run(Config(data=str(data), model="lexical", out=str(out), **options))
+    written = {path.name for path in out.iterdir() if before.get(path.name) != path.stat().st_ino}
+    return {path.name: path.read_bytes() for path in out.iterdir()}, written
+
+
+def test_a_run_again_writes_what_is_not_there_yet(tmp_path: Path) -> None:
+    data = large(tmp_path / "d.jsonl")
+    first, _ = run_again(data)
+    second, written = run_again(data)
+    assert second == first
+    assert written == {"config.json", "judgments.jsonl", "summary.json"}
+    assert len(cached(tmp_path)) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"), [("results.json", "changed"), ("report.html", "link"), ("run.a.trec", "missing")]
+)
+def test_a_run_again_writes_damaged_files_anew(tmp_path: Path, name: str, damage: str) -> None:
+    data, path = large(tmp_path / "d.jsonl"), tmp_path / "run" / name
+    first, _ = run_again(data)
+    whole = path.read_bytes()
+    path.unlink()
+    match damage:
+        case "changed":
+            path.write_bytes(whole[:-1])
+        case "link":
+            (tmp_path / "copy").write_bytes(whole)
+            path.symlink_to(tmp_path / "copy")
+    assert run_again(data)[0] == first
+    assert not path.is_symlink()
+
+
+def test_a_run_again_writes_what_other_options_change(tmp_path: Path) -> None:
+    data = large(tmp_path / "d.jsonl")
+    first, _ = run_again(data)
+    second, written = run_again(data, measures=["P@1"])
+    assert {"scores.csv", "report.html", "results.json"} <= written
+    assert b"nDCG@10" not in second["results.json"]
+    assert run_again(data)[0] == first
 
 
 def test_old_files_leave_the_cache(tmp_path: Path) -> None:
     cache = FileCache(tmp_path)
-    for number in range(20):
+    for number in range(30):
         cache.write(f"{number:02}", [f"{number}\n"])
-    assert len(list(tmp_path.iterdir())) == 12
-    assert list(cache.read("19") or ()) == [b"19\n"]
+    assert len(list(tmp_path.iterdir())) == 24
+    assert list(cache.read("29") or ()) == [b"29\n"]
 
 
 def test_the_cache_goes_with_its_store(tmp_path: Path) -> None:
