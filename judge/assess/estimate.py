@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 
 from judge.assess.assessor import Assessor
 from judge.assess.runner import plan_requests
 from judge.cache import FileCache, cache_folder
 from judge.characters import estimate_tokens
 from judge.client.retry import Limits
+from judge.models.batch_api import MAX_REQUESTS, BatchModel
 from judge.pricing.prices import Price
 from judge.records import Pool, Prompt, Usage
 from judge.store.store import UsageHistory, VerdictStore
@@ -41,6 +43,9 @@ class RunEstimate:
     `seconds` are estimates, `usd` None when the price is unknown. The estimate learned from `learned_from`
     earlier calls, and by a rule of thumb for the prompts `by_rule`. `pace` is the number of calls a second
     that the server took last time, None when `seconds` comes from an assumed `latency`.
+
+    `submitted` judgments are in batches that have not ended; they are paid for. In `batches` the calls would
+    cost `batch_usd`; `batches` is 0 for a model without a Batch API.
     """
 
     judgments: int
@@ -56,6 +61,9 @@ class RunEstimate:
     by_rule: int
     pace: float | None
     latency: float = _LATENCY
+    submitted: int = 0
+    batches: int = 0
+    batch_usd: float | None = None
 
 
 def estimate_run(
@@ -67,7 +75,8 @@ def estimate_run(
     )
     stored = store.find_verdicts(key_uses) if store else {}
     past = store.usage_by_prompt(assessor.model.name) if store else []
-    todo = [questions[0] for key, questions in key_uses.items() if key not in stored]
+    in_batch = store.batches.find(key_uses.keys() - stored.keys()) if store else {}
+    todo = [questions[0] for key, questions in key_uses.items() if key not in stored and key not in in_batch]
     versions = Counter(question.prompt_version for question in todo)
     judgments = len(ruled) + sum(map(len, key_uses.values()))
     learned = _select_versions(past)
@@ -92,6 +101,9 @@ def estimate_run(
         learned_from=sum(learned[version].calls for version in versions if version in learned),
         by_rule=len(unknown),
         pace=pace,
+        submitted=sum(len(key_uses[key]) for key in in_batch),
+        batches=ceil(len(todo) / MAX_REQUESTS) if isinstance(assessor.model, BatchModel) else 0,
+        batch_usd=None if limits.price is None else limits.price.usd(usage, in_batch=True),
     )
 
 

@@ -15,6 +15,9 @@ from judge.models import Model
 from judge.models.negotiation import RequestParams
 from judge.records import Completion, Prompt
 
+#: The most requests of a batch, at OpenAI and at Alibaba Cloud.
+MAX_REQUESTS = 50_000
+
 
 @dataclass(frozen=True, slots=True)
 class BatchTerms:

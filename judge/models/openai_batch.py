@@ -16,7 +16,7 @@ import aiohttp
 import openai
 
 from judge.errors import AccountError, CallError, RequestRejected
-from judge.models.batch_api import BatchLine, BatchStatus, BatchTerms
+from judge.models.batch_api import MAX_REQUESTS, BatchLine, BatchStatus, BatchTerms
 from judge.models.chat_messages import (
     MAX_BYTES,
     BodyRefused,
@@ -50,17 +50,28 @@ _UNPROCESSED = frozenset({"batch_expired", "batch_cancelled"})
 #: How much the clock of a server may differ from ours.
 _CLOCK_ERROR = timedelta(days=1)
 #: OpenAI's limits, which other servers have taken over.
-_OPENAI_TERMS = BatchTerms(requests=50_000, file_bytes=200_000_000, line_bytes=200_000_000)
+_OPENAI_TERMS = BatchTerms(requests=MAX_REQUESTS, file_bytes=200_000_000, line_bytes=200_000_000)
 _DASHSCOPE_TERMS = BatchTerms(
-    requests=50_000, file_bytes=100_000_000, line_bytes=1_000_000, name_key="ds_name"
+    requests=MAX_REQUESTS, file_bytes=100_000_000, line_bytes=1_000_000, name_key="ds_name"
 )
 
 
 class OpenAIBatchApi:
-    """The Batch API of the server at `url` for `model`, with the parameters of `negotiation`."""
+    """The Batch API of the server at `url` for `model`, with the parameters of `negotiation`.
 
-    def __init__(self, model: str, url: str, key: str, endpoint: Endpoint, negotiation: Negotiation) -> None:
-        self.terms = _DASHSCOPE_TERMS if is_dashscope(url) else _OPENAI_TERMS
+    `terms` None takes those of the provider.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        url: str,
+        key: str,
+        endpoint: Endpoint,
+        negotiation: Negotiation,
+        terms: BatchTerms | None = None,
+    ) -> None:
+        self.terms = terms or (_DASHSCOPE_TERMS if is_dashscope(url) else _OPENAI_TERMS)
         self._model = model
         self._endpoint = public_part(url, *endpoint.secrets)
         self._timeout = endpoint.timeout

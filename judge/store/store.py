@@ -152,10 +152,13 @@ class VerdictStore:
         ]
 
     def calls_by_second(self, model: str) -> dict[datetime, int]:
-        """Return how many calls that led to verdicts of `model` were written in which second, in order."""
+        """Return how many calls that led to verdicts of `model` were written in which second, in order.
+
+        Requests in batches, which are written when the batch ended, are left out.
+        """
         rows = self._select(
             "SELECT c.made_at, count(*) FROM verdicts v JOIN calls c ON c.key = v.key"
-            " WHERE v.model IN ({}) GROUP BY c.made_at ORDER BY c.made_at",
+            " WHERE v.model IN ({}) AND NOT c.in_batch GROUP BY c.made_at ORDER BY c.made_at",
             [model],
         )
         with self._reading():

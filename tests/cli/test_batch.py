@@ -344,6 +344,9 @@ def test_after_a_signal_the_batch_goes_on_and_the_same_command_collects_it(tmp_p
         done = command(*realtime)
         assert done.returncode == 3
         assert f"19 pairs are in a batch at {server.openai_url}; add --batch to collect it" in done.stderr
+        estimate = command("estimate", *words(tmp_path, server)[1:])
+        assert "1 known, 0 calls to pay" in estimate.stdout
+        assert "19 of them are in batches at the server" in estimate.stdout
         server.rules = BatchRules()
         assert command(*words(tmp_path, server)).returncode == 0
         assert_submitted_once(server)

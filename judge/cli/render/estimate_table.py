@@ -55,6 +55,11 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
         run=estimate,
         again=again,
     )
+    if estimate.submitted:
+        yield t(
+            "{count:,} of them are in batches at the server; judge run --batch collects these",
+            count=estimate.submitted,
+        )
     if not estimate.calls:
         return
     yield t(
@@ -73,6 +78,16 @@ def _describe_estimate(estimate: RunEstimate, t: Translator) -> Iterator[str]:
         )
     else:
         yield t("about {duration} if a call takes {latency:g} s", duration=duration, latency=estimate.latency)
+    if estimate.batches:
+        known = estimate.batch_usd is not None
+        yield t.plural(
+            "with --batch: {price}, one batch, within 24 hours",
+            "with --batch: {price}, {count} batches, within 24 hours",
+            estimate.batches,
+            price=t("about {amount}", amount=_usd(estimate.batch_usd or 0.0, t))
+            if known
+            else t("price unknown"),
+        )
 
 
 def _basis(estimate: RunEstimate, t: Translator) -> str:

@@ -12,7 +12,7 @@ from judge.client.budget import SpendLimit
 from judge.client.retry import Limits
 from judge.errors import RunIncomplete
 from judge.pricing.prices import Price
-from judge.records import Usage
+from judge.records import ANSWERED, Call, Usage
 
 #: A dollar for a million tokens of a reply, so that micro-dollars are tokens.
 PRICE = Price(input=0.0, output=1.0, cached=0.0)
@@ -148,3 +148,29 @@ def test_money_that_is_only_set_aside_is_not_called_spent() -> None:
 def test_no_budget_starts_no_call() -> None:
     with pytest.raises(RunIncomplete):
         spend_limit(budget=0.0).reserve()
+
+
+def test_the_calls_of_a_batch_are_reserved_at_the_most_that_they_can_cost() -> None:
+    limit = spend_limit(budget=100e-6, max_calls=30)
+    assert limit.reserve_batch([30e-6] * 5) == 3
+    assert limit.calls == 3
+    assert limit.reserve_batch([30e-6]) == 0
+    limit.reserve()  # 90 are set aside
+    limit.settle(tokens(10), PRICE, answered=True)
+    with pytest.raises(RunIncomplete, match="budget"):
+        limit.reserve()
+    # Two replies of 10 tokens at half the price, and one request that was not processed.
+    replies = [Call(ANSWERED, tokens(10), in_batch=True)] * 2
+    limit.settle_batch([30e-6] * 3, replies, PRICE)
+    assert limit.calls == 3
+    assert limit.usd == pytest.approx(20e-6)
+    assert limit.reserve_batch([1e-6] * 50) == 27
+
+
+def test_a_batch_without_token_counts_makes_the_money_unknown() -> None:
+    limit = spend_limit(budget=1.0)
+    limit.settle_batch([], [Call("server_error", in_batch=True)], PRICE)
+    assert [limit.usd] == [0.0]
+    limit.settle_batch([], [Call(ANSWERED, in_batch=True)], PRICE)
+    assert limit.usd is None
+    assert limit.reserve_batch([0.1]) == 0

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from judge.errors import InputError
+from judge.pricing.cost import total_cost
 from judge.pricing.prices import SHIPPED_PRICES, Price, PriceRow, common_price, find_price, read_prices
-from judge.records import Usage
+from judge.records import ANSWERED, Call, Usage
 
 ROW: dict[str, Any] = {"models": ["qwen-plus"], "input": 0.4, "output": 1.2, "as_of": date(2026, 7, 2)}
 INTL = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
@@ -27,6 +28,17 @@ def test_more_cached_tokens_than_tokens_earn_no_money() -> None:
     usage = Usage(prompt_tokens=100, cached_tokens=400, completion_tokens=10)
     # no fresh ones, 400 cached at 0.5, 10 out at 10, per million
     assert Price(input=2.0, output=10.0, cached=0.5).usd(usage) == pytest.approx(0.0003)
+
+
+def test_a_request_in_a_batch_costs_a_share_of_the_price() -> None:
+    usage = Usage(prompt_tokens=1000, completion_tokens=100)
+    assert Price(input=2.0, output=10.0, cached=0.5).usd(usage, in_batch=True) == pytest.approx(0.0015)
+    [half], [third] = (read_prices([{**ROW, **more}], "p.toml") for more in ({}, {"batch": 0.3}))
+    assert (half.price.batch, third.price.batch) == (0.5, 0.3)
+    calls = [Call(ANSWERED, usage), Call(ANSWERED, usage, in_batch=True), Call("server_error", in_batch=True)]
+    # 0.4 a million in and 1.2 out: $0.00052 in realtime
+    assert total_cost(calls, half.price).usd == pytest.approx(0.00078)
+    assert total_cost(calls, third.price).usd == pytest.approx(0.000676)
 
 
 @pytest.mark.parametrize(

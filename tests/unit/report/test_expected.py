@@ -73,6 +73,15 @@ def test_each_part_is_said_where_it_is_so(changed: dict[str, Any], line: int, sa
     assert said in told({**FOUND, **changed})[line]
 
 
+def test_the_plans_are_compared() -> None:
+    assert told({**FOUND, "batches": 1, "batch_usd": 0.234})[-1] == (
+        "with --batch: about $0.23, one batch, within 24 hours"
+    )
+    lines = told({**FOUND, "price": None, "usd": None, "batches": 3, "submitted": 40})
+    assert lines[-1] == "with --batch: price unknown, 3 batches, within 24 hours"
+    assert lines[2] == "40 of them are in batches at the server; judge run --batch collects these"
+
+
 def test_nothing_to_pay_is_one_line() -> None:
     assert told({**FOUND, "calls": 0})[1:] == ["2,000 judgments: 500 known, 0 calls to pay"]
 
