@@ -38,7 +38,8 @@ def escape_hidden(text: str) -> str:
     Line breaks, blanks of every width, the joiners that emoji and some scripts need, and emoji that are newer
     than Python stay.
     """
-    if all(map(str.isprintable, text.split("\n"))) and not has_invisible(text):
+    plain = text.isprintable() or all(map(str.isprintable, text.split("\n")))
+    if plain and (text.isascii() or not has_invisible(text)):
         return text
     return "".join(_escape_char(char, visible_char) for char, visible_char in _mark_visible(text))
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from string import punctuation
 from typing import Any
@@ -202,15 +202,15 @@ class PageData:
 
 @dataclass(frozen=True, slots=True)
 class _QueryFigures:
-    """What a query is selected by; `lot` is a hash of the query id."""
+    """What a query is selected by: `lot` is a hash of the query id, `size` 0 until the query is packed."""
 
     place: int
     mean: float | None
     spread: float
     flips: int
     lot: str
-    size: int
     pairs: int
+    size: int = 0
 
 
 def select_queries(
@@ -220,35 +220,39 @@ def select_queries(
 
     `read_queries` yields them from the start each time. They are read once, and only a few numbers of each
     query are kept; while all queries fit, their packed lines are kept, too. If they do not fit, a second pass
-    packs the selected queries alone. So a million pairs take as much memory as the page and one record for
-    each query.
+    packs the queries that the number of pairs allows, and their sizes decide. So a million pairs take as much
+    memory as the page and one record for each query.
     """
     keys: list[_QueryFigures] = []
-    lines: list[str] = []
+    lines: dict[int, str] = {}
     size = pairs = 0
     for place, entry in enumerate(read_queries()):
-        line = dump_script_json(pack_query(entry, schema))
-        key = _measure_query(place, entry, line, measure, schema.depth)
+        key = _measure_query(place, entry, measure, schema.depth)
+        pairs += key.pairs
+        if len(lines) == place and pairs <= budget.pairs:
+            line = dump_script_json(pack_query(entry, schema))
+            key = replace(key, size=len(line.encode()))
+            size += key.size
+            if size <= budget.size:
+                lines[place] = line
         keys.append(key)
-        size, pairs = size + key.size, pairs + key.pairs
-        if size <= budget.size and pairs <= budget.pairs:
-            lines.append(line)
-        else:
-            lines.clear()
     if len(lines) == len(keys):
-        return PageData(lines, pairs, len(keys), pairs, None)
+        return PageData(list(lines.values()), pairs, len(keys), pairs, None)
+    lines.clear()
+    # A query that turns out too large gives its place to others, which are packed in the next round.
+    while missing := choose_queries(keys, budget).keys() - lines.keys():
+        for place, entry in enumerate(read_queries()):
+            if place in missing:
+                lines[place] = dump_script_json(pack_query(entry, schema))
+                keys[place] = replace(keys[place], size=len(lines[place].encode()))
     chosen = choose_queries(keys, budget)
-    lines = [
-        dump_script_json(pack_query(entry, schema))
-        for place, entry in enumerate(read_queries())
-        if place in chosen
-    ]
     counts = Counter(chosen.values())
     sample = {kind: counts[kind] for kind in SAMPLE_KINDS}
-    return PageData(lines, sum(keys[place].pairs for place in chosen), len(keys), pairs, sample)
+    page = [lines[place] for place in sorted(chosen)]
+    return PageData(page, sum(keys[place].pairs for place in chosen), len(keys), pairs, sample)
 
 
-def _measure_query(place: int, entry: QueryEntry, line: str, measure: str, depth: int) -> _QueryFigures:
+def _measure_query(place: int, entry: QueryEntry, measure: str, depth: int) -> _QueryFigures:
     scores = [answer.scores.get(measure) for answer in entry.engines.values()]
     values = [score for score in scores if score is not None]
     pairs = {
@@ -262,7 +266,6 @@ def _measure_query(place: int, entry: QueryEntry, line: str, measure: str, depth
         spread=max(values) - min(values) if values else 0.0,
         flips=sum(len({row.verdict for row in rows} - {None}) > 1 for rows in pairs.values()),
         lot=short_hash([entry.query_id], 16),
-        size=len(line.encode()),
         pairs=len(pairs),
     )
 
