@@ -34,6 +34,7 @@ from judge.dataset.read import read_dataset, read_trec_dataset
 from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
 from judge.measure.measures import Measure, check_depth, default_measures, parse_measures
+from judge.messages import Message, join_messages
 from judge.models import Model, open_model
 from judge.models.batch_api import BatchApi, BatchModel
 from judge.models.endpoint import public_part
@@ -146,7 +147,9 @@ def _check_columns(config: Config) -> Mapping[str, str]:
                 )
         for column, count in Counter(columns.values()).items():
             if count > 1:
-                names = " and ".join(name for name in columns if columns[name] == column)
+                names = join_messages(
+                    (name for name in columns if columns[name] == column), "{left} and {right}"
+                )
                 raise InputError(
                     "--columns names the column {column!r} for {names}; a column holds one field",
                     column=column,
@@ -196,7 +199,11 @@ def choose_label_scale(
     scale = run if run and name == run.name else BINARY if name == "binary" else GRADED
     if top > scale.top:
         label = next((label for label in labels if label.grade > scale.top), None)
-        what = f"{label.location}: has grade {label.grade}" if label else f"a label has grade {top}"
+        what = (
+            Message("{place}: has grade {grade}", place=label.location, grade=label.grade)
+            if label
+            else Message("a label has grade {grade}", grade=top)
+        )
         raise InputError(
             "{what}; the {scale} scale ends at {top}", what=what, scale=scale.name, top=scale.top
         )
@@ -337,10 +344,10 @@ def build_limits(config: Config, model: Model) -> Limits:
     with config.source.error_context("budget"):
         if config.budget is not None and price is None:
             raise InputError(
-                "budget needs a price, and none is known for {model} at {server}: add --price "
-                "INPUT,OUTPUT (USD per million tokens) or --prices FILE",
+                "budget needs a price, and none is known for {model} at {server}: add --price INPUT,OUTPUT"
+                " (USD per million tokens) or --prices FILE",
                 model=model.name,
-                server=model.endpoint or "its server",
+                server=model.endpoint or Message("its server"),
             )
     return Limits(
         concurrency=config.concurrency,

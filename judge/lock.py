@@ -10,14 +10,15 @@ from filelock import FileLock, Timeout
 
 from judge.errors import InputError
 from judge.filesystem import check_regular
+from judge.messages import Message
 
 
 @contextmanager
-def locked(lock: Path, busy: str, unusable: str, wait: float = 0) -> Iterator[None]:
+def locked(lock: Path, path: Path, busy: Message, unusable: Message, wait: float = 0) -> Iterator[None]:
     """Hold the lock file `lock` for this process; its folder is made when absent.
 
-    Raises InputError: `busy` when another process holds it after `wait` seconds, and `unusable` with the
-    system's reason when the file cannot be made.
+    Raises InputError about `path`: `busy` when another process holds it after `wait` seconds, and `unusable`
+    with the system's reason when the file cannot be made.
     """
     lock_file = FileLock(lock, thread_local=False)
     try:
@@ -25,9 +26,10 @@ def locked(lock: Path, busy: str, unusable: str, wait: float = 0) -> Iterator[No
         check_regular(lock)
         lock_file.acquire(timeout=wait)
     except Timeout:
-        raise InputError(busy) from None
+        raise InputError("{file}: {problem}", file=path, problem=busy) from None
     except OSError as error:
-        raise InputError("{problem}: {error}", problem=unusable, error=error.strerror or error) from error
+        why = error.strerror or error
+        raise InputError("{file}: {problem}: {error}", file=path, problem=unusable, error=why) from error
     try:
         yield
     finally:

@@ -24,7 +24,8 @@ from judge.cache import FileCache, cache_folder
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
 from judge.errors import RunIncomplete
-from judge.measure.panel_agreement import Member, as_assessor
+from judge.measure.panel_agreement import as_assessor
+from judge.messages import Message
 from judge.pricing.cost import Cost
 from judge.pricing.prices import Price, common_price
 from judge.records import Judgment
@@ -96,7 +97,7 @@ def run(
     incomplete = _incomplete(result.summary, judging, config.min_coverage)
     warnings = [*dataset.warnings, *judging.warnings]
     if incomplete is None and (failures := _failures(judging.judgments)):
-        warnings.append(f"not every pair has a grade{failures}")
+        warnings.append(Message("not every pair has a grade{failures}", failures=failures))
     return replace(result, warnings=tuple(warnings), calls_made=judging.calls_made, incomplete=incomplete)
 
 
@@ -198,11 +199,20 @@ def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIn
         return RunIncomplete("there is nothing to judge: the dataset holds engine errors and no result")
     for member in members:
         if member.judged < least * of_assessor:
-            return RunIncomplete(_describe_shortfall(member, of_assessor, judging, least))
+            return RunIncomplete(
+                "{assessor} judged {count:,} of {total:,} pairs, less than --min-coverage"
+                " {least:.0%}{failures}; {advice}",
+                assessor=member.name,
+                count=member.judged,
+                total=of_assessor,
+                least=least,
+                failures=_failures(judging.judgments, member.name),
+                advice=_advice(judging.judgments),
+            )
     if summary.coverage < least:
         return RunIncomplete(
-            "only {coverage:.2%} of the pairs were judged, less than --min-coverage "
-            "{least:.0%}{failures}; {advice}",
+            "only {coverage:.2%} of the pairs were judged, less than --min-coverage {least:.0%}{failures};"
+            " {advice}",
             coverage=summary.coverage,
             least=least,
             failures=_failures(judging.judgments),
@@ -211,22 +221,16 @@ def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIn
     return None
 
 
-def _describe_shortfall(member: Member, asked: int, judging: JudgingResult, least: float) -> str:
-    return (
-        f"{member.name} judged {member.judged:,} of {asked:,} pairs, less than"
-        f" --min-coverage {least:.0%}{_failures(judging.judgments, member.name)};"
-        f" {_advice(judging.judgments)}"
-    )
-
-
 def _advice(judgments: Iterable[Judgment]) -> str:
     """Return what the user can do to get grades for the pairs that have none."""
     kinds = {judgment.error for judgment in judgments}
     if kinds == {None, "text_cut"} or kinds == {"text_cut"}:
-        return "raise max_chars and name another --out: what was judged is not paid again"
+        return Message("raise max_chars and name another --out: what was judged is not paid again")
     if kinds <= {None, "no_text", "text_cut"}:
-        return "add the texts that are missing and name another --out: what was judged is not paid again"
-    return "the same command asks again for the rest"
+        return Message(
+            "add the texts that are missing and name another --out: what was judged is not paid again"
+        )
+    return Message("the same command asks again for the rest")
 
 
 def _failures(judgments: Iterable[Judgment], assessor: str = "") -> str:
@@ -240,4 +244,10 @@ def _failures(judgments: Iterable[Judgment], assessor: str = "") -> str:
         return ""
     [(kind, count)] = Counter(kind for kind, _ in failed).most_common(1)
     [(detail, _)] = Counter(detail for error, detail in failed if error == kind).most_common(1)
-    return f" ({count:,} of {len(failed):,} failed with {kind!r}: {detail})"
+    return Message(
+        " ({count:,} of {total:,} failed with {kind!r}: {detail})",
+        count=count,
+        total=len(failed),
+        kind=kind,
+        detail=detail,
+    )

@@ -96,7 +96,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     shift = _shift(runs, queries, repeats)
     unequal = _unequal(runs, queries)
     if not unequal and shift and shift.p < _ALPHA:
-        unequal = f"judged by {shift.description}"
+        unequal = Message("judged by {description}", description=shift.description)
     common = _measures(runs)
     if not common:
         raise InputError(
@@ -106,8 +106,8 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     measures = tuple(measure for measure in common if measure.pool_free or not unequal)
     if not measures:
         raise InputError(
-            "the runs were {unequal}, so only measures that no pool divides can be compared, and there is "
-            'none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"',
+            "the runs were {unequal}, so only measures that no pool divides can be compared, and there is"
+            ' none; add some to each run: judge score RUN --save --measures "nDCG@10 AP@10 P@5 sDCG@10"',
             unequal=unequal,
         )
     assessor = ENGLISH.join(sorted({run.spec.assessor for run in runs.values()}))
@@ -127,13 +127,13 @@ def _check(runs: Mapping[str, LoadedRun]) -> None:
     (name, first), *others = runs.items()
     for other, run in others:
         for what, one, two in (
-            ("scale", first.spec.scale, run.spec.scale),
-            ("depth", first.pool.depth, run.pool.depth),
+            (Message("scale"), first.spec.scale, run.spec.scale),
+            (Message("depth"), first.pool.depth, run.pool.depth),
         ):
             if one != two:
                 raise InputError(
-                    "{name} and {other} can't be compared: {what} is {value} in one and {other_value} in "
-                    "the other; judge both alike",
+                    "{name} and {other} can't be compared: {what} is {value} in one and {other_value} in the"
+                    " other; judge both alike",
                     name=name,
                     other=other,
                     what=what,
@@ -143,7 +143,9 @@ def _check(runs: Mapping[str, LoadedRun]) -> None:
 
 
 def _describe(value: object) -> str:
-    return f"{value.name} (relevant from {value.relevant_from})" if isinstance(value, Scale) else str(value)
+    if not isinstance(value, Scale):
+        return str(value)
+    return Message("{scale} (relevant from {grade})", scale=value.name, grade=value.relevant_from)
 
 
 def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
@@ -159,8 +161,8 @@ def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
         for id_, query in shared.items():
             if queries[id_].text != query.text:
                 raise InputError(
-                    "query_id {query_id!r} is {query!r} in {name} and {other_query!r} in {other}; runs "
-                    "are paired by query_id, so it must name one query",
+                    "query_id {query_id!r} is {query!r} in {name} and {other_query!r} in {other}; runs are"
+                    " paired by query_id, so it must name one query",
                     query_id=id_,
                     query=query.text,
                     name=name,
@@ -240,7 +242,7 @@ def _unequal(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query]) -> str
     """Return why the runs' grades do not mean the same; empty when they do."""
     assessors = sorted({run.spec.assessor for run in runs.values()})
     if len(assessors) > 1:
-        return f"judged by different assessors ({', '.join(assessors)})"
+        return Message("judged by different assessors ({names})", names=", ".join(assessors))
     versions: dict[str, set[str]] = {}
     parameters = set()
     for run in runs.values():
@@ -249,11 +251,11 @@ def _unequal(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query]) -> str
             if judgment.query_id in queries and judgment.grade is not None:
                 versions_of_run.setdefault(judgment.query_id, set()).add(judgment.prompt_version)
         if any(versions.setdefault(query, own) != own for query, own in versions_of_run.items()):
-            return "judged with different prompts"
+            return Message("judged with different prompts")
         sent = next((judgment.params for judgment in run.judgments if judgment.params), {})
         # The form of a reply is negotiated with the server and says nothing of how it was asked.
         parameters.add(json.dumps({name: value for name, value in sent.items() if name != "response_format"}))
-    return "judged with different parameters" if len(parameters - {"{}"}) > 1 else ""
+    return Message("judged with different parameters") if len(parameters - {"{}"}) > 1 else ""
 
 
 def _shift(runs: Mapping[str, LoadedRun], queries: Mapping[str, Query], repeats: int) -> GradeShift | None:

@@ -17,6 +17,7 @@ from judge.annotate.guard import Guarded, Policy
 from judge.annotate.label_log import LabelDecision
 from judge.annotate.session import AnnotationSession, LabelConflict
 from judge.errors import InputError, StoreError
+from judge.messages import Message
 from judge.runs.folder import dump_json
 
 _ID = re.compile(r"[0-9a-f]{16,64}")
@@ -122,7 +123,9 @@ def _object(body: bytes, *names: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("the body is not JSON") from None
     if not isinstance(fields, dict) or fields.keys() != set(names):
-        raise InputError("the body is an object with the fields {names}", names=", ".join(names) or "(none)")
+        raise InputError(
+            "the body is an object with the fields {names}", names=", ".join(names) or Message("(none)")
+        )
     return fields
 
 

@@ -29,6 +29,7 @@ from judge.annotate.tasks import PairKey
 from judge.errors import InputError, StoreError
 from judge.filesystem import check_regular, make_folder, open_for_append, read_bytes
 from judge.lock import locked
+from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
 from judge.runs.labelling_plan import fitting
 
@@ -58,8 +59,8 @@ def check_name(who: str) -> str:
     plain = unicodedata.normalize("NFC", who)
     if not _NAME.fullmatch(plain):
         raise InputError(
-            "--who is {who!r:.80}; a name has up to 40 letters, digits, '-', '_' and '.', begins with a "
-            "letter or digit and does not end with '.'",
+            "--who is {who!r:.80}; a name has up to 40 letters, digits, '-', '_' and '.', begins with a"
+            " letter or digit and does not end with '.'",
             who=who,
         )
     return plain
@@ -78,8 +79,10 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
         check_regular(folder / f"{who}.csv")
     except OSError as error:
         raise InputError("{file}: {error}", file=error.filename, error=error.strerror) from error
-    busy = f"{folder}: {who} is labelling in another process already; go on there, end it, or give --who"
-    with locked(folder / f".{who}.lock", busy, f"{folder}: labels can't be kept there"):
+    busy = Message(
+        "{who} is labelling in another process already; go on there, end it, or give --who", who=who
+    )
+    with locked(folder / f".{who}.lock", folder, busy, Message("labels can't be kept there")):
         yield LabelLog(folder, who)
 
 

@@ -20,7 +20,7 @@ from judge.annotate.guard import make_policy
 from judge.annotate.session import AnnotationSession
 from judge.errors import InputError, SetupError
 from judge.filesystem import write_file
-from judge.messages import ENGLISH, Translator
+from judge.messages import ENGLISH, Translator, join_messages
 from judge.runs import load
 from judge.runs.folder import RunFolder, reading_run
 
@@ -90,7 +90,8 @@ def _check_extra() -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise SetupError(
-            "judge annotate needs {packages}: pip install 'search-judge[web]'", packages=" and ".join(missing)
+            "judge annotate needs {packages}: pip install 'search-judge[web]'",
+            packages=join_messages(missing, "{left} and {right}"),
         )
 
 

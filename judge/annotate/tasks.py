@@ -88,8 +88,8 @@ def read_plan(path: Path, pool: Pool) -> tuple[PairKey, ...]:
         key = next((name for name in names if name in run_pairs), None)
         if key is None:
             raise InputError(
-                "{place}: query {query!r:.80} with snippet {snippet!r:.80} is no pair of this run; is it "
-                "the plan of another?",
+                "{place}: query {query!r:.80} with snippet {snippet!r:.80} is no pair of this run; is it the"
+                " plan of another?",
                 place=location,
                 query=query_cell,
                 snippet=snippet_cell,
@@ -132,8 +132,8 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
     header = [normalise_column_name(cell) for cell in next(rows, ("", []))[1]]
     if not set(_COLUMNS) <= set(header):
         raise InputError(
-            "{file}: is no plan: it needs the columns query_id and snippet_id, and has {columns!r:.160}; "
-            "write one with: judge agree RUN --plan N",
+            "{file}: is no plan: it needs the columns query_id and snippet_id, and has {columns!r:.160};"
+            " write one with: judge agree RUN --plan N",
             file=path,
             columns=header,
         )

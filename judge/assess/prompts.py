@@ -28,6 +28,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from judge.errors import InputError
 from judge.filesystem import read_text
+from judge.messages import Message, join_messages
 from judge.records import Lang, Pair, Prompt, Query, Scale, Snippet
 
 #: Variables of the `user` block; `reference`, `as_of`, `title` and `date` are empty when not given.
@@ -143,7 +144,7 @@ def default_directory(package: Path = _PACKAGE) -> Path:
     for directory in candidates:
         if (directory / "zh").is_dir() and (directory / "en").is_dir():
             return directory
-    places = " nor ".join(map(str, candidates))
+    places = join_messages(map(str, candidates), "{left} nor {right}")
     raise InputError(
         "no prompts found: neither {folders} has folders zh and en; reinstall judge, or give --prompts DIR",
         folders=places,
@@ -360,4 +361,4 @@ def _join_lines(text: str) -> str:
 
 
 def _list_names(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "nothing"
+    return ", ".join(sorted(names)) or Message("nothing")

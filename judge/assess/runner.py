@@ -28,6 +28,7 @@ from judge.cache import FileCache, cache_folder
 from judge.client.cancel import Cancelled
 from judge.client.client import ModelClient, PairPermit
 from judge.errors import PARSE_ERROR_KINDS, AccountError, Interrupted, JudgeError, RunIncomplete, StoreError
+from judge.messages import Message
 from judge.models.batch_api import BatchApi
 from judge.models.error_mapping import shorten
 from judge.models.redaction import mask
@@ -150,8 +151,12 @@ async def judge_pool(
     judgments = sorted(run.judgments, key=lambda j: (j.repeat, order[j.query_id, j.snippet_id]))
     corrupt = [key for key in dict.fromkeys(store.corrupt_keys) if key in requests]
     warnings = [
-        f"{store.path}: {len(corrupt)} verdicts no longer match their checksums and were asked for again,"
-        f" first {key}"
+        Message(
+            "{file}: {count} verdicts no longer match their checksums and were asked for again, first {key}",
+            file=store.path,
+            count=len(corrupt),
+            key=key,
+        )
         for key in corrupt[:1]
     ]
     return JudgingResult(
@@ -288,9 +293,9 @@ class _PoolRun:
         max_wait = self.client.limits.max_wait
         if asyncio.get_running_loop().time() - self.last_progress_at > max_wait:
             raise RunIncomplete(
-                "the remaining pairs are leased by another process, which made no progress for "
-                "{seconds:g} s; wait for it, or end whatever else uses {store}, then run the same command "
-                "again: what was judged is kept",
+                "the remaining pairs are leased by another process, which made no progress for {seconds:g}"
+                " s; wait for it, or end whatever else uses {store}, then run the same command again: what"
+                " was judged is kept",
                 seconds=max_wait,
                 store=self.window.store.path,
             )
@@ -376,24 +381,38 @@ class _PoolRun:
         self.unreadable_in_a_row = self.unreadable_in_a_row + 1 if is_unreadable else 0
         self.only_thinking_in_a_row = self.only_thinking_in_a_row + 1 if answer.thinking else 0
         if self.failures_in_a_row >= MAX_CONSECUTIVE_FAILURES:
-            why = (
-                f"{MAX_CONSECUTIVE_FAILURES} pairs in a row failed with {answer.error!r} at {endpoint}, the"
-                f" last one: {answer.detail}; check the server, then run the same command again: what was"
-                " judged is kept"
+            reason = RunIncomplete(
+                "{count} pairs in a row failed with {error!r} at {endpoint}, the last one: {detail}; check"
+                " the server, then run the same command again: what was judged is kept",
+                count=MAX_CONSECUTIVE_FAILURES,
+                error=answer.error,
+                endpoint=endpoint,
+                detail=answer.detail,
             )
         elif self.only_thinking_in_a_row >= _MAX_ONLY_THINKING:
-            why = f"{_MAX_ONLY_THINKING} pairs in a row have no grade by {name}: {answer.advice}"
+            reason = RunIncomplete(
+                "{count} pairs in a row have no grade by {model}: {advice}",
+                count=_MAX_ONLY_THINKING,
+                model=name,
+                advice=answer.advice,
+            )
         elif self.unreadable_in_a_row >= MAX_CONSECUTIVE_FAILURES:
             line = shorten(mask(answer.reply[: 4 * _MAX_REPLY]))  # nothing shaped like a key
             excerpt = line if len(line) <= _MAX_REPLY else f"{line[:_MAX_REPLY]}…"
-            reply = f"the last reply ({answer.error}): {excerpt!r}" if answer.reply else "all empty"
-            why = (
-                f"the replies of {name} to {MAX_CONSECUTIVE_FAILURES} pairs in a row hold no grade that can"
-                f" be read, {reply}; {answer.advice}"
+            reply = Message("all empty")
+            if answer.reply:
+                reply = Message("the last reply ({error}): {excerpt!r}", error=answer.error, excerpt=excerpt)
+            reason = RunIncomplete(
+                "the replies of {model} to {count} pairs in a row hold no grade that can be read, {reply};"
+                " {advice}",
+                model=name,
+                count=MAX_CONSECUTIVE_FAILURES,
+                reply=reply,
+                advice=answer.advice,
             )
         else:
             return
-        self.client.cancel_token.cancel(RunIncomplete(why))
+        self.client.cancel_token.cancel(reason)
 
     def _add_judgments(self, questions: Sequence[Question], answer: AssessorAnswer | StoredVerdict) -> None:
         self.last_progress_at = asyncio.get_running_loop().time()

@@ -30,6 +30,7 @@ from judge.cli.language import apply_language_option, language_of_locale
 from judge.cli.terminal import print_error
 from judge.config.environment import environment, replaced_environment
 from judge.errors import InputError, Interrupted, JudgeError, StoreError, iterate_causes
+from judge.messages import Message
 
 #: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
 _REFUSED = frozenset(
@@ -143,11 +144,11 @@ def _run(arguments: Sequence[str]) -> int:
             return _report(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:
             return _report(
-                StoreError("{file}: {error}", file=error.filename or "a file", error=error.strerror)
+                StoreError("{file}: {error}", file=error.filename or Message("a file"), error=error.strerror)
             )
         if isinstance(error, OSError) and error.errno in _BAD_PATH:
             return _report(
-                InputError("{file}: {error}", file=error.filename or "a file", error=error.strerror)
+                InputError("{file}: {error}", file=error.filename or Message("a file"), error=error.strerror)
             )
         from judge.models.redaction import mask, secrets_in
 

@@ -54,8 +54,8 @@ class SpendLimit:
                 )
             if spent + (self._in_flight + 1) * self._highest_cost > ceiling:
                 raise RunIncomplete(
-                    "--budget {budget:g} USD would be exceeded: {spent:.4g} spent, {in_flight} requests "
-                    "in flight; rerun to use what is left, or raise --budget",
+                    "--budget {budget:g} USD would be exceeded: {spent:.4g} spent, {in_flight} requests in"
+                    " flight; rerun to use what is left, or raise --budget",
                     budget=self._budget,
                     spent=spent,
                     in_flight=self._in_flight,

@@ -10,9 +10,10 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from judge.errors import Interrupted, JudgeError
+from judge.messages import Message
 
 #: The reason of a run that a signal cancels.
-INTERRUPTED = "interrupted; what was judged is kept, the same command goes on from here"
+INTERRUPTED = Message("interrupted; what was judged is kept, the same command goes on from here")
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -50,7 +51,7 @@ class CancelToken:
     def raise_if_cancelled(self) -> None:
         """Raise Cancelled after `cancel`."""
         if self.reason is not None:
-            raise Cancelled(str(self.reason))
+            raise Cancelled(self.reason.message)
 
     async def wait(self) -> None:
         """Return after `cancel`."""

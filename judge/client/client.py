@@ -36,7 +36,7 @@ _MAX_TIMEOUTS, _MAX_PAGES, _MAX_BROKEN, _BROKEN_SECONDS = 3, 3, 5, 10.0
 #: Waits for Retry-After of more seconds are reported at the end of a run.
 _LONG_WAIT = 60.0
 #: What may be wrong where connections to an http:// address are closed.
-_TLS_HINT = " (a port that speaks TLS needs https://)"
+_TLS_HINT = Message(" (a port that speaks TLS needs https://)")
 #: Seconds without an answer after which the progress shows what the run waits for.
 _SLOW = 5.0
 
@@ -120,7 +120,13 @@ class ModelClient:
         if self._longest_wait <= _LONG_WAIT:
             return ()
         wait = format_duration(self._longest_wait)
-        return (f"{self.model.endpoint} asked to wait for up to {wait} (Retry-After)",)
+        return (
+            Message(
+                "{endpoint} asked to wait for up to {wait} (Retry-After)",
+                endpoint=self.model.endpoint,
+                wait=wait,
+            ),
+        )
 
     def wait_status(self) -> Message:
         """Return what the run waits for, `""` while answers come or the model is in this process."""
@@ -228,9 +234,11 @@ class ModelClient:
         endpoint = self.model.endpoint
         reason = None if self._has_response else self._startup_errors.reason_to_stop(error, outage)
         if reason is None and wait > max_wait:
-            reason = (
-                f"{endpoint} asks to wait {format_duration(wait)} ({error}), longer than --max-wait; wait for"
-                " that time"
+            reason = Message(
+                "{endpoint} asks to wait {wait} ({error}), longer than --max-wait; wait for that time",
+                endpoint=endpoint,
+                wait=format_duration(wait),
+                error=error,
             )
         elif reason is None and outage > max_wait:
             reason = self._describe_outage(error, outage)
@@ -244,13 +252,22 @@ class ModelClient:
         """Return that no request was answered for so many seconds, and what to do."""
         endpoint = self.model.endpoint
         if self.limiter.throttles_all:
-            return (
-                f"{endpoint} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
-                " while, lower --concurrency or raise --max-wait"
+            return Message(
+                "{endpoint} throttled every request for {seconds:.0f} s, the last one with {error}; wait a"
+                " while, lower --concurrency or raise --max-wait",
+                endpoint=endpoint,
+                seconds=seconds,
+                error=error,
             )
         is_closed = isinstance(error, NoResponse) and not error.is_page and not self._has_response
         tls = _TLS_HINT if is_closed and endpoint.startswith("http:") else ""
-        return f"no answer from {endpoint} for {seconds:.0f} s, last error: {error}; check the server{tls}"
+        return Message(
+            "no answer from {endpoint} for {seconds:.0f} s, last error: {error}; check the server{tls}",
+            endpoint=endpoint,
+            seconds=seconds,
+            error=error,
+            tls=tls,
+        )
 
 
 class _StartupErrors:
@@ -268,13 +285,19 @@ class _StartupErrors:
         """
         if isinstance(error, ConnectionFailed):
             longest = min(self._limits.max_wait, _MAX_LASTING if error.lasting else _MAX_STARTUP)
-            why = f"no connection to {error.detail}; check --base-url, the network and that the server runs"
+            why = Message(
+                "no connection to {detail}; check --base-url, the network and that the server runs",
+                detail=error.detail,
+            )
             return why if outage > longest else None
         if isinstance(error, TimedOut):
             self._timeouts += 1
-            why = (
-                f"{self._endpoint} accepts requests and does not answer ({error.detail},"
-                f" {self._timeouts} times); check the server, or raise --timeout"
+            why = Message(
+                "{endpoint} accepts requests and does not answer ({detail}, {count} times); check the"
+                " server, or raise --timeout",
+                endpoint=self._endpoint,
+                detail=error.detail,
+                count=self._timeouts,
             )
             return why if self._timeouts >= _MAX_TIMEOUTS else None
         if not isinstance(error, NoResponse):
@@ -285,10 +308,14 @@ class _StartupErrors:
         if self._pages < _MAX_PAGES and not (self._others >= _MAX_BROKEN and is_enough):
             return None
         tls = _TLS_HINT if self._endpoint.startswith("http:") else ""
-        login = "; does this network ask to log in first?" if self._pages else ""
-        return (
-            f"{self._endpoint} does not answer as a model's server: {error.detail}{login};"
-            f" check --base-url{tls} and the network"
+        login = Message("; does this network ask to log in first?") if self._pages else ""
+        return Message(
+            "{endpoint} does not answer as a model's server: {detail}{login}; check --base-url{tls} and the"
+            " network",
+            endpoint=self._endpoint,
+            detail=error.detail,
+            login=login,
+            tls=tls,
         )
 
 

@@ -15,7 +15,7 @@ from judge.collect.response_shape import read_results
 from judge.collect.sources import ResultSource
 from judge.config.collect import CollectConfig
 from judge.errors import CallError, RunIncomplete
-from judge.messages import Message
+from judge.messages import Message, join_messages
 from judge.models.redaction import mask
 
 
@@ -157,10 +157,17 @@ def summarise_collection(
     engines = {source.name: _tally(source, queries, config.depth, results) for source in sources}
     incomplete = None
     if any(tally.failed for tally in engines.values()):
-        counts = ", ".join(f"{name} on {tally.failed:,}" for name, tally in engines.items() if tally.failed)
+        counts = join_messages(
+            (
+                Message("{engine} on {count:,}", engine=name, count=tally.failed)
+                for name, tally in engines.items()
+                if tally.failed
+            ),
+            "{left}, {right}",
+        )
         incomplete = RunIncomplete(
-            "no answer of {counts} of {queries:,} queries, each with its reason in {data}; the same "
-            "command requests only these again",
+            "no answer of {counts} of {queries:,} queries, each with its reason in {data}; the same command"
+            " requests only these again",
             counts=counts,
             queries=len(queries),
             data=data,

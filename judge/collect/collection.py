@@ -22,6 +22,7 @@ from judge.config.collect import CollectConfig
 from judge.config.environment import environment
 from judge.errors import InputError, Interrupted
 from judge.lock import locked
+from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
 
 #: Seconds that calls under way get after a stop is requested.
@@ -46,8 +47,8 @@ def collect(
         queries = read_queries(queries_path)
     with config.source.error_context("engines", "base_urls"):
         sources = open_engines(config, environment())
-    busy = f"{data}: another judge is collecting into it; wait for it or name another --out"
-    with locked(data.with_name(f".{data.name}.lock"), busy, f"{data}: cannot be written"):
+    busy = Message("another judge is collecting into it; wait for it or name another --out")
+    with locked(data.with_name(f".{data.name}.lock"), data, busy, Message("cannot be written")):
         results = CollectedResults(sources, read_entries(log_path))
         with RawLog(log_path) as raw_log:
             task = _Task(config, queries, sources, results, raw_log, watch or NullCollectListener())

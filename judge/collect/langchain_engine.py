@@ -187,8 +187,8 @@ def _construct(module: str, class_name: str, options: Mapping[str, Any], secrets
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         why = " ".join(mask(_describe_error(error), *secrets).split())
         raise SetupError(
-            "langchain:{name} cannot be made from {module!r}: {why:.200} (pip install "
-            "'search-judge[langchain]' and its package; options: [collect.engines.{name}.options])",
+            "langchain:{name} cannot be made from {module!r}: {why:.200} (pip install"
+            " 'search-judge[langchain]' and its package; options: [collect.engines.{name}.options])",
             name=class_name,
             module=module,
             why=why,

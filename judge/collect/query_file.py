@@ -14,8 +14,9 @@ from judge.dataset.rows import parse_object, read_nonblank_lines
 from judge.dataset.spreadsheet import read_csv_text, read_records
 from judge.dataset.validation import make_query_id, parse_identifier
 from judge.errors import InputError
+from judge.messages import Message
 
-FORMS = ".jsonl, .csv, .tsv (id, tab, query) or .txt (a query a line)"
+FORMS = Message(".jsonl, .csv, .tsv (id, tab, query) or .txt (a query a line)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SEPARATORS = ",;\t"
 
@@ -40,15 +41,16 @@ def read_queries(path: Path) -> list[QueryRow]:
             forms=FORMS,
         )
     if not path.is_file():
-        raise InputError(f"{path}: no such file" if not path.exists() else f"{path}: is not a file")
+        problem = Message("is not a file") if path.exists() else Message("no such file")
+        raise InputError("{file}: {problem}", file=path, problem=problem)
     places: dict[str, str] = {}
     queries = []
     for place, row in readers[path.suffix.lower()](path):
         query = _parse_query(place, row)
         if query.id in places:
             raise InputError(
-                "{place}: query {query_id!r} ({query!r:.80}) was at {other_place} already; give every "
-                "query once, with an id of its own",
+                "{place}: query {query_id!r} ({query!r:.80}) was at {other_place} already; give every query"
+                " once, with an id of its own",
                 place=place,
                 query_id=query.id,
                 query=query.text,
@@ -64,7 +66,7 @@ def read_queries(path: Path) -> list[QueryRow]:
 def _parse_query(place: str, row: Mapping[str, Any]) -> QueryRow:
     text = row.get("query")
     if not isinstance(text, str):
-        wrong = "is missing" if text is None else f"is {text!r:.80}, not text"
+        wrong = Message("is missing") if text is None else Message("is {value!r:.80}, not text", value=text)
         raise InputError(
             "{place}: field 'query' {problem}; every query needs its text", place=place, problem=wrong
         )

@@ -67,8 +67,8 @@ def read_entries(path: Path) -> Iterator[RawLogEntry]:
                 yield RawLogEntry(**{**fields, "request": EngineRequest(**fields["request"])})
             except (ValueError, TypeError, KeyError) as error:
                 raise InputError(
-                    "{file}:{number}: is no call that judge collect wrote ({error!r:.100}); repair or "
-                    "remove the line, or name another --out",
+                    "{file}:{number}: is no call that judge collect wrote ({error!r:.100}); repair or remove"
+                    " the line, or name another --out",
                     file=path,
                     number=number,
                     error=error,

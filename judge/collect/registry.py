@@ -69,8 +69,8 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
         engine = KNOWN[spec]
     else:
         raise InputError(
-            "unknown engine {model!r}{suggestion}; known are {names}, http:NAME and langchain:CLASS",
-            model=spec,
+            "unknown engine {engine!r}{suggestion}; known are {names}, http:NAME and langchain:CLASS",
+            engine=spec,
             suggestion=did_you_mean(spec, KNOWN),
             names=", ".join(KNOWN),
         )

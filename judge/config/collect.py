@@ -22,6 +22,7 @@ from judge.config.option_checks import (
     raise_input_errors,
 )
 from judge.errors import InputError
+from judge.messages import Message
 
 #: Options without a default, and how the command line takes them.
 _REQUIRED = {"queries": "QUERIES", "engines": "--engine NAME", "out": "--out DATA"}
@@ -53,11 +54,11 @@ class CollectConfig:
     attempts: CountValue = 3
     timeout: Annotated[NumberValue, Field(ge=0.1)] = 20.0
     max_wait: NonNegativeNumber = 120.0
-    base_urls: Annotated[Mapping[str, str], Field(description="a table of texts")] = field(
+    base_urls: Annotated[Mapping[str, str], Field(description=Message("a table of texts"))] = field(
         default_factory=dict
     )
     described: Annotated[
-        Mapping[str, dict[str, Any]], Field(title="engines", description="a table of tables")
+        Mapping[str, dict[str, Any]], Field(title="engines", description=Message("a table of tables"))
     ] = field(default_factory=dict)
     source: ConfigSource = field(default=ConfigSource(), compare=False, repr=False)
 

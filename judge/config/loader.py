@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, time
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from judge.errors import InputError
 from judge.filesystem import open_for_read
-from judge.messages import Message
+from judge.messages import Message, Translator
 
 #: Folder of the nights unless [nightly] names another one.
 NIGHTS_FOLDER = "runs/nights"
@@ -26,6 +27,25 @@ ALIASES: Mapping[str, str] = {"patience": "max_wait", "grace": "shutdown_timeout
 #: An option as the command line writes it. A file has the same word as a key, except for `_KEYS_OF_FLAGS`.
 _FLAG = re.compile(r"(?<!\S)(\(?)--(?!help\b)([a-z]+(?:-[a-z]+)*)")
 _KEYS_OF_FLAGS = {"run": "trec_runs", "config": "the file"}
+
+
+class _PlacedMessage(Message):
+    """A message that `add_place` changes, in every language."""
+
+    inner: Message
+    add_place: Callable[[str], str]
+
+    def __new__(cls, inner: Message, add_place: Callable[[str], str]) -> Self:
+        message = super().__new__(cls, add_place(inner))
+        message.inner, message.add_place = inner, add_place
+        return message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.inner, self.add_place)
+
+    def render(self, translator: Translator) -> str:
+        """Return the message in the language of the translator, changed."""
+        return self.add_place(translator(self.inner))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +68,7 @@ class ConfigSource:
         except InputError as error:
             if self.file is not None and self.keys.keys() >= set(options):
                 key = self.keys[options[0]] if len(options) == 1 else ""
-                error.args = (Message(self._add_place(str(error), key)),)
+                error.args = (_PlacedMessage(error.message, partial(self._add_place, key=key)),)
             raise
 
     def _add_place(self, message: str, key: str) -> str:
@@ -76,7 +96,7 @@ class ConfigSource:
         with self.error_context(option):
             for path in paths:
                 if not path.exists():
-                    where = "" if path.is_absolute() else f" in {Path.cwd()}"
+                    where = "" if path.is_absolute() else Message(" in {folder}", folder=Path.cwd())
                     raise InputError("{file}: no such file{where}", file=path, where=where)
 
 
@@ -128,7 +148,7 @@ def is_day(text: str) -> bool:
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return "; did you mean 'depth'?" for the one of `names` that is closest to `name`, "" if none is."""
     near = get_close_matches(name, names, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return Message("; did you mean {name!r}?", name=near[0]) if near else ""
 
 
 def toml_repr(value: object) -> str:

@@ -22,6 +22,7 @@ from judge.config.option_checks import (
     raise_input_errors,
 )
 from judge.errors import InputError
+from judge.messages import Message
 
 #: The command that makes a run the baseline.
 SET_BASELINE_COMMAND = "judge baseline set RUN"
@@ -34,23 +35,27 @@ def _check_repeats(repeats: int) -> int:
 
 
 def _share(low: float, high: float) -> Any:  # noqa: ANN401 - what pydantic's Field returns
-    return Field(ge=low, le=high, description=f"a share from {low:g} to {high:g}")
+    return Field(ge=low, le=high, description=Message("a share from {low:g} to {high:g}", low=low, high=high))
 
 
 def _list_of(examples: str, least: int = 0) -> Any:  # noqa: ANN401 - what pydantic's Field returns
-    return Field(strict=False, min_length=least, description=f"a list of {examples}")
+    return Field(
+        strict=False, min_length=least, description=Message("a list of {examples}", examples=examples)
+    )
 
 
 _Name = Annotated[str, Field(min_length=1)]
-_Measures = Annotated[tuple[_Name, ...], _list_of('measures, e.g. ["AP@10", "sDCG@10"]', 1)]
-_Patterns = Annotated[tuple[_Name, ...], _list_of('names or patterns, e.g. ["qwen-plus-*"]')]
+_Measures = Annotated[tuple[_Name, ...], _list_of(Message('measures, e.g. ["AP@10", "sDCG@10"]'), 1)]
+_Patterns = Annotated[tuple[_Name, ...], _list_of(Message('names or patterns, e.g. ["qwen-plus-*"]'))]
 _Repeats = Annotated[
     int,
     AfterValidator(_check_repeats),
     Field(
         ge=0,
-        description="2 or more, since one grade does not show how much grades vary (0: no canaries; then a"
-        " change of the assessor looks like a change of the engines)",
+        description=Message(
+            "2 or more, since one grade does not show how much grades vary (0: no canaries; then a change of"
+            " the assessor looks like a change of the engines)"
+        ),
     ),
 ]
 
@@ -85,7 +90,7 @@ class NightlyConfig:
 
     _raise_input_errors = raise_input_errors()
 
-    folder: Annotated[TextValue, Field(min_length=1, description="a path in quotes")] = NIGHTS_FOLDER
+    folder: Annotated[TextValue, Field(min_length=1, description=Message("a path in quotes"))] = NIGHTS_FOLDER
     measures: _Measures | None = None
     # The resamples that are affordable cannot show a smaller probability.
     alpha: Annotated[NumberValue, _share(0.0001, 1)] = 0.01
@@ -99,11 +104,12 @@ class NightlyConfig:
     canary_alpha: Annotated[NumberValue, _share(0.001, 1)] = 0.005
     # With a larger share, canaries miss an assessor that gives half of them another grade.
     max_flip_rate: Annotated[NumberValue, _share(0, 0.25)] = 0.02
-    min_shift: Annotated[NonNegativeNumber, Field(description="a number of grades, 0 or more")] = 0.1
-    judge_on_drift: Annotated[Literal["stop", "all"], Field(description="'stop' or 'all'")] = "stop"
+    min_shift: Annotated[NonNegativeNumber, Field(description=Message("a number of grades, 0 or more"))] = 0.1
+    judge_on_drift: Annotated[Literal["stop", "all"], Field(description=Message("'stop' or 'all'"))] = "stop"
     accept_names: _Patterns = ()
     webhook: Annotated[
-        Mapping[str, Any], Field(description='a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}')
+        Mapping[str, Any],
+        Field(description=Message('a table, e.g. {kind = "slack", url_env = "JUDGE_WEBHOOK"}')),
     ] = field(default_factory=dict)
 
     def accepts(self, name: str) -> bool:

@@ -21,18 +21,19 @@ from pydantic_core import ArgsKwargs, ErrorDetails
 
 from judge.config.loader import did_you_mean, toml_repr
 from judge.errors import InputError
+from judge.messages import Message
 
 #: No conversions (true is no number), no unknown keys, no NaN and no infinity.
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 #: What to say of a value of the wrong type, by pydantic's name of the error.
 _EXPECTED = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "float_type": "a number such as 0.5",
-    "finite_number": "a number such as 0.5",
-    "bool_type": "true or false",
-    "dict_type": "a table",
-    "tuple_type": 'a list of texts such as ["a", "b"]',
+    "string_type": Message("a text"),
+    "int_type": Message("a whole number"),
+    "float_type": Message("a number such as 0.5"),
+    "finite_number": Message("a number such as 0.5"),
+    "bool_type": Message("true or false"),
+    "dict_type": Message("a table"),
+    "tuple_type": Message('a list of texts such as ["a", "b"]'),
 }
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _Table = TypeVar("_Table", bound=BaseModel)
@@ -57,13 +58,15 @@ NumberValue = Annotated[float, WrapValidator(_keep_as_given)]
 #: A text; a path is taken as its text.
 TextValue = Annotated[str, BeforeValidator(_path_to_text)]
 #: A day as text; a day of TOML is taken as its text.
-DayValue = Annotated[str, BeforeValidator(_day_to_text), Field(description='a day such as "2026-05-01"')]
+DayValue = Annotated[
+    str, BeforeValidator(_day_to_text), Field(description=Message('a day such as "2026-05-01"'))
+]
 #: A list of texts.
 TextList = Annotated[tuple[TextValue, ...], Field(strict=False)]
 CountValue = Annotated[int, Field(ge=1)]
 #: A number of at least 0.
 NonNegativeNumber = Annotated[NumberValue, Field(ge=0)]
-ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description="a share from 0 to 1")]
+ShareValue = Annotated[NumberValue, Field(ge=0, le=1, description=Message("a share from 0 to 1"))]
 
 
 def _translate_errors(cls: type[Any], data: Any, validate: Callable[[Any], Any]) -> Any:  # noqa: ANN401
@@ -104,27 +107,41 @@ def explain(error: ValidationError, fields: Mapping[str, FieldInfo], values: Map
     name = str(detail["loc"][0])
     if detail["type"] in _UNKNOWN:
         keys = [field.title or other for other, field in fields.items() if other != "source"]
-        listing = f"; known are {', '.join(keys)}" if len(keys) < 12 else ""
-        return f"unknown option {name!r}{did_you_mean(name, keys) or listing}"
+        listing = Message("; known are {names}", names=", ".join(keys)) if len(keys) < 12 else ""
+        suggestion = did_you_mean(name, keys) or listing
+        return Message("unknown option {name!r}{suggestion}", name=name, suggestion=suggestion)
     key = fields[name].title or name
     if detail["type"] == "missing":
-        return f"{key} is missing; it is {_description(fields[name])}"
+        return Message(
+            "{key} is missing; {requirement}", key=key, requirement=_requirement(detail, fields[name])
+        )
     if len(detail["loc"]) > 1 and isinstance(detail["loc"][1], str):
         # Other parts of the table may be secret.
         value = toml_repr(detail["input"])
-        return f"{key}.{detail['loc'][1]} is {value:.80}; it is {_EXPECTED[detail['type']]}"
-    return f"{key} is {toml_repr(values[name]):.80}; {_requirement(detail, fields[name])}"
+        expected = _EXPECTED[detail["type"]]
+        return Message(
+            "{key} is {value:.80}; it is {expected}",
+            key=f"{key}.{detail['loc'][1]}",
+            value=value,
+            expected=expected,
+        )
+    requirement = _requirement(detail, fields[name])
+    return Message(
+        "{key} is {value:.80}; {requirement}", key=key, value=toml_repr(values[name]), requirement=requirement
+    )
 
 
 def _requirement(detail: ErrorDetails, field: FieldInfo) -> str:
     description = _description(field)
     if description:
-        return f"it is {description}"
+        return Message("it is {expected}", expected=description)
     context = detail.get("ctx", {})
     if "ge" in context:
-        return f"it must be at least {context['ge']}"
+        return Message("it must be at least {least}", least=context["ge"])
     kind = "tuple_type" if len(detail["loc"]) > 1 else detail["type"]
-    return f"it is {_EXPECTED[kind]}" if kind in _EXPECTED else detail["msg"]
+    if kind in _EXPECTED:
+        return Message("it is {expected}", expected=_EXPECTED[kind])
+    return detail["msg"]
 
 
 def _description(field: FieldInfo) -> str | None:

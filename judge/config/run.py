@@ -26,6 +26,7 @@ from judge.config.option_checks import (
     raise_input_errors,
 )
 from judge.errors import InputError
+from judge.messages import Message
 from judge.records import BINARY, GRADED, LangChoice, Sampling, Scale, ScaleName
 
 #: Options that change neither the requests nor the measures: a resumed run may have other values.
@@ -54,7 +55,7 @@ _Columns = Annotated[TextList, BeforeValidator(_split_columns)]
 _Measures = Annotated[
     TextList,
     BeforeValidator(_one_or_more),
-    Field(description='a list of measures such as ["nDCG@10", "AP@10"]'),
+    Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]')),
 ]
 _Price = Annotated[
     tuple[NonNegativeNumber, ...],
@@ -62,12 +63,12 @@ _Price = Annotated[
         strict=False,
         min_length=2,
         max_length=3,
-        description="INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD per million tokens",
+        description=Message("INPUT,OUTPUT or INPUT,OUTPUT,CACHED in USD per million tokens"),
     ),
 ]
-_ScaleName = Annotated[ScaleName, Field(description="'graded' (0-3) or 'binary' (yes/no)")]
-_Language = Annotated[LangChoice, Field(description="'auto', 'zh' or 'en'")]
-_AssessorName = Annotated[Literal["judge", "deepeval"], Field(description="'judge' or 'deepeval'")]
+_ScaleName = Annotated[ScaleName, Field(description=Message("'graded' (0-3) or 'binary' (yes/no)"))]
+_Language = Annotated[LangChoice, Field(description=Message("'auto', 'zh' or 'en'"))]
+_AssessorName = Annotated[Literal["judge", "deepeval"], Field(description=Message("'judge' or 'deepeval'"))]
 
 
 @dataclass(config=STRICT, frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from judge.dataset.spreadsheet import (
     unescape_candidates,
 )
 from judge.errors import InputError
+from judge.messages import Message, join_messages
 from judge.records import Dataset, Pair, Pool
 
 #: Columns of a CSV that can name the labelled item; the first one in the file counts.
@@ -27,7 +28,7 @@ _WORDS = {"yes": 1, "是": 1, "no": 0, "否": 0}
 # Spreadsheets write 2 as 2.0, in half of Europe as 2,0.
 _WHOLE = re.compile(r"([0-9]{1,9})(?:[.,]0*)?")
 _JUNK = re.compile(r"-[0-9]+")
-_LABEL_FORMATS = (
+_LABEL_FORMATS = Message(
     "labels are TREC qrels (query_id, iteration, docno, grade) or a CSV whose header names 'query_id',"
     " 'snippet_id' (or 'document', 'docno') and 'grade'"
 )
@@ -145,8 +146,8 @@ def _read_csv(path: Path, text: str, separator: str) -> Iterator[Label]:
     for location, cells in rows:
         if any(cells[len(header) :]):
             raise InputError(
-                "{place}: has more cells than the header has columns, {cells} for {columns}; quote cells "
-                "that hold {separator!r} or line breaks",
+                "{place}: has more cells than the header has columns, {cells} for {columns}; quote cells"
+                " that hold {separator!r} or line breaks",
                 place=location,
                 cells=len(cells),
                 columns=len(header),
@@ -158,8 +159,8 @@ def _read_csv(path: Path, text: str, separator: str) -> Iterator[Label]:
         for name, value in zip(columns, (query_id, item), strict=False):
             if grade and not value:
                 raise InputError(
-                    "{place}: field {name!r} is {value!r} and the row has the grade {grade!r:.80}; fill "
-                    "in {name!r}",
+                    "{place}: field {name!r} is {value!r} and the row has the grade {grade!r:.80}; fill in"
+                    " {name!r}",
                     place=location,
                     name=name,
                     value=value,
@@ -172,7 +173,7 @@ def _find_columns(location: str, header: Sequence[str]) -> dict[str, int]:
     """Return the indexes of query, item and grade by column name, in this order."""
     item = next((name for name in ITEM_COLUMNS if name in header), None)
     if item is None or "grade" not in header:
-        missing = "grade" if item else " or ".join(ITEM_COLUMNS)
+        missing = "grade" if item else join_messages(ITEM_COLUMNS, "{left} or {right}")
         raise InputError(
             "{place}: there is no column {missing}; the columns are {columns!r:.160}",
             place=location,
@@ -195,8 +196,8 @@ def _parse_label(location: str, query_id: str, item: str, text: str) -> Iterator
     whole = _WHOLE.fullmatch(plain)
     if not whole and plain not in _WORDS:
         raise InputError(
-            "{place}: field 'grade' is {value!r:.80}, not a whole number from 0; write one, or ? where "
-            "you are unsure",
+            "{place}: field 'grade' is {value!r:.80}, not a whole number from 0; write one, or ? where you"
+            " are unsure",
             place=location,
             value=text,
         )
@@ -214,8 +215,8 @@ def _drop_duplicates(labels: Iterable[Label]) -> Iterator[Label]:
             yield label
         elif first.grade != label.grade:
             raise InputError(
-                "{place}: field 'grade' of {item!r:.240} for query {query_id!r} is {grade} here and "
-                "{other_grade} at {other_place}; keep one",
+                "{place}: field 'grade' of {item!r:.240} for query {query_id!r} is {grade} here and"
+                " {other_grade} at {other_place}; keep one",
                 place=label.location,
                 item=label.item,
                 query_id=label.query_id,
@@ -259,13 +260,22 @@ def _find_pairs(label: Label, names: _RunNames) -> tuple[list[tuple[str, str]], 
 def _describe_no_match(labels: Sequence[Label], pool: Pool, names: _RunNames) -> str:
     """Return the message that no label matches: an example of each side."""
     if not (labels and pool.pairs):
-        return f"{len(labels)} labels and {len(pool.pairs)} pairs of the run: there is nothing to compare"
+        return Message(
+            "{labels} labels and {pairs} pairs of the run: there is nothing to compare",
+            labels=len(labels),
+            pairs=len(pool.pairs),
+        )
     label, key = labels[0], (pool.pairs[0].query.id, pool.pairs[0].snippet.id)
     document = next(
         name for (query_id, name), ids in names.documents.items() if query_id == key[0] and key[1] in ids
     )
-    return (
-        f"{label.location}: none of {len(labels):,} labels is about this run. This one has query"
-        f" {label.query_id!r:.80} and {label.item!r:.80}; the run has, say, query {key[0]!r:.80} with"
-        f" snippet {key[1]!r} of document {document!r:.80}. Are they labels of another run?"
+    return Message(
+        "{label.location}: none of {count:,} labels is about this run. This one has query"
+        " {label.query_id!r:.80} and {label.item!r:.80}; the run has, say, query {query_id!r:.80} with"
+        " snippet {snippet_id!r} of document {document!r:.80}. Are they labels of another run?",
+        label=label,
+        count=len(labels),
+        query_id=key[0],
+        snippet_id=key[1],
+        document=document,
     )

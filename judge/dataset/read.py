@@ -20,6 +20,7 @@ from judge.dataset.readers import read_rows
 from judge.dataset.rows import InputRow, read_mappings
 from judge.dataset.validation import make_query_id, normalise_text, parse_identifier
 from judge.errors import InputError
+from judge.messages import Message
 from judge.records import Dataset, LangChoice, Query, Ranking, Snippet
 
 #: A larger rank is taken as a mistake.
@@ -141,8 +142,8 @@ def _add_row(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice, li
     if "snippet" not in row.values:
         if earlier is not None:
             raise InputError(
-                "{place}: engine {engine!r} answers query {query_id!r} a second time, first at "
-                "{other_place}; an engine answers a query once, and two engines need two names",
+                "{place}: engine {engine!r} answers query {query_id!r} a second time, first at"
+                " {other_place}; an engine answers a query once, and two engines need two names",
                 place=_strip_engine(row, engine),
                 engine=engine,
                 query_id=entry.query.id,
@@ -154,8 +155,8 @@ def _add_row(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice, li
     error = _read_text(row, "error") or results.error
     if error:
         raise InputError(
-            "{place}: engine {engine!r} has a result, and the error {error!r:.80} at {other_place}; an "
-            "engine that failed has no results",
+            "{place}: engine {engine!r} has a result, and the error {error!r:.80} at {other_place}; an"
+            " engine that failed has no results",
             place=row.location,
             engine=engine,
             error=error,
@@ -164,8 +165,8 @@ def _add_row(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice, li
     rank = _read_rank(row, results)
     if rank in results.results:
         raise InputError(
-            "{place}: engine {engine!r} has rank {rank} for query {query_id!r} twice, first at "
-            "{other_place}; use each rank of a list once",
+            "{place}: engine {engine!r} has rank {rank} for query {query_id!r} twice, first at"
+            " {other_place}; use each rank of a list once",
             place=row.at("rank"),
             engine=engine,
             rank=rank,
@@ -183,7 +184,7 @@ def _strip_engine(row: InputRow, engine: str) -> str:
 def _find_query(row: InputRow, entries: dict[str, _QueryRows], lang: LangChoice) -> _QueryRows:
     raw = row.values.get("query")
     if not isinstance(raw, str):
-        problem = "is missing" if raw is None else f"is {raw!r:.80}, not text"
+        problem = Message("is missing") if raw is None else Message("is {value!r:.80}, not text", value=raw)
         raise InputError(
             "{place} {problem}; every row needs the query's text", place=row.at("query"), problem=problem
         )
@@ -232,8 +233,8 @@ def _check_same_query(row: InputRow, entry: _QueryRows, raw: str, reference: str
     query = entry.query
     if raw is not query.raw_text and normalise_text(raw) != normalise_text(query.raw_text):
         raise InputError(
-            "{place}: {query_id!r} is {value!r:.80} here and {other_value!r:.80} at {other_place}; give "
-            "every query its own id",
+            "{place}: {query_id!r} is {value!r:.80} here and {other_value!r:.80} at {other_place}; give"
+            " every query its own id",
             place=row.at("query_id"),
             query_id=query.id,
             value=raw,
@@ -242,8 +243,8 @@ def _check_same_query(row: InputRow, entry: _QueryRows, raw: str, reference: str
         )
     if reference is not None and query.reference is not None and reference != query.reference:
         raise InputError(
-            "{place} of query {query_id!r} is {value!r:.80} here and {other_value!r:.80} at "
-            "{other_place}; a query has one reference",
+            "{place} of query {query_id!r} is {value!r:.80} here and {other_value!r:.80} at {other_place}; a"
+            " query has one reference",
             place=row.at("reference"),
             query_id=query.id,
             value=reference,

@@ -25,10 +25,11 @@ from judge.dataset.rows import (
     read_nonblank_lines,
 )
 from judge.errors import InputError, SetupError
+from judge.messages import Message
 
-FILE_TYPES = ".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz"
+FILE_TYPES = Message(".jsonl, .json, .csv, .tsv, .xlsx or .parquet, each also as .gz")
 _DELIMITERS = ",;\t|"
-_DELIMITER_NAMES = {",": "commas", "\t": "tabs"}
+_DELIMITER_NAMES = {",": Message("commas"), "\t": Message("tabs")}
 #: A header with line breaks inside quotes has at most this many lines.
 _HEADER_LINES = 100
 
@@ -48,7 +49,8 @@ def read_rows(path: Path, columns: Mapping[str, str], warn: Warn) -> Iterator[In
     }
     with textfile.translate_read_errors(path):
         if not path.is_file():
-            raise InputError(f"{path}: no such file" if not path.exists() else f"{path}: is not a file")
+            problem = Message("is not a file") if path.exists() else Message("no such file")
+            raise InputError("{file}: {problem}", file=path, problem=problem)
     packed = path.suffix.lower() == ".gz"
     ending = path.with_suffix("").suffix.lower() if packed else path.suffix.lower()
     if ending not in readers:
@@ -154,8 +156,8 @@ def _check_header(location: str, cells: list[str], columns: Mapping[str, str]) -
     if missing:
         fields = {column: name for name, column in columns.items()}
         raise InputError(
-            "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Name the right one: "
-            "--columns {field}=NAME",
+            "{place}: there is no column {name!r}; the columns are {columns!r:.160}. Name the right one:"
+            " --columns {field}=NAME",
             place=location,
             name=missing[0],
             columns=cells[:20],
@@ -171,8 +173,8 @@ def _read_cells(
     if len(cells) != len(header):
         more = "more" if len(cells) > len(header) else "fewer"
         raise InputError(
-            "{place}: has {more} cells than the header has columns, {cells} for {columns}; quote cells "
-            "that hold {delimiter} or line breaks",
+            "{place}: has {more} cells than the header has columns, {cells} for {columns}; quote cells that"
+            " hold {delimiter} or line breaks",
             place=location,
             more=more,
             cells=len(cells),

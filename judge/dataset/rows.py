@@ -10,6 +10,7 @@ from typing import Any
 
 from judge.dataset import textfile
 from judge.errors import InputError
+from judge.messages import Message
 
 _FIELDS = frozenset(
     {"query", "query_id", "engine", "rank", "snippet", "title", "url", "date", "reference", "error", "docno"}
@@ -42,7 +43,7 @@ class InputRow:
 
     def at(self, name: str) -> str:
         """Return the location of the field `name`, for messages."""
-        return f"{self.location}: field {self.column(name)!r}"
+        return Message("{place}: field {name!r}", place=self.location, name=self.column(name))
 
 
 def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Iterator[InputRow]:
@@ -50,8 +51,8 @@ def read_mappings(records: Iterable[Mapping[str, Any]], columns: Mapping[str, st
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
             raise InputError(
-                "row {number}: is {value!r:.80}, not a mapping; of a data frame, pass "
-                "frame.to_dict('records')",
+                "row {number}: is {value!r:.80}, not a mapping; of a data frame, pass"
+                " frame.to_dict('records')",
                 number=number,
                 value=record,
             )
@@ -123,7 +124,11 @@ def parse_json(location: str, text: str) -> Any:  # noqa: ANN401 - JSON may hold
     try:
         return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
-        where = location if error.lineno == 1 else f"{location}, line {error.lineno}"
+        where = (
+            location
+            if error.lineno == 1
+            else Message("{place}, line {line}", place=location, line=error.lineno)
+        )
         raise InputError(
             "{where}: is not JSON: {error} at column {column}: {text!r}",
             where=where,
@@ -203,8 +208,8 @@ def _read_nested(parent: str, record: Mapping[str, Any], columns: Mapping[str, s
             results = results["results"]
         if not isinstance(results, list):
             raise InputError(
-                '{place}: is {value!r:.80}; write a list of results, {{"results": […], "latency_ms": '
-                '312.4}} or {{"error": "why"}}',
+                '{place}: is {value!r:.80}; write a list of results, {{"results": […], "latency_ms": 312.4}}'
+                ' or {{"error": "why"}}',
                 place=location,
                 value=results,
             )
@@ -247,8 +252,8 @@ def _read_test_case(location: str, record: Mapping[str, Any]) -> Iterator[InputR
     context = record.get("retrieval_context", record.get("retrievalContext"))
     if not isinstance(context, list):
         raise InputError(
-            "{place}: field 'retrieval_context' is {value!r:.80}, not a list of texts; an empty list "
-            "means that there were no results",
+            "{place}: field 'retrieval_context' is {value!r:.80}, not a list of texts; an empty list means"
+            " that there were no results",
             place=location,
             value=context,
         )

@@ -16,6 +16,7 @@ import numpy as np
 
 from judge.errors import InputError
 from judge.measure.formulas import Bools, Floats, Ints
+from judge.messages import Message
 from judge.records import Judgment, Ranking, Scale
 
 #: The value in arrays of grades where there is no grade.
@@ -334,12 +335,28 @@ def _describe_contradiction(
         if j.grade is not None and (j.query_id, j.snippet_id) in pairs
     )
     for key, grade in sorted(graded):
-        where = "query {!r}, snippet {!r}, repeat {}".format(*key)
+        query_id, snippet_id, repeat = key
+        place = Message(
+            "query {query_id!r}, snippet {snippet_id!r}, repeat {repeat}",
+            query_id=query_id,
+            snippet_id=snippet_id,
+            repeat=repeat,
+        )
         if not 0 <= grade <= scale.top:
-            return f"{where} has grade {grade}, which is not on the {scale.name} scale 0-{scale.top}"
+            return Message(
+                "{place} has grade {grade}, which is not on the {scale} scale 0-{top}",
+                place=place,
+                grade=grade,
+                scale=scale.name,
+                top=scale.top,
+            )
         if seen.setdefault(key, grade) != grade:
-            both = f"{seen[key]} and {grade}"
-            return f"{where} has the grades {both}; score the judgments of one assessor at a time"
+            return Message(
+                "{place} has the grades {first} and {second}; score the judgments of one assessor at a time",
+                place=place,
+                first=seen[key],
+                second=grade,
+            )
     raise AssertionError("all judgments are valid")
 
 

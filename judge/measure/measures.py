@@ -164,15 +164,26 @@ def describe_unknown_measure(name: str) -> str:
     folded = {kind.casefold(): kind for kind in MEASURE_KINDS}
     near = difflib.get_close_matches(name.casefold(), folded, n=1)
     guess = synonym or (folded[near[0]] if near else None)
-    hint = f"did you mean {guess}? There" if guess else "there"
-    everything = ", ".join(kind.syntax for kind in MEASURE_KINDS.values())
-    return f"there is no measure {name!r}; {hint} are {everything}"
+    names = ", ".join(kind.syntax for kind in MEASURE_KINDS.values())
+    if guess:
+        return Message(
+            "there is no measure {name!r}; did you mean {guess}? There are {names}",
+            name=name,
+            guess=guess,
+            names=names,
+        )
+    return Message("there is no measure {name!r}; there are {names}", name=name, names=names)
 
 
 def describe_unknown_parameter(kind: MeasureKind, parameter: str) -> str:
     """Return the message about a parameter that the measure does not have: those that it has."""
-    parameters = ", ".join(kind.parameters) or "none"
-    return f"{kind.name} has no parameter {parameter!r}; its parameters: {parameters} ({kind.syntax})"
+    return Message(
+        "{measure} has no parameter {parameter!r}; its parameters: {names} ({syntax})",
+        measure=kind.name,
+        parameter=parameter,
+        names=", ".join(kind.parameters) or Message("none"),
+        syntax=kind.syntax,
+    )
 
 
 #: The measures of a run without `--measures`.
@@ -332,8 +343,8 @@ def check_depth(measures: Iterable[Measure], depth: int) -> None:
     for measure in measures:
         if measure.effective_cutoff(depth) > depth:
             raise InputError(
-                "{measure} looks deeper than --depth {depth}, down to which snippets are judged; ask for "
-                "@{depth} at most, or judge deeper",
+                "{measure} looks deeper than --depth {depth}, down to which snippets are judged; ask for"
+                " @{depth} at most, or judge deeper",
                 measure=measure,
                 depth=depth,
             )

@@ -327,8 +327,8 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
         more = Message("the run has no more to label")
     if labelled < MIN_LABELLED:
         raise InputError(
-            "correcting the assessor needs {least} wholly labelled queries and has {labelled}; label "
-            "{missing} more: {more}",
+            "correcting the assessor needs {least} wholly labelled queries and has {labelled}; label"
+            " {missing} more: {more}",
             least=MIN_LABELLED,
             labelled=labelled,
             missing=MIN_LABELLED - labelled,
@@ -342,8 +342,8 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     )
     if least.labelled_values < MIN_VALUES:
         raise InputError(
-            "{have} (on the others people find nothing relevant, or an engine failed), and correcting the "
-            "assessor needs {least}; label at least {missing} more: {more}",
+            "{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
+            " assessor needs {least}; label at least {missing} more: {more}",
             have=have,
             least=MIN_VALUES,
             missing=MIN_VALUES - least.labelled_values,

@@ -40,6 +40,12 @@ class Message(str):
     def __getnewargs_ex__(self) -> tuple[tuple[str], Mapping[str, object]]:
         return (self.template,), self.values
 
+    def render(self, translator: Translator) -> str:
+        """Return the message in the language of the translator, and so the messages among its values."""
+        values = {name: getattr(value, "message", value) for name, value in self.values.items()}
+        texts = {name: translator(value) for name, value in values.items() if isinstance(value, Message)}
+        return translator(self.template, **{**self.values, **texts})
+
 
 class Translator:
     """The messages of one language. The catalogue is read when the first message is looked up."""
@@ -53,16 +59,11 @@ class Translator:
         return self._read_catalogue()
 
     def __call__(self, message: str, /, **values: Any) -> str:  # noqa: ANN401 - as str.format takes
-        """Return the message in this language, with the values in it; those that are messages in it too."""
+        """Return the message in this language, with the values in it."""
         if isinstance(message, Message):
-            values = {name: self._translate_value(value) for name, value in message.values.items()}
-            message = message.template
+            return message.render(self)
         text = self._catalogue.gettext(message) if message else ""
         return text.format(**values) if values else text
-
-    def _translate_value(self, value: object) -> object:
-        message = getattr(value, "message", value)
-        return self(message) if isinstance(message, Message) else value
 
     def plural(self, one: str, many: str, count: int, /, **values: Any) -> str:  # noqa: ANN401
         """Return the message for `count` things, which stands in it as `{count}`."""
@@ -82,11 +83,9 @@ class Translator:
         return sentence.format(others=separator.join(others), last=last)
 
 
-def join_messages(messages: Iterable[str]) -> Message:
-    """Return one message of one or more: `a; b; c`."""
-    return reduce(
-        lambda left, right: Message("{left}; {right}", left=left, right=right), map(_to_message, messages)
-    )
+def join_messages(messages: Iterable[str], template: str = "{left}; {right}") -> Message:
+    """Return one message of one or more: `a; b; c`. The template joins two."""
+    return reduce(lambda left, right: Message(template, left=left, right=right), map(_to_message, messages))
 
 
 def _to_message(message: str) -> Message:

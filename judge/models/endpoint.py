@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 from judge.errors import SetupError
+from judge.messages import Message
 from judge.models.redaction import mask, secrets_in
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -51,7 +52,8 @@ class Endpoint:
             )
         parts = urlsplit(url)
         if parts.username is not None or parts.query or parts.fragment:
-            more = "a query or a fragment" if parts.username is None else "a user or password"
+            no_user = parts.username is None
+            more = Message("a query or a fragment") if no_user else Message("a user or password")
             public = public_part(url, *self.secrets)
             raise SetupError(
                 "the address of {address} holds {more}; keys come from the environment",
@@ -107,8 +109,8 @@ def proxy_for(url: str) -> str | None:
         address = f"http://{address}"
     if address and urlsplit(address).scheme not in {"http", "https"}:
         raise SetupError(
-            "the proxy {address} cannot be used: name an HTTP proxy in HTTPS_PROXY, or add {host} to "
-            "NO_PROXY",
+            "the proxy {address} cannot be used: name an HTTP proxy in HTTPS_PROXY, or add {host} to"
+            " NO_PROXY",
             address=public_part(address),
             host=parts.hostname,
         )

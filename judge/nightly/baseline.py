@@ -20,7 +20,7 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.config.nightly import NightlyConfig
 from judge.errors import InputError, StoreError
 from judge.filesystem import file_name, make_folder, read_text
-from judge.messages import ENGLISH
+from judge.messages import ENGLISH, Message
 from judge.nightly.assessor_drift import CanaryGrades, collect_grades
 from judge.nightly.decision import join_reasons
 from judge.nightly.record import (
@@ -183,8 +183,8 @@ def _check_not_stopped(run: Path, record: NightRecord | None) -> None:
     """Raise InputError when `run` is a night that ended after its canaries."""
     if record and record.stopped:
         raise InputError(
-            "{run}: cannot be the baseline: the night stopped after the canaries, since the assessor had "
-            'drifted; set judge_on_drift = "all" in [nightly], run judge nightly again, and set its night',
+            "{run}: cannot be the baseline: the night stopped after the canaries, since the assessor had"
+            ' drifted; set judge_on_drift = "all" in [nightly], run judge nightly again, and set its night',
             run=run,
         )
 
@@ -197,8 +197,8 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
     figures = read_figures(saved_run.load_summary(RunFolder(run)))
     if figures.coverage < MIN_COVERAGE:
         raise InputError(
-            "{run}: cannot be the baseline: only {coverage:.2%} of its pairs were judged, and a baseline "
-            "needs {least:.0%}; the command that made it asks again for the rest",
+            "{run}: cannot be the baseline: only {coverage:.2%} of its pairs were judged, and a baseline"
+            " needs {least:.0%}; the command that made it asks again for the rest",
             run=run,
             coverage=figures.coverage,
             least=MIN_COVERAGE,
@@ -211,8 +211,8 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
         )
     if silent := [engine for engine, results in figures.engines.items() if not results.answered]:
         raise InputError(
-            "{run}: cannot be the baseline: not one query got a result from {engines}; correct how it is "
-            "asked, or leave it out",
+            "{run}: cannot be the baseline: not one query got a result from {engines}; correct how it is"
+            " asked, or leave it out",
             run=run,
             engines=ENGLISH.join(silent),
         )
@@ -220,8 +220,8 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
         return None
     if record.quarantined_store is None:
         raise InputError(
-            "{run}: cannot be the baseline: its assessor changed during the night ({reasons}); set the "
-            "next night",
+            "{run}: cannot be the baseline: its assessor changed during the night ({reasons}); set the next"
+            " night",
             run=run,
             reasons=join_reasons(record.reasons),
         )
@@ -301,7 +301,7 @@ def load_baseline(nights: Path) -> Baseline | None:
 
 
 def _set_again(nights: Path) -> str:
-    return f"set the baseline again: {command_to_set(nights)}"
+    return Message("set the baseline again: {command}", command=command_to_set(nights))
 
 
 def command_to_set(nights: Path) -> str:

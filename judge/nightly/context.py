@@ -11,14 +11,14 @@ from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError
 from judge.measure.measures import Measure, parse_measures
-from judge.messages import ENGLISH
+from judge.messages import ENGLISH, Message
 from judge.nightly.baseline import Baseline
 from judge.nightly.record import EngineSettings
 from judge.runs.folder import RunFolder
 
 #: The files of a dataset in TREC's form.
 _TREC_FILES = ("topics", "docs", "trec_runs")
-_FIRST_TOML = (
+_FIRST_TOML = Message(
     'write two lines into it to begin: model = "openai:NAME" and data = "results.jsonl" (or a table'
     " [collect] with queries and engine, to ask engines every night)"
 )
@@ -91,7 +91,7 @@ def choose_test_measures(names: tuple[str, ...] | None, depth: int) -> tuple[Mea
             raise InputError(
                 "[nightly] measures: engines cannot be compared by {measure}: {reason}",
                 measure=measure,
-                reason=measure.note or "it counts",
+                reason=measure.note or Message("it counts"),
             )
     if not any(measure.pool_free for measure in measures):
         raise InputError(

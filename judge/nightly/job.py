@@ -149,8 +149,8 @@ def _prepare(context: NightContext, toml: Path) -> NightContext:
     name = context.baseline.name if context.baseline else ""
     if is_day(name) and context.day < name:  # an improvement since would look like a drop
         raise InputError(
-            "--date is {day!r}, before the baseline's night {name}; take a later day, or set an earlier "
-            "night as the baseline: {command} with one of {nights}",
+            "--date is {day!r}, before the baseline's night {name}; take a later day, or set an earlier"
+            " night as the baseline: {command} with one of {nights}",
             day=context.day,
             name=name,
             command=SET_BASELINE_COMMAND,

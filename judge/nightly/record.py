@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from judge.errors import InputError
+from judge.messages import Message
 from judge.runs.folder import RunFolder, dump_json
 
 NIGHT_FILE = "night.json"
@@ -41,7 +42,7 @@ EXIT_CODES: Mapping[Status, int] = {
 Record = TypeVar("Record")
 Verdict = Literal["fine", "regression", "improvement", "incomplete"]
 
-_RUN_AGAIN = "; remove the file and run the night again"
+_RUN_AGAIN = Message("; remove the file and run the night again")
 _STATUSES_OF_VERSION_1 = {
     "judge drift": "assessor drift",
     "different queries": "queries changed",
@@ -353,7 +354,7 @@ def parse_record(adapter: TypeAdapter[Record], values: object, source: str, advi
         return adapter.validate_python(values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"])) or "the file"
+        key = ".".join(map(str, first["loc"])) or Message("the file")
         raise InputError(
             "{source}: {key}: {error}{advice}", source=source, key=key, error=first["msg"], advice=advice
         ) from error

@@ -63,8 +63,8 @@ def lock_nights(nights: Path, command: str) -> Iterator[None]:
     does not take the file with the owner's name.
     """
     owner = nights / ".lock-owner"
-    busy = f"{nights}: in use by {_read_owner(owner)}; wait until it ends"
-    with locked(nights / ".lock", busy, f"{nights}: cannot be the folder of nights"):
+    busy = Message("in use by {owner}; wait until it ends", owner=_read_owner(owner))
+    with locked(nights / ".lock", nights, busy, Message("cannot be the folder of nights")):
         try:
             text = f"{command} (process {getpid()} on {socket.gethostname()})"
             RunFolder(nights).write(owner.name, [text])

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from judge.config.loader import is_day
 from judge.errors import InputError
-from judge.messages import ENGLISH
+from judge.messages import ENGLISH, Message, join_messages
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record
 from judge.report.charts.axis import make_axis
 from judge.runs.folder import RunFolder
@@ -125,13 +125,17 @@ def read_history(folder: Path) -> History:
                 )
             nights.append(record)
         except InputError as error:
-            damaged.append(str(error))
+            damaged.append(error.message)
     begun = tuple(_days_without_record(folder))
     if not nights and not damaged:
-        how = "resumes" if begun else "makes"
-        command = f"judge nightly judge.toml{f' --date {begun[-1]}' if begun else ''}"
+        if begun:
+            raise InputError(
+                "{folder}: holds no finished night; judge nightly judge.toml --date {day} resumes one",
+                folder=folder,
+                day=begun[-1],
+            )
         raise InputError(
-            "{folder}: holds no finished night; {command} {how} one", folder=folder, command=command, how=how
+            "{folder}: holds no finished night; judge nightly judge.toml makes one", folder=folder
         )
     return History(tuple(sorted(nights, key=lambda record: record.date)), tuple(damaged), begun)
 
@@ -149,10 +153,12 @@ def make_trend(history: History, engine: str | None = None, measure: str | None 
     """
     nights = history.nights
     if not nights:
-        raise InputError("no night can be read: {reasons}", reasons="; ".join(history.damaged))
+        raise InputError("no night can be read: {reasons}", reasons=join_messages(history.damaged))
     kinds = trend_measures(nights)
-    chosen = _check_name(measure, kinds, "measure") if measure else next(iter(kinds), "")
-    engines = (_check_name(engine, all_engines(nights), "engine"),) if engine else all_engines(nights)
+    chosen = _check_name(measure, kinds, Message("measure")) if measure else next(iter(kinds), "")
+    engines = (
+        (_check_name(engine, all_engines(nights), Message("engine")),) if engine else all_engines(nights)
+    )
     kind = kinds.get(chosen, "mean")
     return Trend(
         measure=chosen,
@@ -186,7 +192,7 @@ def _check_name(name: str, names: Iterable[str], what: str) -> str:
             "no night has a trend of {what} {name!r}; there is {names}",
             what=what,
             name=name,
-            names=ENGLISH.join(names) or "none",
+            names=ENGLISH.join(names) or Message("none"),
         )
     return name
 

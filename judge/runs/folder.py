@@ -13,6 +13,7 @@ from typing import Any
 
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError
+from judge.messages import Message, join_messages
 from judge.filesystem import open_text, remove_abandoned, write_file
 from judge.lock import locked
 
@@ -24,7 +25,7 @@ _FRAGILE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 #: What the user can do about a damaged file of a run: the verdicts are in the store.
-DAMAGED_FILE_ADVICE = "the judge run that made it writes it anew, without a call"
+DAMAGED_FILE_ADVICE = Message("the judge run that made it writes it anew, without a call")
 
 
 #: What code raises on a value of another type or shape than judge writes.
@@ -41,8 +42,14 @@ def reading_run(path: Path) -> Iterator[None]:
     try:
         yield
     except _MISSHAPEN as error:
-        raise InputError("{file}: a file in it is damaged or from another version of judge ({type}: {error!s:.120}); "
-"{advice}", file=path, type=type(error).__name__, error=error, advice=DAMAGED_FILE_ADVICE) from error
+        raise InputError(
+            "{file}: a file in it is damaged or from another version of judge ({type}: {error!s:.120});"
+            " {advice}",
+            file=path,
+            type=type(error).__name__,
+            error=error,
+            advice=DAMAGED_FILE_ADVICE,
+        ) from error
 
 
 def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anything
@@ -53,9 +60,15 @@ def parse_json(place: str, text: str) -> Any:  # noqa: ANN401  # JSON holds anyt
     try:
         return _DECODER.decode(text)
     except RecursionError:
-        raise InputError("{place}: is not JSON that can be read: it nests too deep; {advice}", place=place, advice=DAMAGED_FILE_ADVICE) from None
+        raise InputError(
+            "{place}: is not JSON that can be read: it nests too deep; {advice}",
+            place=place,
+            advice=DAMAGED_FILE_ADVICE,
+        ) from None
     except ValueError as error:
-        raise InputError("{place}: is not JSON: {error}; {advice}", place=place, error=error, advice=DAMAGED_FILE_ADVICE) from None
+        raise InputError(
+            "{place}: is not JSON: {error}; {advice}", place=place, error=error, advice=DAMAGED_FILE_ADVICE
+        ) from None
 
 
 def _refuse_constant(name: str) -> None:
@@ -89,8 +102,8 @@ class RunFolder:
     @contextmanager
     def locked(self, wait: float = 0) -> Iterator[None]:
         """Lock the folder for this process; raise InputError when another has the lock after `wait` seconds."""
-        busy = f"{self.path}: another judge is working on this run; wait for it or name another --out"
-        with locked(self.path / ".lock", busy, f"{self.path}: cannot be a run's folder", wait):
+        busy = Message("another judge is working on this run; wait for it or name another --out")
+        with locked(self.path / ".lock", self.path, busy, Message("cannot be a run's folder"), wait):
             remove_abandoned(self.path)
             yield
 
@@ -107,10 +120,18 @@ class RunFolder:
             return
         differing = [name for name in {**stored, **identity} if stored.get(name) != identity.get(name)]
         if differing:
-            changes = "; ".join(
-                f"{name} was {stored.get(name)!r}, now {identity.get(name)!r}" for name in differing
+            changes = join_messages(
+                Message(
+                    "{name} was {before!r}, now {now!r}",
+                    name=name,
+                    before=stored.get(name),
+                    now=identity.get(name),
+                )
+                for name in differing
             )
-            raise InputError("{file}: holds another run: {changes}. Name another --out", file=self.path, changes=changes)
+            raise InputError(
+                "{file}: holds another run: {changes}. Name another --out", file=self.path, changes=changes
+            )
 
     def read(self, name: str) -> dict[str, Any]:
         """Return the JSON object in file `name`; raise InputError when there is none."""
@@ -134,7 +155,13 @@ class RunFolder:
     def _object(self, place: str, text: str) -> dict[str, Any]:
         value = parse_json(place, text)
         if not isinstance(value, dict):
-            raise InputError("{place}: is {type} {value!r:.40}, not an object; {advice}", place=place, type=type(value).__name__, value=value, advice=DAMAGED_FILE_ADVICE)
+            raise InputError(
+                "{place}: is {type} {value!r:.40}, not an object; {advice}",
+                place=place,
+                type=type(value).__name__,
+                value=value,
+                advice=DAMAGED_FILE_ADVICE,
+            )
         return value
 
     def _lines(self, name: str) -> Iterator[tuple[int, str]]:
@@ -145,7 +172,12 @@ class RunFolder:
         except OSError as error:
             raise self._no_run(path, error) from error
         except UnicodeDecodeError as error:
-            raise InputError("{file}: is not JSON: it is not UTF-8 ({error}); {advice}", file=path, error=error.reason, advice=DAMAGED_FILE_ADVICE) from error
+            raise InputError(
+                "{file}: is not JSON: it is not UTF-8 ({error}); {advice}",
+                file=path,
+                error=error.reason,
+                advice=DAMAGED_FILE_ADVICE,
+            ) from error
 
     def write(self, name: str, chunks: Iterable[str], mode: int = 0o666) -> Path:
         """Write file `name` from `chunks` of text, whole or not at all, and return its path.
@@ -156,11 +188,21 @@ class RunFolder:
         try:
             write_file(path, chunks, mode)
         except OSError as error:
-            raise StoreError("{file}: cannot be written: {error}; verdicts are kept", file=path, error=error.strerror or error) from error
+            raise StoreError(
+                "{file}: cannot be written: {error}; verdicts are kept",
+                file=path,
+                error=error.strerror or error,
+            ) from error
         return path
 
     def _no_run(self, path: Path, error: OSError) -> InputError:
-        message = f"{path}: {error.strerror or error}"
+        why = error.strerror or error
         if error.errno in (errno.ELOOP, errno.EINVAL):  # it is a link or no regular file
-            return InputError("{message}; {advice}", message=message, advice=DAMAGED_FILE_ADVICE)
-        return InputError("{message}; is {folder!r} the folder of a finished run?", message=message, folder=str(self.path))
+            return InputError("{file}: {error}; {advice}", file=path, error=why, advice=DAMAGED_FILE_ADVICE)
+        folder = str(self.path)
+        return InputError(
+            "{file}: {error}; is {folder!r} the folder of a finished run?",
+            file=path,
+            error=why,
+            folder=folder,
+        )

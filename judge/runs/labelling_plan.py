@@ -45,7 +45,9 @@ def rows(data: Dataset, pool: Pool, query_ids: Sequence[str], seed: int = 0) -> 
     for query_id, snippets in snippets_of.items():
         query = data.queries[query_id]
         about = (query_id, query.text, query.reference or "")
-        for snippet in sorted(snippets, key=lambda snippet: short_hash([str(seed), query_id, snippet.id], 16)):
+        for snippet in sorted(
+            snippets, key=lambda snippet: short_hash([str(seed), query_id, snippet.id], 16)
+        ):
             yield (*about, snippet.id, snippet.title, snippet.date, snippet.text, "", "")
 
 
@@ -58,13 +60,18 @@ def write(path: Path, data: Dataset, pool: Pool, query_ids: Sequence[str], seed:
     if os.path.lexists(path):
         raise InputError("{file}: exists, and people's labels may be in it; name another file", file=path)
     if not path.parent.is_dir():
-        raise InputError("{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent))
+        raise InputError(
+            "{file}: there is no folder {folder!r}; make it first", file=path, folder=str(path.parent)
+        )
     text = io.StringIO(newline="")
     lines = csv.writer(text)
     lines.writerow(COLUMNS)
     # A date is not read back, so a spreadsheet may change how it is written.
     lines.writerows(
-        [escape_cell(_fit(text)) if name == "date" else fitting(text) for name, text in zip(COLUMNS, row, strict=True)]
+        [
+            escape_cell(_fit(text)) if name == "date" else fitting(text)
+            for name, text in zip(COLUMNS, row, strict=True)
+        ]
         for row in rows(data, pool, query_ids, seed)
     )
     return RunFolder(path.parent).write(path.name, ["\ufeff", text.getvalue()])

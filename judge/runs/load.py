@@ -80,7 +80,12 @@ def _read_queries(values: Iterable[object], place: str) -> Iterator[QueryEntry]:
 def _list_queries(results: Mapping[str, Any], place: str) -> list[Any]:
     queries = results.get("queries")
     if not isinstance(queries, list):
-        raise InputError("{place}: field 'queries' is {queries!r:.60}, not a list; {advice}", place=place, queries=queries, advice=DAMAGED_FILE_ADVICE)
+        raise InputError(
+            "{place}: field 'queries' is {queries!r:.60}, not a list; {advice}",
+            place=place,
+            queries=queries,
+            advice=DAMAGED_FILE_ADVICE,
+        )
     return queries
 
 
@@ -90,7 +95,12 @@ def _load(folder: RunFolder, results: Mapping[str, Any], queries: Iterable[objec
     check_version(results, place)
     value = results.get("summary")
     if not isinstance(value, dict):
-        raise InputError("{place}: field 'summary' is {value!r:.60}, not an object; {advice}", place=place, value=value, advice=DAMAGED_FILE_ADVICE)
+        raise InputError(
+            "{place}: field 'summary' is {value!r:.60}, not an object; {advice}",
+            place=place,
+            value=value,
+            advice=DAMAGED_FILE_ADVICE,
+        )
     summary = summary_from_json(value, f"{place}: summary")
     queries = _list_queries(results, place) if queries is None else queries
     data, documents = read_dataset(_read_queries(queries, place), summary)
@@ -109,8 +119,16 @@ def _check_grades(folder: RunFolder, judgments: Sequence[Judgment], summary: Sum
     """Raise InputError when the judgments are not those that results.json was made from."""
     fingerprint = fingerprint_grades(judgments, scale)
     if summary.grades not in ("", fingerprint):
-        raise InputError("{file}: holds {count:,} of {total:,} judgments, fingerprint {fingerprint!r}; results.json "
-"says 'grades' {other_fingerprint!r}. The file was cut off or changed; {advice}", file=folder.path / "judgments.jsonl", count=len(judgments), total=summary.judgments, fingerprint=fingerprint, other_fingerprint=summary.grades, advice=DAMAGED_FILE_ADVICE)
+        raise InputError(
+            "{file}: holds {count:,} of {total:,} judgments, fingerprint {fingerprint!r}; results.json says"
+            " 'grades' {other_fingerprint!r}. The file was cut off or changed; {advice}",
+            file=folder.path / "judgments.jsonl",
+            count=len(judgments),
+            total=summary.judgments,
+            fingerprint=fingerprint,
+            other_fingerprint=summary.grades,
+            advice=DAMAGED_FILE_ADVICE,
+        )
 
 
 def _members(folder: RunFolder, summary: Summary) -> dict[str, tuple[Judgment, ...]]:

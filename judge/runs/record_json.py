@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import SCHEMA_VERSION, Summary
 from judge.errors import InputError
+from judge.messages import Message
 from judge.runs.folder import DAMAGED_FILE_ADVICE
 
 if TYPE_CHECKING:
@@ -128,8 +129,16 @@ def from_json(kind: type[Record], value: object, place: str) -> Record:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
-        what = "is missing" if first["type"] == "missing" else f"is {first['input']!r:.60}: {first['msg']}"
-        raise InputError("{place}: field {field!r} {what}; {advice}", place=place, field=field, what=what, advice=DAMAGED_FILE_ADVICE) from None
+        what = Message("is missing")
+        if first["type"] != "missing":
+            what = Message("is {value!r:.60}: {error}", value=first["input"], error=first["msg"])
+        raise InputError(
+            "{place}: field {field!r} {what}; {advice}",
+            place=place,
+            field=field,
+            what=what,
+            advice=DAMAGED_FILE_ADVICE,
+        ) from None
     return record
 
 
@@ -137,10 +146,20 @@ def check_version(value: Mapping[str, Any], place: str) -> int:
     """Return the schema version of a file; raise InputError for a file of a newer judge."""
     version = value.get("schema", 1)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InputError("{place}: field 'schema' is {version!r:.60}, not a version; {advice}", place=place, version=version, advice=DAMAGED_FILE_ADVICE)
+        raise InputError(
+            "{place}: field 'schema' is {version!r:.60}, not a version; {advice}",
+            place=place,
+            version=version,
+            advice=DAMAGED_FILE_ADVICE,
+        )
     if version > SCHEMA_VERSION:
-        raise InputError("{place}: has schema version {version}, and this version of judge reads up to {newest}; "
-"update judge: pip install -U search-judge", place=place, version=version, newest=SCHEMA_VERSION)
+        raise InputError(
+            "{place}: has schema version {version}, and this version of judge reads up to {newest}; update"
+            " judge: pip install -U search-judge",
+            place=place,
+            version=version,
+            newest=SCHEMA_VERSION,
+        )
     return version
 
 

@@ -100,9 +100,17 @@ class RunResult:
         `nDCG@10`. Raises InputError for an engine that is not in the run.
         """
         if engine not in self.summary.engines:
-            raise InputError("engine {engine!r} is not in the run; it has {names}", engine=engine, names=", ".join(self.data.engines))
+            raise InputError(
+                "engine {engine!r} is not in the run; it has {names}",
+                engine=engine,
+                names=", ".join(self.data.engines),
+            )
         means = self.summary.engines[engine].measures
-        return {parse_measure(name).export_name: mean.mean for name, mean in means.items() if mean.mean is not None}
+        return {
+            parse_measure(name).export_name: mean.mean
+            for name, mean in means.items()
+            if mean.mean is not None
+        }
 
     def __repr__(self) -> str:
         return (

@@ -174,7 +174,10 @@ def read_entries(path: Path) -> Iterator[QueryEntry]:
             yield from_json(QueryEntry, value, str(path))
     except OtherLayout as error:
         raise InputError(
-            "{file}: is not as judge wrote it ({error}); {advice}", file=path, error=error, advice=DAMAGED_FILE_ADVICE
+            "{file}: is not as judge wrote it ({error}); {advice}",
+            file=path,
+            error=error,
+            advice=DAMAGED_FILE_ADVICE,
         ) from error
 
 

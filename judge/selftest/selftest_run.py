@@ -129,8 +129,8 @@ def _check_graded(judging: JudgingResult, config: Config) -> RunIncomplete | Non
     if graded >= config.min_coverage * len(judging.judgments):
         return None
     return RunIncomplete(
-        "only {graded:,} of {total:,} probes got a grade with the shipped prompt, less than "
-        "--min-coverage {least:.0%}",
+        "only {graded:,} of {total:,} probes got a grade with the shipped prompt, less than --min-coverage"
+        " {least:.0%}",
         graded=graded,
         total=len(judging.judgments),
         least=config.min_coverage,
@@ -160,8 +160,8 @@ def _check_judging(judging: JudgingResult, config: Config) -> None:
     lost = [each for each in judging.judgments if each.error and each.error not in ASSESSOR_ERRORS]
     if len(lost) > (1 - config.min_coverage) * len(judging.judgments):
         raise RunIncomplete(
-            "{count:,} of {total:,} probes got no answer, first for {error!r}; the same command asks "
-            "again for these alone",
+            "{count:,} of {total:,} probes got no answer, first for {error!r}; the same command asks again"
+            " for these alone",
             count=len(lost),
             total=len(judging.judgments),
             error=lost[0].error,

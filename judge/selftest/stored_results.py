@@ -114,8 +114,8 @@ def _read_figures(result: Mapping[str, Any] | None) -> SelfTestFigures | None:
         return _select_figures(result)
     except (KeyError, TypeError) as error:
         raise InputError(
-            "the self-test kept in {folder}/ is not as this version of judge writes it ({error!r}); "
-            "delete it, or make it anew: judge selftest",
+            "the self-test kept in {folder}/ is not as this version of judge writes it ({error!r}); delete"
+            " it, or make it anew: judge selftest",
             folder=SELFTEST_FOLDER,
             error=error,
         ) from error

@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from judge.errors import StoreError
 from judge.filesystem import check_regular, make_folder
+from judge.messages import Message
 from judge.store.leases import lock_folder
 
 _APPLICATION_ID = 0x6A756467  # "judg": tells our file from any other SQLite file
@@ -118,14 +119,16 @@ def _check_schema(connection: sqlite3.Connection, path: Path, version: int) -> N
     for name in sorted({*schema, *expected}):
         if schema.get(name) != expected.get(name):
             kind = (schema.get(name) or expected[name])[0]
-            what = "holds" if name not in expected else "lacks" if name not in schema else "has changed"
+            problem = Message("it has changed the {kind} {name!r}", kind=kind, name=name)
+            if name not in expected:
+                problem = Message("it holds the {kind} {name!r}", kind=kind, name=name)
+            elif name not in schema:
+                problem = Message("it lacks the {kind} {name!r}", kind=kind, name=name)
             raise StoreError(
-                "{file}: is not a verdict store as judge makes it: it {what} the {kind} {name!r}; restore "
-                "a copy of it, or name another file with --store",
+                "{file}: is not a verdict store as judge makes it: {problem}; restore a copy of it, or name"
+                " another file with --store",
                 file=path,
-                what=what,
-                kind=kind,
-                name=name,
+                problem=problem,
             )
 
 
@@ -156,10 +159,10 @@ def advice(error: Exception) -> str:
     """Return what to do about `error`, where SQLite's message does not say it."""
     name = getattr(error, "sqlite_errorname", "")
     if is_locked(error):
-        return (
+        return Message(
             "; another program keeps it locked: end that program (a database browser, a copy, a backup) or"
             " name another file with --store, then run the same command again"
         )
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or isinstance(error, ValueError | TypeError):
-        return "; restore a copy of it, or name another file with --store"
+        return Message("; restore a copy of it, or name another file with --store")
     return ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from judge.errors import StoreError
+from judge.messages import Message
 from judge.store import schema
 
 T = TypeVar("T")
@@ -76,20 +77,20 @@ class GroupCommitWriter:
                 self._write_group([job for job in group if job is not None])
         finally:
             # When the thread ends, neither present callers nor later ones may wait for it.
-            self._failure = self._failure or self._error("its writer has ended")
+            self._failure = self._failure or self._error(Message("its writer has ended"))
             jobs = [self._jobs.get() for _ in range(self._jobs.qsize())]
             self._notify([(done, None) for _, done in filter(None, jobs)], self._failure)
 
     def _write_group(self, group: list[_Job]) -> None:
         """Commit `group` and notify the caller of each write."""
         results: list[Any] = [None] * len(group)
-        failure: StoreError | None = self._locked or self._error("its writer broke down")
+        failure: StoreError | None = self._locked or self._error(Message("its writer broke down"))
         try:
             if group and self._locked is None:
                 results = self._commit([write for write, _ in group])
             failure = self._locked
         except (sqlite3.Error, OSError, ValueError, TypeError, ArithmeticError) as error:
-            failure = self._error(f"{error}{schema.advice(error)}")
+            failure = self._error(Message("{error}{advice}", error=error, advice=schema.advice(error)))
             if schema.is_locked(error):
                 self._locked = self._failure = failure
                 self._connection.execute("PRAGMA busy_timeout=0")  # closing must not wait again
@@ -119,7 +120,9 @@ class GroupCommitWriter:
                     self._connection.execute("ROLLBACK")
         # SQLite goes on writing to a file without a name, and reports no error.
         if _file_ids(self._path) != self._files:
-            raise FileNotFoundError("the file was deleted, moved or replaced while judge was using it")
+            raise FileNotFoundError(
+                Message("the file was deleted, moved or replaced while judge was using it")
+            )
         return results
 
     def _error(self, why: str) -> StoreError:

@@ -25,7 +25,14 @@ PACKAGE = Path(__file__).resolve().parents[2] / "judge"
 BY_VALUE = {"improvement"}
 #: Records with a message, and the place of the message in their arguments.
 RECORDS = {"MeasureKind": 4, "PublishedAgreement": 3}
-IN_JOIN = {", ", "{others} and {last}"}
+IN_JOIN = {", ", "{others} and {last}"} | {
+    f"{{left}}{separator}{{right}}" for separator in ("; ", ", ", " and ", " or ", " nor ")
+}
+#: Errors whose first argument is a template. Those of single pairs are stored, so they stay English.
+ERRORS = {
+    *("InputError", "SetupError", "RunIncomplete", "Interrupted", "StoreError"),
+    *("LabelConflict", "LeaseLost", "Cancelled"),
+}
 HEADINGS = {"Arguments", "Options", "Commands"}
 
 
@@ -52,7 +59,7 @@ def messages_of(path: Path) -> Iterator[str]:
             yield from (activity, one, state)
         if name in RECORDS:
             yield ast.literal_eval(node.args[RECORDS[name]])
-        of_translator = name in {"t", "_t", "text", "Message"}
+        of_translator = name in {"t", "_t", "text", "Message", *ERRORS}
         first = node.args[0]
         if (of_translator or name == "plural") and isinstance(first, ast.Constant) and first.value:
             assert isinstance(first.value, str)
@@ -81,6 +88,22 @@ def test_every_message_is_translated_and_no_other_is_there() -> None:
     assert len(used) > 40
     used |= {*messages_of_help()} | HEADINGS | BY_VALUE | IN_JOIN
     assert {english for english, _ in catalogue()} == used
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_an_error_has_a_template_and_its_values(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+            continue
+        if node.func.id in {*ERRORS, "Message"}:
+            template, values = node.args[0], {keyword.arg for keyword in node.keywords}
+            assert not isinstance(template, ast.JoinedStr), f"line {node.lineno} has finished text"
+            if isinstance(template, ast.Constant) and values and None not in values:
+                assert isinstance(template.value, str)
+                names = {name.partition(".")[0] for name in values_in(template.value)}
+                assert names == values, f"line {node.lineno}"
 
 
 @pytest.mark.parametrize("message", catalogue().values(), ids=lambda message: str(message.id)[:40])

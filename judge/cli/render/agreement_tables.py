@@ -23,7 +23,7 @@ from judge.errors import InputError
 from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure
 from judge.measure.ppi import MIN_DIFFERENT, CorrectedOutcome
-from judge.messages import Translator
+from judge.messages import Message, Translator
 from judge.report.charts.svg import mean_name
 from judge.report.number_texts import count_queries, format_interval, format_p_value
 from judge.report.sentences import rank_means
@@ -74,10 +74,10 @@ def _choose(agreement: LabelAgreement, measure: str | None) -> str | None:
     name = str(parse_measure(measure))
     if name not in agreement.orders:
         raise InputError(
-            "{name} compares no engines here; the measures that do: {names}; judge score RUN --save "
-            "--measures takes others",
+            "{name} compares no engines here; the measures that do: {names}; judge score RUN --save"
+            " --measures takes others",
             name=name,
-            names=", ".join(agreement.orders) or "none",
+            names=", ".join(agreement.orders) or Message("none"),
         )
     return name
 
