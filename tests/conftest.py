@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Messages are in English unless a test asks for Chinese, also on a machine with a Chinese locale.
 os.environ["LC_ALL"] = "C.UTF-8"
+os.environ.pop("LANGUAGE", None)
 # No test depends on the speed of the machine.
 settings.register_profile("any speed", deadline=None)
 settings.load_profile("any speed")
