@@ -105,11 +105,11 @@ class OpenAIBatchApi:
             )
         return read_completion(
             answer.get("choices"),
-            model=answer.get("model") or self._model,
+            model=answer.get("model"),
             params=params.with_format(prompt.schema),
             usage=answer.get("usage"),
             request_id=answer.get("id"),
-            secrets=(self._key,),
+            secrets=self._secrets,
         )
 
     async def upload(self, name: str, lines: IO[bytes]) -> str:

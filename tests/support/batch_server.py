@@ -83,7 +83,7 @@ class BatchServer(LoopbackServer):
         self.steps.append(step)
         if self.rules.is_absent:
             return _error(404, {"message": "Not Found"})
-        body = await request.read()
+        body = await request.content.read()  # files are larger than aiohttp's limit of 1 MB
         instead = self._on_step(f"before {step}")
         if instead is None:
             response = self._respond(step, path, request, body)

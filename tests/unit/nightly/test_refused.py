@@ -39,6 +39,7 @@ def test_a_store_that_cannot_be_one_is_found_out_first(here: NightlyProject, pla
     [
         ('topics = "t.tsv"', "data and topics are not a dataset"),
         ('[collect]\nqueries = "q.tsv"\nengine = ["searxng"]', "set either 'data' or [collect], not both"),
+        ("batch = true", "a night judges in realtime; omit 'batch'"),
     ],
 )
 def test_what_would_be_ignored_is_refused(here: NightlyProject, top: str, said: str) -> None:
