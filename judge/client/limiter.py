@@ -40,8 +40,9 @@ _MOST = 0.75
 _MIN_SAMPLES = 3
 #: The share of the accepted rate to which throttling lowers the rate.
 _DECREASE_FACTOR = 0.97
-#: The rate of slow start, in requests a second, and its growth with an answer.
-_SLOW_START_RATE, _SLOW_START_GROWTH = 20.0, 0.15
+#: Seconds over which slow start spreads the first requests, at least and at most, and the growth of its rate
+#: with an answer.
+_SHORTEST_SPREAD, _LONGEST_SPREAD, _SLOW_START_GROWTH = 0.02, 0.2, 0.15
 #: Below this share of the limit the rate recovers fast: growth with an answer, at most; growth in a second at
 #: first, its increase with each answer since, and at most.
 _FAST_RECOVERY_BELOW, _FAST_RECOVERY_GROWTH = 0.75, 0.15
@@ -138,7 +139,7 @@ class AdaptiveLimiter:
         elif permit.number >= self._epoch_start:
             self._start_epoch(self._answered_at)
             self.probing = False
-            self._estimator.start(self._answered_at, self._epoch_start)
+            self._estimator.start(self._answered_at, self._epoch_start, self._answered_at - permit.sent_at)
         self._admit()
 
     def record_failure(
@@ -283,14 +284,14 @@ class RateEstimator:
         #: When the circuit last closed, and the answers since.
         self._closed_at, self._successes = -inf, 0
 
-    def start(self, now: float, first: int) -> None:
-        """Requests start, or start again, with number `first`.
+    def start(self, now: float, first: int, latency: float) -> None:
+        """Requests start, or start again, with number `first`, after an answer that took `latency` seconds.
 
         Where the server accepted only probes before, the rate is at most that of the answers since then.
         """
         self._successes += 1
         if self.slow_start:
-            self.rate = _SLOW_START_RATE
+            self.rate = self._concurrency / max(_SHORTEST_SPREAD, min(latency / 2, _LONGEST_SPREAD))
         elif self._all_throttled:
             self.rate = min(self.rate, self._successes / max(now - self._closed_at, _WINDOW_SECONDS))
         self.next_at = now + 1 / self.rate
