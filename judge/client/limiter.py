@@ -34,6 +34,9 @@ _WINDOW_SECONDS, _WINDOW_REQUESTS = 1.0, 20
 _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE = 2, 0.1, 4
 #: The same where only requests with more others in flight are throttled, which teaches the concurrency.
 _MIN_CONCURRENT, _CONCURRENT_SHARE, _MIN_CONCURRENT_AT_ONCE = 4, 0.15, 8
+#: In slow start, so many throttled ones of the latest requests are no chance at a server that throttles 5 %:
+#: of ten, and of more where ten may be sent before the first of them is refused.
+_NO_CHANCE = ((10, 5), (32, 10))
 #: Most requests are throttled from this share of the latest on.
 _MOST = 0.75
 #: Requests sent beside an equal number of others that are enough to judge that number.
@@ -336,7 +339,8 @@ class RateEstimator:
         requests = [permit for permit in self._sent if permit.number >= self._rate_start]
         throttled = [permit.throttled for permit in requests]
         if self.slow_start:
-            return any(throttled)
+            most = any(sum(throttled[-latest:]) >= least for latest, least in _NO_CHANCE)
+            return most or (len(throttled) > 1 and all(throttled))
         count, share, at_once = _MIN_THROTTLED, _THROTTLED_SHARE, _MIN_THROTTLED_AT_ONCE
         most_accepted = max((permit.in_flight for permit in requests if not permit.throttled), default=0)
         if all(permit.in_flight > most_accepted for permit in requests if permit.throttled):
