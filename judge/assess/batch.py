@@ -52,6 +52,8 @@ _MAX_AGE = timedelta(days=30)
 _QUEUE_IS_FULL = "token_limit"
 #: The fewest requests for which a smaller batch is tried when the queue is full.
 _MIN_REQUESTS = 100
+#: Lines that are made without a look at signals.
+_LINES_AT_ONCE = 200
 #: The smallest share of the requests that are left for which another batch is submitted.
 _MIN_SHARE = 0.1
 #: The fewest failed requests for which the rest of the run is not judged in realtime.
@@ -158,7 +160,10 @@ class BatchRunner:
         lines: dict[str, bytes] = {}
         costs: dict[str, float] = {}
         size = 0
-        for key in keys:
+        for number, key in enumerate(keys):
+            if number % _LINES_AT_ONCE == 0:  # a signal must not wait for all lines
+                await asyncio.sleep(0)
+                self.client.cancel_token.raise_if_cancelled()
             prompt = self.assessor.render_prompt(questions[key].pair)
             try:
                 line = self.api.make_line(key, prompt, params)
