@@ -64,7 +64,7 @@ def test_it_begins_with_the_alarm_and_leads_to_the_summary_and_the_trend(
         assert serious(found.page) == []
         assert found.page.evaluate("document.documentElement.scrollWidth") <= width
         found.page.get_by_role("button", name="中文").click()
-        expect(top).to_contain_text(f"{DAY}：退步：bing。", use_inner_text=True)
+        expect(top).to_contain_text(f"{DAY}：回归：bing。", use_inner_text=True)
         expect(top.locator("li")).to_contain_text("AP@10 下降 0.100", use_inner_text=True)
         assert (path.parent / str(top.get_by_role("link").first.get_attribute("href"))).is_file()
         assert (found.requests, found.complaints) == ([], [])

@@ -264,7 +264,7 @@ def test_a_regression_is_the_headline_and_a_damaged_night_is_named(browser: Brow
     written(tmp_path, month()[:20])
     (tmp_path / "2026-05-03" / "night.json").write_text("{", encoding="utf-8")
     with opened(browser, address_of(trend_page.write_trend_page(tmp_path)), locale="zh-CN") as found:
-        expect(found.page.locator("h1")).to_have_text("2026-05-21：退步：bing。", use_inner_text=True)
+        expect(found.page.locator("h1")).to_have_text("2026-05-21：回归：bing。", use_inner_text=True)
         expect(found.page.locator(".notice")).to_contain_text("2026-05-03")
         assert found.page.locator("table.nights tbody tr").count() == 19
 

@@ -20,10 +20,10 @@ def lines_of(record: NightRecord) -> list[str]:
 
 def test_a_regression() -> None:
     assert lines_of(parsed(regression())) == [
-        "judge 2026-05-20：退步：bing AP@10 −0.031",
-        "- bing 退步：AP@10 −0.031（0.620 至 0.589；95 %：−0.046 至 −0.016）"
+        "judge 2026-05-20：回归：bing AP@10 −0.031",
+        "- bing 回归：AP@10 −0.031（0.620 至 0.589；95 %：−0.046 至 −0.016）"
         "，p（Holm 校正）小于 0.001，100 条查询",
-        "- bing 退步：sDCG@10 −0.022（0.610 至 0.588；95 %：−0.037 至 −0.007）"
+        "- bing 回归：sDCG@10 −0.022（0.610 至 0.588；95 %：−0.037 至 −0.007）"
         "，p（Holm 校正）小于 0.001，100 条查询",
         "- baidu 提升：AP@10 +0.030（0.570 至 0.600；95 %：+0.015 至 +0.045）"
         "，p（Holm 校正）小于 0.001，100 条查询",
@@ -68,4 +68,4 @@ def test_files_are_the_same_in_both_languages(tmp_path: Path) -> None:
         notify.publish(tmp_path, record, {}, t=t)
         texts.append([(tmp_path / name).read_text(encoding="utf-8") for name in ("summary.md", "junit.xml")])
     assert texts[0] == texts[1]
-    assert "退步" not in str(texts)
+    assert "回归" not in str(texts)

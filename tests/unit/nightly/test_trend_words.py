@@ -39,7 +39,7 @@ def away(day: int) -> dict[str, Any]:
             "2026-05-23: incomplete; last alarm 2026-05-20: bing.",
             "2026-05-23：不完整；上次告警 2026-05-20：bing。",
         ),
-        ([fine(19), regression()], "2026-05-20: regression of bing.", "2026-05-20：退步：bing。"),
+        ([fine(19), regression()], "2026-05-20: regression of bing.", "2026-05-20：回归：bing。"),
     ],
 )
 def test_the_headline_says_since_when_it_is_fine_and_when_there_was_an_alarm(
