@@ -35,7 +35,7 @@ from judge.dataset.rows import COLUMN_FIELDS
 from judge.errors import InputError, SetupError
 from judge.measure.measures import Measure, check_depth, default_measures, parse_measures
 from judge.messages import Message, join_messages
-from judge.models import Model, open_model
+from judge.models import FORMS, PROVIDERS, Model, open_model
 from judge.models.batch_api import BatchApi, BatchModel
 from judge.models.endpoint import public_part
 from judge.models.redaction import mask, secrets_in
@@ -51,8 +51,6 @@ DatasetRows = Iterable[Mapping[str, Any]]
 _DATA_OPTIONS = frozenset({"data", "topics", "docs", "trec_runs", "columns", "base_url", "qrels", "check"})
 #: The name on the Python package index, where `judge` is another project.
 _DISTRIBUTION = "search-judge"
-#: Libraries with a version in config.json.
-_LIBRARIES = ("openai", "dashscope", "langchain", "numpy")
 
 
 # --- the dataset and the measures
@@ -247,7 +245,7 @@ def build_model(config: Config, name: str | None = None, *, calls: bool = True) 
     with config.source.error_context("model", "base_url"):
         name = name or config.model
         if not name:
-            raise InputError("no model was named; add -m openai:NAME, dashscope:NAME, langchain:… or lexical")
+            raise InputError("no model was named; add -m {forms}", forms=FORMS)
         spec, at, address = name.partition("@http")
         return open_model(
             spec,
@@ -261,7 +259,8 @@ def build_model(config: Config, name: str | None = None, *, calls: bool = True) 
 
 def _add_missing_keys(environ: Mapping[str, str]) -> Mapping[str, str]:
     """Return `environ` with a placeholder for each key that is missing, for models that are not called."""
-    missing = (name for name in ("OPENAI_API_KEY", "DASHSCOPE_API_KEY") if not environ.get(name, "").strip())
+    keys = (provider.key for provider in PROVIDERS.values() if provider.key)
+    missing = (key for key in keys if not environ.get(key, "").strip())
     return {**environ, **dict.fromkeys(missing, "placeholder-of-a-missing-key")}
 
 
@@ -424,7 +423,7 @@ def create_or_resume(folder: RunFolder, config: Config, identity: Mapping[str, A
 def library_versions() -> Mapping[str, str]:
     """Return the versions of judge, of Python and of the installed libraries that a run depends on."""
     versions = {"judge": importlib.metadata.version(_DISTRIBUTION), "python": platform.python_version()}
-    for library in _LIBRARIES:
+    for library in (*filter(None, (provider.library for provider in PROVIDERS.values())), "numpy"):
         try:
             versions[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from judge.models import FORMS
+
 Command = Callable[..., None]
 
 _INPUT = "Input"
@@ -48,8 +50,6 @@ def make_option(help_text: str, *flags: str, group: str | None = None, **bounds:
 
 # --- judging
 
-_MODEL = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"
-
 DataArgument = Annotated[
     list[Path] | None,
     typer.Argument(
@@ -88,11 +88,11 @@ DocsOption = Annotated[
 TrecRunsOption = Annotated[
     list[Path] | None, make_option("TREC input: a run file; repeatable.", "--run", group=_INPUT)
 ]
-ModelOption = Annotated[str | None, make_option(f"{_MODEL}.", "--model", "-m", group=_ASSESSOR)]
+ModelOption = Annotated[str | None, make_option(f"{FORMS}.", "--model", "-m", group=_ASSESSOR)]
 ModelsOption = Annotated[
     list[str] | None,
     make_option(
-        f"{_MODEL}; repeat for a panel (NAME@URL: a model with its own server).",
+        f"{FORMS}; repeat for a panel (NAME@URL: a model with its own server).",
         "--model",
         "-m",
         group=_ASSESSOR,

@@ -6,6 +6,7 @@ An adapter translates the requests, replies and errors of its library and retrie
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from judge.errors import SetupError
@@ -13,9 +14,6 @@ from judge.records import Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from judge.models.endpoint import Endpoint
-
-#: What a user may write after -m.
-FORMS = "openai:NAME, dashscope:NAME, langchain:PROVIDER:NAME or lexical"
 
 
 class Model(Protocol):
@@ -68,7 +66,7 @@ def open_model(
         return Lexical()
     provider, _, name = spec.partition(":")
     if name and provider in PROVIDERS:
-        return PROVIDERS[provider](name, access, sampling)
+        return PROVIDERS[provider].open_model(name, access, sampling)
     raise SetupError("there is no model {model!r}; write {forms}", model=spec, forms=FORMS)
 
 
@@ -92,9 +90,29 @@ def _langchain(name: str, access: Endpoint, sampling: Sampling) -> Model:
     return open_chat_model(name, access, sampling)
 
 
-#: What opens a provider's model, given its name: by the word before the colon. A program may add its own.
-PROVIDERS: dict[str, Callable[[str, Endpoint, Sampling], Model]] = {
-    "openai": _openai,
-    "dashscope": _dashscope,
-    "langchain": _langchain,
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider of models: `open_model` takes the name of a model, which follows the provider's name.
+
+    `spelling` is what a user writes after -m. `key` and `address` are its environment variables,
+    `library` the package whose version a run records, `extra` what installs it; "" where there is none.
+    """
+
+    spelling: str
+    open_model: Callable[[str, Endpoint, Sampling], Model]
+    key: str = ""
+    address: str = ""
+    library: str = ""
+    extra: str = ""
+
+
+#: The providers by the word before the colon. A program may add its own.
+PROVIDERS = {
+    "openai": Provider("openai:NAME", _openai, "OPENAI_API_KEY", "OPENAI_BASE_URL", "openai"),
+    "dashscope": Provider(
+        "dashscope:NAME", _dashscope, "DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL", "dashscope", "dashscope"
+    ),
+    "langchain": Provider("langchain:PROVIDER:NAME", _langchain, library="langchain", extra="langchain"),
 }
+#: What a user may write after -m.
+FORMS = f"{', '.join(provider.spelling for provider in PROVIDERS.values())} or lexical"

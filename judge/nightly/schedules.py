@@ -18,6 +18,7 @@ from judge.config.loader import read_section
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError
+from judge.models import PROVIDERS
 from judge.runs.folder import dump_json
 
 KINDS = ("cron", "systemd", "github")
@@ -25,13 +26,8 @@ KINDS = ("cron", "systemd", "github")
 _ARTIFACTS = ("report.html", "night.json", "summary.md", "junit.xml")
 #: The names that a shell takes for a variable and GitHub for a secret.
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: The variables of a provider: the key and the address.
-_VARIABLES_OF_MODELS = {
-    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
-    "dashscope": ("DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
-    "langchain:openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
-    "langchain:tongyi": ("DASHSCOPE_API_KEY", "DASHSCOPE_BASE_URL"),
-}
+#: The providers of LangChain that read the variables of a provider.
+_SAME_VARIABLES = {"openai": "openai", "tongyi": "dashscope"}
 #: The extra of the package that reads a dataset with this suffix.
 _EXTRA_OF_SUFFIX = {".parquet": "parquet", ".xlsx": "xlsx"}
 
@@ -145,15 +141,15 @@ def _model_variables(config: Config) -> Iterator[str]:
     """Yield the keys of the models, and the addresses that this environment sets."""
     for spec in filter(None, (config.model, *config.panel)):
         model, at, _ = spec.partition("@http")
-        kind = ":".join(model.split(":")[: 2 if model.startswith("langchain:") else 1])
-        provider = kind.partition(":")[2]
-        if kind in _VARIABLES_OF_MODELS:
-            key, address = _VARIABLES_OF_MODELS[kind]
-            yield key
-            if not at and not config.base_url and environment().get(address):
-                yield address
-        elif provider:
-            yield f"{provider.upper()}_API_KEY"
+        kind, _, name = model.partition(":")
+        inner = name.partition(":")[0]
+        provider = PROVIDERS.get(_SAME_VARIABLES.get(inner, "") if kind == "langchain" else kind)
+        if provider and provider.key:
+            yield provider.key
+            if not at and not config.base_url and environment().get(provider.address):
+                yield provider.address
+        elif kind == "langchain":
+            yield f"{inner.upper()}_API_KEY"
 
 
 def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str]:
@@ -185,7 +181,7 @@ def _webhook_variables(webhook: Mapping[str, object]) -> Iterator[str]:
 def _extras(config: Config, collect: Mapping[str, object]) -> set[str]:
     """Return the extras of the package that the models, the engines and the dataset need."""
     kinds = {spec.partition(":")[0] for spec in (config.model, *config.panel)}
-    extras = kinds & {"dashscope", "langchain"}
+    extras = {PROVIDERS[kind].extra for kind in kinds & PROVIDERS.keys()} - {""}
     engines = collect.get("engine", ())
     if isinstance(engines, list | tuple) and any(str(engine).startswith("langchain:") for engine in engines):
         extras.add("langchain")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from judge.errors import SetupError
-from judge.models import PROVIDERS, open_model
+from judge.models import PROVIDERS, Provider, open_model
 from judge.models.endpoint import Endpoint
 from judge.models.lexical import Lexical
 from judge.records import Sampling
@@ -33,7 +33,7 @@ def test_a_program_adds_a_provider_of_its_own() -> None:
         opened.append((name, access.timeout, sampling))
         return Echo()
 
-    PROVIDERS["echo"] = opens
+    PROVIDERS["echo"] = Provider("echo:NAME", opens)
     try:
         model = open_model("echo:x", base_url=None, environ={}, sampling=SAMPLING, timeout=1, concurrency=1)
     finally:

@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 
 from judge.errors import ConnectionFailed, RetryableError
-from judge.models import PROVIDERS
+from judge.models import PROVIDERS, Provider
 from judge.models.endpoint import Endpoint
 from judge.nightly import job
 from judge.nightly.assessor_drift import CANARIES_FILE
@@ -216,7 +216,7 @@ class _FakeModel:
         """Close nothing."""
 
 
-PROVIDERS["fake"] = _FakeModel
+PROVIDERS["fake"] = Provider("fake:NAME", _FakeModel)
 
 
 @contextmanager
