@@ -6,7 +6,8 @@ An English sentence of night.json is shown as it is, unless the record's data gi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import takewhile
+from dataclasses import replace
+from itertools import islice, takewhile
 
 from judge.messages import CHINESE, Message, Text, Translator, in_both, text
 from judge.nightly.decision import describe_drop
@@ -60,28 +61,31 @@ def _write_headline(t: Translator, nights: Sequence[NightRecord]) -> str:
 
 
 def describe_reasons(night: NightRecord) -> tuple[Text, ...]:
-    """Return the reasons of the night; both texts are the same where only the English sentence is known."""
-    return tuple(
+    """Return the reasons of the night; both texts are the same where only the English sentence is known.
+
+    Regressions come first; their Chinese is made from the record's data, with the engine's name isolated.
+    """
+    texts = [
         Text(*(truncate_with_ellipsis(reason, SENTENCE_LENGTH) for reason in both))
         for both in zip(night.reasons, translate_reasons(night, CHINESE), strict=True)
-    )
+    ]
+    drops = (outcome for outcome in night.outcomes if outcome.verdict == "regression")
+    for position, drop in enumerate(islice(drops, len(texts))):
+        if None not in (drop.baseline, drop.tonight, drop.p_holm):
+            message = describe_drop(replace(drop, engine=isolate(drop.engine)))
+            texts[position] = Text(texts[position].en, CHINESE(message))
+    return tuple(texts)
 
 
 def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
     """Return the reasons of the night in the language of `t`.
 
     A record that was read from a file has its reasons in English, and in Chinese in its banner. Those of a
-    record without a banner stay in English, except regressions, which come first.
+    record without a banner stay in English.
     """
     if t.language == "en":
         return night.reasons
     stored = [sentence.zh for sentence in night.banner[1:]]
-    if not stored:
-        drops = (each for each in night.outcomes if each.verdict == "regression")
-        stored = [
-            reason if None in (drop.baseline, drop.tonight, drop.p_holm) else t(describe_drop(drop))
-            for reason, drop in zip(night.reasons, drops, strict=False)
-        ]
     known = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
     return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in known)
 

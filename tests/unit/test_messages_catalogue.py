@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
@@ -45,6 +47,13 @@ def catalogue() -> dict[tuple[str, str | None], Message]:
         for message in messages
         if message.id
     }
+
+
+def test_no_message_is_twice_in_the_catalogue() -> None:
+    text = (PACKAGE / "messages" / "zh.po").read_text(encoding="utf-8")
+    ids = Counter(re.findall(r'^((?:msgctxt .*\n)?msgid (?:".*"\n)+)', text, re.MULTILINE))
+    assert [message for message, count in ids.items() if count > 1] == []
+    assert len(ids) == len(catalogue()) + 1  # the header
 
 
 def messages_of(path: Path) -> Iterator[str]:
