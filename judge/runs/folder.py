@@ -13,9 +13,9 @@ from typing import Any
 
 from judge.dataset.textfile import number_lines
 from judge.errors import InputError, StoreError
-from judge.messages import Message, join_messages
 from judge.filesystem import open_text, remove_abandoned, write_file
 from judge.lock import locked
+from judge.messages import Message, join_messages
 
 # Control characters, separators that some readers take for line ends, and lone surrogates would
 # break files for others; they only occur inside JSON strings, where the escape means the same.
@@ -101,7 +101,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self, wait: float = 0) -> Iterator[None]:
-        """Lock the folder for this process; raise InputError when another has the lock after `wait` seconds."""
+        """Lock the folder for this process; raise InputError if another has the lock after `wait` seconds."""
         busy = Message("another judge is working on this run; wait for it or name another --out")
         with locked(self.path / ".lock", self.path, busy, Message("cannot be a run's folder"), wait):
             remove_abandoned(self.path)

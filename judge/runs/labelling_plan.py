@@ -10,12 +10,12 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from judge.dataset.validation import short_hash
 from judge.dataset.labels import select_labellable
 from judge.dataset.spreadsheet import escape_cell, protect_cell
+from judge.dataset.validation import short_hash
 from judge.errors import InputError
 from judge.records import Dataset, Pool, Snippet
 from judge.runs.folder import RunFolder

@@ -1,6 +1,7 @@
-"""Write the JSON schemas of summary.json, results.json and agreement.json: `python -m judge.runs.schema_files DIR`.
+"""Write the JSON schemas of summary.json, results.json and agreement.json.
 
-The schemas are generated from the records, and are kept in docs/schema.
+Run `python -m judge.runs.schema_files DIR`. The schemas are generated from the records, and are kept in
+docs/schema.
 """
 
 from __future__ import annotations

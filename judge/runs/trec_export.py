@@ -51,7 +51,8 @@ def run(
             seen[document] = seen.get(document, 0) + 1
             docno = document if seen[document] == 1 else f"{document}#repeat{seen[document]}"
             score = len(documents_of) - rank + 1
-            yield f"{escape_column(ranking.query_id)} Q0 {escape_column(docno)} {rank} {score} {escape_column(engine)}\n"
+            query_id, tag = escape_column(ranking.query_id), escape_column(engine)
+            yield f"{query_id} Q0 {escape_column(docno)} {rank} {score} {tag}\n"
 
 
 def file_names(engines: Iterable[str]) -> dict[str, str]:
