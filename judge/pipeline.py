@@ -15,7 +15,7 @@ from pathlib import Path
 
 from judge import factory
 from judge.analysis.loaded_run import LoadedRun, RunSpec
-from judge.analysis.run_analysis import analyse
+from judge.analysis.run_analysis import analyse, score_run
 from judge.analysis.summary import PriceUsed, RunCost, Summary
 from judge.assess import estimate as estimating
 from judge.assess.progress import NullProgress, ProgressListener
@@ -92,8 +92,15 @@ def run(
             spec = replace(spec, labels=labels.summarise(judgments, config.grading))
             judgments = labels.add_to(judgments, pairs, config.repeats)
             members = labels.remove_from(members)
-        result = measure_run(folder.path, LoadedRun(dataset, pairs, judgments, spec, members))
-        export_run(folder, result, FileCache(cache_folder(path)))
+        loaded = LoadedRun(dataset, pairs, judgments, spec, members)
+        cache = FileCache(cache_folder(path))
+        export.write_judgments(folder, loaded)
+        key = export.make_summary_key(folder, loaded)
+        summary = export.load_summary(cache, key)
+        result = measure_run(folder.path, loaded, summary=summary)
+        if key and summary is None:
+            cache.write(key, export.dump_summary(result.summary))
+        export_run(folder, result, cache)
     incomplete = _incomplete(result.summary, judging, config.min_coverage)
     warnings = [*dataset.warnings, *judging.warnings]
     if incomplete is None and (failures := _failures(judging.judgments)):
@@ -101,20 +108,31 @@ def run(
     return replace(result, warnings=tuple(warnings), calls_made=judging.calls_made, incomplete=incomplete)
 
 
-def measure_run(path: Path, run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> RunResult:
-    """Return the scores and the summary of a run; `among` names the pairs of engines to compare, None all."""
-    scores, summary = analyse(run, among)
+def measure_run(
+    path: Path,
+    run: LoadedRun,
+    among: Collection[frozenset[str]] | None = None,
+    summary: Summary | None = None,
+) -> RunResult:
+    """Return the scores of a run and its `summary`, which is computed where it is None.
+
+    `among` names the pairs of engines to compare, None all.
+    """
+    if summary is None:
+        scores, summary = analyse(run, among)
+    else:
+        scores = score_run(run, run.spec.measures)
     return RunResult(
         path, run.data, run.pool, run.judgments, scores, run.spec.scale, summary, members=run.members
     )
 
 
 def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = None) -> None:
-    """Write the files of a run; results.json last, so that a reader that waits for it finds all files.
+    """Write the files of a run beside its judgments.
 
-    `cache` tells which files would get the content that they have: they are not written.
+    results.json is last, so that a reader that waits for it finds all files. `cache` tells which files would get the content that they have: they are not written.
     """
-    export.write_judgments(folder, result)
+    folder.write("summary.json", export.dump_summary(result.summary))
     key = export.make_files_key(folder, result) if cache else None
     if cache and key and cache.has_files(key, folder.path):
         return
@@ -141,6 +159,7 @@ def rescore(path: Path, measures: Iterable[str] | None = None, *, save: bool = F
             spec = replace(loaded.spec, measures=chosen, selftest=selftests)
             result = measure_run(path, replace(loaded, spec=spec))
         if save:
+            export.write_judgments(folder, result)
             export_run(folder, result)
     return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from judge.analysis.loaded_run import LoadedRun, fingerprint_grades
 from judge.analysis.summary import (
@@ -35,6 +36,7 @@ from judge.measure import engine_summary
 from judge.measure.bias import find_shared_vendors
 from judge.measure.compare import Comparison, compare_engines, find_largest_contributions
 from judge.measure.engine_summary import EngineSummary, Mean, summarise_engines
+from judge.measure.measures import Measure
 from judge.measure.panel_agreement import PanelAgreement, measure_panel_agreement
 from judge.measure.resampling import IntervalEstimate
 from judge.measure.score import Scores, score_rankings
@@ -55,17 +57,22 @@ from judge.messages import ENGLISH, Translator
 from judge.records import LABEL, Dataset, Judgment, Query, Ranking
 
 
+def score_run(run: LoadedRun, measures: Sequence[Measure]) -> Scores:
+    """Return the scores of a run by `measures`."""
+    return score_rankings(
+        run.data.rankings, run.pool.documents, run.judgments, measures, run.spec.scale, depth=run.pool.depth
+    )
+
+
 def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> tuple[Scores, Summary]:
     """Return the scores of a run and its summary; `among` names the pairs of engines to compare, None all."""
     data, pool, spec = run.data, run.pool, run.spec
 
     def score_judgments(judgments: Sequence[Judgment]) -> Scores:
-        return score_rankings(
-            data.rankings, pool.documents, judgments, spec.measures, spec.scale, depth=pool.depth
-        )
+        return score_run(replace(run, judgments=tuple(judgments)), spec.measures)
 
     wanted = tuple(dict.fromkeys((*spec.measures, *list_needed_measures(spec.measures, pool.depth))))
-    every = score_rankings(data.rankings, pool.documents, run.judgments, wanted, spec.scale, depth=pool.depth)
+    every = score_run(run, wanted)
     scores = every.select_measures(spec.measures)
     scored = ScoringInput(data.rankings, pool.documents, run.judgments, spec.scale, pool.depth)
     comparisons = compare_engines(scores, among)

@@ -4,33 +4,61 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from judge.cache import hash_file, make_key
+from judge.analysis.loaded_run import LoadedRun
+from judge.analysis.summary import Summary
+from judge.cache import FileCache, hash_file, make_key
 from judge.dataset.spreadsheet import escape_cell
+from judge.errors import InputError
 from judge.measure.panel_agreement import PanelMembers
 from judge.measure.score import Scores
 from judge.records import Judgment, Usage
 from judge.runs import results, trec_export
 from judge.runs.folder import RunFolder, dump_json
-from judge.runs.record_json import to_json
+from judge.runs.record_json import summary_from_json, to_json
 from judge.runs.result import RunResult
 
 _CHUNK = 1 << 16
+_JUDGMENTS = ("judgments.jsonl", "members.jsonl")
 #: The files that the tables, the report and results.json follow from, beside the dataset.
-_INPUTS = ("judgments.jsonl", "members.jsonl", "summary.json", "config.json", "agreement.json", "night.json")
+_INPUTS = (*_JUDGMENTS, "summary.json", "config.json", "agreement.json", "night.json")
 
 
-def write_judgments(folder: RunFolder, result: RunResult) -> None:
-    """Write the judgments and the summary of the run: all other files follow from these and the dataset."""
-    folder.write("judgments.jsonl", (dump_json(_plain(judgment)) + "\n" for judgment in result.judgments))
-    if result.members:
-        folder.write("members.jsonl", _members(result.members))
-    folder.write("summary.json", [dump_json(to_json(result.summary), indent=2), "\n"])
+def write_judgments(folder: RunFolder, run: LoadedRun | RunResult) -> None:
+    """Write the judgments, which all other files follow from, beside the dataset and the options."""
+    folder.write("judgments.jsonl", (dump_json(_plain(judgment)) + "\n" for judgment in run.judgments))
+    if run.members:
+        folder.write("members.jsonl", _members(run.members))
+
+
+def make_summary_key(folder: RunFolder, run: LoadedRun) -> str | None:
+    """Return the key of what the summary follows from; None for a dataset that is not cached.
+
+    The judgments must be written.
+    """
+    if not run.pool.digest:
+        return None
+    return make_key("summary", run.pool.digest, to_json(run.spec), _hash_files(folder, _JUDGMENTS))
+
+
+def load_summary(cache: FileCache, key: str | None) -> Summary | None:
+    """Return the summary that is cached under `key`, None if there is none."""
+    lines = cache.read(key) if key else None
+    with suppress(InputError, LookupError, TypeError, ValueError):
+        return summary_from_json(json.loads(b"".join(lines or ())), "the cached summary")
+    return None
+
+
+def dump_summary(summary: Summary) -> list[str]:
+    """Return the text of summary.json in pieces."""
+    return [dump_json(to_json(summary), indent=2), "\n"]
 
 
 def write_tables(folder: RunFolder, result: RunResult) -> Iterator[Path]:
@@ -55,8 +83,11 @@ def make_files_key(folder: RunFolder, result: RunResult) -> str | None:
     """
     if not result.pool.digest:
         return None
-    hashes = {name: hash_file(path) for name in _INPUTS if (path := folder.path / name).exists()}
-    return make_key("files", str(folder.path.absolute()), result.pool.digest, hashes)
+    return make_key("files", str(folder.path.absolute()), result.pool.digest, _hash_files(folder, _INPUTS))
+
+
+def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
+    return {name: hash_file(path) for name in names if (path := folder.path / name).exists()}
 
 
 def list_queries(result: RunResult) -> Iterator[results.QueryEntry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from sys import intern
 from types import NoneType
@@ -28,6 +29,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "error": (str, NoneType),
     "served_model": (str, NoneType),
 }
+_get_values = attrgetter(*_TYPES)
 #: Texts that many judgments share.
 _SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model")
 
@@ -160,8 +162,12 @@ def _judgment(line: dict[str, Any]) -> Judgment:
             line[name] = intern(value)
     line["params"] = share_params(line["params"])
     judgment = Judgment(**line, usage=Usage(**usage) if usage else None, flags=flags)
-    for name, types in _TYPES.items():
-        value = getattr(judgment, name)
-        if not isinstance(value, types) or isinstance(value, bool):
-            raise TypeError(f"{name!r} of a judgment is {value!r:.60}")
-    return judgment
+    values = _get_values(judgment)
+    if all(map(isinstance, values, _TYPES.values())) and bool not in map(type, values):
+        return judgment
+    name, value = next(
+        (name, value)
+        for (name, types), value in zip(_TYPES.items(), values, strict=True)
+        if not isinstance(value, types) or isinstance(value, bool)
+    )
+    raise TypeError(f"{name!r} of a judgment is {value!r:.60}")

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import judge
 from judge import factory, pipeline
 from judge.assess.runner import plan_requests
 from judge.cache import FileCache, cache_folder
@@ -147,7 +149,7 @@ def test_a_run_again_writes_what_is_not_there_yet(tmp_path: Path) -> None:
     second, written = run_again(data)
     assert second == first
     assert written == {"config.json", "judgments.jsonl", "summary.json"}
-    assert len(cached(tmp_path)) == 3
+    assert len(cached(tmp_path)) == 4  # the dataset, the keys, the summary, and what the files are
 
 
 @pytest.mark.parametrize(
@@ -166,6 +168,18 @@ def test_a_run_again_writes_damaged_files_anew(tmp_path: Path, name: str, damage
             path.symlink_to(tmp_path / "copy")
     assert run_again(data)[0] == first
     assert not path.is_symlink()
+
+
+def test_a_cached_summary_comes_with_the_same_scores(tmp_path: Path) -> None:
+    data = large(
+        tmp_path / "d.jsonl", [*ODD, {"query": "茶 y", "engines": {"a": ["茶"], "d": ["茶 y", "z"]}}]
+    )
+    config = Config(data=str(data), model="lexical", out=str(tmp_path / "run"), repeats=2)
+    first, second = pipeline.run(config), pipeline.run(config)
+    assert second.summary == first.summary
+    for name in ("value", "low", "high", "judged"):
+        np.testing.assert_array_equal(getattr(second.scores, name), getattr(first.scores, name))
+    assert judge.score(tmp_path / "run").summary == first.summary
 
 
 def test_a_run_again_writes_what_other_options_change(tmp_path: Path) -> None:
