@@ -154,10 +154,11 @@ def _summarise(command: Any, limit: int) -> str:  # noqa: ANN401
 
 def _wrap(text: str, width: int) -> str:
     """Return the text in lines of `width` columns. Typer wraps too, but counts a Chinese character as one."""
-    return text if text.isascii() else "\b\n" + "\n".join(_split_lines(text, width))
+    return text if text.isascii() else "\b\n" + "\n".join(split_lines(text, width))
 
 
-def _split_lines(text: str, width: int) -> Iterator[str]:
+def split_lines(text: str, width: int) -> Iterator[str]:
+    """Yield the text in lines of at most `width` columns, of which a wide character takes two."""
     line = ""
     for word in _UNBROKEN.findall(text):
         if line and _columns(line + word.rstrip()) > width:

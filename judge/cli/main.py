@@ -18,6 +18,7 @@ import typer
 
 from judge.cli import (
     collect_command,
+    init_command,
     nightly_commands,
     output_streams,
     run_commands,
@@ -88,6 +89,7 @@ def _global_options(
 _COMMANDS = (
     *(
         run_commands.demo,
+        init_command.init,
         run_commands.run,
         run_commands.estimate,
         selftest_command.selftest,

@@ -76,17 +76,12 @@ class ConfigSource:
         place = f"{self.file}: "
         if message.startswith(place):
             return message
-        message = _FLAG.sub(lambda flag: flag[1] + self._key(flag[2]), message)
+        message = name_keys(message, self.keys)
         message = message.replace("-m openai:NAME", 'model = "openai:NAME"')
         if message.startswith("["):
             return place + message
         table = f"[{self.table}] " if self.table else ""
         return place + table + ("" if not key or message.startswith(f"{key} ") else f"{key}: ") + message
-
-    def _key(self, flag: str) -> str:
-        """Return the file's key for the option `--flag`; options that take lists have keys in the plural."""
-        name = _KEYS_OF_FLAGS.get(flag, flag.replace("-", "_"))
-        return next((self.keys[option] for option in (name, f"{name}s") if option in self.keys), name)
 
     def check_exists(self, option: str, *paths: Path) -> None:
         """Raise InputError when one of `paths`, the value of `option`, does not exist.
@@ -98,6 +93,19 @@ class ConfigSource:
                 if not path.exists():
                     where = "" if path.is_absolute() else Message(" in {folder}", folder=Path.cwd())
                     raise InputError("{file}: no such file{where}", file=path, where=where)
+
+
+def name_keys(message: str, keys: Mapping[str, str]) -> str:
+    """Return `message` with the keys of a file instead of flags; `keys` is as in `ConfigSource`.
+
+    Options that take lists have keys in the plural.
+    """
+
+    def name_key(flag: re.Match[str]) -> str:
+        name = _KEYS_OF_FLAGS.get(flag[2], flag[2].replace("-", "_"))
+        return flag[1] + next((keys[option] for option in (name, f"{name}s") if option in keys), name)
+
+    return _FLAG.sub(name_key, message)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

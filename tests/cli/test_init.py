@@ -1,0 +1,93 @@
+"""`judge init` writes a judge.toml that every command reads as it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from judge.config.collect import CollectConfig
+from judge.config.loader import read_section
+from judge.config.nightly import NightlyConfig
+from judge.config.run import Config
+from judge.example import path as example
+from judge.measure.measures import DEFAULT_MEASURES
+from tests.support.command_line import command
+
+
+def write_options(folder: Path, *words: str) -> str:
+    """Return the file that `judge init` writes into `folder`."""
+    file = folder / "judge.toml"
+    done = command("init", "--out", file, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == f"  judge run --config {file}"
+    return file.read_text(encoding="utf-8")
+
+
+def uncomment(text: str, *keys: str) -> str:
+    """Return the text with the lines of options, of all or of `keys`, no longer comments."""
+    return re.sub(rf"^# (?=(?:{'|'.join(keys) or '[a-z_]+'}) = |\[)", "", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_file_has_every_option_with_its_default(tmp_path: Path, language: str) -> None:
+    text = write_options(tmp_path, "--ui-lang", language)
+    file = tmp_path / "judge.toml"
+    defaults = Config(model="openai:NAME", data="results.jsonl").options()
+    assert Config.load(file).options() == defaults
+
+    run = text.split("# [collect]")[0]
+    keys = re.findall(r"^(?:# )?([a-z_]+) = ", run, re.MULTILINE)
+    assert sorted(keys) == sorted(Config.option_names())
+    examples = re.findall(r"^# ([a-z_]+) = .*   # ", run, re.MULTILINE)
+    file.write_text(uncomment(run, *(set(keys) - {*examples})), encoding="utf-8")
+    assert Config.load(file).options() == {**defaults, "measures": [*DEFAULT_MEASURES]}
+    assert "--" not in re.sub(r"^# --- .*", "", text, flags=re.MULTILINE)  # flags are keys in a file
+
+
+def test_the_examples_and_the_tables_are_valid(tmp_path: Path) -> None:
+    file = tmp_path / "judge.toml"
+    file.write_text(uncomment(write_options(tmp_path)), encoding="utf-8")
+    config = Config.load(file)
+    assert (config.budget, config.column_names, config.panel) == (
+        5.0,
+        {"snippet": "text", "query": "q"},
+        ("dashscope:NAME",),
+    )
+    collect = CollectConfig.load(file)
+    assert (collect.engines, collect.depth, collect.rate) == (("searxng", "brave"), 10, 1)
+    nightly = NightlyConfig.load(read_section(file, "nightly"))
+    assert nightly == NightlyConfig(webhook={"kind": "slack", "url_env": "JUDGE_WEBHOOK"})
+
+
+def test_comments_have_the_language_of_messages(tmp_path: Path) -> None:
+    text = write_options(tmp_path, "--ui-lang", "zh")
+    comments = re.findall(r"^#(?:#| ---) (.+)", text, re.MULTILINE)
+    assert comments
+    assert "## 忽略指标小于该值的下降。" in text.splitlines()
+    assert [comment for comment in comments if comment.isascii()] == []
+
+
+def test_a_run_works_after_data_and_model_are_set(tmp_path: Path) -> None:
+    text = write_options(tmp_path).replace("results.jsonl", str(example())).replace("openai:NAME", "lexical")
+    (tmp_path / "judge.toml").write_text(text, encoding="utf-8")
+    done = command("run", "--config", tmp_path / "judge.toml", "--out", tmp_path / "run")
+    assert (done.returncode, done.stderr.count("judge:")) == (0, 0)
+    assert (tmp_path / "run" / "results.json").exists()
+
+
+def test_an_existing_file_stays(tmp_path: Path) -> None:
+    file = tmp_path / "judge.toml"
+    file.write_text("depth = 5\n", encoding="utf-8")
+    link = tmp_path / "link.toml"
+    link.symlink_to(tmp_path / "absent.toml")
+    for path in (file, link, tmp_path):
+        done = command("init", "--out", path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"judge: {path} exists and stays as it is; remove it, or name another --out\n"
+    assert file.read_text(encoding="utf-8") == "depth = 5\n"
+    assert not (tmp_path / "absent.toml").exists()
+    done = command("init", "--out", tmp_path / "none" / "judge.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"judge: {tmp_path}/none/judge.toml: its folder does not exist; make it first\n"
