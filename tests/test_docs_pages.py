@@ -153,7 +153,7 @@ def test_every_rule_status_and_webhook_of_nightly_is_documented(language: str) -
 def test_the_webhook_of_the_page_is_a_webhook(language: str) -> None:
     (text,) = page(language, "nightly").code("toml")
     table = tomllib.loads(text)["nightly"]["webhook"]
-    webhook = Webhook.of(
+    webhook = Webhook.from_table(
         table, {"DING_URL": "https://oapi.dingtalk.com/robot/send?access_token=t", "DING_SECRET": "s"}
     )
     assert (webhook.kind, webhook.secret) == ("dingtalk", "s")

@@ -19,11 +19,10 @@ import numpy as np
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.dataset.pool import build_pool
-from judge.english import format_count
 from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.measure.resampling import compute_randomisation_p, holm
-from judge.messages import ENGLISH, Message
+from judge.messages import ENGLISH, Message, format_count
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the assessor counts as changed between runs.

@@ -31,7 +31,6 @@ from judge.analysis.summary import (
     Summary,
 )
 from judge.dataset.injection import INJECTION_FLAGS, flagged_pairs
-from judge.english import round_count
 from judge.measure import engine_summary
 from judge.measure.bias import find_shared_vendors
 from judge.measure.compare import Comparison, compare_engines, find_largest_contributions
@@ -53,7 +52,7 @@ from judge.measure.sensitivity import (
 from judge.measure.served_models import SERVED_MODEL_COLUMN, count_served_models, find_grading_models
 from judge.measure.simultaneous import MIN_DIFFERING
 from judge.measure.stability import EQUIVALENCE_MARGIN, MeasureRepeats, Stability, measure_stability
-from judge.messages import ENGLISH, Translator
+from judge.messages import ENGLISH, Translator, round_count
 from judge.records import LABEL, Dataset, Judgment, Query, Ranking
 
 

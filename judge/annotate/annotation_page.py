@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from judge.report.page.shell import csp_hash, read_own_files, template_environment
+from judge.report.page.shell import hash_for_policy, open_templates, read_own_files
 
 _HERE = "judge.annotate"
 _STYLE = (("judge.report", "look.css"), ("judge.report", "charts.css"), (_HERE, "annotate.css"))
@@ -26,11 +26,11 @@ class Page:
 def make_page() -> Page:
     """Return the page. It is the same for every run and person; its script requests the data."""
     style, script = read_own_files(*_STYLE), read_own_files(*SCRIPTS)
-    html = template_environment(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)
+    html = open_templates(_HERE).get_template("annotate.html.jinja").render(style=style, script=script)
     rules = (
         "default-src 'none'",
-        f"style-src {csp_hash(style)}",
-        f"script-src {csp_hash(script)}",
+        f"style-src {hash_for_policy(style)}",
+        f"script-src {hash_for_policy(script)}",
         "connect-src 'self'",
         "img-src data:",
         "base-uri 'none'",

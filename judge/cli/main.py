@@ -24,7 +24,6 @@ from judge.cli import (
     run_commands,
     saved_run_commands,
     selftest_command,
-    trend_command,
 )
 from judge.cli.help import CommandGroup, GroupedCommand, UsageError, print_usage_error
 from judge.cli.language import apply_language_option, language_of_locale
@@ -102,7 +101,7 @@ _COMMANDS = (
         saved_run_commands.annotate,
         saved_run_commands.report,
     ),
-    *(saved_run_commands.measures, saved_run_commands.show, nightly_commands.nightly, trend_command.trend),
+    *(saved_run_commands.measures, saved_run_commands.show, nightly_commands.nightly, nightly_commands.trend),
 )
 for _command in _COMMANDS:
     app.command(cls=GroupedCommand)(_command)

@@ -1,4 +1,4 @@
-"""The commands of the nights: `judge nightly`, `judge baseline set` and `judge baseline show`."""
+"""The commands of the nights: `judge nightly`, `judge baseline set`, `judge baseline show`, `judge trend`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from judge.cli import options
 from judge.cli.help import CommandGroup, GroupedCommand
 from judge.cli.language import ui_translator
 from judge.cli.output_streams import print_command
-from judge.cli.terminal import make_progress_listener, print_json
+from judge.cli.terminal import make_console, make_progress_listener, print_json
 from judge.config.loader import NIGHTS_FOLDER
 
 Toml = Annotated[
@@ -34,6 +34,10 @@ NightsOfRun = Annotated[
     Path | None,
     typer.Option("--folder", help=f"Folder of the nights (default: that of RUN, else {NIGHTS_FOLDER})."),
 ]
+NightsArgument = Annotated[Path, typer.Argument(help="Folder of the nights.")]
+Engine = Annotated[str | None, typer.Option(help="Show only this engine.")]
+Measure = Annotated[str | None, typer.Option(help="Measure to show (default: sDCG, where nights have it).")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write the page with all measures to this file.")]
 
 baseline = typer.Typer(
     name="baseline",
@@ -118,3 +122,24 @@ def show(folder: Nights = Path(NIGHTS_FOLDER), json: options.JsonOption = False)
                 )
             )
         )
+
+
+def trend(
+    folder: NightsArgument = Path(NIGHTS_FOLDER),
+    engine: Engine = None,
+    measure: Measure = None,
+    json: options.JsonOption = False,
+    html: Html = None,
+) -> None:
+    """Show engines and assessor night by night: values, alarms and changes."""
+    from judge.cli.render.trend_table import print_trend
+    from judge.nightly.trend import make_trend, read_history, trend_to_json
+    from judge.nightly.trend_page import write_trend_page
+
+    result = make_trend(read_history(folder), engine, measure)
+    if json:
+        print_json(trend_to_json(result))
+    else:
+        print_trend(result, make_console(), ui_translator())
+    if html is not None:
+        typer.echo(write_trend_page(folder, html), err=json)

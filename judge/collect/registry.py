@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 
 from judge.collect.engine_catalogue import KNOWN
 from judge.collect.engines import SLOTS, EngineDefinition
@@ -15,7 +15,7 @@ from judge.collect.response_shape import ResponseShape
 from judge.collect.sources import MAX_CONCURRENT_QUERIES, HttpEngine, ResultSource
 from judge.config.collect import CollectConfig
 from judge.config.loader import did_you_mean
-from judge.config.option_checks import STRICT, CountValue, validate_table
+from judge.config.option_checks import STRICT, CountValue, OneOrMore, validate_table
 from judge.dataset.validation import parse_identifier
 from judge.errors import InputError
 from judge.models.endpoint import Endpoint
@@ -51,7 +51,7 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
         from judge.collect.langchain_engine import LangChainEngine
 
         class_name = name.rpartition(":")[2]
-        options = config.described.get(class_name, {}).get("options", {})
+        options = config.engine_tables.get(class_name, {}).get("options", {})
         if not isinstance(options, Mapping):
             raise InputError(
                 "[collect.engines.{name}]: options is {value!r:.80}; it is a table",
@@ -60,11 +60,11 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
             )
         return LangChainEngine(name, options, config.timeout, environ)
     if colon and kind == "http":
-        if name not in config.described:
+        if name not in config.engine_tables:
             raise InputError(
                 "http:{name} is not described; write a table [collect.engines.{name}] in --config", name=name
             )
-        engine = read_custom_engine(name, config.described[name])
+        engine = read_custom_engine(name, config.engine_tables[name])
     elif spec in KNOWN:
         engine = KNOWN[spec]
     else:
@@ -81,14 +81,10 @@ def _open_engine(spec: str, config: CollectConfig, environ: Mapping[str, str]) -
 # --- engines that a user describes
 
 
-def _one_or_more(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 _TextTable = Annotated[dict[str, str], Field(description="a table of texts")]
 _Paths = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
-    BeforeValidator(_one_or_more),
+    OneOrMore,
     Field(strict=False, description="a path such as 'link', or a list of paths"),
 ]
 

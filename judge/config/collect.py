@@ -36,7 +36,7 @@ class CollectConfig:
     taken from each answer. `lang`, a tag such as zh-CN, and `country` are sent to engines that take them, in
     the codes of each engine. `rate` is in queries a second at each engine. `timeout` is in seconds per call,
     `max_wait` how many seconds an engine that limits the rate is waited for. `base_urls` replace the
-    addresses of engines by name; `described` holds the tables [collect.engines.NAME].
+    addresses of engines by name; `engine_tables` holds the tables [collect.engines.NAME].
 
     The title of a field is its key in TOML where that differs. `source` is no option: it says which file
     decided which option, for error messages. Raises InputError that names the option and its value.
@@ -57,7 +57,7 @@ class CollectConfig:
     base_urls: Annotated[Mapping[str, str], Field(description=Message("a table of texts"))] = field(
         default_factory=dict
     )
-    described: Annotated[
+    engine_tables: Annotated[
         Mapping[str, dict[str, Any]], Field(title="engines", description=Message("a table of tables"))
     ] = field(default_factory=dict)
     source: ConfigSource = field(default=ConfigSource(), compare=False, repr=False)

@@ -117,13 +117,13 @@ class NightlyConfig:
         return any(fnmatchcase(name, pattern) for pattern in self.accept_names)
 
     @property
-    def to_set(self) -> str:
+    def set_baseline_command(self) -> str:
         """The command that makes a run the baseline of these nights."""
         if Path(self.folder) == Path(NIGHTS_FOLDER):
             return SET_BASELINE_COMMAND
         return f"{SET_BASELINE_COMMAND} --folder {shlex.quote(self.folder)}"
 
-    def sets(self, run: Path) -> str:
+    def make_set_command(self, run: Path) -> str:
         """Return the command that makes `run`, one of these nights, their baseline."""
         return SET_BASELINE_COMMAND.replace("RUN", shlex.quote(str(run)))
 

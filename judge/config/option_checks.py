@@ -53,6 +53,12 @@ def _day_to_text(value: object) -> object:
     return value.isoformat() if type(value) is date else value
 
 
+def _wrap_text(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+#: Takes a text as a list of one.
+OneOrMore = BeforeValidator(_wrap_text)
 #: A whole or fractional number.
 NumberValue = Annotated[float, WrapValidator(_keep_as_given)]
 #: A text; a path is taken as its text.

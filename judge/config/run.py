@@ -20,6 +20,7 @@ from judge.config.option_checks import (
     DayValue,
     NonNegativeNumber,
     NumberValue,
+    OneOrMore,
     ShareValue,
     TextList,
     TextValue,
@@ -47,14 +48,10 @@ def _split_columns(value: object) -> object:
     )
 
 
-def _one_or_more(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 _Columns = Annotated[TextList, BeforeValidator(_split_columns)]
 _Measures = Annotated[
     TextList,
-    BeforeValidator(_one_or_more),
+    OneOrMore,
     Field(description=Message('a list of measures such as ["nDCG@10", "AP@10"]')),
 ]
 _Price = Annotated[

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, reduce
 from gettext import GNUTranslations, NullTranslations
+from math import floor, log10
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Self
 
 P = ParamSpec("P")
@@ -132,3 +133,14 @@ def join_sentences(sentences: Iterable[Text]) -> Text:
     """Return sentences in a row, with a space between them in English."""
     english, chinese = zip(*sentences, strict=True)
     return Text(" ".join(english), "".join(chinese))
+
+
+def format_count(count: int, thing: str, things: str = "") -> str:
+    """Return the count with its noun: `1 query`, `2 queries`; `things` is an irregular plural."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def round_count(count: int) -> str:
+    """Return the count rounded to two significant digits."""
+    digits = max(0, floor(log10(count)) - 1) if count else 0
+    return f"{round(count, -digits):,}"

@@ -311,8 +311,8 @@ def command_to_set(nights: Path) -> str:
         with suppress(InputError):
             record = read_record_if_there(RunFolder(path.parent))
             if record and record.complete:
-                return rules.sets(path.parent)
-    return rules.to_set
+                return rules.make_set_command(path.parent)
+    return rules.set_baseline_command
 
 
 def _load_baseline(parent: Path, pointer: BaselinePointer) -> Baseline:

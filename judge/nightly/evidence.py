@@ -89,7 +89,7 @@ def gather_evidence(
 ) -> NightEvidence:
     """Return all evidence of the night; `missing` says why judgments are missing."""
     baseline, rules = context.baseline, context.rules
-    command = rules.sets(context.folder.path)
+    command = rules.make_set_command(context.folder.path)
     assessor_changes = [*assessor_setting_changes, *(check.reasons if check else ())]
     setting_changes = find_engine_setting_changes(
         context.engine_settings, baseline.engine_settings if baseline else None

@@ -93,7 +93,7 @@ def run_nightly(
     folder, webhook = context.folder, context.rules.webhook
     if webhook:
         with ConfigSource(toml).error_context():
-            Webhook.of(webhook, environ)  # raises before anything is paid
+            Webhook.from_table(webhook, environ)  # raises before anything is paid
     with resume.lock_nights(context.nights, f"judge nightly --date {day}"):
         record = _read_finished(context)
         notes = _describe_ignored_changes(record, context, t) if record else []

@@ -21,10 +21,9 @@ from judge.config.environment import environment
 from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.dataset.validation import short_hash
-from judge.english import format_count
 from judge.filesystem import read_text
 from judge.lock import locked
-from judge.messages import Message
+from judge.messages import Message, format_count
 from judge.models.endpoint import public_part
 from judge.nightly import stores
 from judge.nightly.assessor_drift import CanaryCheck, find_assessor_changes
@@ -138,7 +137,7 @@ def read_engine_settings(config: CollectConfig) -> EngineSettings:
             address=public_part(source.requests("", config.depth)[0].url, *source.secrets),
             table={
                 part: short_hash([json.dumps(_without_secrets(value), sort_keys=True, default=str)], 16)
-                for part, value in sorted(config.described.get(source.name, {}).items())
+                for part, value in sorted(config.engine_tables.get(source.name, {}).items())
                 if not _SECRET.search(part)
             },
         )

@@ -167,7 +167,7 @@ def _engine_variables(toml: Path, collect: Mapping[str, object]) -> Iterator[str
             if not KNOWN[spec].base_url and spec not in config.base_urls:
                 yield KNOWN[spec].base_env
         elif kind == "http":
-            yield from filter(None, (str(config.described.get(name, {}).get("key", "")),))
+            yield from filter(None, (str(config.engine_tables.get(name, {}).get("key", "")),))
         elif kind == "langchain":
             yield from filter(None, (KEYS.get(name.rpartition(":")[2], ""),))
 

@@ -13,16 +13,17 @@ from judge.nightly.trend import Kind, TrendValue, all_engines, series, value_ran
 from judge.nightly.trend_drawing import Timeline, TrendRow, draw_rows, number_format
 from judge.report import display_text
 from judge.report.charts import svg
-from judge.report.charts.svg import MAX_ENGINES, NOTHING, Chart, draw_name, draw_text, make_chart, tag
+from judge.report.charts.svg import MAX_ENGINES, Chart, draw_name, draw_text, make_chart, make_tag
+from judge.report.number_texts import NOTHING, format_number, format_range
 
 #: The most nights that a picture shows.
 NIGHTS = 366
 _NIGHT = text("night")
-_DOT = tag("circle", cx=9, cy=0, r=3, class_="dot")
-_HOLLOW = tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
-_ALARM = tag("path", d="M3 -5H15L9 5Z", class_="alarm")
-_BAND = tag("rect", x=1, y=-6, width=16, height=12, class_="band")
-_BASE = tag("line", x1=1, x2=17, y1=0, y2=0, class_="base")
+_DOT = make_tag("circle", cx=9, cy=0, r=3, class_="dot")
+_HOLLOW = make_tag("circle", cx=9, cy=0, r=3, class_="dot hollow")
+_ALARM = make_tag("path", d="M3 -5H15L9 5Z", class_="alarm")
+_BAND = make_tag("rect", x=1, y=-6, width=16, height=12, class_="band")
+_BASE = make_tag("line", x1=1, x2=17, y1=0, y2=0, class_="base")
 
 
 def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Chart | None:
@@ -32,7 +33,7 @@ def draw_measure(nights: Sequence[NightRecord], measure: str, kind: Kind) -> Cha
     rows = [row for row in rows if row.measured]
     if not rows:
         return None
-    mean, is_change = svg.mean_name(measure), kind == "change"
+    mean, is_change = svg.name_mean(measure), kind == "change"
     title = text("{mean}, night by night", mean=mean)
     if is_change:
         title = text("{mean}, change from the baseline", mean=mean)
@@ -85,8 +86,8 @@ def draw_canaries(nights: Sequence[NightRecord]) -> Chart | None:
     table = tuple(
         (
             night.date.isoformat(),
-            svg.format_number(share),
-            svg.format_number(grade),
+            format_number(share),
+            format_number(grade),
             str(night.canaries.pairs) if night.canaries else NOTHING,
             "!" if alarm else "",
         )
@@ -99,7 +100,7 @@ def _engine_row(nights: Sequence[NightRecord], engine: str, measure: str, kind: 
     outcomes = [night.outcome_of(engine, measure) for night in nights]
     return TrendRow(
         draw_name(engine, 18, "head", 0, 13),
-        display_text.one_line(engine),
+        display_text.fit_on_line(engine),
         series(nights, engine, measure, kind),
         [outcome.baseline if outcome and kind == "mean" else None for outcome in outcomes],
         [bool(outcome and outcome.verdict == "regression") for outcome in outcomes],
@@ -123,4 +124,4 @@ def _measure_keys(rows: Sequence[TrendRow], kind: Kind) -> list[tuple[Markup, Te
 def _cells(value: TrendValue | None, form: str) -> tuple[str, str, str]:
     if value is None:
         return NOTHING, NOTHING, NOTHING
-    return svg.format_number(value.value, form), svg.format_range(value.ci95, form), f"{value.n:,}"
+    return format_number(value.value, form), format_range(value.ci95, form), f"{value.n:,}"

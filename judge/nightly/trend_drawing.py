@@ -19,10 +19,8 @@ from judge.messages import Text
 from judge.nightly.night_texts import CHANGE_TEXTS, STATUS_TEXTS
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import Change, Kind, TrendRange, TrendValue, find_changes
-from judge.report.charts import svg
 from judge.report.charts.axis import add_tooltip
 from judge.report.charts.svg import (
-    NOTHING,
     Picture,
     draw_dot,
     draw_inset,
@@ -31,10 +29,11 @@ from judge.report.charts.svg import (
     draw_text,
     format_length,
     format_percent,
-    join,
+    join_markup,
+    make_tag,
     note_omitted_engines,
-    tag,
 )
+from judge.report.number_texts import NOTHING, format_number, format_range
 
 #: A break of more than this many usual intervals between nights is a gap.
 _GAP_INTERVALS = 3
@@ -166,7 +165,7 @@ def _draw_changes(timeline: Timeline, top: float, rows: Sequence[float]) -> Iter
         if x - half >= free:
             parts.append(draw_text(letters, "letter", x, top + 10, "middle"))
             free = x + half
-        yield tag("g", tag("title", f"{en} / {zh}"), *parts)
+        yield make_tag("g", make_tag("title", f"{en} / {zh}"), *parts)
 
 
 def _draw_row(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind, y: float) -> Markup:
@@ -178,9 +177,9 @@ def _draw_row(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind, y
     if kind == "change":
         zero = _y(top, axis.position(0.0))
         grid.append(draw_line(0, 1, zero, zero, "zero"))
-    return join(
+    return join_markup(
         (
-            tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
+            make_tag("svg", row.label, x="0%", y=y, width="60%", height=_TITLE),
             draw_text(number_text, "number", 1 - _RIGHT, y + 13, "end"),
             *(draw_text(number, "tick", _LEFT - 0.015, height + 4, "end") for height, number in ticks),
             draw_inset(_LEFT, _WIDTH, *grid, *_draw_runs(list(_runs(timeline, row, axis, kind)), top)),
@@ -217,7 +216,7 @@ def _runs(timeline: Timeline, row: TrendRow, axis: TrendRange, kind: Kind) -> It
 
 
 def _draw_runs(runs: Sequence[Sequence[_Point]], top: float) -> Iterator[Markup]:
-    yield tag(
+    yield make_tag(
         "svg",
         *(part for run in runs if len(run) > 1 for part in _draw_lines(run)),
         x="0%",
@@ -240,13 +239,13 @@ def _draw_lines(run: Sequence[_Point]) -> Iterator[Markup]:
     if bands:
         upper = [(x, high) for x, _, high in bands]
         lower = [(x, low) for x, low, _ in reversed(bands)]
-        yield tag("path", d=_path([*upper, *lower]) + "Z", class_="band")
+        yield make_tag("path", d=_path([*upper, *lower]) + "Z", class_="band")
     levels = [(point.x, point.baseline) for point in run if point.baseline is not None]
     if len(levels) > 1:
         # The line is level until the night on which the baseline is another one.
         steps = [corner for (_, before), (x, up) in pairwise(levels) for corner in ((x, before), (x, up))]
-        yield tag("path", d=_path([levels[0], *steps]), class_="base")
-    yield tag("path", d=_path([(point.x, point.y) for point in run]), class_="trend")
+        yield make_tag("path", d=_path([levels[0], *steps]), class_="base")
+    yield make_tag("path", d=_path([(point.x, point.y) for point in run]), class_="trend")
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
@@ -262,8 +261,8 @@ def _draw_point(point: _Point, top: float, *, alone: bool) -> Markup:
         parts.append(draw_line(point.x, point.x, _y(top, point.band[0]), _y(top, point.band[1]), "whisker"))
     parts.append(draw_dot(point.x, y, "dot" if point.decided else "dot hollow", 3))
     if point.alarm:
-        mark = tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
-        parts.append(tag("svg", mark, x=format_percent(point.x), y=y, overflow="visible"))
+        mark = make_tag("path", d="M-6 -14H6L0 -4Z", class_="alarm")
+        parts.append(make_tag("svg", mark, x=format_percent(point.x), y=y, overflow="visible"))
     return add_tooltip(point.title, *parts)
 
 
@@ -286,5 +285,5 @@ def format_value(value: TrendValue | None, form: str) -> str:
     """Return the value with its interval, a dash where there is none."""
     if value is None:
         return NOTHING
-    mean = svg.format_number(value.value, form)
-    return f"{mean} ({svg.format_range(value.ci95, form)})" if value.ci95 else mean
+    mean = format_number(value.value, form)
+    return f"{mean} ({format_range(value.ci95, form)})" if value.ci95 else mean

@@ -25,9 +25,9 @@ from judge.nightly.night_texts import (
 from judge.nightly.record import EXIT_CODES, NightRecord
 from judge.nightly.trend import History, find_changes, read_history, trend_measures
 from judge.nightly.trend_chart import NIGHTS, draw_canaries, draw_measure
-from judge.report.charts.svg import format_number
 from judge.report.display_text import truncate_with_ellipsis
-from judge.report.page.shell import content_security_policy, read_own_files, template_environment
+from judge.report.number_texts import format_number
+from judge.report.page.shell import build_content_policy, open_templates, read_own_files
 from judge.runs.folder import RunFolder
 
 PAGE_FILE = "trend.html"
@@ -76,9 +76,9 @@ def render_trend_page(history: History, nights_folder: str = ".") -> Iterator[st
     """Yield the text of trend.html in pieces; `nights_folder` is relative to the page."""
     nights = history.nights
     charts = [draw_measure(nights, measure, kind) for measure, kind in trend_measures(nights).items()]
-    template = template_environment("judge.nightly").get_template("trend.html.jinja")
+    template = open_templates("judge.nightly").get_template("trend.html.jinja")
     yield from template.generate(
-        policy=content_security_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
+        policy=build_content_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
         style=read_own_files(*_STYLE),
         script=read_own_files(*SCRIPTS),
         headline=headline(nights),

@@ -74,14 +74,14 @@ def truncate_with_ellipsis(text: str, most: int) -> str:
     return f"{shown}…" if more else shown
 
 
-def one_line(text: str) -> str:
+def fit_on_line(text: str) -> str:
     """Return the name of an engine, a column or a run on one line."""
     return truncate_with_ellipsis(text, 200).replace("\n", "\\n")
 
 
 def isolate(text: str) -> str:
     """Return a name for a sentence, between marks that isolate its writing direction."""
-    return f"{ISOLATE}{one_line(text)}{END}"
+    return f"{ISOLATE}{fit_on_line(text)}{END}"
 
 
 class DisplayName(str):
@@ -103,7 +103,7 @@ def make_labels(names: Iterable[str]) -> dict[str, str]:
     """Return the label of each name on the page; labels that look alike get numbers."""
     labels: dict[str, str] = {}
     for name in names:
-        plain = label = one_line(name)
+        plain = label = fit_on_line(name)
         number = 1
         while label in labels.values():
             number += 1

@@ -19,10 +19,10 @@ from judge.messages import Text, Translator, each_in_both, in_both, text
 from judge.report import sentences, warning_sentences
 from judge.report.charts import draw_charts
 from judge.report.charts.svg import GRADE_NAMES
-from judge.report.display_text import make_labels, one_line, use_display_names
+from judge.report.display_text import fit_on_line, make_labels, use_display_names
 from judge.report.page import kind_names, statements, tables
 from judge.report.page.payload import PageBudget, PayloadSchema, dump_script_json, select_queries
-from judge.report.page.shell import content_security_policy, read_own_files, template_environment
+from judge.report.page.shell import build_content_policy, open_templates, read_own_files
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement
 from judge.runs.results import QueryEntry
@@ -106,10 +106,10 @@ def render_report(
     schema = PayloadSchema(list(summary.engines), summary.measures, summary.depth)
     page_data = select_queries(read_queries, schema, deciding, budget or PageBudget())
     named_summary = use_display_names(summary)
-    template = template_environment("judge.report").get_template("report.html.jinja")
+    template = open_templates("judge.report").get_template("report.html.jinja")
     yield from template.generate(
-        run=one_line(run),
-        policy=content_security_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
+        run=fit_on_line(run),
+        policy=build_content_policy(read_own_files(*SCRIPTS), read_own_files(*_STYLE)),
         style=read_own_files(*_STYLE),
         script=read_own_files(*SCRIPTS),
         night=extras.night,
@@ -159,7 +159,7 @@ def _describe_payload(run: str, summary: Summary, deciding: str) -> Markup:
     """Return the header of the data of the query browser; `order` has the engines' indexes, best first."""
     engines = list(summary.engines)
     header = {
-        "run": one_line(run),
+        "run": fit_on_line(run),
         "engines": list(make_labels(engines).values()),
         "order": list(map(engines.index, sentences.sort_engines(summary, deciding))),
         "measures": summary.measures,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from judge.analysis.summary import Interval, RunCost
 from judge.messages import Translator
+
+#: What stands on a page where there is no value.
+NOTHING = "–"
 
 
 def count_queries(t: Translator, count: int) -> str:
@@ -18,9 +23,24 @@ def format_interval(t: Translator, ends: Interval | None, form: str = ".4f") -> 
     return t(" (95 %: {low} to {high})", low=format(ends[0], form), high=format(ends[1], form))
 
 
-def format_p_value(p: float | None) -> str:
-    """Return a p-value as text; the smallest as `<0.0001` rather than 0."""
-    return "-" if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"
+def format_number(value: float | None, form: str = ".3f") -> str:
+    """Return a number as text, with a true minus sign; a dash for None."""
+    return NOTHING if value is None else format(value, form).replace("-", "−")
+
+
+def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
+    """Return both ends of a range; a dash for None."""
+    return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}" if ends else NOTHING
+
+
+def format_share(value: float | None) -> str:
+    """Return a share as a percentage; a dash for None."""
+    return NOTHING if value is None else f"{value:.0%}"
+
+
+def format_p_value(p: float | None, nothing: str = "-") -> str:
+    """Return a p-value as text; the smallest as `<0.0001` rather than 0, and `nothing` for None."""
+    return nothing if p is None else "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def format_cost(t: Translator, usd: float | None, *, calls: int, tokens: int, unclear: int) -> str | None:

@@ -11,7 +11,7 @@ from unicodedata import east_asian_width
 
 import pytest
 
-from judge.report.display_text import escape_hidden, one_line
+from judge.report.display_text import escape_hidden, fit_on_line
 from tests.support.browser import address_of, opened
 from tests.unit.report.pages import held, ran, render_results
 
@@ -223,7 +223,7 @@ def test_hostile_names_of_engines_make_the_same_elements_as_harmless_ones(
             tags, read = tags_and_texts(browser, path)
             counts.append(tags)
             for each in names.values():
-                assert together(one_line(each)) in together(read[0])
+                assert together(fit_on_line(each)) in together(read[0])
         assert counts[0] == counts[1], chosen
 
 

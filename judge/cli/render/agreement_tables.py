@@ -24,7 +24,7 @@ from judge.measure.agreement import PublishedAgreement
 from judge.measure.measures import parse_measure
 from judge.measure.ppi import MIN_DIFFERENT, CorrectedOutcome
 from judge.messages import Message, Translator
-from judge.report.charts.svg import mean_name
+from judge.report.charts.svg import name_mean
 from judge.report.number_texts import count_queries, format_interval, format_p_value
 from judge.report.sentences import rank_means
 from judge.report.stability_sentences import (
@@ -269,7 +269,7 @@ def _orders(orders: EngineOrders, measure: str, t: Translator) -> Iterator[str]:
             "in no order, for too few of the queries have a value by both: {names}",
             names=t(", ").join(orders.left_out[:_MOST_NAMES]) + _more(orders.left_out, t),
         )
-    name = mean_name(measure)
+    name = name_mean(measure)
     if orders.tau.value is None:
         why = explain_missing(t, orders.tau)
         yield t("{name}: the orders of the engines can't be compared: {why}", name=name, why=why)
@@ -307,7 +307,7 @@ def _correction(
     calibration: CalibrationResult, measure: str, without_text: int, t: Translator
 ) -> Iterator[str | Table]:
     """Yield the engines as people's grades would have them; `without_text` queries have nothing to label."""
-    name = mean_name(measure)
+    name = name_mean(measure)
     if isinstance(calibration, MissingCalibration):
         yield t("No correction of {name}: {why}", name=name, why=t(calibration.why))
         return

@@ -11,12 +11,11 @@ from rich.text import Text
 from judge.analysis.summary import MeasureStability, PairComparison, SegmentResult, Summary
 from judge.cli.render.cells import escape_line, format_number, format_range, make_table, print_table
 from judge.cli.render.run_tables import describe_no_grades, list_count_columns, list_time_columns
-from judge.english import round_count
 from judge.errors import InputError
 from judge.measure.measures import parse_measure
-from judge.messages import Translator
+from judge.messages import Translator, round_count
 from judge.report import assessor_sentences, sentences, stability_sentences
-from judge.report.charts.svg import mean_name
+from judge.report.charts.svg import name_mean
 from judge.report.number_texts import count_queries, format_p_value
 
 #: The columns about what came back, in their order.
@@ -125,7 +124,7 @@ def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
     head = [
         title
         for measure in summary.measures
-        for title in (mean_name(measure), *([t("95 % range")] if measure in detailed else []))
+        for title in (name_mean(measure), *([t("95 % range")] if measure in detailed else []))
     ]
     table = make_table(t("mean"), *head)
     for name in sentences.sort_engines(summary, summary.measures[0]):
@@ -141,7 +140,7 @@ def _means(summary: Summary, chosen: Sequence[str], t: Translator) -> Table:
 def _print_pairs(summary: Summary, measure: str, max_pairs: int, console: Console, t: Translator) -> None:
     pairs = [pair for pair in summary.comparisons if pair.measure == measure]
     if pairs:
-        title = t("by {name}", name=mean_name(measure))
+        title = t("by {name}", name=name_mean(measure))
         if measure != sentences.find_main_measure(summary):
             title += t(" (descriptive)")
         print_table(_pairs(title, pairs[:max_pairs], t), console)
@@ -197,7 +196,7 @@ def _tail(summary: Summary, t: Translator) -> Iterator[str]:
             column=column,
             value=value,
             queries=count_queries(t, segment.queries),
-            measure=mean_name(measure),
+            measure=name_mean(measure),
             result=_describe_segment(segment, measure, t),
         )
     if summary.stability:

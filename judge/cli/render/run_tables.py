@@ -21,7 +21,7 @@ from judge.cli.render.cells import (
 from judge.measure.measures import list_measures
 from judge.messages import Translator
 from judge.report import assessor_sentences, sentences, stability_sentences, warning_sentences
-from judge.report.charts.svg import mean_name
+from judge.report.charts.svg import name_mean
 from judge.report.number_texts import count_queries, format_run_cost
 from judge.runs.result import RunResult
 
@@ -171,7 +171,7 @@ def _print_engines(summary: Summary, console: Console, t: Translator) -> None:
             *(format_number(by_measure[measure].mean) for measure in others),
         ]
     came_back = {name: [column.format_cell(summary.engines[name]) for column in columns] for name in names}
-    mean_titles = (mean_name(first), t("95 % interval"), *map(mean_name, others))
+    mean_titles = (name_mean(first), t("95 % interval"), *map(name_mean, others))
     titles = [column.title for column in columns]
     one = make_table(t("engine"), *mean_titles, *titles)
     two = make_table(t("engine"), *mean_titles), make_table(t("what came back"), *titles)

@@ -14,8 +14,8 @@ from judge.messages import Translator
 from judge.nightly.night_texts import CHANGE_TEXTS, describe_unfinished
 from judge.nightly.record import EXIT_CODES, Status
 from judge.nightly.trend import NightTrend, Trend, TrendRange, TrendValue, value_ranges
-from judge.report.charts.svg import format_number, format_range
-from judge.report.display_text import one_line, truncate_with_ellipsis
+from judge.report.display_text import fit_on_line, truncate_with_ellipsis
+from judge.report.number_texts import format_number, format_range
 
 #: The most nights that a line shows.
 NIGHTS = 60
@@ -76,7 +76,7 @@ def _make_table(trend: Trend, t: Translator) -> Table:
         )
         queries = next((f"{value.n:,}" for value in reversed(row.values) if value), format_number(None))
         cells = (line, *numbers, queries, _format_change(row.to_baseline))
-        table.add_row(Text(one_line(engine)), *map(Text, cells))
+        table.add_row(Text(fit_on_line(engine)), *map(Text, cells))
     nights = trend.nights[-NIGHTS:]
     table.add_row(t("status"), Text("".join(_SIGNS[night.status] for night in nights)))
     table.add_row(t("changed"), Text("".join("^" if night.changed else " " for night in nights)))
@@ -129,7 +129,7 @@ def _news(nights: Sequence[NightTrend], t: Translator) -> Iterator[str]:
         parts = [t(CHANGE_TEXTS[change][1].en) for change in night.changed]
         if EXIT_CODES[night.status]:
             if night.regressed:
-                engines = t.join(map(one_line, night.regressed))
+                engines = t.join(map(fit_on_line, night.regressed))
                 parts.append(t("{status} of {engines}", status=t(night.status), engines=engines))
             else:
                 parts.append(t(night.status))

@@ -86,7 +86,7 @@ def _send(
 ) -> str:
     """Send the message to the webhook, unless it was sent before; return a line about that."""
     try:
-        webhook = Webhook.of(table, environ)
+        webhook = Webhook.from_table(table, environ)
     except InputError as error:
         return t("webhook: not sent: {error}", error=escape_controls(t(error.message)))
     link = webhook.link.replace("{date}", record.date.isoformat()) or ci.job_url(environ)

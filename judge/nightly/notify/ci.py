@@ -19,7 +19,7 @@ from judge.nightly.notify.message import (
     regressions_by_engine,
 )
 from judge.nightly.record import EXIT_CODES, NightRecord, Verdict
-from judge.report.display_text import one_line
+from judge.report.display_text import fit_on_line
 
 _ANNOTATIONS = 10
 #: A step's summary may hold a mebibyte, and a Chinese character takes three bytes.
@@ -36,7 +36,7 @@ def format_junit(record: NightRecord) -> str:
     result = "error" if EXIT_CODES[status] == 3 else "skipped" if status == "no baseline" else None
     _add_case(suite, ("judge.nightly", "night"), result, status, why)
     for outcome in record.outcomes:
-        title = f"judge.nightly.{one_line(outcome.engine)}", one_line(outcome.measure)
+        title = f"judge.nightly.{fit_on_line(outcome.engine)}", fit_on_line(outcome.measure)
         result, text = _JUNIT_RESULTS.get(outcome.verdict), format_plain(describe_outcome(outcome))
         _add_case(suite, title, result, outcome.verdict, text)
     suites = ET.Element("testsuites", name="judge nightly")

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from judge.messages import ENGLISH, Translator
 from judge.nightly.night_texts import translate_reasons
 from judge.nightly.record import CallCost, CanaryResults, NightRecord, RegressionOutcome
-from judge.report.charts.svg import format_number
 from judge.report.display_text import END, ISOLATE, isolate, truncate_with_ellipsis
-from judge.report.number_texts import format_cost
+from judge.report.number_texts import count_queries, format_cost, format_number
 
 #: The most engines that a title names.
 _ENGINES_IN_TITLE = 2
@@ -132,7 +131,7 @@ def describe_outcome(outcome: RegressionOutcome, t: Translator = ENGLISH) -> str
         after=format_number(outcome.tonight),
         interval=interval,
         certainty=certainty,
-        queries=_count_queries(t, outcome.n),
+        queries=count_queries(t, outcome.n),
     )
 
 
@@ -158,7 +157,7 @@ def _describe_night(record: NightRecord, t: Translator) -> Iterator[str]:
             judged=record.judged,
             pairs=record.judgments,
             coverage=record.coverage,
-            queries=_count_queries(t, record.queries),
+            queries=count_queries(t, record.queries),
             failures=t("; failed: {kinds}", kinds=kinds) if kinds else "",
         )
     if record.cost_total:
@@ -187,7 +186,7 @@ def _describe_fine_night(record: NightRecord, t: Translator) -> Iterator[str]:
         yield t(
             "a drop {drops} would not have been detected with these {queries} (power 80 %)",
             drops=drops,
-            queries=_count_queries(t, min(outcome.n for outcome, _ in tested)),
+            queries=count_queries(t, min(outcome.n for outcome, _ in tested)),
         )
     engines: dict[str, list[str]] = {}
     for outcome in record.outcomes:
@@ -237,10 +236,6 @@ def _describe_cost(cost: CallCost, t: Translator) -> str:
     )
     price = t(": price unknown") if amount is None else t(": {amount}", amount=amount) if amount else ""
     return t("this night paid for {calls}, canaries included{price}", calls=calls, price=price)
-
-
-def _count_queries(t: Translator, count: int) -> str:
-    return t.plural("{count:,} query", "{count:,} queries", count)
 
 
 def _on_one_line(text: str) -> str:

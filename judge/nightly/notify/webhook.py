@@ -49,7 +49,7 @@ class Webhook:
     link: str = ""
 
     @classmethod
-    def of(cls, table: Mapping[str, object], environ: Mapping[str, str]) -> Self:
+    def from_table(cls, table: Mapping[str, object], environ: Mapping[str, str]) -> Self:
         """Return the webhook of the table `[nightly] webhook`; raise InputError when it is wrong."""
         values: dict[str, str] = {}
         for key, value in table.items():

@@ -15,8 +15,8 @@ from judge.report.charts.svg import (
     draw_line,
     draw_row_label,
     draw_text,
-    join,
-    tag,
+    join_markup,
+    make_tag,
 )
 
 #: Below this a span is rounding, not a difference.
@@ -82,10 +82,10 @@ ROW_HEIGHT = 24
 AXIS_HEIGHT = 22
 
 #: Marks as a key shows them, around (9, 0).
-DOT = tag("circle", cx=9, cy=0, r=4, class_="dot")
-HOLLOW = tag("circle", cx=9, cy=0, r=3.5, class_="dot hollow")
-WHISKER = tag("path", d="M1 0H17M1 -4V4M17 -4V4", class_="whisker")
-BOUNDS = tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
+DOT = make_tag("circle", cx=9, cy=0, r=4, class_="dot")
+HOLLOW = make_tag("circle", cx=9, cy=0, r=3.5, class_="dot hollow")
+WHISKER = make_tag("path", d="M1 0H17M1 -4V4M17 -4V4", class_="whisker")
+BOUNDS = make_tag("rect", x=1, y=-6, width=16, height=12, class_="bounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +126,12 @@ def draw_whisker(scale: Axis, y: float, cell: ValueRange, kind: str, radius: flo
         parts.append(draw_line(first, last, y, y, "whisker"))
         parts += [draw_line(end, end, y - radius, y + radius, "whisker") for end in (first, last)]
     parts.append(draw_dot(scale.locate(cell.value), y, kind, radius))
-    return join(parts)
+    return join_markup(parts)
 
 
 def add_tooltip(title: str, *parts: str) -> Markup:
     """Return the marks with a text that the browser shows when the pointer is on them."""
-    return tag("g", tag("title", title), *parts)
+    return make_tag("g", make_tag("title", title), *parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from judge.report import display_text, sentences
 from judge.report.charts import axis, svg
 from judge.report.charts.axis import AXIS_HEIGHT, NAMES, ROW_HEIGHT, Axis, PlotArea, ValueRange
 from judge.report.charts.svg import Chart, Picture
+from judge.report.number_texts import NOTHING, format_number, format_p_value, format_range
 from judge.runs.results import QueryEntry
 
 #: How many pairs the picture shows, and how many its table; summary.json has all.
@@ -56,7 +57,7 @@ def draw_pairs(summary: Summary) -> Chart | None:
     pairs = [pair for pair in summary.comparisons if pair.measure == measure]
     if not any(pair.n for pair in pairs):
         return None
-    name = svg.mean_name(measure)
+    name = svg.name_mean(measure)
     return svg.make_chart(
         "pairs",
         text("Differences between engines"),
@@ -83,14 +84,14 @@ def _describe_pairs(pairs: Sequence[PairComparison], measure: str) -> Text:
 def _list_cells(pair: PairComparison) -> tuple[str, ...]:
     difference = _make_range(pair)
     return (
-        display_text.one_line(pair.a),
+        display_text.fit_on_line(pair.a),
         _SIGNS[pair.outcome],
-        display_text.one_line(pair.b),
-        svg.format_number(pair.difference, "+.4f"),
-        svg.format_range(pair.ci95, "+.4f"),
-        svg.format_range(difference.bounds if difference else None, "+.4f"),
+        display_text.fit_on_line(pair.b),
+        format_number(pair.difference, "+.4f"),
+        format_range(pair.ci95, "+.4f"),
+        format_range(difference.bounds if difference else None, "+.4f"),
         f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}",
-        svg.format_p_value(pair.p_adjusted),
+        format_p_value(pair.p_adjusted, NOTHING),
     )
 
 
@@ -131,8 +132,8 @@ def _draw_pair(pair: PairComparison, area: PlotArea, y: float) -> Iterator[Marku
     yield svg.draw_row_label(pair.b, 13, NAMES, y, indent=12)
     ahead = pair.outcome == "better"
     if cell := _make_range(pair):
-        size = f"{svg.format_number(cell.value, '+.4f')} ({svg.format_range(cell.interval, '+.4f')})"
-        title = f"{display_text.one_line(pair.a)} − {display_text.one_line(pair.b)}: {size}"
+        size = f"{format_number(cell.value, '+.4f')} ({format_range(cell.interval, '+.4f')})"
+        title = f"{display_text.fit_on_line(pair.a)} − {display_text.fit_on_line(pair.b)}: {size}"
         mark = axis.draw_whisker(area.scale, y, cell, "dot" if ahead else "dot hollow")
         yield area.place([axis.add_tooltip(title, mark)])
     outcome = _OUTCOMES[pair.outcome] if pair.n or ahead else text("nothing shared")
@@ -206,7 +207,7 @@ def draw_query_differences(differences: QueryDifferences) -> Chart | None:
             text("text") if differences.queries else Text("", ""),
             Text(f"{a} − {b}", f"{a} − {b}"),
         ),
-        tuple((bar.name, bar.text, svg.format_number(bar.value, "+.4f")) for bar in bars),
+        tuple((bar.name, bar.text, format_number(bar.value, "+.4f")) for bar in bars),
     )
 
 
@@ -217,7 +218,7 @@ def make_bars(differences: QueryDifferences) -> list[DifferenceBar]:
             zip(differences.values, differences.queries, strict=True), key=lambda each: (-each[0], each[1])
         )
         return [
-            DifferenceBar(value, display_text.one_line(id_), display_text.one_line(query))
+            DifferenceBar(value, display_text.fit_on_line(id_), display_text.fit_on_line(query))
             for value, (id_, query) in ordered
         ]
     ordered_values = sorted(differences.values, reverse=True)
@@ -296,5 +297,5 @@ def _draw_bars(scale: Axis, zero: float, bars: Sequence[DifferenceBar]) -> Itera
             min(y, zero),
             abs(y - zero),
             "bar" if bar.value >= 0 else "bar other",
-            svg.tag("title", f"{title}: {svg.format_number(bar.value, '+.3f')}"),
+            svg.make_tag("title", f"{title}: {format_number(bar.value, '+.3f')}"),
         )

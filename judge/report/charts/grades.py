@@ -15,7 +15,8 @@ from judge.analysis.summary import Summary
 from judge.messages import Text, join_sentences, text
 from judge.report import display_text, sentences
 from judge.report.charts import svg
-from judge.report.charts.svg import MAX_ENGINES, NOTHING, Chart, Picture
+from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
+from judge.report.number_texts import NOTHING, format_share
 from judge.runs.results import QueryEntry
 
 #: How many ranks are shown.
@@ -123,8 +124,8 @@ def draw_grade_shares(summary: Summary, counts: GradeCounts) -> Chart | None:
         for rank in graded.ranks:
             shares = counts.shares(engine, rank, graded.slots)
             shares.append(max(0.0, 1 - sum(shares)))
-            cells = (svg.format_share(share) if share > 1e-9 else NOTHING for share in shares)
-            rows.append((display_text.one_line(engine), str(rank), *cells))
+            cells = (format_share(share) if share > 1e-9 else NOTHING for share in shares)
+            rows.append((display_text.fit_on_line(engine), str(rank), *cells))
     return svg.make_chart(
         "grades",
         text("Grades by rank"),
@@ -168,13 +169,13 @@ def _describe_grades(graded: _GradedRanks) -> Text:
 
 def _draw_grades_picture(graded: _GradedRanks) -> Picture:
     # A pattern differs from every grade without colour, too.
-    lines = svg.tag("path", d="M-1 1L1 -1M0 4L4 0M3 5L5 3", class_="hatch")
-    pattern = svg.tag("pattern", lines, id=_HATCH, width=4, height=4, patternUnits="userSpaceOnUse")
-    parts = [svg.tag("defs", pattern)]
+    lines = svg.make_tag("path", d="M-1 1L1 -1M0 4L4 0M3 5L5 3", class_="hatch")
+    pattern = svg.make_tag("pattern", lines, id=_HATCH, width=4, height=4, patternUnits="userSpaceOnUse")
+    parts = [svg.make_tag("defs", pattern)]
     for at, slot in enumerate(graded.slots):
         x, y = (at % 3) * 112.0, 14 + 18 * (at // 3)
         kind, fill = graded.style_slot(slot)
-        swatch = svg.tag("rect", x=1, y=-6, width=16, height=12, class_=kind, fill=fill)
+        swatch = svg.make_tag("rect", x=1, y=-6, width=16, height=12, class_=kind, fill=fill)
         parts.append(svg.draw_legend(y, (x, swatch, graded.name_slot(slot))))
     parts.append(svg.draw_text(text("relevant"), "note", 1, y + 22, "end"))
     top = y + 28
@@ -196,7 +197,7 @@ def _draw_engine(graded: _GradedRanks, engine: str, top: float) -> Iterator[Mark
     """Yield the name of one engine, its bars and its share of relevant results."""
     yield svg.draw_row_label(engine, 13, _NAMES, top + _ROW / 2)
     yield svg.draw_inset(*_BARS, *(_draw_bar(graded, engine, rank, top) for rank in graded.ranks))
-    share = svg.format_share(graded.compute_relevant(engine))
+    share = format_share(graded.compute_relevant(engine))
     yield svg.draw_text(share, "number", 1, top + _ROW / 2 + 4, "end")
 
 
@@ -211,11 +212,11 @@ def _draw_bar(graded: _GradedRanks, engine: str, rank: int, top: float) -> Marku
         if share:
             kind, fill = graded.style_slot(slot)
             parts.append(svg.draw_box(x, filled, top + _BAR * (1 - end), _BAR * share, kind, fill=fill))
-            names.append(f"{slot if isinstance(slot, int) else '?'}: {svg.format_share(share)}")
+            names.append(f"{slot if isinstance(slot, int) else '?'}: {format_share(share)}")
     y = top + _BAR * (1 - ends[graded.top - graded.relevant_from])
-    return svg.tag(
+    return svg.make_tag(
         "g",
-        svg.tag("title", f"{display_text.one_line(engine)} @{rank}: {', '.join(names) or NOTHING}"),
+        svg.make_tag("title", f"{display_text.fit_on_line(engine)} @{rank}: {', '.join(names) or NOTHING}"),
         svg.draw_box(x, filled, top, _BAR, "ground"),
         *parts,
         svg.draw_line(x, x + filled, y, y, "relevant"),
@@ -287,7 +288,7 @@ def _draw_matrix_picture(agreement: LabelAgreement, people: Sequence[Text]) -> P
             parts += [
                 svg.draw_box(x, width, y, _CELL, "heat", fill_opacity=_DARKEST * share),
                 svg.draw_text(f"{count:,}", "number", middle, y + 18, "middle"),
-                svg.draw_text(svg.format_share(share), "tick", middle, y + 33, "middle"),
+                svg.draw_text(format_share(share), "tick", middle, y + 33, "middle"),
             ]
     x, y = width * agreement.relevant_from, _TOP + _CELL * agreement.people_relevant_from
     parts += [svg.draw_line(x, x, _TOP, bottom, "relevant"), svg.draw_line(0, 1, y, y, "relevant")]

@@ -15,6 +15,7 @@ from judge.report import display_text, sentences
 from judge.report.charts import axis, svg
 from judge.report.charts.axis import AXIS_HEIGHT, ROW_HEIGHT, Axis, PlotArea, ValueRange
 from judge.report.charts.svg import MAX_ENGINES, Chart, Picture
+from judge.report.number_texts import format_number, format_range
 
 #: The columns with the marks; before them stand the names, after them numbers that end at the right edge.
 _MARKS = (0.34, 0.5)
@@ -50,9 +51,9 @@ class _Means:
         radius = (area.bottom - area.top) / len(self.engines) / 6
         for engine, y in zip(self.engines, area.list_rows(len(self.engines)), strict=True):
             if cell := self.cells[engine, measure]:
-                mean = f"{svg.mean_name(measure)} {_format_mean(cell)} ({svg.format_range(cell.interval)})"
+                mean = f"{svg.name_mean(measure)} {_format_mean(cell)} ({format_range(cell.interval)})"
                 mark = axis.draw_whisker(area.scale, y, cell, "dot", radius)
-                yield axis.add_tooltip(f"{display_text.one_line(engine)}: {mean}", mark)
+                yield axis.add_tooltip(f"{display_text.fit_on_line(engine)}: {mean}", mark)
 
 
 def draw_means(summary: Summary) -> Chart | None:
@@ -67,13 +68,13 @@ def draw_means(summary: Summary) -> Chart | None:
     cells = {key: axis.make_range(mean.mean, mean.ci95, mean.bounds) for key, mean in results.items()}
     if not any(cells.values()):
         return None
-    names = (name for measure in measures for name in (svg.mean_name(measure), "95 %", "n"))
+    names = (name for measure in measures for name in (svg.name_mean(measure), "95 %", "n"))
     rows = []
     for engine in order:
-        row = [display_text.one_line(engine)]
+        row = [display_text.fit_on_line(engine)]
         for measure in measures:
             cell = cells[engine, measure]
-            row += [_format_mean(cell, ".4f"), svg.format_range(cell.interval if cell else None)]
+            row += [_format_mean(cell, ".4f"), format_range(cell.interval if cell else None)]
             row.append(str(results[engine, measure].n))
         rows.append(tuple(row))
     return svg.make_chart(
@@ -94,7 +95,7 @@ def _list_comparable_measures(summary: Summary) -> list[str]:
 
 
 def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str) -> Text:
-    name = svg.mean_name(measure)
+    name = svg.name_mean(measure)
     known = [(display_text.isolate(engine), _describe_range(cell)) for engine, cell in means if cell]
     if not known:
         return text("No engine has a mean {mean}.", mean=name)
@@ -118,17 +119,17 @@ def _describe_means(means: Sequence[tuple[str, ValueRange | None]], measure: str
 
 
 def _describe_range(cell: ValueRange) -> Text:
-    mean = svg.format_number(cell.value)
+    mean = format_number(cell.value)
     if cell.interval is None:
         return Text(mean, mean)
-    low, high = map(svg.format_number, cell.interval)
+    low, high = map(format_number, cell.interval)
     return text("{mean} (95 %: {low} to {high})", mean=mean, low=low, high=high)
 
 
 def _format_mean(cell: ValueRange | None, form: str = ".3f") -> str:
     """Return the mean as text, with the range that unjudged snippets leave."""
-    mean = svg.format_number(cell.value if cell else None, form)
-    return f"{mean} [{svg.format_range(cell.bounds)}]" if cell and cell.bounds else mean
+    mean = format_number(cell.value if cell else None, form)
+    return f"{mean} [{format_range(cell.bounds)}]" if cell and cell.bounds else mean
 
 
 def _draw_means_picture(means: _Means, engines: int) -> Picture:
@@ -138,9 +139,9 @@ def _draw_means_picture(means: _Means, engines: int) -> Picture:
         legend.append((190.0, axis.BOUNDS, text("unjudged, worst to best")))
     area = means.make_area(first, _MARKS, _TOP, ROW_HEIGHT)
     cells = [means.cells[engine, first] for engine in means.engines]
-    numbers = [svg.format_number(cell.value if cell else None) for cell in cells]
+    numbers = [format_number(cell.value if cell else None) for cell in cells]
     parts = [
-        svg.draw_text(svg.mean_name(first), "head", 0, 12),
+        svg.draw_text(svg.name_mean(first), "head", 0, 12),
         svg.draw_legend(32, *legend),
         *area.draw_rows(means.engines, means.draw_marks(area, first), numbers),
     ]
@@ -160,7 +161,7 @@ def _draw_band(means: _Means, measures: Sequence[str], columns: int, y: float) -
         area = means.make_area(measure, (x, width - _GAP), y + _SMALL, _SMALL)
         if not at:
             yield from map(axis.draw_row_name, means.engines, area.list_rows(len(means.engines)))
-        yield svg.draw_name(svg.mean_name(measure), 7, "head small", x, y + 12)
+        yield svg.draw_name(svg.name_mean(measure), 7, "head small", x, y + 12)
         yield area.draw_grid(ends=True)
         yield area.place(means.draw_marks(area, measure))
 
@@ -177,9 +178,9 @@ def draw_repeats(summary: Summary) -> Chart | None:
         return None
     rows = tuple(
         (
-            display_text.one_line(engine),
-            *(svg.format_number(mean, ".4f") for mean in repeated.engines[engine].means),
-            svg.format_number(repeated.engines[engine].range, ".4f"),
+            display_text.fit_on_line(engine),
+            *(format_number(mean, ".4f") for mean in repeated.engines[engine].means),
+            format_number(repeated.engines[engine].range, ".4f"),
         )
         for engine in order
     )
@@ -187,8 +188,8 @@ def draw_repeats(summary: Summary) -> Chart | None:
     return svg.make_chart(
         "repeats",
         text("Stability over repeats"),
-        _describe_repeats(stability, repeated, svg.mean_name(measure)),
-        _draw_repeats_picture(repeated, order, svg.mean_name(measure)),
+        _describe_repeats(stability, repeated, svg.name_mean(measure)),
+        _draw_repeats_picture(repeated, order, svg.name_mean(measure)),
         (svg.ENGINE, *repeats, text("range")),
         rows,
     )
@@ -222,7 +223,7 @@ def _draw_repeats_picture(repeated: MeasureStability, order: Sequence[str], meas
     area = PlotArea(scale, *_REPEAT_MARKS, _REPEAT_TOP, _REPEAT_TOP + (_STRIP + _SPACE) * len(engines))
     bottom = area.bottom + AXIS_HEIGHT
     note = svg.note_omitted_engines(len(order), bottom + 16)
-    numbers = [svg.format_number(max(row) - min(row) if row else None) for row in known]
+    numbers = [format_number(max(row) - min(row) if row else None) for row in known]
     strips = map(_draw_strip, [scale] * len(engines), engines, means, area.list_rows(len(engines)))
     parts = [
         svg.draw_text(measure, "head", 0, 12),
@@ -239,5 +240,5 @@ def _draw_strip(scale: Axis, engine: str, means: Sequence[float | None], middle:
     first = middle - spacing * (len(means) - 1) / 2
     points = [(scale.locate(mean), first + spacing * at) for at, mean in enumerate(means) if mean is not None]
     lines = (svg.draw_line(x1, x2, y1, y2, "whisker") for (x1, y1), (x2, y2) in pairwise(points))
-    title = f"{display_text.one_line(engine)}: {', '.join(svg.format_number(mean, '.4f') for mean in means)}"
+    title = f"{display_text.fit_on_line(engine)}: {', '.join(format_number(mean, '.4f') for mean in means)}"
     return axis.add_tooltip(title, *lines, *(svg.draw_dot(x, y, "dot", 3) for x, y in points))

@@ -14,18 +14,16 @@ from unicodedata import east_asian_width
 from markupsafe import Markup, escape
 
 from judge.messages import Text, text
-from judge.report import display_text, number_texts
+from judge.report import display_text
 
 #: How a page names the languages.
 LANGS = {"en": "en", "zh": "zh-Hans"}
-#: What stands where there is no value.
-NOTHING = "–"
 _ELLIPSIS = "…"
 #: How high a row's name may be, in pixels.
 _LABEL = 22
 
 
-def tag(element: str, *inside: str, **attributes: str | float | None) -> Markup:
+def make_tag(element: str, *inside: str, **attributes: str | float | None) -> Markup:
     """Return an SVG element with escaped texts and values.
 
     `class_` becomes class, `stroke_width` becomes stroke-width. Markup stays as it is; an attribute that is
@@ -38,10 +36,10 @@ def tag(element: str, *inside: str, **attributes: str | float | None) -> Markup:
         for name, value in attributes.items()
         if value is not None
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(element, written, join(inside))
+    return Markup("<{0}{1}>{2}</{0}>").format(element, written, join_markup(inside))
 
 
-def join(parts: Iterable[str]) -> Markup:
+def join_markup(parts: Iterable[str]) -> Markup:
     """Return the parts one after another, each escaped unless it is Markup."""
     return Markup("").join(map(escape, parts))
 
@@ -59,7 +57,7 @@ def format_percent(fraction: float) -> str:
 
 def shorten_name(text: str, limit: int) -> str:
     """Return untrusted text in at most `limit` columns, with both ends; a Chinese character takes two."""
-    text = display_text.one_line(text)
+    text = display_text.fit_on_line(text)
     widths = [2 if east_asian_width(char) in "WF" else 1 for char in text]
     if sum(widths) <= limit:
         return text
@@ -87,9 +85,9 @@ def draw_text(text: Text | str, kind: str, x: float | str, y: float, anchor: str
     place = format_percent(x) if isinstance(x, float | int) else x
     if isinstance(text, str) or text.en == text.zh:
         words = text if isinstance(text, str) else text.en
-        return tag("text", words, class_=kind, x=place, y=y, text_anchor=anchor)
-    return join(
-        tag("text", words, class_=f"{kind} {lang}", lang=LANGS[lang], x=place, y=y, text_anchor=anchor)
+        return make_tag("text", words, class_=kind, x=place, y=y, text_anchor=anchor)
+    return join_markup(
+        make_tag("text", words, class_=f"{kind} {lang}", lang=LANGS[lang], x=place, y=y, text_anchor=anchor)
         for lang, words in text._asdict().items()
     )
 
@@ -99,22 +97,24 @@ def draw_name(text: str, limit: int, kind: str, x: float | str, y: float) -> Mar
 
     The name takes at most `limit` columns on a narrow page, and twice as many on a wide one.
     """
-    title = tag("title", display_text.one_line(text))
+    title = make_tag("title", display_text.fit_on_line(text))
     place = format_percent(x) if isinstance(x, float | int) else x
     brief, ample = shorten_name(text, limit), shorten_name(text, 2 * limit)
     forms = [(brief, kind)] if brief == ample else [(brief, f"{kind} brief"), (ample, f"{kind} ample")]
-    return join(tag("text", title, short, class_=classes, x=place, y=y) for short, classes in forms)
+    return join_markup(
+        make_tag("text", title, short, class_=classes, x=place, y=y) for short, classes in forms
+    )
 
 
 def draw_row_label(text: str, limit: int, width: float, y: float, indent: int = 0) -> Markup:
     """Return the untrusted name of a row around height `y`, within `width` of the column."""
     name = draw_name(text, limit, "name", str(indent), _LABEL / 2 + 4)
-    return tag("svg", name, x="0%", y=y - _LABEL / 2, width=format_percent(width), height=_LABEL)
+    return make_tag("svg", name, x="0%", y=y - _LABEL / 2, width=format_percent(width), height=_LABEL)
 
 
 def draw_line(x1: float, x2: float, y1: float, y2: float, kind: str) -> Markup:
     """Return a line; `x` are fractions of the width, `y` pixels."""
-    return tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_=kind)
+    return make_tag("line", x1=format_percent(x1), x2=format_percent(x2), y1=y1, y2=y2, class_=kind)
 
 
 def draw_box(
@@ -122,17 +122,17 @@ def draw_box(
 ) -> Markup:
     """Return a rectangle; `x` and `width` are fractions of the width, `y` and `height` pixels."""
     across = {"x": format_percent(x), "width": format_percent(width)}
-    return tag("rect", *inside, **across, y=y, height=height, class_=kind, **more)
+    return make_tag("rect", *inside, **across, y=y, height=height, class_=kind, **more)
 
 
 def draw_dot(x: float, y: float, kind: str, radius: float = 4) -> Markup:
     """Return a circle; `x` is a fraction of the width."""
-    return tag("circle", cx=format_percent(x), cy=y, r=radius, class_=kind)
+    return make_tag("circle", cx=format_percent(x), cy=y, r=radius, class_=kind)
 
 
 def draw_inset(x: float, width: float, *inside: str) -> Markup:
     """Return a part of the chart; fractions inside it count from `x` on and are of its `width`."""
-    return tag("svg", *inside, x=format_percent(x), width=format_percent(width), overflow="visible")
+    return make_tag("svg", *inside, x=format_percent(x), width=format_percent(width), overflow="visible")
 
 
 #: How many engines a picture shows; its table has all.
@@ -175,11 +175,11 @@ def make_chart(
     """Return the chart; its picture is named by `title` and described by `desc` in both languages."""
     mark = f"chart-{id_}"
     descriptions = [
-        tag(kind, words, id=f"{mark}-{kind}-{lang}", lang=LANGS[lang])
+        make_tag(kind, words, id=f"{mark}-{kind}-{lang}", lang=LANGS[lang])
         for kind, both in (("title", title), ("desc", desc))
         for lang, words in both._asdict().items()
     ]
-    drawing = tag(
+    drawing = make_tag(
         "svg",
         *descriptions,
         *picture.parts,
@@ -197,8 +197,8 @@ def make_chart(
 
 def draw_legend(y: float, *entries: tuple[float, Markup, Text]) -> Markup:
     """Return a legend on one line; an entry is its distance from the left, a mark around (9, 0), a text."""
-    return join(
-        tag("svg", mark, draw_text(text, "note", "22", 4), x=x, y=y, overflow="visible")
+    return join_markup(
+        make_tag("svg", mark, draw_text(text, "note", "22", 4), x=x, y=y, overflow="visible")
         for x, mark, text in entries
     )
 
@@ -225,29 +225,9 @@ UNJUDGED = text("unjudged")
 ENGINE = text("engine")
 
 
-def mean_name(measure: str) -> str:
+def name_mean(measure: str) -> str:
     """Return the name of the mean of a measure: the mean of AP is MAP."""
     return f"MAP{measure[2:]}" if measure == "AP" or measure.startswith("AP@") else measure
-
-
-def format_number(value: float | None, form: str = ".3f") -> str:
-    """Return a number as text, with a true minus sign; a dash for None."""
-    return NOTHING if value is None else format(value, form).replace("-", "−")
-
-
-def format_range(ends: Sequence[float | None] | None, form: str = ".3f") -> str:
-    """Return both ends of a range; a dash for None."""
-    return f"{format_number(ends[0], form)} … {format_number(ends[1], form)}" if ends else NOTHING
-
-
-def format_p_value(p: float | None) -> str:
-    """Return a p value as text; a dash for None."""
-    return NOTHING if p is None else number_texts.format_p_value(p)
-
-
-def format_share(value: float | None) -> str:
-    """Return a share as a percentage; a dash for None."""
-    return NOTHING if value is None else f"{value:.0%}"
 
 
 def name_grade_class(grade: int, top: int) -> str:

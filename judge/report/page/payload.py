@@ -30,7 +30,7 @@ from markupsafe import Markup
 
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.dataset.validation import short_hash
-from judge.report.display_text import escape_hidden, one_line, truncate, truncate_with_ellipsis
+from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
 from judge.runs.results import EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
 
 #: Longer texts are cut; results.json has them whole.
@@ -67,11 +67,11 @@ def pack_query(entry: QueryEntry, schema: PayloadSchema) -> list[Any]:
     answers = [_pack_answer(entry.engines.get(engine), schema, pairs, documents) for engine in schema.engines]
     extra = list(entry.extra.items())[:_COLUMNS]
     return [
-        one_line(entry.query_id),
+        fit_on_line(entry.query_id),
         truncate_with_ellipsis(entry.query if entry.shown is None else entry.shown, LONGEST),
         entry.lang,
         truncate_with_ellipsis(entry.reference or "", LONGEST),
-        {one_line(key): truncate_with_ellipsis(value, 200) for key, value in extra},
+        {fit_on_line(key): truncate_with_ellipsis(value, 200) for key, value in extra},
         answers,
         [_pack_pair(pair) for pair in pairs.values()],
     ]

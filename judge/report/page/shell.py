@@ -10,11 +10,11 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from judge.report.display_text import mark_names, one_line
+from judge.report.display_text import fit_on_line, mark_names
 
 
 @cache
-def template_environment(package: str) -> Environment:
+def open_templates(package: str) -> Environment:
     """Return the templates of `package`; they escape text, and a missing value is an error."""
     templates = Environment(
         loader=PackageLoader(package),
@@ -23,7 +23,7 @@ def template_environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(marked=mark_names, one_line=one_line)
+    templates.filters.update(marked=mark_names, fit_on_line=fit_on_line)
     return templates
 
 
@@ -34,14 +34,14 @@ def read_own_files(*names: tuple[str, str]) -> Markup:
     return Markup("\n".join(name.read_text(encoding="utf-8") for name in paths))  # noqa: S704
 
 
-def content_security_policy(script: str, style: str) -> str:
+def build_content_policy(script: str, style: str) -> str:
     """Return a policy (CSP level 3) that allows the page its own script and style and nothing else."""
     return (
-        f"default-src 'none'; script-src {csp_hash(script)}; style-src {csp_hash(style)};"
+        f"default-src 'none'; script-src {hash_for_policy(script)}; style-src {hash_for_policy(style)};"
         " base-uri 'none'; form-action 'none'"
     )
 
 
-def csp_hash(text: str) -> str:
+def hash_for_policy(text: str) -> str:
     """Return the hash by which a policy allows a script or a style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -9,11 +9,11 @@ from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import RunCost, Summary
 from judge.messages import Text, Translator, each_in_both, in_both, text
 from judge.report import assessor_sentences, sentences, stability_sentences, warning_sentences
-from judge.report.display_text import escape_hidden, one_line
+from judge.report.display_text import escape_hidden, fit_on_line
 from judge.report.number_texts import count_queries, format_interval, format_run_cost
 from judge.report.page.kind_names import ERRORS
 from judge.report.page.payload import PageData
-from judge.report.page.tables import same_text
+from judge.report.page.tables import repeat_in_both
 
 
 class Fact(NamedTuple):
@@ -27,13 +27,13 @@ def list_facts(
     summary: Summary, agreement: LabelAgreement | None, prompts: Sequence[str], dataset: Sequence[str]
 ) -> Iterator[Fact]:
     """Yield the facts: who judged what and how, stability, agreement with labels, cost."""
-    yield Fact(text("assessor"), [same_text(one_line(summary.assessor))])
+    yield Fact(text("assessor"), [repeat_in_both(fit_on_line(summary.assessor))])
     if prompts:
-        yield Fact(text("prompt"), [same_text(", ".join(map(one_line, prompts)))])
+        yield Fact(text("prompt"), [repeat_in_both(", ".join(map(fit_on_line, prompts)))])
     scale = text("graded: 0 to 3, relevant from {least}", least=summary.relevant_from)
     yield Fact(text("scale"), [text("binary: relevant or not") if summary.scale == "binary" else scale])
     yield Fact(text("depth and repeats"), [in_both(_describe_depth, summary)])
-    names = [same_text(" · ".join(map(one_line, dataset)))] if dataset else []
+    names = [repeat_in_both(" · ".join(map(fit_on_line, dataset)))] if dataset else []
     yield Fact(text("dataset"), [in_both(_describe_dataset, summary), *names])
     if summary.stability:
         measure = sentences.find_main_measure(summary)
@@ -70,7 +70,7 @@ def _describe_dataset(t: Translator, summary: Summary) -> str:
 
 def _describe_agreement(agreement: LabelAgreement) -> Iterator[Text]:
     kappa, same = agreement.kappa_relevant, agreement.same_verdict
-    source = one_line(agreement.labels)
+    source = fit_on_line(agreement.labels)
     if kappa.value is None or same.value is None:
         why = in_both(stability_sentences.explain_missing, kappa)
         yield text("unknown ({source}): {why}", source=source, why=why)

@@ -16,7 +16,8 @@ from judge.analysis.summary import (
 )
 from judge.messages import CHINESE, Text, text
 from judge.report import sentences
-from judge.report.charts.svg import format_number, format_p_value, format_range, mean_name
+from judge.report.charts.svg import name_mean
+from judge.report.number_texts import NOTHING, format_number, format_p_value, format_range
 
 #: How many pairs of engines a table lists; summary.json has them all.
 MAX_PAIRS = 60
@@ -39,14 +40,14 @@ class PageTable:
     more: int = 0
 
 
-def same_text(text: str) -> Text:
+def repeat_in_both(text: str) -> Text:
     """Return a text that is the same in both languages."""
     return Text(text, text)
 
 
 def format_cell(value: float | None, form: str = ".4f", under: str = "") -> Cell:
     """Return a cell with a number, or a dash."""
-    return Cell(same_text(format_number(value, form)), under)
+    return Cell(repeat_in_both(format_number(value, form)), under)
 
 
 #: The columns of what came back, with the forms of their numbers; each is there where it has a number but 0.
@@ -65,7 +66,7 @@ def make_engines_table(summary: Summary) -> PageTable:
     """Return one row for each engine, best first: means with intervals, and what the engine returned."""
     engines = summary.engines.values()
     columns = {key: column for key, column in _COLUMNS.items() if any(getattr(row, key) for row in engines)}
-    head = [text("engine"), *(same_text(mean_name(measure)) for measure in summary.measures)]
+    head = [text("engine"), *(repeat_in_both(name_mean(measure)) for measure in summary.measures)]
     head += [name for name, _ in columns.values()]
     timed = any(row.latency_ms for row in engines)
     head += [text("ms, median"), text("tokens")] if timed else []
@@ -93,9 +94,9 @@ def list_pair_tables(summary: Summary) -> Iterator[PageTable]:
     deciding = sentences.find_deciding_measure(summary)
     for measure in dict.fromkeys(row.measure for row in summary.comparisons):
         rows = [row for row in summary.comparisons if row.measure == measure]
-        caption = text("Pairs by {measure} (descriptive)", measure=mean_name(measure))
+        caption = text("Pairs by {measure} (descriptive)", measure=name_mean(measure))
         if measure == deciding:
-            caption = text("Pairs by {measure}", measure=mean_name(measure))
+            caption = text("Pairs by {measure}", measure=name_mean(measure))
         shown = tuple((f"{row.a} − {row.b}", _list_pair_cells(row)) for row in rows[:MAX_PAIRS])
         yield PageTable(caption, _PAIR_HEAD, shown, len(rows) - len(shown))
 
@@ -116,10 +117,10 @@ def _list_pair_cells(row: PairComparison) -> tuple[Cell, ...]:
     return (
         Cell(Text(row.verdict, describe_outcome(CHINESE, row))),
         format_cell(row.difference, "+.4f"),
-        Cell(same_text(format_range(row.ci95, "+.4f"))),
-        Cell(same_text(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
-        Cell(same_text(format_p_value(row.p_adjusted))),
-        Cell(same_text(format_range(row.bounds if sentences.is_unsure(row) else None, "+.4f"))),
+        Cell(repeat_in_both(format_range(row.ci95, "+.4f"))),
+        Cell(repeat_in_both(f"{row.wins:,} / {row.ties:,} / {row.losses:,}")),
+        Cell(repeat_in_both(format_p_value(row.p_adjusted, NOTHING))),
+        Cell(repeat_in_both(format_range(row.bounds if sentences.is_unsure(row) else None, "+.4f"))),
         format_cell(row.detectable, ".3f", format_number(row.detectable_doubled, ".3f")),
     )
 
@@ -128,10 +129,10 @@ def list_segment_tables(summary: Summary) -> Iterator[PageTable]:
     """Yield a table of the engines' means in each segment for each column that divides the queries."""
     measure = sentences.find_main_measure(summary)
     for column, values in summary.segments.items():
-        caption = text("By {column}: mean {measure}", column=column, measure=mean_name(measure))
+        caption = text("By {column}: mean {measure}", column=column, measure=name_mean(measure))
         order = sentences.sort_engines(summary, measure)
         rows = tuple((value, _list_segment_cells(part, order, measure)) for value, part in values.items())
-        head = (same_text(column), text("queries"), *map(same_text, order), text("separated"))
+        head = (repeat_in_both(column), text("queries"), *map(repeat_in_both, order), text("separated"))
         yield PageTable(caption, head, rows)
 
 

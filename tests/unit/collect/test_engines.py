@@ -272,9 +272,9 @@ def test_a_described_engine_with_other_literals_is_asked_anew(tmp_path: Path) ->
         {"body": {"q": "{query}", "market": "cn"}},
     )
     with EngineServer(three) as server:
-        described = [{"mine": {**table, **more}} for more in given]
-        made = [collected(tmp_path, server, "http:mine", described=each).calls_made for each in described]
-        again = [collected(tmp_path, server, "http:mine", described=each).calls_made for each in described]
+        tables = [{"mine": {**table, **more}} for more in given]
+        made = [collected(tmp_path, server, "http:mine", engine_tables=each).calls_made for each in tables]
+        again = [collected(tmp_path, server, "http:mine", engine_tables=each).calls_made for each in tables]
     assert made == [1, 1, 1, 0, 1, 1]
     assert again == [0] * 6
 

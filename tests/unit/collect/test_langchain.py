@@ -29,7 +29,7 @@ WRAPPERS = "langchain:tests.unit.collect.wrappers"
 
 def wrapped(folder: Path, cls: str, options: object, **given: Any) -> CollectResult:
     """What came of asking one of the wrappers, made with the options."""
-    table = {"described": {cls: {"options": options}}, "base_urls": {}}
+    table = {"engine_tables": {cls: {"options": options}}, "base_urls": {}}
     with EngineServer(three) as server:
         return collected(folder, server, f"{WRAPPERS}:{cls}", **{**table, **given})
 
@@ -74,7 +74,7 @@ def redirected(server: EngineServer) -> Iterator[None]:
 
 def test_a_search_wrapper_is_an_engine(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea", "coffee")
-    options = {"described": {"GoogleSerperAPIWrapper": {"options": {"serper_api_key": "k"}}}}
+    options = {"engine_tables": {"GoogleSerperAPIWrapper": {"options": {"serper_api_key": "k"}}}}
     with EngineServer(three) as server, redirected(server):
         found = collected(tmp_path, server, SERPER, base_urls={}, **options)
         again = collected(tmp_path, server, SERPER, base_urls={}, **options)
@@ -87,7 +87,7 @@ def test_a_search_wrapper_is_an_engine(tmp_path: Path) -> None:
 
 def test_nothing_found_is_empty(tmp_path: Path) -> None:
     write_queries(tmp_path, "tea")
-    options = {"described": {"GoogleSerperAPIWrapper": {"options": {"serper_api_key": "k"}}}}
+    options = {"engine_tables": {"GoogleSerperAPIWrapper": {"options": {"serper_api_key": "k"}}}}
     with EngineServer(lambda _: Page()) as server, redirected(server):
         found = collected(tmp_path, server, SERPER, base_urls={}, **options)
     assert answered(found) == {"GoogleSerperAPIWrapper": 1}
@@ -101,7 +101,7 @@ def test_an_outage_behind_a_wrapper_is_an_error_and_never_an_empty_answer(
 ) -> None:
     write_queries(tmp_path, "tea")
     cls = spec.rpartition(":")[2]
-    options = {"described": {cls: {"options": SUPPORTED[spec]}}, "base_urls": {}, "attempts": 1}
+    options = {"engine_tables": {cls: {"options": SUPPORTED[spec]}}, "base_urls": {}, "attempts": 1}
     with EngineServer(lambda _: OUTAGES[outage]) as server, redirected(server):
         # Slower than the timeout or far faster, on any machine.
         timeout = 0.5 if OUTAGES[outage].delay else 30.0

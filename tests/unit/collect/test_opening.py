@@ -40,49 +40,53 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ),
         ("brave", {"base_urls": {"brave": "ftp://x"}}, "no server's address"),
         ("brave", {"base_urls": {"brave": "http://me:word@localhost"}}, "user or password"),
-        ("http:mine", {"described": {"mine": {**TABLE, "url": "mine"}}}, "url is 'mine'; it is"),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "url": "mine"}}}, "url is 'mine'; it is"),
         (
             "http:mine",
-            {"described": {"mine": {**TABLE, "url": "https://{query}/x"}}},
+            {"engine_tables": {"mine": {**TABLE, "url": "https://{query}/x"}}},
             "it is like https",
         ),
         (
             "http:mine",
-            {"described": {"mine": {**TABLE, "url": "https://[x/?q={query}"}}},
+            {"engine_tables": {"mine": {**TABLE, "url": "https://[x/?q={query}"}}},
             "it is like https",
         ),
         (
             "http:mine",
-            {"described": {"mine": {**TABLE, "url": "https://x/?q=fixed"}}},
+            {"engine_tables": {"mine": {**TABLE, "url": "https://x/?q=fixed"}}},
             "all queries would be",
         ),
         (
             "http:mine",
-            {"described": {"mine": {**TABLE, "params": {"size": "{n}"}}}},
+            {"engine_tables": {"mine": {**TABLE, "params": {"size": "{n}"}}}},
             "{n} is no slot",
         ),
         (
             "http:mine",
-            {"described": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}},
+            {"engine_tables": {"mine": {**TABLE, "headers": {"X": "{kee}"}}}},
             "{kee} is no slot",
         ),
-        ("http:mine", {"described": {"mine": {"url": TABLE["url"]}}}, "results is missing; it is the path"),
         (
             "http:mine",
-            {"described": {"mine": {**TABLE, "colour": "red"}}},
+            {"engine_tables": {"mine": {"url": TABLE["url"]}}},
+            "results is missing; it is the path",
+        ),
+        (
+            "http:mine",
+            {"engine_tables": {"mine": {**TABLE, "colour": "red"}}},
             "unknown option 'colour'",
         ),
-        ("http:mine", {"described": {"mine": {**TABLE, "page": True}}}, "page is true; it is a whole"),
-        ("http:mine", {"described": {"mine": {**TABLE, "page": 0}}}, "page is 0; it must be at least 1"),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "page": True}}}, "page is true; it is a whole"),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "page": 0}}}, "page is 0; it must be at least 1"),
         (
             "http:mine",
-            {"described": {"mine": {**TABLE, "fields": {"rank": "x"}}}},
+            {"engine_tables": {"mine": {**TABLE, "fields": {"rank": "x"}}}},
             "unknown option 'rank'",
         ),
-        ("http:mine", {"described": {"mine": {**TABLE, "fields": {"url": 3}}}}, "url is 3; it is a path"),
+        ("http:mine", {"engine_tables": {"mine": {**TABLE, "fields": {"url": 3}}}}, "url is 3; it is a path"),
         (
             "http:mine",
-            {"described": {"mine": {**TABLE, "headers": {"X": 3}}}},
+            {"engine_tables": {"mine": {**TABLE, "headers": {"X": 3}}}},
             "headers.X is 3; it is",
         ),
         ("langchain:DuckDuckGoSearchAPIWrapper", {}, "its order measures no engine"),
@@ -92,7 +96,7 @@ def test_every_known_engine_opens_at_a_private_address_and_says_where_its_wire_i
         ("langchain:no.such.package:Search", {}, "cannot be made"),
         (
             "langchain:json:JSONDecoder",
-            {"described": {"JSONDecoder": {"options": {"x": 1}}}},
+            {"engine_tables": {"JSONDecoder": {"options": {"x": 1}}}},
             "cannot be made",
         ),
     ],
@@ -105,18 +109,18 @@ def test_what_cannot_be_asked_is_refused(engine: str, options: dict[str, Any], s
 def test_a_wrong_header_is_named_without_the_others_which_may_hold_a_key() -> None:
     headers = {"Authorization": "Bearer canary-5b1d9f", "X-Limit": 3}
     with pytest.raises(InputError) as caught:
-        opened("http:mine", described={"mine": {**TABLE, "headers": headers}})
+        opened("http:mine", engine_tables={"mine": {**TABLE, "headers": headers}})
     assert str(caught.value) == "[collect.engines.mine]: headers.X-Limit is 3; it is a text"
 
 
 def test_two_engines_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match="two engines are called 'brave'"):
-        opened("brave", "http:brave", base_urls={"brave": LOCAL}, described={"brave": TABLE})
+        opened("brave", "http:brave", base_urls={"brave": LOCAL}, engine_tables={"brave": TABLE})
 
 
 def test_a_described_engine_on_the_internet_needs_the_key_that_it_names() -> None:
     with pytest.raises(SetupError, match="set MINE"):
-        opened("http:mine", described={"mine": {**TABLE, "key": "MINE"}})
+        opened("http:mine", engine_tables={"mine": {**TABLE, "key": "MINE"}})
 
 
 @pytest.mark.parametrize(
@@ -142,7 +146,7 @@ def test_options_come_from_the_table_and_the_command_line_wins(tmp_path: Path) -
     )
     found = CollectConfig.load(toml, depth=7, out=None)
     assert (found.engines, found.depth, found.rate) == (("brave", "http:mine"), 7, 2)
-    assert (found.base_urls, found.described) == ({"brave": "http://a"}, {"mine": {"results": "x"}})
+    assert (found.base_urls, found.engine_tables) == ({"brave": "http://a"}, {"mine": {"results": "x"}})
 
 
 @pytest.mark.parametrize(

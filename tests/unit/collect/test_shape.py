@@ -17,9 +17,9 @@ def test_results_without_a_title_or_a_snippet_are_no_answer(tmp_path: Path) -> N
     wrong = {"mine": {**table, "fields": {"title": "heading", "snippet": ["teaser", "summary"]}}}
     mended = {"mine": {**table, "fields": {"title": "name", "snippet": "text"}}}
     with EngineServer(three) as server:
-        first = collected(tmp_path, server, "http:mine", described=wrong)
+        first = collected(tmp_path, server, "http:mine", engine_tables=wrong)
         [answer] = answers(tmp_path, "mine")
-        again = collected(tmp_path, server, "http:mine", described=mended)
+        again = collected(tmp_path, server, "http:mine", engine_tables=mended)
     assert answer["error"] == (
         "unreadable: none of 3 results has a title (looked for in 'heading') or a snippet ('teaser',"
         " 'summary'); their fields are 'date', 'href', 'name', 'text'"

@@ -192,6 +192,6 @@ def test_a_wrong_table_is_refused_without_saying_the_address(table: dict[str, An
         "PORT": "https://x.example:99999/secret",
     }
     with pytest.raises(InputError, match=said) as refused:
-        Webhook.of(table, environ)
+        Webhook.from_table(table, environ)
     assert "x.example" not in str(refused.value)
     assert "///secret" not in str(refused.value)

@@ -11,8 +11,8 @@ from rich.console import Console
 from typer import Typer
 from typer.testing import CliRunner
 
+from judge.cli.nightly_commands import trend as command
 from judge.cli.render.trend_table import print_trend, sparkline
-from judge.cli.trend_command import trend as command
 from judge.errors import InputError
 from judge.messages import ENGLISH
 from judge.nightly import trend

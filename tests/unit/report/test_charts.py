@@ -295,4 +295,4 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
     theirs = draw_charts(renamed_summary, parse_queries(renamed(list(map(to_json, entries)), names)), None)
     for one, other in zip(ours, theirs, strict=True):
         assert shapes(one) == shapes(other)
-        assert all(cell == display_text.one_line(cell) for row in other.rows for cell in row)
+        assert all(cell == display_text.fit_on_line(cell) for row in other.rows for cell in row)

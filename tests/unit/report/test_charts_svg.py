@@ -18,8 +18,8 @@ from judge.report.charts.svg import (
     draw_text,
     format_length,
     format_percent,
+    make_tag,
     shorten_name,
-    tag,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -55,7 +55,7 @@ def test_lengths_have_two_decimals_at_most() -> None:
 
 
 def test_an_element_escapes_what_is_no_markup_and_leaves_out_what_is_none() -> None:
-    found = tag("text", "a<b", tag("title", "&"), class_='x"y', text_anchor="end", x=1.5, fill=None)
+    found = make_tag("text", "a<b", make_tag("title", "&"), class_='x"y', text_anchor="end", x=1.5, fill=None)
     assert found == (
         '<text class="x&#34;y" text-anchor="end" x="1.5">a&lt;b<title>&amp;</title></text>'
     )  # fmt: skip
@@ -83,7 +83,7 @@ def test_a_long_name_keeps_both_its_ends() -> None:
 def test_a_shortened_name_fits(text: str, limit: int) -> None:
     found = shorten_name(text, limit)
     assert sum(2 if east_asian_width(char) in "WF" else 1 for char in found) <= limit
-    if found != display_text.one_line(text):
+    if found != display_text.fit_on_line(text):
         assert "…" in found
 
 
@@ -102,12 +102,12 @@ def test_a_name_stays_text_and_is_whole_in_its_title(text: str) -> None:
         }
         titles = [each.text or "" for each in root.iter(f"{SVG}title")]
         # An XML parser reads a lone carriage return as a line feed; legible names have neither.
-        assert set(titles) == {display_text.one_line(text)}
+        assert set(titles) == {display_text.fit_on_line(text)}
 
 
 @pytest.mark.parametrize("text", ["a" * 300, "\u0301" * 300, "必" * 300])
 def test_a_name_has_a_short_form_for_narrow_pages(text: str) -> None:
     brief, ample = parsed(draw_name(text, 10, "name", 0, 0))
     assert (brief.get("class"), ample.get("class")) == ("name brief", "name ample")
-    shown = ["".join(each.itertext()).removeprefix(display_text.one_line(text)) for each in (brief, ample)]
+    shown = ["".join(each.itertext()).removeprefix(display_text.fit_on_line(text)) for each in (brief, ample)]
     assert shown == [shorten_name(text, 10), shorten_name(text, 20)]

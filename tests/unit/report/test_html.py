@@ -20,10 +20,10 @@ from judge.report.display_text import (
     END,
     ISOLATE,
     escape_hidden,
+    fit_on_line,
     isolate,
     make_labels,
     mark_names,
-    one_line,
     truncate,
     use_display_names,
 )
@@ -252,7 +252,7 @@ def test_a_very_small_p_is_not_0(demo: Path) -> None:
 
 def test_names_are_cut_put_on_one_line_and_told_apart() -> None:
     assert truncate("abc", 2) == ("ab", 1)
-    assert one_line("a\nb" + "x" * 300) == "a\\nb" + "x" * 197 + "…"
+    assert fit_on_line("a\nb" + "x" * 300) == "a\\nb" + "x" * 197 + "…"
     assert make_labels(["a b", "a\u00a0b", "c"]) == {"a b": "a b", "a\u00a0b": "a b (2)", "c": "c"}
 
 

@@ -21,11 +21,10 @@ from judge.analysis.summary import (
     StatisticValue,
     Summary,
 )
-from judge.english import round_count
 from judge.measure.compare import Comparison, compare_engines
 from judge.measure.engine_summary import summarise_engines
 from judge.measure.stability import VarianceComponents
-from judge.messages import CHINESE, ENGLISH, Translator
+from judge.messages import CHINESE, ENGLISH, Translator, round_count
 from judge.report import sentences
 from judge.report.stability_sentences import describe_repeats, describe_variance
 from tests.unit.measure.tables import NAN, tabled
