@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,7 +198,7 @@ def rewrite_report(path: Path) -> Path:
 def _write_report(folder: RunFolder) -> Path:
     with reading_run(folder.path):
         return write_report(
-            folder, _current_summary(folder), lambda: read_entries(folder.path / "results.json")
+            folder, _current_summary(folder), partial(read_entries, folder.path / "results.json")
         )
 
 

@@ -138,7 +138,7 @@ def export_run(folder: RunFolder, result: RunResult, cache: FileCache | None = N
     if cache and key and cache.has_files(key, folder.path):
         return
     paths = list(export.write_tables(folder, result))
-    paths.append(write_report(folder, result.summary, lambda: export.list_queries(result)))
+    paths.append(write_report(folder, result.summary, lambda places: export.list_queries(result, places)))
     paths.append(export.write_results(folder, result))
     if cache and key:
         cache.record_files(key, paths)

@@ -6,7 +6,7 @@ and a script puts the texts of queries and snippets into text nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -17,7 +17,7 @@ from judge.analysis.summary import Summary
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.messages import Text, Translator, each_in_both, in_both, text
 from judge.report import sentences, warning_sentences
-from judge.report.charts import draw_charts
+from judge.report.charts import ChartData, draw_charts
 from judge.report.charts.svg import GRADE_NAMES
 from judge.report.display_text import fit_on_line, make_labels, use_display_names
 from judge.report.page import kind_names, statements, tables
@@ -25,7 +25,7 @@ from judge.report.page.payload import PageBudget, PayloadSchema, dump_script_jso
 from judge.report.page.shell import build_content_policy, open_templates, read_own_files
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_agreement
-from judge.runs.results import QueryEntry
+from judge.runs.results import ReadQueries
 
 _STYLE = tuple(("judge.report", file_name) for file_name in ("look.css", "report.css", "charts.css"))
 #: Package and name of each script, in the order of the page; `.ci/javascript/report.json` lists them too.
@@ -59,14 +59,11 @@ class ReportExtras:
     night: NightBanner = NightBanner()
 
 
-def write_report(
-    folder: RunFolder, summary: Summary, read_queries: Callable[[], Iterable[QueryEntry]]
-) -> Path:
+def write_report(folder: RunFolder, summary: Summary, read_queries: ReadQueries) -> Path:
     """Write report.html into the folder of a run and return its path.
 
-    `read_queries` yields the queries of results.json from the start each time it is called. The report shows
-    agreement with people when the folder has an agreement.json about these grades, and the decision of the
-    night when the run belongs to one.
+    `read_queries` yields the queries of results.json. The report shows agreement with people when the folder
+    has an agreement.json about these grades, and the decision of the night when the run belongs to one.
     """
     page = render_report(folder.path.name, summary, read_queries, read_extras(folder, summary))
     return folder.write("report.html", page)
@@ -92,19 +89,20 @@ def read_extras(folder: RunFolder, summary: Summary) -> ReportExtras:
 def render_report(
     run: str,
     summary: Summary,
-    read_queries: Callable[[], Iterable[QueryEntry]],
+    read_queries: ReadQueries,
     extras: ReportExtras | None = None,
     budget: PageBudget | None = None,
 ) -> Iterator[str]:
     """Yield the text of report.html in pieces.
 
-    `read_queries` yields the queries of results.json from the start each time it is called. Where they exceed
-    the `budget`, the page holds a stated sample of them.
+    `read_queries` yields the queries of results.json. Where they exceed the `budget`, the page holds a stated
+    sample of them.
     """
     extras = extras or ReportExtras()
     deciding = sentences.find_main_measure(summary)
     schema = PayloadSchema(list(summary.engines), summary.measures, summary.depth)
-    page_data = select_queries(read_queries, schema, deciding, budget or PageBudget())
+    chart_data = ChartData.start(summary)
+    page_data = select_queries(read_queries, schema, deciding, budget or PageBudget(), chart_data.add)
     named_summary = use_display_names(summary)
     template = open_templates("judge.report").get_template("report.html.jinja")
     yield from template.generate(
@@ -120,7 +118,7 @@ def render_report(
         engines=tables.make_engines_table(named_summary),
         warnings=statements.list_warnings(named_summary),
         facts=list(statements.list_facts(summary, extras.agreement, extras.prompts, extras.dataset)),
-        charts=draw_charts(summary, read_queries(), extras.agreement),
+        charts=draw_charts(summary, chart_data, extras.agreement),
         pairs=list(tables.list_pair_tables(named_summary)),
         slices=list(tables.list_segment_tables(named_summary)),
         deciding_queries=named_summary.deciding_queries,

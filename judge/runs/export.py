@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -90,10 +90,12 @@ def _hash_files(folder: RunFolder, names: Iterable[str]) -> dict[str, str]:
     return {name: hash_file(path) for name in names if (path := folder.path / name).exists()}
 
 
-def list_queries(result: RunResult) -> Iterator[results.QueryEntry]:
-    """Return the queries of the run's results.json."""
+def list_queries(
+    result: RunResult, places: Container[int] = results.ALL_PLACES
+) -> Iterator[results.QueryEntry]:
+    """Return the queries at `places` of the run's results.json."""
     judgments = results.judgment_entries(result.judgments, result.members, result.scale)
-    return results.query_entries(result.data, result.pool, judgments, _table(result.scores))
+    return results.query_entries(result.data, result.pool, judgments, _table(result.scores), places)
 
 
 def _members(members: PanelMembers) -> Iterator[str]:

@@ -6,11 +6,11 @@ again from its folder alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from sys import intern
+from sys import intern, maxsize
 from typing import Any, Literal
 
 from judge.analysis.summary import SCHEMA_VERSION, Summary
@@ -119,6 +119,11 @@ class Results:
     queries: tuple[QueryEntry, ...]
 
 
+#: What yields the queries in reading order, each time from the start; only those at the given places.
+ReadQueries = Callable[[Container[int]], Iterable[QueryEntry]]
+ALL_PLACES: Container[int] = range(maxsize)
+
+
 def write_chunks(run: str, summary: Summary, queries: Iterable[QueryEntry]) -> Iterator[str]:
     """Yield the text of results.json in pieces: the summary, then one line a query."""
     head = f'{{"schema": {SCHEMA_VERSION},\n"run": {dump_json(run)},\n'
@@ -134,11 +139,11 @@ class OtherLayout(ValueError):
     """A results.json is not laid out as `write_chunks` does it."""
 
 
-def read_values(path: Path) -> Iterator[Any]:
+def read_values(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[Any]:
     """Yield the JSON values in the results.json at `path`, one line at a time.
 
-    The first is the object without its queries, then come the queries. Raise OtherLayout when the file cannot
-    be read like this.
+    The first is the object without its queries, then come the queries at `places`; the lines of others are
+    not parsed. Raise OtherLayout when the file cannot be read like this.
     """
     try:
         with open_text(path, newline="\n") as file:
@@ -151,11 +156,14 @@ def read_values(path: Path) -> Iterator[Any]:
             else:
                 raise ValueError("no line begins the queries")
             yield parse_json(str(path), "".join([*head, _END]))
+            place = 0
             for line in lines:
                 if line == _END:
                     break
                 if not line.isspace():
-                    yield parse_json(str(path), line.removesuffix("\n").removesuffix(","))
+                    if place in places:
+                        yield parse_json(str(path), line.removesuffix("\n").removesuffix(","))
+                    place += 1
             else:
                 raise ValueError("no line ends the queries")
             if next(lines, None) is not None:
@@ -164,13 +172,13 @@ def read_values(path: Path) -> Iterator[Any]:
         raise OtherLayout(str(error)) from error
 
 
-def read_entries(path: Path) -> Iterator[QueryEntry]:
-    """Yield the queries of the results.json at `path`, one line at a time, as `write_chunks` lays them out.
+def read_entries(path: Path, places: Container[int] = ALL_PLACES) -> Iterator[QueryEntry]:
+    """Yield the queries at `places` of the results.json at `path`, laid out as `write_chunks` does it.
 
     Raises InputError when the file has another layout.
     """
     try:
-        for value in islice(read_values(path), 1, None):
+        for value in islice(read_values(path, places), 1, None):
             yield from_json(QueryEntry, value, str(path))
     except OtherLayout as error:
         raise InputError(
@@ -222,13 +230,19 @@ def _verdict(judgment: Judgment, scale: Scale) -> Literal["yes", "no"] | None:
 
 
 def query_entries(
-    data: Dataset, pool: Pool, judgments: JudgmentEntries, scores: ScoreTable
+    data: Dataset,
+    pool: Pool,
+    judgments: JudgmentEntries,
+    scores: ScoreTable,
+    places: Container[int] = ALL_PLACES,
 ) -> Iterator[QueryEntry]:
-    """Yield one entry a query, in reading order, with each engine's snippets best first."""
+    """Yield one entry for each query at `places`, in reading order, with each engine's snippets best first."""
     by_query: dict[str, list[Ranking]] = {}
     for ranking in data.rankings:
         by_query.setdefault(ranking.query_id, []).append(ranking)
-    for query in data.queries.values():
+    for place, query in enumerate(data.queries.values()):
+        if place not in places:
+            continue
         rankings = sorted(by_query.get(query.id, []), key=lambda ranking: ranking.engine)
         yield QueryEntry(
             query_id=query.id,

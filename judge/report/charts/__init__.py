@@ -1,8 +1,8 @@
-"""Charts of the report, drawn in one pass over the queries."""
+"""Charts of the report, drawn from one pass over the queries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 
 from judge.analysis.label_agreement import LabelAgreement
 from judge.analysis.summary import Summary
@@ -10,27 +10,35 @@ from judge.report.charts import differences, grades, means
 from judge.report.charts.svg import Chart
 from judge.runs.results import QueryEntry
 
-__all__ = ["Chart", "draw_charts"]
+__all__ = ["Chart", "ChartData", "draw_charts"]
 
 
-def draw_charts(
-    summary: Summary, entries: Iterable[QueryEntry], agreement: LabelAgreement | None
-) -> tuple[Chart, ...]:
-    """Return the charts that have data, in the order in which the page shows them.
+@dataclass(frozen=True, slots=True)
+class ChartData:
+    """What charts need of the queries of results.json: each query is added once, and none is kept."""
 
-    `entries` are the queries of results.json: each is looked at once, and none is kept.
-    """
-    grade_counts = grades.GradeCounts(summary.repeats, summary.depth)
-    query_differences = differences.start_differences(summary)
-    for entry in entries:
-        grade_counts.add(entry)
-        if query_differences:
-            query_differences.add(entry)
+    grades: grades.GradeCounts
+    differences: differences.QueryDifferences | None
+
+    @classmethod
+    def start(cls, summary: Summary) -> ChartData:
+        """Return the data of no query yet."""
+        return cls(grades.GradeCounts(summary.repeats, summary.depth), differences.start_differences(summary))
+
+    def add(self, entry: QueryEntry) -> None:
+        """Add a query of results.json."""
+        self.grades.add(entry)
+        if self.differences:
+            self.differences.add(entry)
+
+
+def draw_charts(summary: Summary, data: ChartData, agreement: LabelAgreement | None) -> tuple[Chart, ...]:
+    """Return the charts that have data, in the order in which the page shows them."""
     charts = (
         means.draw_means(summary),
         differences.draw_pairs(summary),
-        query_differences and differences.draw_query_differences(query_differences),
-        grades.draw_grade_shares(summary, grade_counts),
+        data.differences and differences.draw_query_differences(data.differences),
+        grades.draw_grade_shares(summary, data.grades),
         means.draw_repeats(summary),
         agreement and grades.draw_confusion_matrix(agreement),
     )

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from string import punctuation
@@ -31,7 +31,14 @@ from markupsafe import Markup
 from judge.dataset.injection import INJECTION_FLAGS
 from judge.dataset.validation import short_hash
 from judge.report.display_text import escape_hidden, fit_on_line, truncate, truncate_with_ellipsis
-from judge.runs.results import EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
+from judge.runs.results import (
+    ALL_PLACES,
+    EngineEntry,
+    JudgmentEntry,
+    QueryEntry,
+    ReadQueries,
+    SnippetEntry,
+)
 
 #: Longer texts are cut; results.json has them whole.
 LONGEST = 1200
@@ -214,19 +221,24 @@ class _QueryFigures:
 
 
 def select_queries(
-    read_queries: Callable[[], Iterable[QueryEntry]], schema: PayloadSchema, measure: str, budget: PageBudget
+    read_queries: ReadQueries,
+    schema: PayloadSchema,
+    measure: str,
+    budget: PageBudget,
+    add: Callable[[QueryEntry], None],
 ) -> PageData:
     """Return the packed queries that fit into `budget`; `measure` says which are worst.
 
-    `read_queries` yields them from the start each time. They are read once, and only a few numbers of each
-    query are kept; while all queries fit, their packed lines are kept, too. If they do not fit, a second pass
-    packs the queries that the number of pairs allows, and their sizes decide. So a million pairs take as much
-    memory as the page and one record for each query.
+    All are read once, and `add` takes each of them. Only a few numbers of each query are kept; while all
+    queries fit, their packed lines are kept, too. If they do not fit, a second pass reads and packs the
+    queries that the number of pairs allows, and their sizes decide. So a million pairs take as much memory as
+    the page and one record for each query.
     """
     keys: list[_QueryFigures] = []
     lines: dict[int, str] = {}
     size = pairs = 0
-    for place, entry in enumerate(read_queries()):
+    for place, entry in enumerate(read_queries(ALL_PLACES)):
+        add(entry)
         key = _measure_query(place, entry, measure, schema.depth)
         pairs += key.pairs
         if len(lines) == place and pairs <= budget.pairs:
@@ -241,10 +253,9 @@ def select_queries(
     lines.clear()
     # A query that turns out too large gives its place to others, which are packed in the next round.
     while missing := choose_queries(keys, budget).keys() - lines.keys():
-        for place, entry in enumerate(read_queries()):
-            if place in missing:
-                lines[place] = dump_script_json(pack_query(entry, schema))
-                keys[place] = replace(keys[place], size=len(lines[place].encode()))
+        for place, entry in zip(sorted(missing), read_queries(missing), strict=True):
+            lines[place] = dump_script_json(pack_query(entry, schema))
+            keys[place] = replace(keys[place], size=len(lines[place].encode()))
     chosen = choose_queries(keys, budget)
     counts = Counter(chosen.values())
     sample = {kind: counts[kind] for kind in SAMPLE_KINDS}

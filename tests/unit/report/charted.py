@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from judge.analysis.loaded_run import LoadedRun
 from judge.analysis.run_analysis import analyse
 from judge.analysis.summary import StatisticValue, Summary
 from judge.measure.score import Scores, score_rankings
+from judge.report.charts import Chart, ChartData, draw_charts
 from judge.runs import results
 from tests.unit.report.labelled import held, people
 
@@ -32,6 +33,20 @@ def scored(run: LoadedRun) -> Scores:
 def summary_of(run: LoadedRun) -> Summary:
     """Return the summary of the run."""
     return analyse(run)[1]
+
+
+def chart_data(summary: Summary, entries: Iterable[results.QueryEntry]) -> ChartData:
+    """Return what charts need of these queries."""
+    data = ChartData.start(summary)
+    for entry in entries:
+        data.add(entry)
+    return data
+
+
+def charts_of(run: LoadedRun, agreement: LabelAgreement | None = None) -> tuple[Chart, ...]:
+    """Return the charts of the run."""
+    summary = summary_of(run)
+    return draw_charts(summary, chart_data(summary, entries_of(run)), agreement)
 
 
 def entries_of(run: LoadedRun) -> Iterator[results.QueryEntry]:

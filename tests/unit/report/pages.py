@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,14 @@ from judge.report.page.payload import PageBudget
 from judge.runs.folder import RunFolder
 from judge.runs.load import load_summary
 from judge.runs.record_json import from_json, summary_from_json
-from judge.runs.results import EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry, read_entries
+from judge.runs.results import (
+    EngineEntry,
+    JudgmentEntry,
+    QueryEntry,
+    ReadQueries,
+    SnippetEntry,
+    read_entries,
+)
 
 Row = dict[str, Any]
 
@@ -41,7 +48,11 @@ def write_page(place: Path, folder: Path, budget: PageBudget | None = None) -> P
 def render_results(results: Mapping[str, Any], run: str = "run") -> str:
     """Return the report of a run with this results.json."""
     summary = summary_from_json(results["summary"], run)
-    return "".join(render_report(run, summary, lambda: parse_queries(results["queries"])))
+
+    def read_queries(places: Container[int]) -> Iterator[QueryEntry]:
+        return parse_queries(query for place, query in enumerate(results["queries"]) if place in places)
+
+    return "".join(render_report(run, summary, read_queries))
 
 
 def page_of(folder: Path, budget: PageBudget | None = None) -> str:
@@ -67,13 +78,11 @@ def ran(out: Path, rows: Iterable[Mapping[str, Any]] | Path) -> Path:
     return out
 
 
-def entries(
-    queries: int, engines: Sequence[str], results: int, text: str
-) -> Callable[[], Iterator[QueryEntry]]:
+def entries(queries: int, engines: Sequence[str], results: int, text: str) -> ReadQueries:
     """Queries as results.json has them, made one by one: engine e's score on query q is about q/queries."""
 
-    def walk() -> Iterator[QueryEntry]:
-        for number in range(queries):
+    def walk(places: Container[int]) -> Iterator[QueryEntry]:
+        for number in filter(places.__contains__, range(queries)):
             yield QueryEntry(
                 query_id=f"q{number}",
                 query=f"question {number}",

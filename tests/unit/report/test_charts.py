@@ -20,7 +20,7 @@ from judge.report.charts.differences import MAX_BARS, QueryDifferences, draw_que
 from judge.report.charts.grades import GradeCounts
 from judge.runs.record_json import from_json, to_json
 from judge.runs.results import EngineEntry, QueryEntry
-from tests.unit.report.charted import agreement_with, entries_of, summary_of
+from tests.unit.report.charted import agreement_with, chart_data, charts_of, entries_of, summary_of
 from tests.unit.report.labelled import held
 from tests.unit.report.pages import parse_queries, snippet_entry
 from tests.unit.report.test_charts_svg import hostile
@@ -49,7 +49,7 @@ def drawn(
         for repeat in (given, *more)
     ]
     run = held(shown, *said, **asked)
-    return {chart.id: chart for chart in draw_charts(summary_of(run), entries_of(run), agreement)}
+    return {chart.id: chart for chart in charts_of(run, agreement)}
 
 
 #: B is better by P@2 on every query but one: 1, 1, 0.5, 0.5 against 0.5, 0, 0, 1.
@@ -290,9 +290,13 @@ def test_names_and_queries_stay_text_whatever_they_are(a: str, b: str, query: st
         depth=2,
     )
     summary, entries = summary_of(run), list(entries_of(run))
-    ours = draw_charts(summary, entries, None)
+    ours = draw_charts(summary, chart_data(summary, entries), None)
     renamed_summary = from_json(Summary, renamed(to_json(summary), names), "summary.json")
-    theirs = draw_charts(renamed_summary, parse_queries(renamed(list(map(to_json, entries)), names)), None)
+    theirs = draw_charts(
+        renamed_summary,
+        chart_data(renamed_summary, parse_queries(renamed(list(map(to_json, entries)), names))),
+        None,
+    )
     for one, other in zip(ours, theirs, strict=True):
         assert shapes(one) == shapes(other)
         assert all(cell == display_text.fit_on_line(cell) for row in other.rows for cell in row)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from judge.analysis.summary import StatisticValue
-from judge.report.charts import Chart, draw_charts
+from judge.report.charts import Chart
 from tests.support.browser import address_of, chromium, opened, serious
-from tests.unit.report.charted import agreement_with, entries_of, summary_of
+from tests.unit.report.charted import agreement_with, charts_of
 from tests.unit.report.labelled import favouring, held
 
 CSS = (files("judge.report") / "templates" / "charts.css").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def drawings() -> tuple[Chart, ...]:
     run = held(shown, missing, said, measures="nDCG@3 AP@3 P@1 RR@3 sDCG@3")
     confusion = ((3, 1, 0, 0), (1, 2, 0, 0), (0, 1, 4, 1), (0, 0, 1, 1234))
     agreement = agreement_with(confusion, StatisticValue(None, None, "a test"))
-    return draw_charts(summary_of(run), entries_of(run), agreement)
+    return charts_of(run, agreement)
 
 
 def test_in_a_browser_nothing_sticks_out_and_nothing_is_loaded(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,21 @@ from hypothesis import strategies as st
 from judge.report.page.payload import (
     LONGEST,
     PageBudget,
+    PageData,
     PayloadSchema,
     dump_script_json,
     pack_query,
     select_queries,
 )
-from judge.runs.results import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
+from judge.runs.results import (
+    ALL_PLACES,
+    CleanedText,
+    EngineEntry,
+    JudgmentEntry,
+    QueryEntry,
+    ReadQueries,
+    SnippetEntry,
+)
 from tests.unit.report.pages import entries
 
 
@@ -140,10 +149,19 @@ def test_json_in_the_page_ends_no_script_and_means_the_same(text: str) -> None:
 ENGINES = ["a", "b"]
 
 
-def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
-    room = select_queries(
-        entries(30, ENGINES, 3, "x"), PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget()
+def selected(read_queries: ReadQueries, engines: list[str], budget: PageBudget) -> PageData:
+    """Select queries by P@5; every query is added once, in reading order."""
+    added: list[str] = []
+    schema = PayloadSchema(engines, ["P@5"], 10)
+    page_data = select_queries(
+        read_queries, schema, "P@5", budget, lambda entry: added.append(entry.query_id)
     )
+    assert added == [entry.query_id for entry in read_queries(ALL_PLACES)]
+    return page_data
+
+
+def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
+    room = selected(entries(30, ENGINES, 3, "x"), ENGINES, PageBudget())
     assert room.sample is None
     assert [json.loads(line)[0] for line in room.lines] == [f"q{number}" for number in range(30)]
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (90, 90, 30)
@@ -151,29 +169,28 @@ def test_as_long_as_all_fit_every_query_is_there_in_reading_order() -> None:
 
 def test_beyond_the_budget_a_third_each_is_worst_disagreeing_and_random() -> None:
     walk = entries(300, ENGINES, 3, "x")
-    room = select_queries(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget(pairs=270))
+    room = selected(walk, ENGINES, PageBudget(pairs=270))
     assert room.sample == {"worst": 30, "disagreeing": 30, "random": 30}
     assert (room.pairs, room.pairs_in_all, room.queries_in_all) == (270, 900, 300)
     ids = [json.loads(line)[0] for line in room.lines]
     assert ids == sorted(ids, key=lambda each: int(each[1:]))
-    worst = sorted(walk(), key=lambda entry: entry.engines["a"].scores["P@5"] or 0)[:30]
+    worst = sorted(walk(ALL_PLACES), key=lambda entry: entry.engines["a"].scores["P@5"] or 0)[:30]
     assert {entry.query_id for entry in worst} <= set(ids)
-    again = select_queries(walk, PayloadSchema(ENGINES, ["P@5"], 10), "P@5", PageBudget(pairs=270))
+    again = selected(walk, ENGINES, PageBudget(pairs=270))
     assert again.lines == room.lines
 
 
 def test_bytes_are_a_budget_too_and_a_query_that_is_too_much_alone_is_never_taken() -> None:
-    shape = PayloadSchema(ENGINES, ["P@5"], 10)
-    room = select_queries(entries(50, ENGINES, 3, "漢" * 400), shape, "P@5", PageBudget(size=20_000))
+    room = selected(entries(50, ENGINES, 3, "漢" * 400), ENGINES, PageBudget(size=20_000))
     assert room.sample is not None
     assert 0 < sum(len(line.encode()) for line in room.lines) <= 20_000
-    room = select_queries(entries(1, ENGINES, 3, "漢" * 400), shape, "P@5", PageBudget(size=2_000))
+    room = selected(entries(1, ENGINES, 3, "漢" * 400), ENGINES, PageBudget(size=2_000))
     assert (room.lines, room.sample) == ([], {"worst": 0, "disagreeing": 0, "random": 0})
 
 
 def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> None:
-    def walk() -> Iterator[QueryEntry]:
-        for entry in entries(9, ["a"], 2, "x")():
+    def walk(places: Container[int]) -> Iterator[QueryEntry]:
+        for entry in entries(9, ["a"], 2, "x")(places):
             first, second = entry.engines["a"].snippets
             if entry.query_id == "q4":
                 flipped = replace(first.judgments[0], repeat=2, verdict="no", grade=0)
@@ -181,5 +198,5 @@ def test_the_largest_differences_and_then_flips_are_the_most_disagreeing() -> No
             engine = EngineEntry(scores={"P@5": 0.5}, snippets=(first, second))
             yield replace(entry, engines={"a": engine})
 
-    room = select_queries(walk, PayloadSchema(["a"], ["P@5"], 10), "P@5", PageBudget(pairs=4))
+    room = selected(walk, ["a"], PageBudget(pairs=4))
     assert "q4" in [json.loads(line)[0] for line in room.lines]
