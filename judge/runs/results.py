@@ -236,7 +236,7 @@ def query_entries(
     scores: ScoreTable,
     places: Container[int] = ALL_PLACES,
 ) -> Iterator[QueryEntry]:
-    """Yield one entry for each query at `places`, in reading order, with each engine's snippets best first."""
+    """Yield an entry for each query at `places`, in reading order, with each engine's snippets best first."""
     by_query: dict[str, list[Ranking]] = {}
     for ranking in data.rankings:
         by_query.setdefault(ranking.query_id, []).append(ranking)

@@ -125,7 +125,17 @@ def stability(queries: int, engines: int, seeds: int = 12) -> None:
 
 
 if __name__ == "__main__" and "--stability" in sys.argv[1:]:
-    for size in ((50, 2), (50, 5), (1_000, 5), (2_000, 2), (2_000, 5), (2_000, 20), (10_000, 5)):
+    for size in (
+        (50, 2),
+        (50, 5),
+        (1_000, 5),
+        (2_000, 2),
+        (2_000, 5),
+        (2_000, 20),
+        (2_000, 25),
+        (2_000, 63),
+        (10_000, 5),
+    ):
         stability(*size)
 elif __name__ == "__main__":
     everything = "--full" in sys.argv[1:]
