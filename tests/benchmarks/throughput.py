@@ -1,66 +1,67 @@
-"""How close judge comes to the ideal rate, and what CPU a pair costs, beside loops that do less.
+"""How close judge comes to the ideal rate and what a pair costs, beside loops that do less and other tools.
 
-    python -m tests.benchmarks.throughput [--pairs 2000] [--rounds 3] [--cells 256x500,64x500,64x50] [NAME…]
+    python -m tests.benchmarks.throughput [--pairs 1000] [--rounds 3] [--cells 64x50,256x500] [--peers all]
+        [--json FILE] [--docs] [--check FILE] [NAME…]
 
 The server runs on one core, each client in a process of its own on another one, one after the other in each
-round. `eff` is the ideal time divided by the time from the first request to the last durable grade; the ideal
-is ceil(pairs / concurrency) x latency. `CPU` is that of the client's process in that time, in milliseconds a
-pair, and `all in` that of the whole process, with imports, reading the dataset, files and report.
+round. Peers run in environments of their own, which the first run makes. No client connects to another
+machine. `Figures` in figures.py defines each column.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
+import datetime
+import importlib.metadata
 import json
-import math
 import os
+import platform
 import random
-import resource
-import statistics
+import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-RUN = "judge"
-PROBE = "aiohttp loop with a journal"
-ADAPTERS = ("openai", "dashscope", "langchain:openai", "langchain:tongyi")
-SDKS = ("AsyncOpenAI", "AsyncOpenAI on aiohttp")
+from tests.benchmarks import performance_page
+from tests.benchmarks.clients import ADAPTERS, PROBE, RUN, SDKS
+from tests.benchmarks.figures import (
+    Cell,
+    CellFigures,
+    Machine,
+    Measurement,
+    Results,
+    find_regressions,
+    read_results,
+    summarise,
+    write_results,
+)
+from tests.benchmarks.peers.environments import DEFAULT_FOLDER, PEERS, QUIET, AbsentPeer, make_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+STORED = Path(__file__).with_name("throughput.json")
 DEFAULT = (PROBE, *SDKS, RUN)
 _EN = "tea leaf water brews green cup minutes hot taste the of and with for is in a steep fresh grown".split()
 _ZH = "茶叶水温绿茶冲泡分钟口感新鲜产地种植香气的在与和是可以建议适合清淡"
-
-
-Rows = Sequence[dict[str, str]]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a client goes through: `pairs` calls, `concurrency` at once, `latency` seconds each."""
-
-    pairs: int
-    concurrency: int
-    latency: float
-
-    @property
-    def ideal(self) -> float:
-        """The seconds of a client without costs."""
-        return math.ceil(self.pairs / self.concurrency) * self.latency
+#: Seconds after which a client counts as stuck.
+_TIMEOUT = 600
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """Wall and CPU seconds of judging, and the CPU seconds of the whole process."""
+class Client:
+    """A name, and the command of its process, less the workload."""
 
-    wall: float
-    cpu: float
-    process_cpu: float
+    name: str
+    command: tuple[str, ...]
+
+
+class FailedClient(Exception):
+    """A client ended with an error or without all grades; the text says which."""
 
 
 def make_rows(pairs: int) -> list[dict[str, str]]:
@@ -75,188 +76,195 @@ def make_rows(pairs: int) -> list[dict[str, str]]:
     return rows
 
 
-def cpu_seconds() -> float:
-    """Return the CPU seconds of this process."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+class Server:
+    """The server's process: its address, and what it received."""
 
+    def __init__(self, url: str, commands: IO[str], answers: IO[str]) -> None:
+        self.url = url
+        self._commands = commands
+        self._answers = answers
 
-async def drive_sdk(name: str, url: str, cell: Cell, rows: Rows) -> None:
-    """Ask with the loop that everybody writes: AsyncOpenAI, as it comes or on aiohttp."""
-    import openai
-
-    transport = openai.DefaultAioHttpClient() if name == SDKS[1] else None
-    client = openai.AsyncOpenAI(
-        api_key="none", base_url=url, max_retries=0, timeout=60, http_client=transport
-    )
-    left = iter(rows)
-
-    async def work() -> None:
-        for row in left:
-            answer = await client.chat.completions.create(
-                model="m",
-                messages=[
-                    {"role": "system", "content": "Judge how well the snippet answers the query. " * 25},
-                    {"role": "user", "content": f"Query: {row['query']}\n{row['snippet']}"},
-                ],
-                temperature=0,
-                max_tokens=400,
-                response_format={"type": "json_object"},
-            )
-            assert json.loads(answer.choices[0].message.content or "")["grade"] == 2
-
-    await asyncio.gather(*(work() for _ in range(cell.concurrency)))
-    await client.close()
-
-
-async def drive_adapter(kind: str, url: str, cell: Cell, rows: Rows) -> None:
-    """Ask with the adapter `kind`, opened as the command line does."""
-    from judge.models import open_model
-    from judge.records import GRADED, Prompt, Sampling
-
-    native = kind in ("dashscope", "langchain:tongyi")
-    model = open_model(
-        f"{kind}:m",
-        base_url=url.replace("/v1", "/api/v1") if native else url,
-        environ={"OPENAI_API_KEY": "key-of-the-benchmark"},
-        sampling=Sampling(temperature=0.0, max_tokens=400),
-        timeout=60,
-        concurrency=cell.concurrency,
-    )
-    left = iter(rows)
-
-    async def work() -> None:
-        for row in left:
-            user = f"Query: {row['query']}\n{row['snippet']}"
-            await model.complete(Prompt("Judge. " * 170, user, {"type": "object"}, "v", "", "", "en", GRADED))
-
-    await asyncio.gather(*(work() for _ in range(cell.concurrency)))
-    await model.aclose()
-
-
-class Stopwatch:
-    """A progress listener that takes the time from the first question to the last durable judgment."""
-
-    def begin(self, total: int, done: int) -> None:
-        self.wall, self.cpu = time.perf_counter(), cpu_seconds()
-
-    def add_judgment(self, judgment: object, usd: float | None) -> None:
-        pass
-
-    def set_status(self, status: str) -> None:
-        pass
-
-    def end_repeat(self, repeat: object) -> None:
-        pass
-
-    def end(self) -> None:
-        self.wall, self.cpu = time.perf_counter() - self.wall, cpu_seconds() - self.cpu
-
-
-def run_judge(url: str, cell: Cell, data: Path, folder: str) -> tuple[float, float]:
-    """Run `judge run` and return wall and CPU seconds of judging."""
-    from judge import pipeline
-    from judge.config.run import Config
-
-    stopwatch = Stopwatch()
-    config = Config(
-        model="openai:m", base_url=url, concurrency=cell.concurrency, data=str(data), out=f"{folder}/runs/x"
-    )
-    result = pipeline.run(config, progress=stopwatch)
-    assert result.summary.judged == cell.pairs
-    return stopwatch.wall, stopwatch.cpu
-
-
-def measure(name: str, url: str, cell: Cell, data: Path) -> Measurement:
-    """Put the client `name` through `cell` with the rows in the file `data`, in this process."""
-    os.environ["OPENAI_API_KEY"] = "key-of-the-benchmark"
-    with tempfile.TemporaryDirectory() as folder:
-        if name == RUN:
-            wall, cpu = run_judge(url, cell, data, folder)
-        else:
-            rows = [json.loads(line) for line in data.open(encoding="utf-8")]
-            wall, cpu = time.perf_counter(), cpu_seconds()
-            if name == PROBE:
-                from tests.benchmarks import aiohttp_loop
-
-                journal = Path(folder, "journal")
-                asyncio.run(aiohttp_loop.judge_rows(url, rows, cell.concurrency, journal))
-            else:
-                drive = drive_sdk if name in SDKS else drive_adapter
-                asyncio.run(drive(name, url, cell, rows))
-            wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
-    return Measurement(wall, cpu, cpu_seconds())
+    def take_counts(self) -> tuple[int, int]:
+        """Return the calls since the last time, and the characters of their messages."""
+        print(file=self._commands, flush=True)
+        counts = json.loads(self._answers.readline())
+        return counts["calls"], counts["characters"]
 
 
 @contextmanager
-def server_process(latency: float, core: int) -> Iterator[str]:
-    """Start the server on `core` and return its address."""
+def start_server(latency: float, core: int) -> Iterator[Server]:
+    """Start the server on `core`."""
     command = [sys.executable, "-m", "tests.benchmarks.chat_server", str(latency)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
         os.sched_setaffinity(process.pid, {core})
         assert process.stdin is not None
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
+        yield Server(process.stdout.readline().strip(), process.stdin, process.stdout)
         process.stdin.close()
 
 
-def measure_in_process(name: str, url: str, cell: Cell, data: Path, core: int) -> Measurement:
-    """Return what `measure` returns in a new process on `core`."""
-    cell_options = ["--pairs", str(cell.pairs), "--cells", f"{cell.concurrency}x{cell.latency * 1000:g}"]
-    options = ["--url", url, "--data", str(data), *cell_options]
-    command = [sys.executable, "-m", "tests.benchmarks.throughput", *options, name]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        os.sched_setaffinity(process.pid, {core})
-        output, _ = process.communicate()
-    return Measurement(**json.loads(output.splitlines()[-1]))
+def measure(client: Client, server: Server, cell: Cell, data: Path, core: int) -> Measurement:
+    """Let `client` judge the rows of `data` in a new process on `core`, in an empty folder.
+
+    Raises:
+        FailedClient: it does not end well in ten minutes, or has not all grades.
+
+    """
+    workload = (server.url, str(data), str(cell.concurrency))
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            **QUIET, "PATH": os.environ["PATH"], "HOME": folder, "PYTHONPATH": str(ROOT),
+            "OPENAI_API_KEY": "key-of-the-benchmark", "LANG": "C.UTF-8",
+        }  # fmt: skip
+        log = Path(folder, "errors")
+        with log.open("wb") as errors:
+            process = subprocess.Popen(
+                [*client.command, *workload], stdout=subprocess.PIPE, stderr=errors, text=True,
+                cwd=folder, env=environment,
+            )  # fmt: skip
+            os.sched_setaffinity(process.pid, {core})
+            try:
+                output, _ = process.communicate(timeout=_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                raise FailedClient(f"no result in {_TIMEOUT} seconds") from None
+        calls, characters = server.take_counts()
+        if process.returncode:
+            last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+            raise FailedClient(f"exit code {process.returncode}: {''.join(last)}")
+    figures = json.loads(output.splitlines()[-1])
+    if (grades := figures.pop("grades")) != cell.pairs:
+        raise FailedClient(f"{grades} grades for {cell.pairs} pairs")
+    return Measurement(**figures, calls=calls, characters=characters)
 
 
-def main() -> None:
-    """Put the clients through the cells and print a table for each cell."""
+def measure_cell(cell: Cell, clients: Sequence[Client], rounds: int, absent: dict[str, str]) -> CellFigures:
+    """Put the clients through `cell`, one after the other in each round.
+
+    A peer that fails is added to `absent`, and has no figures in this cell.
+
+    Raises:
+        FailedClient: a client that is not a peer fails.
+
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    measurements: dict[str, list[Measurement]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder, start_server(cell.latency, cores[0]) as server:
+        data = Path(folder, "rows.jsonl")
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in make_rows(cell.pairs))
+        data.write_text("".join(lines), encoding="utf-8")
+        for _ in range(rounds):
+            for client in clients:
+                if client.name in absent:
+                    continue
+                try:
+                    measurements[client.name].append(measure(client, server, cell, data, cores[-1]))
+                except FailedClient as error:
+                    if client.name not in PEERS:
+                        raise
+                    absent[client.name] = f"{cell.name}: {error}"
+                    measurements.pop(client.name, None)
+    return CellFigures(cell, {name: summarise(cell, each) for name, each in measurements.items()})
+
+
+def list_clients(names: Sequence[str], folder: Path) -> tuple[list[Client], dict[str, str]]:
+    """Return the clients of these names, and why a peer is absent; `folder` has the environments."""
+    clients, absent = [], {}
+    for name in names:
+        if name not in PEERS:
+            clients.append(Client(name, (sys.executable, "-m", "tests.benchmarks.clients", name)))
+            continue
+        try:
+            python = make_environment(PEERS[name], folder)
+        except AbsentPeer as error:
+            absent[name] = str(error)
+        else:
+            clients.append(Client(name, (str(python), "-m", f"tests.benchmarks.peers.{PEERS[name].module}")))
+    return clients, absent
+
+
+def run_benchmark(cells: Sequence[Cell], names: Sequence[str], rounds: int, folder: Path) -> Results:
+    """Measure the clients of these names in each cell; the environments of peers are in `folder`."""
+    clients, absent = list_clients(names, folder)
+    load_before = os.getloadavg()[0]
+    figures = tuple(measure_cell(cell, clients, rounds, absent) for cell in cells)
+    versions = {name: " ".join(PEERS[name].packages) for name in names if name in PEERS}
+    versions |= {"judge": importlib.metadata.version("search-judge")}
+    versions |= {package: importlib.metadata.version(package) for package in ("openai", "aiohttp")}
+    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    processor = re.search(r"model name\s*: (.+)", cpuinfo)
+    machine = Machine(
+        processor=processor[1] if processor else platform.machine(),
+        cores=len(os.sched_getaffinity(0)),
+        python=platform.python_version(),
+        day=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        load_before=round(load_before, 1),
+        load_after=round(os.getloadavg()[0], 1),
+    )
+    return Results(machine, rounds, versions, absent, figures)
+
+
+def print_results(results: Results) -> None:
+    """Print a table for each cell."""
+    machine = results.machine
+    print(f"{machine.processor}, {machine.cores} cores, Python {machine.python}, {machine.day};", end=" ")
+    print(
+        f"load {machine.load_before} before, {machine.load_after} after; medians of {results.rounds} rounds"
+    )
+    for each in results.cells:
+        cell = each.cell
+        print(f"{cell.pairs} pairs, {cell.concurrency} calls at once, {cell.latency * 1000:g} ms each")
+        print(f"  {'':28}    eff   CPU ms   all in   calls  tokens     MiB  import s")
+        for name, row in each.clients.items():
+            print(
+                f"  {name:28} {row.eff:6.3f} {row.cpu_ms:8.3f} {row.all_in_ms:8.3f} {row.calls:7.3f} "
+                f"{row.tokens:7.0f} {row.peak_rss:7.0f} {row.import_s:9.2f}"
+            )
+    for name, reason in results.absent.items():
+        print(f"absent: {name}: {reason}")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, print and write the figures; return 1 if the check fails."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = (*DEFAULT, *ADAPTERS)
-    parser.add_argument("clients", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
-    parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("clients", nargs="*", metavar="NAME", help=f"of {', '.join((*DEFAULT, *ADAPTERS))}")
+    parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--cells", default="256x500,64x500,64x50", help="concurrency x milliseconds, …")
-    # Set in the process of a client.
-    parser.add_argument("--url", help=argparse.SUPPRESS)
-    parser.add_argument("--data", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    parser.add_argument("--cells", default="64x50,256x500", help="concurrency x milliseconds, …")
+    parser.add_argument("--peers", default="", help=f"all, or of {','.join(PEERS)}; default: none")
+    parser.add_argument("--environments", type=Path, default=DEFAULT_FOLDER, help="folder of the peers")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    parser.add_argument("--docs", action="store_true", help=f"write {STORED.name}, and docs/*/performance.md")
+    parser.add_argument(
+        "--check", type=Path, metavar="FILE", help="fail if a ratio to the loop is 20 % worse"
+    )
+    options = parser.parse_args(words)
+    peers = list(PEERS) if options.peers == "all" else [name for name in options.peers.split(",") if name]
+    if unknown := {*peers, *options.clients} - {*DEFAULT, *ADAPTERS, *PEERS}:
+        parser.error(f"unknown client {sorted(unknown)}")
     cells = [
         Cell(options.pairs, int(concurrency), float(milliseconds) / 1000)
         for concurrency, milliseconds in (cell.split("x") for cell in options.cells.split(","))
     ]
-    if options.url:
-        print(json.dumps(vars(measure(options.clients[0], options.url, cells[0], Path(options.data)))))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder, "rows.jsonl")
-        rows = make_rows(options.pairs)
-        data.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-        for cell in cells:
-            print_cell(cell, options.clients or DEFAULT, options.rounds, data)
-
-
-def print_cell(cell: Cell, names: Sequence[str], rounds: int, data: Path) -> None:
-    """Put the clients through `cell`, one after the other in each round, and print the medians."""
-    server_core, client_core = sorted(os.sched_getaffinity(0))[:2]
-    print(f"{cell.pairs} pairs, {cell.concurrency} x {cell.latency * 1000:g} ms: ideal {cell.ideal:g} s")
-    measurements = defaultdict(list)
-    with server_process(cell.latency, server_core) as url:
-        for _ in range(rounds):
-            for name in names:
-                measurements[name].append(measure_in_process(name, url, cell, data, client_core))
-    for name, results in measurements.items():
-        wall, cpu, process_cpu = (
-            statistics.median(getattr(result, field) for result in results)
-            for field in ("wall", "cpu", "process_cpu")
-        )
-        each, all_in = (1000 * seconds / cell.pairs for seconds in (cpu, process_cpu))
-        print(f"  {name:28} eff {cell.ideal / wall:.3f}   CPU {each:6.3f}   all in {all_in:6.3f} ms a pair")
+    stored = read_results(options.check) if options.check else None
+    results = run_benchmark(
+        cells, [*(options.clients or DEFAULT), *peers], options.rounds, options.environments
+    )
+    print_results(results)
+    if options.json:
+        write_results(results, options.json)
+    if options.docs:
+        write_results(results, STORED)
+        performance_page.write_pages(results, ROOT / "docs")
+    regressions = list(find_regressions(stored, results)) if stored else []
+    print(*regressions, sep="\n", end="\n" if regressions else "")
+    return 1 if regressions else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
