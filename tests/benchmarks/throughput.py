@@ -144,7 +144,7 @@ def measure(client: Client, server: Server, cell: Cell, data: Path, core: int) -
 def measure_cell(cell: Cell, clients: Sequence[Client], rounds: int, absent: dict[str, str]) -> CellFigures:
     """Put the clients through `cell`, one after the other in each round.
 
-    A peer that fails is added to `absent`, and has no figures in this cell.
+    A peer that fails is added to `absent`, and has no figures in this cell and later ones.
 
     Raises:
         FailedClient: a client that is not a peer fails.
@@ -252,6 +252,10 @@ def main(words: Sequence[str] | None = None) -> int:
         for concurrency, milliseconds in (cell.split("x") for cell in options.cells.split(","))
     ]
     stored = read_results(options.check) if options.check else None
+    if stored and not {each.cell for each in stored.cells} & set(cells):
+        parser.error(
+            f"--check: {options.check} has no cell of this run; it has {[each.cell for each in stored.cells]}"
+        )
     results = run_benchmark(
         cells, [*(options.clients or DEFAULT), *peers], options.rounds, options.environments
     )
