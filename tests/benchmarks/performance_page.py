@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.report.charts.svg import tag
+from judge.report.charts.svg import make_tag
 from tests.benchmarks.clients import PROBE, RUN
 from tests.benchmarks.figures import CellFigures, Results
 
@@ -121,7 +121,7 @@ def render_chart(results: Results, language: str) -> str:
     elements: list[str] = []
     top = 16
     for heading, cell, name, form in panels:
-        elements.append(tag("text", heading, x=16, y=top + 16, class_="head"))
+        elements.append(make_tag("text", heading, x=16, y=top + 16, class_="head"))
         top += 30
         values = {client: float(getattr(row, name)) for client, row in cell.clients.items()}
         longest = 1.0 if name == "eff" else max(values.values())
@@ -129,9 +129,9 @@ def render_chart(results: Results, language: str) -> str:
             width = max(_BAR * value / longest, 1)
             kind = "judge" if client == RUN else "other"
             elements += [
-                tag("text", _display_name(client, texts), x=_LEFT - 10, y=top + 15, class_="name"),
-                tag("rect", x=_LEFT, y=top + 2, width=width, height=_ROW - 6, class_=kind),
-                tag("text", form.format(value), x=_LEFT + width + 6, y=top + 15, class_="value"),
+                make_tag("text", _display_name(client, texts), x=_LEFT - 10, y=top + 15, class_="name"),
+                make_tag("rect", x=_LEFT, y=top + 2, width=width, height=_ROW - 6, class_=kind),
+                make_tag("text", form.format(value), x=_LEFT + width + 6, y=top + 15, class_="value"),
             ]
             top += _ROW
         top += 14
