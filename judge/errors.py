@@ -39,6 +39,28 @@ PARSE_ERROR_KINDS = frozenset(
 ASSESSOR_ERRORS = PARSE_ERROR_KINDS | {"content_filter"}
 
 
+#: Errors of the system, and of `judge.filesystem`, as messages of the catalogue; others stay in English.
+SYSTEM_ERRORS = (
+    "No such file or directory",
+    "Permission denied",
+    "Operation not permitted",
+    "Is a directory",
+    "Not a directory",
+    "File exists",
+    "File name too long",
+    "No space left on device",
+    "Disk quota exceeded",
+    "Read-only file system",
+    "Input/output error",
+    "Too many open files",
+    "Too many levels of symbolic links",
+    "is a symbolic link; remove it",
+    "is a symbolic link; remove it, or name the file that it leads to",
+    "is no regular file; remove it",
+    "belongs to another user; remove it, or name another file",
+)
+
+
 class JudgeError(Exception):
     """Any error that judge raises on purpose; its message is for the user.
 
@@ -158,6 +180,11 @@ class RequestRejected(CallError):
 
 class AccountError(CallError):
     """No call can succeed: kinds auth, quota, model_not_found, bad_parameter, not_found."""
+
+
+def explain_os_error(error: OSError) -> Message:
+    """Return the text of a system error, which a `Translator` translates if it is in `SYSTEM_ERRORS`."""
+    return Message(error.strerror or str(error))
 
 
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from judge.errors import InputError
+from judge.errors import InputError, explain_os_error
 from judge.filesystem import check_regular
 from judge.messages import Message
 
@@ -28,7 +28,7 @@ def locked(lock: Path, path: Path, busy: Message, unusable: Message, wait: float
     except Timeout:
         raise InputError("{file}: {problem}", file=path, problem=busy) from None
     except OSError as error:
-        why = error.strerror or error
+        why = explain_os_error(error)
         raise InputError("{file}: {problem}: {error}", file=path, problem=unusable, error=why) from error
     try:
         yield

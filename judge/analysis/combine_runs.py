@@ -22,7 +22,7 @@ from judge.dataset.pool import build_pool
 from judge.errors import InputError
 from judge.measure.measures import Measure
 from judge.measure.resampling import compute_randomisation_p, holm
-from judge.messages import ENGLISH, Message, format_count
+from judge.messages import ENGLISH, Message, NameList, format_count
 from judge.records import Dataset, Judgment, Pool, Query, Ranking, Scale
 
 #: Below this p the assessor counts as changed between runs.
@@ -100,7 +100,7 @@ def combine_runs(runs: Mapping[str, LoadedRun]) -> CombinedRuns:
     if not common:
         raise InputError(
             "{runs} have no measure in common; score them alike first: judge score RUN --save --measures …",
-            runs=ENGLISH.join(runs),
+            runs=NameList(runs),
         )
     measures = tuple(measure for measure in common if measure.pool_free or not unequal)
     if not measures:
@@ -154,7 +154,7 @@ def _shared_queries(runs: Mapping[str, LoadedRun]) -> dict[str, Query]:
     if not shared:
         raise InputError(
             "{runs} share no query_id; runs are compared on the queries that all have",
-            runs=ENGLISH.join(runs),
+            runs=NameList(runs),
         )
     for other, queries in others:
         for id_, query in shared.items():

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.annotate.tasks import PairKey
-from judge.errors import InputError, StoreError
+from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import check_regular, make_folder, open_for_append, read_bytes
 from judge.lock import locked
 from judge.messages import Message
@@ -78,7 +78,7 @@ def open_labels(run: Path, who: str) -> Iterator[LabelLog]:
         make_folder(folder)
         check_regular(folder / f"{who}.csv")
     except OSError as error:
-        raise InputError("{file}: {error}", file=error.filename, error=error.strerror) from error
+        raise InputError("{file}: {error}", file=error.filename, error=explain_os_error(error)) from error
     busy = Message(
         "{who} is labelling in another process already; go on there, end it, or give --who", who=who
     )
@@ -106,7 +106,7 @@ class LabelLog:
             entries = read_bytes(self.path).split(b"\n")[:-1] if self._size else []
         except OSError as error:
             raise InputError(
-                "{file}: cannot be read: {error}", file=self.path, error=error.strerror or error
+                "{file}: cannot be read: {error}", file=self.path, error=explain_os_error(error)
             ) from error
         for number, line in enumerate(entries, start=1):
             self._replay(line, f"{self.path}:{number}")
@@ -203,7 +203,7 @@ class LabelLog:
             _append(self.path, line, self._size)
         except OSError as error:
             raise StoreError(
-                "{file}: not saved: {error}", file=self.path, error=error.strerror or error
+                "{file}: not saved: {error}", file=self.path, error=explain_os_error(error)
             ) from error
         self._size += len(line)
 

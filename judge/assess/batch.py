@@ -34,6 +34,7 @@ from judge.errors import (
     RunIncomplete,
     StoreError,
 )
+from judge.messages import Message
 from judge.models.batch_api import BatchApi, BatchStatus
 from judge.models.negotiation import RequestParams
 from judge.records import ANSWERED, Call, Completion, Prompt, Usage
@@ -145,8 +146,13 @@ class BatchRunner:
             if status is not None and status.has_ended:
                 yield name, status
             elif status is not None and not progress:
-                progress = f"batch {self._ended + 1} of {self._ended + len(batches)}: {status.done:,} of"
-                progress += f" {status.total or batch.requests:,} done"
+                progress = Message(
+                    "batch {number} of {batches}: {done:,} of {total:,} done",
+                    number=self._ended + 1,
+                    batches=self._ended + len(batches),
+                    done=status.done,
+                    total=status.total or batch.requests,
+                )
         self.status = progress
 
     # --- submitting
@@ -210,7 +216,7 @@ class BatchRunner:
         if not count:
             return bool(planned)
         self._costs[batch] = reserved[:count]
-        self.status = f"submitting a batch of {count:,} requests"
+        self.status = Message("submitting a batch of {count:,} requests", count=count)
         try:
             with TemporaryFile() as file:
                 file.writelines(lines[key] for key in planned[:count])

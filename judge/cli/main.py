@@ -29,7 +29,7 @@ from judge.cli.help import CommandGroup, GroupedCommand, UsageError, print_usage
 from judge.cli.language import apply_language_option, language_of_locale
 from judge.cli.terminal import print_error
 from judge.config.environment import environment, replaced_environment
-from judge.errors import InputError, Interrupted, JudgeError, StoreError, iterate_causes
+from judge.errors import InputError, Interrupted, JudgeError, StoreError, explain_os_error, iterate_causes
 from judge.messages import Message
 
 #: Errors of the disk or of its permissions: neither a bug of judge nor a mistake in the input.
@@ -145,11 +145,15 @@ def _run(arguments: Sequence[str]) -> int:
             return _report(interrupted)
         if isinstance(error, OSError) and error.errno in _REFUSED:
             return _report(
-                StoreError("{file}: {error}", file=error.filename or Message("a file"), error=error.strerror)
+                StoreError(
+                    "{file}: {error}", file=error.filename or Message("a file"), error=explain_os_error(error)
+                )
             )
         if isinstance(error, OSError) and error.errno in _BAD_PATH:
             return _report(
-                InputError("{file}: {error}", file=error.filename or Message("a file"), error=error.strerror)
+                InputError(
+                    "{file}: {error}", file=error.filename or Message("a file"), error=explain_os_error(error)
+                )
             )
         from judge.models.redaction import mask, secrets_in
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from judge.characters import escape_controls
 from judge.cli.language import ui_translator
 from judge.errors import InputError
+from judge.report.page.kind_names import ERRORS
 from judge.runs.folder import RunFolder, reading_run
 from judge.runs.load import read_queries
 from judge.runs.results import CleanedText, EngineEntry, JudgmentEntry, QueryEntry, SnippetEntry
@@ -112,19 +113,31 @@ def _heading(snippet: SnippetEntry, title: str) -> Text:
     return Text(f"{snippet.rank:>{_INDENT - 2}}. {heading}", style="bold")
 
 
+def _explain(error: str | None) -> str:
+    """Return the kind of a failure with its text, where it has one."""
+    t = ui_translator()
+    return t("{name} ({text})", name=error, text=t(ERRORS[error].en)) if error in ERRORS else str(error)
+
+
 def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
     t = ui_translator()
     for judgment in judgments:
         grade = judgment.grade
         outcome = (
-            t("failed: {error}", error=judgment.error) if grade is None else f"{grade} {judgment.verdict}"
+            t("failed: {error}", error=_explain(judgment.error))
+            if grade is None
+            else f"{grade} {judgment.verdict}"
         )
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
         flags = f"  [{escape_controls(', '.join(judgment.flags))}]" if judgment.flags else ""
         reason = escape_controls(judgment.reason or judgment.detail)
         yield Text.assemble(repeat, (outcome, _STYLES.get(grade, "")), f"  {reason}", (flags, "magenta"))
         for member in judgment.members:
-            outcome = t("failed: {error}", error=member.error) if member.grade is None else f"{member.grade}"
+            outcome = (
+                t("failed: {error}", error=_explain(member.error))
+                if member.grade is None
+                else f"{member.grade}"
+            )
             yield Text(escape_controls(f"  {member.assessor}: {outcome}  {member.reason}"), style="dim")
     if not judgments:
         yield Text(t("unjudged"), style="dim italic")

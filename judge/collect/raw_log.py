@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from judge.collect.engines import EngineRequest
-from judge.errors import InputError, StoreError
+from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import open_for_append, open_for_read
 from judge.runs.folder import dump_json
 
@@ -56,7 +56,7 @@ def read_entries(path: Path) -> Iterator[RawLogEntry]:
         file = open_for_read(path)
     except OSError as error:
         raise InputError(
-            "{file}: cannot be read: {error}", file=path, error=error.strerror or error
+            "{file}: cannot be read: {error}", file=path, error=explain_os_error(error)
         ) from error
     with file:
         for number, line in enumerate(file, start=1):
@@ -90,7 +90,7 @@ class RawLog:
             self._drop_torn_line(self._file)
         except OSError as error:
             raise StoreError(
-                "{file}: cannot be written: {error}", file=self._path, error=error.strerror or error
+                "{file}: cannot be written: {error}", file=self._path, error=explain_os_error(error)
             ) from error
         return self
 
@@ -119,7 +119,7 @@ class RawLog:
             raise StoreError(
                 "{file}: cannot be written: {error}; what is in it is kept",
                 file=self._path,
-                error=error.strerror or error,
+                error=explain_os_error(error),
             ) from error
 
     @staticmethod

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from judge.errors import InputError
+from judge.errors import InputError, explain_os_error
 from judge.filesystem import open_for_read
 from judge.messages import Message, Translator
 
@@ -114,7 +114,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         with open_for_read(path, follow=True) as file:
             return tomllib.load(file)
     except OSError as error:
-        raise InputError("{file}: cannot be read: {error}", file=path, error=error.strerror) from error
+        raise InputError(
+            "{file}: cannot be read: {error}", file=path, error=explain_os_error(error)
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError("{file}: is not TOML: {error}", file=path, error=error) from error
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from judge.errors import InputError
+from judge.errors import InputError, explain_os_error
 from judge.filesystem import read_bytes
 
 # A text may begin with an apostrophe already; another one keeps two texts from becoming the same cell.
@@ -76,9 +76,8 @@ def read_csv_text(path: Path) -> str:
     except FileNotFoundError:
         raise InputError("{file}: no such file", file=path) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            "{file}: cannot be read: {error}", file=path, error=getattr(error, "strerror", None) or error
-        ) from error
+        why = explain_os_error(error) if isinstance(error, OSError) else error
+        raise InputError("{file}: cannot be read: {error}", file=path, error=why) from error
 
 
 def detect_separator(text: str) -> str | None:

@@ -84,6 +84,26 @@ class Translator:
         return sentence.format(others=separator.join(others), last=last)
 
 
+class NameList(Message):
+    """Names in a sentence, `a, b and c`, as each language joins them."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, names: Iterable[str]) -> Self:
+        """Return one or more names as English joins them."""
+        names = tuple(names)
+        message = super().__new__(cls, ENGLISH.join(names))
+        message.names = names
+        return message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.names,)
+
+    def render(self, translator: Translator) -> str:
+        """Return the names as the language of the translator joins them."""
+        return translator.join(self.names)
+
+
 def join_messages(messages: Iterable[str], template: str = "{left}; {right}") -> Message:
     """Return one message of one or more: `a; b; c`. The template joins two."""
     return reduce(lambda left, right: Message(template, left=left, right=right), map(_to_message, messages))

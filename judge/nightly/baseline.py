@@ -18,9 +18,9 @@ from pydantic import TypeAdapter
 
 from judge.analysis.loaded_run import LoadedRun
 from judge.config.nightly import NightlyConfig
-from judge.errors import InputError, StoreError
+from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import file_name, make_folder, read_text
-from judge.messages import ENGLISH, Message
+from judge.messages import Message, NameList
 from judge.nightly.assessor_drift import CanaryGrades, collect_grades
 from judge.nightly.decision import join_reasons
 from judge.nightly.record import (
@@ -174,7 +174,7 @@ def _write_copy(text: str, path: Path) -> None:
         make_folder(path.parent)
     except OSError as error:
         raise StoreError(
-            "{folder}: cannot be made: {error}", folder=path.parent, error=error.strerror or error
+            "{folder}: cannot be made: {error}", folder=path.parent, error=explain_os_error(error)
         ) from error
     RunFolder(path.parent).write(path.name, [text])
 
@@ -214,7 +214,7 @@ def _check_run(run: Path, record: NightRecord | None) -> str | None:
             "{run}: cannot be the baseline: not one query got a result from {engines}; correct how it is"
             " asked, or leave it out",
             run=run,
-            engines=ENGLISH.join(silent),
+            engines=NameList(silent),
         )
     if record is None or record.status != "assessor drift":
         return None
@@ -244,7 +244,7 @@ def _read_files(run: Path) -> dict[str, str]:
         raise InputError(
             "{file}: {error}; the command of the run writes it again",
             file=error.filename,
-            error=error.strerror,
+            error=explain_os_error(error),
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(

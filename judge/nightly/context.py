@@ -11,7 +11,7 @@ from judge.config.nightly import NightlyConfig
 from judge.config.run import Config
 from judge.errors import InputError
 from judge.measure.measures import Measure, parse_measures
-from judge.messages import ENGLISH, Message
+from judge.messages import Message, NameList
 from judge.nightly.baseline import Baseline
 from judge.nightly.record import EngineSettings
 from judge.runs.folder import RunFolder
@@ -112,8 +112,8 @@ def _check_dataset(toml: Path, config: Config) -> None:
         raise InputError(
             "{file}: {keys} are not a dataset: set data, or {trec_keys} together",
             file=toml,
-            keys=ENGLISH.join(named),
-            trec_keys=ENGLISH.join(_TREC_FILES),
+            keys=NameList(named),
+            trec_keys=NameList(_TREC_FILES),
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from judge.config.nightly import SET_BASELINE_COMMAND, NightlyConfig
-from judge.messages import ENGLISH, Message, join_messages
+from judge.messages import Message, NameList, join_messages
 from judge.nightly.record import (
     EXIT_CODES,
     EngineSettings,
@@ -334,7 +334,7 @@ def find_engine_setting_changes(tonight: EngineSettings | None, baseline: Engine
             changed.append(Message("{engine}'s address was {before}, now {now}", engine=engine, **addresses))
         parts = sorted(before.table.keys() | now.table.keys())
         if different := [part for part in parts if before.table.get(part) != now.table.get(part)]:
-            names = ENGLISH.join(different)
+            names = NameList(different)
             changed.append(
                 Message("{names} changed in [collect.engines.{engine}]", names=names, engine=engine)
             )

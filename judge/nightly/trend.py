@@ -6,7 +6,7 @@ Nothing is stored beside the nights, so a folder that is copied, cleaned or repa
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from judge.config.loader import is_day
 from judge.errors import InputError
-from judge.messages import ENGLISH, Message, join_messages
+from judge.messages import Message, NameList, join_messages
 from judge.nightly.record import NIGHT_FILE, NightRecord, Status, read_record
 from judge.report.charts.axis import make_axis
 from judge.runs.folder import RunFolder
@@ -186,13 +186,13 @@ def trend_to_json(trend: Trend) -> dict[str, Any]:
     return dict(TypeAdapter(Trend).dump_python(trend, mode="json"))
 
 
-def _check_name(name: str, names: Iterable[str], what: str) -> str:
+def _check_name(name: str, names: Collection[str], what: str) -> str:
     if name not in names:
         raise InputError(
             "no night has a trend of {what} {name!r}; there is {names}",
             what=what,
             name=name,
-            names=ENGLISH.join(names) or Message("none"),
+            names=NameList(names) if names else Message("none"),
         )
     return name
 

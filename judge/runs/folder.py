@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.dataset.textfile import number_lines
-from judge.errors import InputError, StoreError
+from judge.errors import InputError, StoreError, explain_os_error
 from judge.filesystem import open_text, remove_abandoned, write_file
 from judge.lock import locked
 from judge.messages import Message, join_messages
@@ -191,12 +191,12 @@ class RunFolder:
             raise StoreError(
                 "{file}: cannot be written: {error}; verdicts are kept",
                 file=path,
-                error=error.strerror or error,
+                error=explain_os_error(error),
             ) from error
         return path
 
     def _no_run(self, path: Path, error: OSError) -> InputError:
-        why = error.strerror or error
+        why = explain_os_error(error)
         if error.errno in (errno.ELOOP, errno.EINVAL):  # it is a link or no regular file
             return InputError("{file}: {error}; {advice}", file=path, error=why, advice=DAMAGED_FILE_ADVICE)
         folder = str(self.path)

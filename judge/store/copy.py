@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from judge.cache import cache_folder
-from judge.errors import StoreError
+from judge.errors import StoreError, explain_os_error
 from judge.store.leases import lock_folder
 from judge.store.schema import connect, open_store
 from judge.store.store import CALL_COLUMNS
@@ -96,5 +96,5 @@ def remove(path: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StoreError(
-            "{file}: cannot be removed: {error}", file=path, error=error.strerror or error
+            "{file}: cannot be removed: {error}", file=path, error=explain_os_error(error)
         ) from error

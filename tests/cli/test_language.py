@@ -158,3 +158,9 @@ def test_an_error_of_the_arguments_is_in_english_as_typer_has_it() -> None:
         "Usage: judge [OPTIONS] COMMAND [ARGS]...\nTry 'judge --help' for help.\n\n"
         "Error: No such command 'rnu'. Did you mean 'run'?\n"
     )
+
+
+def test_an_error_of_the_system_is_in_chinese(tmp_path: Path) -> None:
+    done = command("run", "--config", tmp_path / "none.toml", "--ui-lang", "zh")
+    assert done.returncode == 2
+    assert done.stderr == f"judge: {tmp_path}/none.toml：无法读取：文件或目录不存在\n"

@@ -90,10 +90,13 @@ def test_what_most_pairs_failed_of_is_said_and_kept(tmp_path: Path) -> None:
     folder = tmp_path / "r" / "x"
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["detail"] for line in lines} == {words}
-    assert f"failed: bad_request  {words}" in command("show", folder, "--query", "q0").stdout
+    shown = command("show", folder, "--query", "q0").stdout
+    assert f"failed: bad_request (the server took the request for malformed)  {words}" in shown
+    chinese = command("show", folder, "--query", "q0", "--ui-lang", "zh").stdout
+    assert f"bad_request（服务端认为请求有误）  {words}" in chinese
     said = json.loads(command("show", folder, "--query", "q0", "--json").stdout)
-    shown = said["engines"]["engine0"]["snippets"][0]["judgments"][0]
-    assert (shown["error"], shown["grade"]) == ("bad_request", None)
+    entry = said["engines"]["engine0"]["snippets"][0]["judgments"][0]
+    assert (entry["error"], entry["grade"]) == ("bad_request", None)
 
 
 def test_a_few_failures_are_told_of_a_run_that_has_enough_grades(tmp_path: Path) -> None:

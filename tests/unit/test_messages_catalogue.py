@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ from typer.main import get_command
 
 from judge.cli.help import USAGE_ERRORS, split_paragraphs
 from judge.cli.main import app
-from judge.messages import CHINESE, ENGLISH, text
+from judge.errors import SYSTEM_ERRORS
+from judge.messages import CHINESE, ENGLISH, NameList, text
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Message
@@ -95,7 +97,7 @@ def values_in(message: str) -> set[str]:
 def test_every_message_is_translated_and_no_other_is_there() -> None:
     used = {message for path in PACKAGE.rglob("*.py") for message in messages_of(path)}
     assert len(used) > 40
-    used |= {*messages_of_help()} | HEADINGS | BY_VALUE | IN_JOIN
+    used |= {*messages_of_help(), *SYSTEM_ERRORS} | HEADINGS | BY_VALUE | IN_JOIN
     assert {english for english, _ in catalogue()} == used
 
 
@@ -137,4 +139,6 @@ def test_counts_and_lists_follow_the_language() -> None:
     assert [t.join(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b and c", "a、b 和 c"]
     assert [t.list_names(["a", "b", "c"]) for t in (ENGLISH, CHINESE)] == ["a, b, c", "a、b、c"]
     assert [t.join(["a", "b", "c"], "clauses") for t in (ENGLISH, CHINESE)] == ["a, b and c", "a，b，c"]
+    names = pickle.loads(pickle.dumps(NameList(["a", "b", "c"])))  # noqa: S301 - of this test
+    assert (names, CHINESE(names)) == ("a, b and c", "a、b 和 c")
     assert text("not separated") == ("not separated", "分不出高下")
