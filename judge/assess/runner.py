@@ -203,7 +203,7 @@ class _PoolRun:
     counter: RepeatCounter
     judgments: list[Judgment] = field(default_factory=list)
     todo: deque[Sequence[Question]] = field(default_factory=deque)
-    #: Pairs whose lease another process holds, and when any pair last got a judgment.
+    #: Pairs whose lease another process holds.
     leased_elsewhere: deque[Sequence[Question]] = field(default_factory=deque)
     batches: BatchRunner | None = None
     #: The replies of a batch that has ended, by key.

@@ -325,6 +325,13 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
     )
     if not rest:
         more = Message("the run has no more to label")
+    if labelled < MIN_LABELLED and not rest:
+        raise InputError(
+            "correcting the assessor needs {least} wholly labelled queries, and this run has only {labelled},"
+            " all labelled; judge more queries",
+            least=MIN_LABELLED,
+            labelled=labelled,
+        )
     if labelled < MIN_LABELLED:
         raise InputError(
             "correcting the assessor needs {least} wholly labelled queries and has {labelled}; label"

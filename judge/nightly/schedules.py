@@ -47,6 +47,8 @@ def make_schedule(kind: str, toml: Path) -> str:
         raise InputError(
             "{folder}, {file}: a schedule cannot hold a path with a control character", folder=here, file=toml
         )
+    if toml.exists():
+        read_needs(toml)  # no schedule for a file that every night would refuse
     env = str(here / "judge.env")
     text = (files("judge.nightly") / "templates" / "schedules" / f"{kind}.txt").read_text(encoding="utf-8")
     values = {

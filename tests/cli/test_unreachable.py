@@ -42,13 +42,14 @@ def test_a_server_that_does_not_run_is_named_with_the_reason(tmp_path: Path) -> 
     assert f"10 of 10 unjudged: no connection to http://{where}/v1: connection refused; check --base" in said
 
 
-def test_a_server_that_cannot_do_tls_costs_two_tries(tmp_path: Path) -> None:
+def test_a_server_that_cannot_do_tls_costs_few_tries(tmp_path: Path) -> None:
     with LoopbackServer(says_its_grade) as server:
         url = server.openai_url.replace("http:", "https:")
         said = last_line(run(tmp_path, url))
         assert f"no connection to {url}: no TLS connection: " in said
         assert server.asked == []
-    assert json.loads((tmp_path / "r" / "x" / "summary.json").read_text())["cost"]["calls"] == 2
+    # A second request may be on its way when the first one fails.
+    assert json.loads((tmp_path / "r" / "x" / "summary.json").read_text())["cost"]["calls"] in (2, 3)
 
 
 # The SDK gives the proxy's user to aiohttp in a way that aiohttp 4 will not have.

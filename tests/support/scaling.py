@@ -23,7 +23,7 @@ def growth(step: Callable[[T], object], make: Callable[[int], T], most: int) -> 
     if long < NOISE:
         return 1.0
     # The longest of few short ones and the shortest of few long ones: a pause of the machine is no growth.
-    for _ in range(3):
+    for _ in range(8):
         short = max(_seconds(step, make(most // 4)) for _ in range(2))
         if long / short <= MOST:
             break

@@ -20,7 +20,11 @@ def print_forecast(forecast: RunForecast, console: Console, t: Translator) -> No
 
 
 def _lines(forecast: RunForecast, t: Translator) -> Iterator[str]:
-    yield t("{run.results:,} results, {run.pairs:,} pairs, {run.repeats} repeat(s)", run=forecast)
+    yield t(
+        "{run.results:,} results, {run.pairs:,} pairs, {repeats}",
+        run=forecast,
+        repeats=t.plural("{count:,} repeat", "{count:,} repeats", forecast.repeats),
+    )
     yield from map(t, forecast.remarks)
     several = len(forecast.assessors) > 1
     for name, estimate in forecast.assessors.items():

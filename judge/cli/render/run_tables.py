@@ -128,10 +128,17 @@ def _judged(result: RunResult, t: Translator) -> Iterator[str]:
     if not summary.judgments:
         yield t("the dataset holds no result, so there was nothing to judge")
         return
+    labelled = summary.labels.pairs * summary.repeats if summary.labels else 0
+    wanted, judged = summary.judgments - labelled, summary.judged - labelled
+    if not wanted:
+        return
     yield t(
-        "{run.judged:,} of {run.judgments:,} judged by {run.assessor} ({run.coverage:.1%}); {calls:,} calls"
-        " now, {tokens:,} tokens in all{cost}",
-        run=summary,
+        "{judged:,} of {wanted:,} judged by {assessor} ({share:.1%}); {calls:,} calls now, {tokens:,} tokens"
+        " in all{cost}",
+        judged=judged,
+        wanted=wanted,
+        assessor=summary.assessor,
+        share=judged / wanted,
         calls=result.calls_made,
         tokens=cost.prompt_tokens + cost.completion_tokens if cost else 0,
         cost=_cost(cost, t) if cost else "",

@@ -92,6 +92,14 @@ def test_an_unknown_kind_and_a_path_that_breaks_the_line_are_refused() -> None:
         make_schedule("cron", Path("a\n* * * * * rm"))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_schedule_is_made_of_a_file_that_a_night_would_refuse(kind: str, tmp_path: Path) -> None:
+    toml = tmp_path / "judge.toml"
+    toml.write_text("depth = 0\n", encoding="utf-8")
+    with pytest.raises(InputError, match="depth is 0"):
+        make_schedule(kind, toml)
+
+
 WHOLE = """
 model = "openai:a"
 panel = ["dashscope:b", "langchain:anthropic:c", "openai:d@http://10.0.0.1/v1"]
