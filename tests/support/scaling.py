@@ -23,11 +23,14 @@ def growth(step: Callable[[T], object], make: Callable[[int], T], most: int) -> 
     if long < NOISE:
         return 1.0
     # The longest of few short ones and the shortest of few long ones: a pause of the machine is no growth.
-    for _ in range(8):
+    for _ in range(3):
         short = max(_seconds(step, make(most // 4)) for _ in range(2))
         if long / short <= MOST:
             break
         long = min(long, _seconds(step, make(most)))
+    else:
+        # Memory beyond a cache of the processor costs more once; what grows too fast goes on growing.
+        return min(long / short, (_seconds(step, make(2 * most)) / long) ** 2)
     return long / short
 
 

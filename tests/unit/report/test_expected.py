@@ -44,7 +44,7 @@ def told(*found: dict[str, Any]) -> list[str]:
 
 def test_an_estimate_says_what_it_goes_by() -> None:
     assert told(FOUND) == [
-        "3,000 results, 2,000 pairs, 1 repeat(s)",
+        "3,000 results, 2,000 pairs, 1 repeat",
         "2,000 judgments: 500 known, 1,500 calls to pay",
         "about 900,000 tokens in, 90,000 out (from 1,234 earlier calls)",
         "about $0.47, a million tokens being $0.4 in, $0.1 cached, $1.2 out as of 2026-07-02"
