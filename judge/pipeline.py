@@ -75,9 +75,10 @@ def run(
     with folder.locked():
         factory.create_or_resume(folder, config, identity)
         unlabelled = labels.select_unlabelled(pairs) if labels else pairs
-        path = factory.store_path(config, folder)
-        selftests = stored_results.look_up_results(path, stored_results.identify_assessors(assessors, config))
-        with VerdictStore(path) as store:
+        store_file = factory.store_path(config, folder)
+        identities = stored_results.identify_assessors(assessors, config)
+        selftests = stored_results.look_up_results(store_file, identities)
+        with VerdictStore(store_file) as store:
             judgings = asyncio.run(
                 judge_with_panel(unlabelled, clients, store, config.repeats, progress or NullProgress(), apis)
             )
@@ -93,19 +94,25 @@ def run(
             judgments = labels.add_to(judgments, pairs, config.repeats)
             members = labels.remove_from(members)
         loaded = LoadedRun(dataset, pairs, judgments, spec, members)
-        cache = FileCache(cache_folder(path))
         export.write_judgments(folder, loaded)
-        key = export.make_summary_key(folder, loaded)
-        summary = export.load_summary(cache, key)
-        result = measure_run(folder.path, loaded, summary=summary)
-        if key and summary is None:
-            cache.write(key, export.dump_summary(result.summary))
+        cache = FileCache(cache_folder(store_file))
+        result = _measure_with_cache(folder, loaded, cache)
         export_run(folder, result, cache)
     incomplete = _incomplete(result.summary, judging, config.min_coverage)
     warnings = [*dataset.warnings, *judging.warnings]
     if incomplete is None and (failures := _failures(judging.judgments)):
         warnings.append(Message("not every pair has a grade{failures}", failures=failures))
     return replace(result, warnings=tuple(warnings), calls_made=judging.calls_made, incomplete=incomplete)
+
+
+def _measure_with_cache(folder: RunFolder, run: LoadedRun, cache: FileCache) -> RunResult:
+    """Return the result of a run whose judgments are written; its summary may be in `cache`."""
+    key = export.make_summary_key(folder, run)
+    summary = export.load_summary(cache, key)
+    result = measure_run(folder.path, run, summary=summary)
+    if key and summary is None:
+        cache.write(key, export.dump_summary(result.summary))
+    return result
 
 
 def measure_run(
@@ -177,8 +184,8 @@ def estimate(config: Config) -> RunForecast:
     folder, _ = factory.open_run_folder(config, pooled, assessors, labels)
     if labels:
         pairs = labels.select_unlabelled(pairs)
-    path = factory.store_path(config, folder)
-    with VerdictStore(path) if path.exists() else nullcontext() as store:
+    store_file = factory.store_path(config, folder)
+    with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         estimates = {
             assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)
             for assessor, client in factory.build_clients(config, assessors, CancelToken())
@@ -204,11 +211,10 @@ def _cost(cost: Cost, price: Price | None) -> RunCost:
 def _incomplete(summary: Summary, judging: JudgingResult, least: float) -> RunIncomplete | None:
     """Return why a run is incomplete and what to do, None when enough pairs are judged."""
     members = summary.panel.members if summary.panel else ()
-    of_people = summary.labels.pairs * summary.repeats if summary.labels else 0
-    of_assessor = summary.judgments - of_people
+    of_assessor = summary.judgments - summary.labelled
     wanted = of_assessor * (len(members) or 1)
     if judging.stopped is not None:
-        judged = sum(member.judged for member in members) if members else summary.judged - of_people
+        judged = sum(member.judged for member in members) if members else summary.judged - summary.labelled
         return RunIncomplete(
             "stopped with {missing:,} of {total:,} unjudged: {reason}",
             missing=wanted - judged,

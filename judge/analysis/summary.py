@@ -436,3 +436,8 @@ class Summary:
     cost: RunCost | None
     runs: tuple[str, ...] = ()
     labels: LabelUse | None = None
+
+    @property
+    def labelled(self) -> int:
+        """The number of judgments whose grade is the label of a person."""
+        return self.labels.pairs * self.repeats if self.labels else 0

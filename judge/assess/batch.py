@@ -2,7 +2,7 @@
 
 A batch takes these steps, and the store keeps each of them, so that a process can be killed at any moment:
 
-    plan      `BatchTable.plan`: nobody else pays for the keys of the batch from here on
+    plan      `BatchTable.plan`: from here on no other process pays for the keys of the batch
     upload    `BatchApi.upload`
     create    `BatchApi.create`: from here on the provider charges for the batch
     wait      `BatchApi.retrieve`, at growing intervals
@@ -142,7 +142,7 @@ class BatchRunner:
             if batch is None:
                 await self.table.remove(name)
                 continue
-            status = await self._look_at(batch)
+            status = await self._retrieve_status(batch)
             if status is not None and status.has_ended:
                 yield name, status
             elif status is not None and not progress:
@@ -230,7 +230,7 @@ class BatchRunner:
             created = await self._retry(lambda: self._create(batch, file_id))
         except (AccountError, RequestRejected) as error:
             await self.table.remove(batch)
-            raise _explain(error, self.client.model.endpoint) from error
+            raise _explain_refusal(error, self.client.model.endpoint) from error
         await self.table.record_creation(batch, created.id)
         return count < len(planned)
 
@@ -261,7 +261,7 @@ class BatchRunner:
 
     # --- waiting
 
-    async def _look_at(self, batch: StoredBatch) -> BatchStatus | None:
+    async def _retrieve_status(self, batch: StoredBatch) -> BatchStatus | None:
         """Return the state of a batch at the server, None when it is not there."""
         if not batch.server_id:
             await self._resume_creation(batch)
@@ -321,7 +321,6 @@ class BatchRunner:
             params = RequestParams.from_json(batch.params)
         except ValueError as error:
             raise StoreError("batch {name} of the store: {error}", name=name, error=error) from error
-
         try:
             replies = await self._retry(lambda: self._read_replies(status, questions, params))
         except AccountError as error:
@@ -367,7 +366,7 @@ class BatchRunner:
     def _check_end(self, status: BatchStatus, replies: int, requests: int) -> bool:
         """Return whether a batch may be submitted after this one.
 
-        Raises RunIncomplete when the requests that are left should not be submitted again without a word.
+        Raises RunIncomplete when the user must decide whether the requests that are left are submitted again.
         """
         if replies == requests or (status.status == "expired" and replies):
             return True
@@ -399,7 +398,7 @@ def _explain_unreadable(batch: StoredBatch, error: AccountError) -> RunIncomplet
     )
 
 
-def _explain(error: CallError, endpoint: str) -> RunIncomplete | CallError:
+def _explain_refusal(error: CallError, endpoint: str) -> RunIncomplete | CallError:
     """Return the error of a batch that the server refused, with what to do."""
     if isinstance(error, AccountError) and error.kind != "not_found":
         return error

@@ -2,7 +2,7 @@
 
 Each pair takes four steps:
 
-    lease     `LeaseWindow.acquire`, in batches ahead of the permits
+    lease     `LeaseWindow.acquire`, for several pairs at a time and ahead of the permits
     permit    `ModelClient.permit`
     complete  `Assessor.ask` → `ModelClient.complete` → `parse_verdict`
     save      `PairLease.save`
@@ -244,8 +244,8 @@ class _PoolRun:
                 await self._lease_ahead()
             token.raise_if_cancelled()
             questions = {key: questions[0] for key, questions in waiting.items()}
-            async with aclosing(batches.collect(questions)) as ended:
-                async for replies in ended:
+            async with aclosing(batches.collect(questions)) as replies_of_batches:
+                async for replies in replies_of_batches:
                     self.replies = dict(replies)
                     self.todo += [waiting.pop(key) for key in replies]
                     await self._lease_ahead()
@@ -258,7 +258,7 @@ class _PoolRun:
             token.cancel(reason)
 
     async def _lease_ahead(self) -> None:
-        """Lease pairs in batches, and judge each in a task of its own, which waits for its permit."""
+        """Lease several pairs at a time, and judge each in a task of its own, which waits for its permit."""
         token = self.client.cancel_token
         # More pairs than permits: those that wait for a retry must not keep a permit idle. With few permits
         # some more, so that an outage is spread over many pairs' attempts.
@@ -267,13 +267,13 @@ class _PoolRun:
             try:
                 while token.reason is None:
                     if self.todo and len(self.tasks) < most:
-                        await self._lease_batch(group, self.todo, most - len(self.tasks))
+                        await self._lease_next(group, self.todo, most - len(self.tasks))
                     elif self.todo:
                         self.has_ended.clear()
                         await self.has_ended.wait()
                     elif self.leased_elsewhere:
                         await self._wait_for_other_processes()
-                        await self._lease_batch(group, self.leased_elsewhere, len(self.leased_elsewhere))
+                        await self._lease_next(group, self.leased_elsewhere, len(self.leased_elsewhere))
                     elif self.tasks:
                         await asyncio.wait(self.tasks)
                     elif self.in_batches:
@@ -301,7 +301,7 @@ class _PoolRun:
             )
         await self.client.cancel_token.sleep(LEASE_POLL_INTERVAL)
 
-    async def _lease_batch(
+    async def _lease_next(
         self, group: asyncio.TaskGroup, pairs: deque[Sequence[Question]], size: int
     ) -> None:
         """Lease the first of `pairs`, at most `size`, and start to judge them."""
@@ -311,7 +311,7 @@ class _PoolRun:
                 case PairLease():
                     task = group.create_task(self._judge(questions, result))
                     self.tasks.add(task)
-                    task.add_done_callback(self._end)
+                    task.add_done_callback(self._end_task)
                 case StoredVerdict():
                     self._add_judgments(questions, result)
                 case Busy(batch=""):
@@ -319,7 +319,7 @@ class _PoolRun:
                 case Busy():
                     self.in_batches += 1
 
-    def _end(self, task: asyncio.Task[None]) -> None:
+    def _end_task(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
         self.has_ended.set()
 

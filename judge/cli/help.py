@@ -124,10 +124,6 @@ def _write_help(command: TyperCommand | TyperGroup, context: Any, formatter: Any
             _write_section(formatter, group, rows)
 
 
-def _panel(param: Any) -> str:  # noqa: ANN401
-    return param.rich_help_panel or ""
-
-
 def _write_section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:  # noqa: ANN401
     width = formatter.width - min(max(len(name) for name, _ in rows), 30) - 4
     t = ui_translator()

@@ -136,12 +136,13 @@ def _run_options() -> dict[str, list[tuple[str, str]]]:
     """Return the keys of a run with their texts, in the groups of the help."""
     from judge.config.run import Config
 
-    known = _read_options(run_commands.run)
-    known["model"] = _read_option(options.ModelOption)
-    known |= {key: _Option(*option) for key, option in _FILE_ONLY.items()}
+    run_options = _read_options(run_commands.run)
+    run_options["model"] = _read_option(options.ModelOption)
+    run_options |= {key: _Option(*option) for key, option in _FILE_ONLY.items()}
     groups: dict[str, list[tuple[str, str]]] = {}
     for key in Config.option_names():
-        groups.setdefault(known[key].group or "Input", []).append((key, known[key].text))
+        option = run_options[key]
+        groups.setdefault(option.group or "Input", []).append((key, option.text))
     return groups
 
 
@@ -154,8 +155,8 @@ def _value_line(key: str, t: Translator) -> str:
         return f"{key} = {_SET[key]}"
     if key in _EXAMPLES:
         return f"# {key} = {_EXAMPLES[key]}   # {t('example')}"
-    known = {"max_tokens": MAX_TOKENS, "measures": list(DEFAULT_MEASURES)}
-    return f"# {key} = {json.dumps(known.get(key, fields_of(Config)[key].default))}"
+    defaults = {"max_tokens": MAX_TOKENS, "measures": list(DEFAULT_MEASURES)}
+    return f"# {key} = {json.dumps(defaults.get(key, fields_of(Config)[key].default))}"
 
 
 def _read_options(command: Callable[..., None]) -> dict[str, _Option]:

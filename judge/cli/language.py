@@ -28,8 +28,8 @@ def language_of_locale(environ: Mapping[str, str]) -> Iterator[None]:
 
     A locale in another language than English and Chinese is English.
     """
-    known = (_TRANSLATORS[tag] for tag in _locale_languages(environ) if tag in _TRANSLATORS)
-    token = _translator.set(next(known, ENGLISH))
+    translators = (_TRANSLATORS[tag] for tag in _locale_languages(environ) if tag in _TRANSLATORS)
+    token = _translator.set(next(translators, ENGLISH))
     try:
         yield
     finally:

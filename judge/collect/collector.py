@@ -42,7 +42,7 @@ class CollectListener(Protocol):
     """Is called when an answer is on disk."""
 
     def begin(self, asked: int, done_count: int) -> None:
-        """Begin: `asked` answers are wanted, `known` of them are in the log already."""
+        """Begin: `asked` answers are wanted, `done_count` of them are in the log already."""
 
     def answered(self, *, failed: bool) -> None:
         """Count one more query that an engine answered, or failed to answer."""

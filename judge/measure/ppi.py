@@ -318,14 +318,37 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
                 "no query has a value by the assessor's grades for {engines}", engines=_name_engines(sample)
             )
     least = min(samples, key=lambda sample: sample.labelled_values)
-    labelled, rest = least.human.size, least.rest.size
-    more = Message(
-        "`judge agree RUN --plan {count}` draws the queries to label",
-        count=min(ENOUGH_LABELLED, labelled + rest),
+    have = Message(
+        "{values} of {labelled} labelled queries have a value for {engines}",
+        values=least.labelled_values,
+        labelled=least.human.size,
+        engines=_name_engines(least),
     )
-    if not rest:
-        more = Message("the run has no more to label")
-    if labelled < MIN_LABELLED and not rest:
+    more = _advise_more_labels(least)
+    _check_enough_labels(least, have, more)
+    if least.labelled_values >= ENOUGH_LABELLED:
+        return ()
+    narrow = Message(
+        "{have}; with fewer than {least} intervals can be a little too narrow: {more}",
+        have=have,
+        least=ENOUGH_LABELLED,
+        more=more,
+    )
+    return (narrow,)
+
+
+def _advise_more_labels(sample: LabelledSample) -> Message:
+    """Return how to get more labelled queries, or that there are no more."""
+    if not sample.rest.size:
+        return Message("the run has no more to label")
+    count = min(ENOUGH_LABELLED, sample.human.size + sample.rest.size)
+    return Message("`judge agree RUN --plan {count}` draws the queries to label", count=count)
+
+
+def _check_enough_labels(sample: LabelledSample, have: Message, more: Message) -> None:
+    """Raise `InputError` when too few queries are labelled, or too few of these have a value."""
+    labelled = sample.human.size
+    if labelled < MIN_LABELLED and not sample.rest.size:
         raise InputError(
             "correcting the assessor needs {least} wholly labelled queries, and this run has only {labelled},"
             " all labelled; judge more queries",
@@ -341,30 +364,15 @@ def _collect_warnings(samples: Sequence[LabelledSample]) -> tuple[str, ...]:
             missing=MIN_LABELLED - labelled,
             more=more,
         )
-    have = Message(
-        "{values} of {labelled} labelled queries have a value for {engines}",
-        values=least.labelled_values,
-        labelled=labelled,
-        engines=_name_engines(least),
-    )
-    if least.labelled_values < MIN_VALUES:
+    if sample.labelled_values < MIN_VALUES:
         raise InputError(
             "{have} (on the others people find nothing relevant, or an engine failed), and correcting the"
             " assessor needs {least}; label at least {missing} more: {more}",
             have=have,
             least=MIN_VALUES,
-            missing=MIN_VALUES - least.labelled_values,
+            missing=MIN_VALUES - sample.labelled_values,
             more=more,
         )
-    if least.labelled_values < ENOUGH_LABELLED:
-        narrow = Message(
-            "{have}; with fewer than {least} intervals can be a little too narrow: {more}",
-            have=have,
-            least=ENOUGH_LABELLED,
-            more=more,
-        )
-        return (narrow,)
-    return ()
 
 
 def _name_engines(sample: LabelledSample) -> str:

@@ -1,4 +1,4 @@
-"""Clients of OpenAI's SDK without headers, proxies and redirects that nobody configured."""
+"""Clients of OpenAI's SDK with the headers, the proxy and the address of the options, and no others."""
 
 from __future__ import annotations
 

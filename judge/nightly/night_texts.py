@@ -86,8 +86,8 @@ def translate_reasons(night: NightRecord, t: Translator) -> tuple[str, ...]:
     if t.language == "en":
         return night.reasons
     stored = [sentence.zh for sentence in night.banner[1:]]
-    known = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
-    return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in known)
+    pairs = zip(night.reasons, [*stored, *night.reasons[len(stored) :]], strict=False)
+    return tuple(t(reason) if isinstance(reason, Message) else chinese for reason, chinese in pairs)
 
 
 def make_banner(night: NightRecord) -> tuple[BannerSentence, ...]:

@@ -128,8 +128,7 @@ def _judged(result: RunResult, t: Translator) -> Iterator[str]:
     if not summary.judgments:
         yield t("the dataset holds no result, so there was nothing to judge")
         return
-    labelled = summary.labels.pairs * summary.repeats if summary.labels else 0
-    wanted, judged = summary.judgments - labelled, summary.judged - labelled
+    wanted, judged = summary.judgments - summary.labelled, summary.judged - summary.labelled
     if not wanted:
         return
     yield t(
