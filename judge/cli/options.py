@@ -75,8 +75,8 @@ RunQrelsOption = Annotated[
 CheckOption = Annotated[
     int | None,
     make_option(
-        "With --qrels: number of labelled pairs that the assessor judges, too, to measure agreement (default"
-        " 0).",
+        "With --qrels: number of labelled pairs that the assessor judges, too, to measure agreement (default:"
+        " none).",
         group=_INPUT,
         min=1,
     ),
