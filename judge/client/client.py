@@ -169,7 +169,7 @@ class ModelClient:
             first = error
         async for attempt in retry_policy(self.limits, permit.sleep, self._retry_budget.withdraw):
             with attempt:
-                if attempt.retry_state.attempt_number == 1:
+                if attempt.retry_state.attempt_number == 1:  # it was made above
                     raise first
                 return await self._with_negotiation(prompt, permit)
         raise first
