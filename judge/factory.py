@@ -48,7 +48,9 @@ _MIN_CACHED = 1_000_000
 #: A dataset in this process instead of a file: one mapping per result.
 DatasetRows = Iterable[Mapping[str, Any]]
 #: Options that name files and columns. A run is identified by its data, so files may move between two runs.
-_DATA_OPTIONS = frozenset({"data", "topics", "docs", "trec_runs", "columns", "base_url", "qrels", "check"})
+_DATA_OPTIONS = frozenset(
+    {"data", "topics", "docs", "trec_runs", "columns", "base_url", "qrels", "check", "near_duplicates"}
+)
 #: The name on the Python package index, where `judge` is another project.
 _DISTRIBUTION = "search-judge"
 
@@ -387,6 +389,8 @@ def run_identity(
         "endpoint": ", ".join(dict.fromkeys(assessor.model.endpoint for assessor in assessors)),
         "prompts": assessors[0].prompt_versions,
         **({} if labels is None else {"labels": labels.fingerprint()}),
+        # Only where it is chosen, as runs of older versions do not name it.
+        **({"near_duplicates": True} if config.near_duplicates else {}),
     }
 
 

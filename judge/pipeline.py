@@ -23,6 +23,7 @@ from judge.assess.runner import JudgingResult, combine_results, judge_with_panel
 from judge.cache import FileCache, cache_folder
 from judge.client.cancel import CancelToken
 from judge.config.run import Config
+from judge.dataset.near_duplicates import find_near_duplicates
 from judge.errors import RunIncomplete
 from judge.measure.panel_agreement import as_assessor
 from judge.messages import Message
@@ -75,15 +76,20 @@ def run(
     with folder.locked():
         factory.create_or_resume(folder, config, identity)
         unlabelled = labels.select_unlabelled(pairs) if labels else pairs
+        near_duplicates = find_near_duplicates(unlabelled) if config.near_duplicates else None
+        to_judge = near_duplicates.select_judged(unlabelled) if near_duplicates else unlabelled
         store_file = factory.store_path(config, folder)
         identities = stored_results.identify_assessors(assessors, config)
         selftests = stored_results.look_up_results(store_file, identities)
         with VerdictStore(store_file) as store:
             judgings = asyncio.run(
-                judge_with_panel(unlabelled, clients, store, config.repeats, progress or NullProgress(), apis)
+                judge_with_panel(to_judge, clients, store, config.repeats, progress or NullProgress(), apis)
             )
         by_assessor = {
-            assessor.name: judging.judgments for (assessor, _), judging in zip(clients, judgings, strict=True)
+            assessor.name: near_duplicates.add_to(judging.judgments, unlabelled)
+            if near_duplicates
+            else judging.judgments
+            for (assessor, _), judging in zip(clients, judgings, strict=True)
         }
         judging = combine_results(judgings)
         assessor, judgments, members = as_assessor(by_assessor)
@@ -184,13 +190,24 @@ def estimate(config: Config) -> RunForecast:
     folder, _ = factory.open_run_folder(config, pooled, assessors, labels)
     if labels:
         pairs = labels.select_unlabelled(pairs)
+    remarks = dataset.warnings
+    if config.near_duplicates:
+        near_duplicates = find_near_duplicates(pairs)
+        message = Message(
+            "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"
+            " its query.",
+            count=len(near_duplicates.judged_ids),
+            pairs=len(pairs.pairs),
+        )
+        remarks = (*remarks, message)
+        pairs = near_duplicates.select_judged(pairs)
     store_file = factory.store_path(config, folder)
     with VerdictStore(store_file) if store_file.exists() else nullcontext() as store:
         estimates = {
             assessor.name: estimating.estimate_run(pairs, assessor, store, config.repeats, client.limits)
             for assessor, client in factory.build_clients(config, assessors, CancelToken())
         }
-    return RunForecast(pairs.results, len(pairs.pairs), config.repeats, tuple(dataset.warnings), estimates)
+    return RunForecast(pairs.results, len(pairs.pairs), config.repeats, remarks, estimates)
 
 
 def _cost(cost: Cost, price: Price | None) -> RunCost:

@@ -274,7 +274,8 @@ class Judgment:
 
     Exactly one of `grade` and `error` is None. A failed judgment has the unreadable `reply`, and in `detail`
     the message of the server or of the parser. `served_model` is the model name that the server returned
-    (`""` for none), None where no model graded, or in runs of older versions.
+    (`""` for none), None where no model graded, or in runs of older versions. A near-duplicate takes the
+    judgment of another snippet, whose id is `judged_snippet_id`.
     """
 
     query_id: str
@@ -291,6 +292,7 @@ class Judgment:
     flags: tuple[str, ...] = ()
     served_model: str | None = None
     detail: str = ""
+    judged_snippet_id: str | None = None
 
     def __repr__(self) -> str:
         pair = f"query_id={shorten_repr(self.query_id)}, snippet_id={shorten_repr(self.snippet_id)}"

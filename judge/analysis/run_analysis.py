@@ -124,6 +124,9 @@ def analyse(run: LoadedRun, among: Collection[frozenset[str]] | None = None) -> 
         deciding_queries=list_deciding_queries(scores, comparisons, data.queries),
         cost=spec.cost,
         labels=spec.labels,
+        near_duplicates=len(
+            {(each.query_id, each.snippet_id) for each in run.judgments if each.judged_snippet_id}
+        ),
     )
 
 

@@ -397,7 +397,8 @@ class Summary:
     share. `grades` is a hash of all grades. `served` has the models that answered, `failures` counts
     failed judgments by kind, `flagged` the snippets by engine that may contain prompt injection.
     `segments` is keyed by column and value. `cost` is None for several runs combined, whose paths are
-    in `runs`. `labels` is None when every grade is the assessor's.
+    in `runs`. `labels` is None when every grade is the assessor's. `near_duplicates` pairs take the
+    judgment of another snippet.
     """
 
     schema: Literal[2]
@@ -436,6 +437,7 @@ class Summary:
     cost: RunCost | None
     runs: tuple[str, ...] = ()
     labels: LabelUse | None = None
+    near_duplicates: int = 0
 
     @property
     def labelled(self) -> int:

@@ -181,6 +181,14 @@ BatchOption = Annotated[
         group=_LIMITS,
     ),
 ]
+NearDuplicatesOption = Annotated[
+    bool | None,
+    make_option(
+        "Judge snippets of a query that hardly differ once; a different number, name or negation counts.",
+        "--near-duplicates",
+        group=_LIMITS,
+    ),
+]
 PriceOption = Annotated[
     str | None,
     make_option("Price of the model: INPUT,OUTPUT[,CACHED] in USD per million tokens.", group=_LIMITS),

@@ -68,6 +68,7 @@ def run(  # one parameter an option is how typer reads a command
     budget: options.BudgetOption = None,
     max_calls: options.MaxCallsOption = None,
     batch: options.BatchOption = None,
+    near_duplicates: options.NearDuplicatesOption = None,
     price: options.PriceOption = None,
     prices: options.PricesOption = None,
     config: options.ConfigOption = None,

@@ -131,7 +131,11 @@ def _judgment_lines(judgments: tuple[JudgmentEntry, ...]) -> Iterable[Text]:
         repeat = f"#{judgment.repeat} " if len(judgments) > 1 else ""
         flags = f"  [{escape_controls(', '.join(judgment.flags))}]" if judgment.flags else ""
         reason = escape_controls(judgment.reason or judgment.detail)
-        yield Text.assemble(repeat, (outcome, _STYLES.get(grade, "")), f"  {reason}", (flags, "magenta"))
+        other = judgment.judged_snippet_id
+        source = "  " + t("(judgment of snippet {id})", id=escape_controls(other)) if other else ""
+        yield Text.assemble(
+            repeat, (outcome, _STYLES.get(grade, "")), f"  {reason}", (flags, "magenta"), (source, "dim")
+        )
         for member in judgment.members:
             outcome = (
                 t("failed: {error}", error=_explain(member.error))

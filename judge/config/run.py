@@ -84,7 +84,7 @@ class Config:
     throttles or does not answer. `shutdown_timeout` is how many seconds calls under way get after Ctrl-C.
     `price` is in US dollars per million tokens: input, output and, optionally, cached input; `prices` is a
     file with a table of prices, which comes before the shipped one. `batch` judges through the provider's
-    Batch API.
+    Batch API. With `near_duplicates`, snippets of a query that hardly differ are judged once.
 
     `measures` None takes the defaults for this depth. `source` is no option: it says which file decided
     which option, for error messages. Raises InputError that names the option, its value and what it can be.
@@ -128,6 +128,7 @@ class Config:
     max_calls: Annotated[int, Field(ge=0)] | None = None
     price: _Price | None = None
     batch: bool = False
+    near_duplicates: bool = False
     prices: TextValue | None = None
     out: TextValue | None = None
     store: TextValue | None = None

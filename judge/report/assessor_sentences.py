@@ -64,6 +64,17 @@ def describe_labels(t: Translator, summary: Summary) -> Iterator[str]:
     )
 
 
+def describe_near_duplicates(t: Translator, summary: Summary) -> Iterator[str]:
+    """Yield how many pairs take the judgment of another snippet."""
+    if summary.near_duplicates:
+        yield t(
+            "{count:,} of {pairs:,} pairs are near-duplicates: each takes the judgment of another snippet of"
+            " its query.",
+            count=summary.near_duplicates,
+            pairs=summary.pairs,
+        )
+
+
 def describe_assessors(t: Translator, summary: Summary) -> Iterator[str]:
     """Yield what to know of a panel, and of vendors that assessors share with engines or each other."""
     if summary.panel:

@@ -109,6 +109,8 @@ def _plain(judgment: Judgment) -> dict[str, Any]:
     """Return the judgment as JSON values (`dataclasses.asdict` would copy its parameters for each)."""
     fields: dict[str, Any] = {name: getattr(judgment, name) for name in Judgment.__slots__}
     usage = judgment.usage
+    if judgment.judged_snippet_id is None:
+        del fields["judged_snippet_id"]
     fields["usage"] = {name: getattr(usage, name) for name in Usage.__slots__} if usage else None
     return fields
 

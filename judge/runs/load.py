@@ -28,10 +28,11 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "grade": (int, NoneType),
     "error": (str, NoneType),
     "served_model": (str, NoneType),
+    "judged_snippet_id": (str, NoneType),
 }
 _get_values = attrgetter(*_TYPES)
 #: Texts that many judgments share.
-_SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model")
+_SHARED_FIELDS = ("query_id", "snippet_id", "assessor", "prompt_version", "served_model", "judged_snippet_id")
 
 
 def load_summary(folder: RunFolder) -> Summary:

@@ -44,7 +44,8 @@ class MemberJudgment:
 class JudgmentEntry:
     """One judgment of a snippet; `verdict` says whether the grade is relevant, `members` are a panel's.
 
-    `detail` explains the error; it is in judgments.jsonl, not in results.json.
+    `detail` explains the error; it is in judgments.jsonl, not in results.json. `judged_snippet_id` names the
+    snippet whose judgment a near-duplicate takes.
     """
 
     repeat: int
@@ -55,6 +56,7 @@ class JudgmentEntry:
     flags: tuple[str, ...]
     members: tuple[MemberJudgment, ...] = ()
     detail: str = ""
+    judged_snippet_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,7 @@ def judgment_entries(judgments: Iterable[Judgment], members: PanelMembers, scale
                 error=judgment.error,
                 flags=judgment.flags,
                 members=tuple(by_member.get((*pair, judgment.repeat), ())),
+                judged_snippet_id=judgment.judged_snippet_id,
             )
         )
     return entries

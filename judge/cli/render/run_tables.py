@@ -109,6 +109,7 @@ def _before(result: RunResult, t: Translator) -> Iterator[str]:
     yield from filter(None, [warning_sentences.warn_flagged(t, summary)])
     yield from _judged(result, t)
     yield from assessor_sentences.describe_labels(t, summary)
+    yield from assessor_sentences.describe_near_duplicates(t, summary)
     yield from map(t, dict.fromkeys((*summary.remarks, *result.warnings)))
     yield from assessor_sentences.describe_selftests(t, summary)
     yield from filter(None, [assessor_sentences.describe_served_models(t, summary)])

@@ -1,0 +1,122 @@
+"""Near-duplicates: snippets of one query that differ so little that they share one judgment.
+
+The rule is exact and strict, because a wrong match gives a snippet the grade of another text. Two snippets
+of a query match when
+
+1. their titles, dates and flags are equal,
+2. the words of their texts overlap without a gap: one text holds the other, or ends as the other begins;
+   upper and lower case differ, and only quotes, brackets and the marks between words and sentences are
+   ignored,
+3. the overlap has at least `MIN_OVERLAP` of the characters of both texts together, and
+4. no word outside the overlap is a number, has a capital letter, is a Latin word beside Chinese, expresses
+   negation or contrast, is a symbol, or occurs in the query.
+
+A similarity of n-grams would match "is safe" and "is not safe" in long texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from judge.characters import HAN
+from judge.records import Judgment, Pool
+
+#: The least share of the overlap in the characters of both texts together.
+MIN_OVERLAP = 0.9
+_Words = tuple[str, ...]
+#: A number with sign, separators and unit; a Chinese character; a word with hyphens, apostrophes; a symbol.
+_WORD = re.compile(
+    rf"[+\-−]?\d(?:[\d.,:/\-–]*\d)?[^\W{HAN}]*|[{HAN}]|[^\W{HAN}]+(?:['’\-][^\W{HAN}]+)*|[^\w\s]"
+)
+_HAN_CHARACTER = re.compile(f"[{HAN}]")
+_IGNORED = frozenset(".,;:…·|\"'“”‘’()[]、，。；：（）《》「」【】-–—")
+_NEGATIONS = frozenset(
+    "no not never none nor neither nothing without cannot hardly barely rarely unless except only but however"
+    " although though yet false wrong myth untrue fake unlike instead rather".split()
+)
+_HAN_NEGATIONS = frozenset("不没未无非否莫勿别禁免误假谣仅但却而两几")
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicates:
+    """The pairs, by query id and snippet id, that take the judgment of another snippet, by its id."""
+
+    judged_ids: Mapping[tuple[str, str], str]
+
+    def select_judged(self, pool: Pool) -> Pool:
+        """Return the pool without the pairs that take the judgment of another snippet."""
+        pairs = tuple(pair for pair in pool.pairs if (pair.query.id, pair.snippet.id) not in self.judged_ids)
+        # The digest names the whole pool, and keys are cached under it.
+        return replace(pool, pairs=pairs, digest="") if self.judged_ids else pool
+
+    def add_to(self, judgments: Iterable[Judgment], pool: Pool) -> tuple[Judgment, ...]:
+        """Return the judgments of the whole `pool`, repeat by repeat, given those of the judged pairs."""
+        known = {(each.query_id, each.snippet_id, each.repeat): each for each in judgments}
+        complete = []
+        for repeat in sorted({repeat for *_, repeat in known}):
+            for pair in pool.pairs:
+                query_id, snippet_id = pair.query.id, pair.snippet.id
+                other_id = self.judged_ids.get((query_id, snippet_id))
+                judgment = known.get((query_id, other_id or snippet_id, repeat))
+                if judgment and other_id:
+                    judgment = replace(judgment, snippet_id=snippet_id, judged_snippet_id=other_id)
+                if judgment:
+                    complete.append(judgment)
+        return tuple(complete)
+
+
+def find_near_duplicates(pool: Pool) -> NearDuplicates:
+    """Return the near-duplicates among the pairs of each query.
+
+    A pair matches the first pair before it in the pool that is judged itself. Therefore the result does not
+    depend on the engines, and small differences do not add up.
+    """
+    judged: dict[tuple[object, ...], list[tuple[str, _Words]]] = {}
+    judged_ids: dict[tuple[str, str], str] = {}
+    for pair in pool.pairs:
+        query, snippet, words = pair.query, pair.snippet, _split_words(pair.snippet.text)
+        query_words = frozenset(_split_words(query.text.lower()))
+        key = (query.id, _split_words(snippet.title), snippet.date, snippet.flags)
+        others = judged.setdefault(key, [])
+        for other_id, other in others:
+            if is_near_duplicate(words, other, query_words):
+                judged_ids[query.id, snippet.id] = other_id
+                break
+        else:
+            others.append((snippet.id, words))
+    return NearDuplicates(judged_ids)
+
+
+def is_near_duplicate(a: _Words, b: _Words, query: frozenset[str]) -> bool:
+    """Return whether texts with the words `a` and `b` match; `query` has the query's words in lower case."""
+    for first, second in ((a, b), (b, a)):
+        start = -1
+        while second and second[0] in first[start + 1 :]:
+            start = first.index(second[0], start + 1)
+            size = min(len(first) - start, len(second))
+            if first[start : start + size] != second[:size]:
+                continue
+            outside = (*first[:start], *first[start + size :], *second[size:])
+            total, length = len("".join(a + b)), len("".join(outside))
+            # The characters of the overlap are in both texts.
+            if (total - length) / (total + length) >= MIN_OVERLAP:
+                return not any(_changes_grade(word, a + b, query) for word in outside)
+    return False
+
+
+def _changes_grade(word: str, words: _Words, query: frozenset[str]) -> bool:
+    """Return whether `word`, in one of two texts with these `words`, may change the grade."""
+    if word.lower() in query or any(map(str.isnumeric, word)):
+        return True
+    if _HAN_CHARACTER.match(word):
+        return word in _HAN_NEGATIONS
+    # A word without a lower case is a symbol or of a script in which names look like other words.
+    if word != word.lower() or word == word.upper() or any(map(_HAN_CHARACTER.match, words)):
+        return True
+    return word in _NEGATIONS or word.endswith(("n't", "n’t"))
+
+
+def _split_words(text: str) -> _Words:
+    return tuple(word for word in _WORD.findall(text) if word not in _IGNORED)

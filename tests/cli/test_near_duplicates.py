@@ -1,0 +1,60 @@
+"""`judge run --near-duplicates`: one judgment serves snippets of a query that hardly differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.command_line import asking, command
+from tests.support.factories import says_its_grade, write_rows
+from tests.support.fake_server import LoopbackServer
+
+TEXT = "Pale gums are a sign of anaemia in puppies, and so is a fast pulse at rest, grade=3."
+
+
+def test_a_near_duplicate_costs_no_call_and_names_the_judged_snippet(tmp_path: Path) -> None:
+    texts = {"a": TEXT, "b": f"“{TEXT}” …", "c": "Hungry puppies whine for hours: grade=0"}
+    rows = [
+        {"query_id": "q", "query": "signs of anaemia", "engine": engine, "rank": 1, "snippet": text}
+        for engine, text in texts.items()
+    ]
+    out = tmp_path / "out"
+    with LoopbackServer(says_its_grade) as server:
+        words = (*asking(write_rows(tmp_path / "data.jsonl", rows), server), "--near-duplicates")
+        estimate = command("estimate", *words[1:])
+        assert estimate.returncode == 0, estimate.stderr
+        assert "1 of 3 pairs are near-duplicates" in estimate.stdout
+        assert "2 judgments: 0 known, 2 calls to pay" in estimate.stdout
+        run = command(*words, "--out", out, "--repeats", 2)
+        assert run.returncode == 0, run.stderr
+        assert len(server.asked) == 4
+        assert "1 of 3 pairs are near-duplicates: each takes the judgment" in run.stdout
+        files = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+        assert command(*words, "--out", out, "--repeats", 2).returncode == 0  # resumes
+        other = command(*words[:-1], "--out", out, "--repeats", 2)
+        assert other.returncode == 2
+        assert "near_duplicates" in other.stderr
+        assert len(server.asked) == 4
+    lines = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
+    assert len(lines) == 6
+    taken = [line for line in lines if "judged_snippet_id" in line]
+    assert [line["repeat"] for line in taken] == [1, 2]
+    judged = {(line["snippet_id"], line["repeat"]): line for line in lines if line not in taken}
+    for line in taken:
+        source = judged[line["judged_snippet_id"], line["repeat"]]
+        assert {**source, "snippet_id": line["snippet_id"]} == {
+            name: value for name, value in line.items() if name != "judged_snippet_id"
+        }
+    results = json.loads((out / "results.json").read_text())
+    assert results["summary"]["near_duplicates"] == 1
+    (query,) = results["queries"]
+    ids = {
+        judgment.get("judged_snippet_id")
+        for engine in query["engines"].values()
+        for judgment in engine["snippets"][0]["judgments"]
+    }
+    assert ids == {None, taken[0]["judged_snippet_id"]}
+    shown = command("show", out, "--query", "q")
+    assert shown.stdout.count(f"(judgment of snippet {taken[0]['judged_snippet_id']})") == 2
+    assert command("score", out, "--save").returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == files

@@ -1,0 +1,128 @@
+"""Near-duplicates: which texts share a judgment, and which never do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from judge.dataset.near_duplicates import find_near_duplicates
+from judge.records import Judgment, Pair, Pool, Query, Snippet
+
+QUERY = Query("q", "signs of anaemia in a puppy", "", "en")
+#: 57 characters without spaces and marks.
+TEXT = "Pale gums are a sign of anaemia in puppies, and so is a fast pulse at rest."
+HAN_TEXT = (
+    "幼犬贫血的常见表现包括牙龈发白、舌头颜色变淡、精神差、食欲差，走几步就会气喘，严重的时候会晕倒在地上。"
+)
+
+
+def snippet(snippet_id: str, text: str, title: str = "", flags: tuple[str, ...] = ()) -> Snippet:
+    return Snippet(snippet_id, text, title, "", "", text, title, flags=flags)
+
+
+def pool(*snippets: Snippet, query: Query = QUERY) -> Pool:
+    return Pool(10, len(snippets), tuple(Pair(query, each) for each in snippets), {})
+
+
+def match(a: str, b: str, query: Query = QUERY) -> bool:
+    """Whether the texts match, which must not depend on their order."""
+    matches = {
+        bool(find_near_duplicates(pool(snippet("1", x), snippet("2", y), query=query)).judged_ids)
+        for x, y in ((a, b), (b, a))
+    }
+    assert len(matches) == 1
+    return matches.pop()
+
+
+TEN_WORDS = " ".join(f"{letter * 10}" for letter in "abcdefghij")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (TEXT, "“Pale gums” are a sign of anaemia in puppies – and so is a fast pulse at rest …"),
+        (TEXT, TEXT.removesuffix(" rest.")),  # 53 of 57 characters
+        (TEXT, "also " + TEXT),  # 57 of 61
+        (TEN_WORDS, TEN_WORDS.removesuffix(" jjjjjjjjjj")),  # 90 of 100
+        (f"x {TEN_WORDS}", f"{TEN_WORDS} y"),  # 100 of 102: one begins earlier, one ends later
+        (HAN_TEXT, HAN_TEXT.removesuffix("地上。") + "……"),
+    ],
+)
+def test_texts_that_hardly_differ_match(one: str, other: str) -> None:
+    assert match(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (TEXT, TEXT.removesuffix("at rest.")),  # 51 of 57 characters
+        (TEN_WORDS, TEN_WORDS.removesuffix(" jjjjjjjjjj") + " k"),  # another word instead
+        (TEXT, TEXT.replace("are a", "are no")),
+        (TEXT, TEXT.replace("fast", "slow")),
+        (TEXT, TEXT.replace("Pale", "pale")),
+        (TEXT, TEXT.replace("Pale gums", "gums Pale")),
+        (TEXT, TEXT.removeprefix("Pale ")),  # a capital letter
+        (TEXT, TEXT + " 3"),
+        (TEXT, TEXT + " 2½"),
+        (TEXT, TEXT + " not"),
+        (TEXT, TEXT + " but"),
+        (TEXT, TEXT + " isn't"),
+        (TEXT, TEXT + " ?"),
+        (TEXT, TEXT + " puppy"),  # a word of the query
+        (TEXT, TEXT + " ไทย"),  # no upper and lower case
+        (f"{TEXT} Since 2019", f"{TEXT} Since 2020"),
+        (f"{TEXT} 3.5 mg", f"{TEXT} 3,5 mg"),
+        (f"{TEXT} 3.5 mg", f"{TEXT} 35 mg"),
+        (f"{TEXT} -5", f"{TEXT} 5"),
+        (f"{TEXT} C++", f"{TEXT} C"),
+        (HAN_TEXT, HAN_TEXT + "三"),
+        (HAN_TEXT, HAN_TEXT + "不"),
+        (HAN_TEXT, "但" + HAN_TEXT),
+        (HAN_TEXT, HAN_TEXT + "iphone"),
+        (HAN_TEXT, HAN_TEXT.replace("常见", "罕见")),
+        (HAN_TEXT, HAN_TEXT.replace("发白", "不发白")),
+        ("", "…"),
+    ],
+)
+def test_texts_with_a_difference_that_may_count_do_not_match(one: str, other: str) -> None:
+    assert not match(one, other)
+
+
+def test_titles_flags_and_queries_must_be_equal() -> None:
+    other = TEXT.removesuffix(" rest.")
+    for one, two in (
+        (snippet("1", TEXT, "Gums"), snippet("2", other, "Pulse")),
+        (snippet("1", TEXT), snippet("2", other, flags=("addresses_grader",))),
+    ):
+        assert not find_near_duplicates(pool(one, two)).judged_ids
+    pairs = (Pair(QUERY, snippet("1", TEXT)), Pair(replace(QUERY, id="r"), snippet("2", other)))
+    assert not find_near_duplicates(Pool(10, 2, pairs, {})).judged_ids
+
+
+def test_small_differences_do_not_add_up() -> None:
+    texts = [TEXT, "also " + TEXT, "and also " + TEXT]  # 57 of 61 match, 61 of 64 would, 57 of 64 do not
+    found = find_near_duplicates(pool(*(snippet(str(number), text) for number, text in enumerate(texts))))
+    assert found.judged_ids == {("q", "1"): "0"}
+
+
+def test_a_near_duplicate_takes_the_judgment_in_every_repeat_and_fails_with_it() -> None:
+    whole = pool(snippet("1", TEXT), snippet("2", "Something else."), snippet("3", "also " + TEXT))
+    found = find_near_duplicates(whole)
+    assert [pair.snippet.id for pair in found.select_judged(whole).pairs] == ["1", "2"]
+
+    def judgment(snippet_id: str, repeat: int, grade: int | None) -> Judgment:
+        error = "server_error" if grade is None else None
+        return Judgment("q", snippet_id, repeat, grade, "", error, "a", "", {}, "", None)
+
+    judged = [judgment("1", 1, 3), judgment("2", 1, 0), judgment("1", 2, None)]  # then the run stopped
+    assert [
+        (each.snippet_id, each.repeat, each.grade, each.error, each.judged_snippet_id)
+        for each in found.add_to(judged, whole)
+    ] == [
+        ("1", 1, 3, None, None),
+        ("2", 1, 0, None, None),
+        ("3", 1, 3, None, "1"),
+        ("1", 2, None, "server_error", None),
+        ("3", 2, None, "server_error", "1"),
+    ]
