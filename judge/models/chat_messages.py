@@ -194,28 +194,39 @@ class BodyRefused(Exception):
     """A body is too large, or compressed in a way that was not requested."""
 
 
+class LimitedReader:
+    """Unpacks a body of at most `most` bytes from its content `encoding`.
+
+    Raises BodyRefused for more bytes, packed or not, and for what can't be unpacked.
+    """
+
+    def __init__(self, encoding: str | None, most: int = MAX_BYTES) -> None:
+        self._name = (encoding or "identity").strip().lower()
+        if self._name not in ("identity", "gzip", "x-gzip", "deflate"):
+            raise BodyRefused(f"the response is compressed with {self._name[:40]!r}, which was not requested")
+        self._decompressor = None if self._name == "identity" else zlib.decompressobj(_ANY_HEADER)
+        self._most = self._packed_left = self._left = most
+
+    def read(self, chunk: bytes) -> bytes:
+        """Return the next part of the body, which `chunk` holds packed."""
+        self._packed_left -= len(chunk)
+        try:
+            part = self._decompressor.decompress(chunk, self._left + 1) if self._decompressor else chunk
+        except zlib.error as error:
+            raise BodyRefused(f"the response is no {self._name}: {error}") from error
+        self._left -= len(part)
+        if min(self._left, self._packed_left) < 0:
+            raise BodyRefused(f"the response is larger than {self._most >> 20} MB")
+        return part
+
+
 async def read_limited(
     chunks: AsyncIterable[bytes], encoding: str | None, most: int = MAX_BYTES
 ) -> AsyncIterator[bytes]:
-    """Yield `chunks` of a body unpacked from its content `encoding`.
-
-    Raises BodyRefused when it has more than `most` bytes or can't be unpacked.
-    """
-    name = (encoding or "identity").strip().lower()
-    if name not in ("identity", "gzip", "x-gzip", "deflate"):
-        raise BodyRefused(f"the response is compressed with {name[:40]!r}, which was not requested")
-    decompressor = None if name == "identity" else zlib.decompressobj(_ANY_HEADER)
-    size = read = 0
+    """Yield `chunks` of a body unpacked by `LimitedReader`."""
+    reader = LimitedReader(encoding, most)
     async for chunk in chunks:
-        read += len(chunk)
-        try:
-            part = chunk if decompressor is None else decompressor.decompress(chunk, most - size + 1)
-        except zlib.error as error:
-            raise BodyRefused(f"the response is no {name}: {error}") from error
-        size += len(part)
-        if max(size, read) > most:
-            raise BodyRefused(f"the response is larger than {most >> 20} MB")
-        yield part
+        yield reader.read(chunk)
 
 
 class LimitedBody:

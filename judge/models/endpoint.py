@@ -62,13 +62,18 @@ class Endpoint:
             )
         return url.rstrip("/")
 
-    def key(self, variable: str, url: str) -> str:
-        """Return the key in `variable`; only a server on a private network may have none."""
-        key = self.environ.get(variable, "").strip()
-        if key and not (key.isascii() and key.isprintable()):
+    def header_value(self, variable: str) -> str:
+        """Return the value of `variable`, `""` without one; raise SetupError if no header can hold it."""
+        value = self.environ.get(variable, "").strip()
+        if not (value.isascii() and value.isprintable()):
             raise SetupError(
                 "{variable} holds characters that cannot be in a key: set {variable} again", variable=variable
             )
+        return value
+
+    def key(self, variable: str, url: str) -> str:
+        """Return the key in `variable`; only a server on a private network may have none."""
+        key = self.header_value(variable)
         if not key and not is_private(url):
             raise SetupError(
                 "no key for {address}: set {variable}",

@@ -54,7 +54,7 @@ class OpenAI:
         self._access = endpoint
         self._frames: dict[tuple[str, int], _RequestFrame] = {}
         optional = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
-        headers = {name: endpoint.environ[var] for name, var in optional.items() if endpoint.environ.get(var)}
+        headers = {name: value for name, var in optional.items() if (value := endpoint.header_value(var))}
         self._connections = HttpConnections(url, "/chat/completions", self._key, endpoint, headers)
 
     async def complete(self, prompt: Prompt) -> Completion:
@@ -62,8 +62,8 @@ class OpenAI:
         params = self._negotiation.params
         frame = self._frame(params, prompt)
         body = f"{frame.before}{_encode(prompt.user)}{frame.after}"
-        status, headers, content = await self._connections.post(body)
-        answer = parse_response(status, content, headers, *self._secrets)
+        response = await self._connections.post(body)
+        answer = parse_response(response.status, response.content, response.headers, *self._secrets)
         if isinstance(answer, ErrorResponse):
             raise self._negotiation.step_down(params, answer) or classify(
                 answer, *self._secrets, endpoint=self.endpoint

@@ -1,0 +1,61 @@
+"""Connections to one address through a proxy, by aiohttp."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import aiohttp
+from yarl import URL
+
+from judge.models.chat_messages import read_limited
+from judge.models.http1 import HttpResponse, NotConnected
+
+#: Seconds for which a connection without a request stays open.
+_KEEP_ALIVE = 30
+
+
+class ProxiedConnections:
+    """The connections to `url` through `proxy`, at most `limit`; each request has `headers`."""
+
+    def __init__(
+        self, url: str, proxy: str, headers: Mapping[str, str], limit: int, tls: ssl.SSLContext
+    ) -> None:
+        parts = urlsplit(proxy)
+        self._url = URL(url)
+        self._proxy = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        self._proxy_headers = None
+        if parts.username is not None:
+            login = aiohttp.encode_basic_auth(unquote(parts.username), unquote(parts.password or ""))
+            self._proxy_headers = {"Proxy-Authorization": login}
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=limit, keepalive_timeout=_KEEP_ALIVE, ssl=tls),
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            auto_decompress=False,
+        )
+
+    async def post(self, body: bytes) -> HttpResponse:
+        """Return the response to `body`; raise as `Http1Connections.post` does."""
+        try:
+            async with self._session.post(
+                self._url,
+                data=body,
+                allow_redirects=False,
+                proxy=self._proxy,
+                proxy_headers=self._proxy_headers,
+            ) as response:
+                chunks = response.content.iter_any()
+                encoding = response.headers.get("Content-Encoding")
+                content = b"".join([part async for part in read_limited(chunks, encoding)])
+                return HttpResponse(response.status, response.headers, content)
+        except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as error:
+            raise NotConnected from error
+        except aiohttp.ClientError as error:
+            raise ConnectionError(f"{type(error).__name__}: {error}") from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._session.close()

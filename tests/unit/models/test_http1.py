@@ -1,0 +1,171 @@
+"""HTTP connections to a server that sends the bytes of a test: what is read, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Sequence
+
+import pytest
+
+from judge.models.chat_messages import BodyRefused
+from judge.models.http1 import Http1Connections, HttpResponse, NotConnected
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+
+
+class ByteServer:
+    """Sends the next of `responses` after each request, in the pieces given; `b""` closes the connection."""
+
+    def __init__(self, *responses: Sequence[bytes]) -> None:
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self._responses = list(responses)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        while self._responses:
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+            except asyncio.IncompleteReadError:
+                break
+            body = await reader.readexactly(int(head.partition(b"Content-Length: ")[2]))
+            self.requests.append(head + body)
+            for part in self._responses.pop(0):
+                if not part:
+                    writer.close()
+                    return
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(0)
+        writer.close()
+
+
+def post(server: ByteServer, *bodies: bytes) -> list[HttpResponse]:
+    """Return the responses to `bodies`, posted one after the other."""
+
+    async def post_all() -> list[HttpResponse]:
+        listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        connections = Http1Connections(
+            f"http://127.0.0.1:{port}/v1/é", {"A": "b"}, ssl.create_default_context
+        )
+        try:
+            return [await connections.post(body) for body in bodies]
+        finally:
+            await connections.aclose()
+            listening.close()
+
+    return asyncio.run(post_all())
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        (OK + b"{}",),
+        (OK[:9], OK[9:20], OK[20:] + b"{", b"}"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", b"1\r\n}\r\n0\r\n\r\n"),
+        (b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n", OK + b"{}"),
+    ],
+    ids=["whole", "in pieces", "chunked", "after an interim response"],
+)
+def test_a_connection_is_used_again_after_a_whole_response(response: Sequence[bytes]) -> None:
+    server = ByteServer(response, response)
+    first, second = post(server, b"1", b"22")
+    assert (first.status, first.content, second.content) == (200, b"{}", b"{}")
+    assert server.connections == 1
+    head, _, body = server.requests[1].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /v1/%C3%A9 HTTP/1.1\r\nHost: 127.0.0.1:")
+    assert head.endswith(b"\r\nA: b\r\nContent-Length: 2")
+    assert body == b"22"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",),
+        (b"HTTP/1.1 200 OK\r\n\r\n{", b"}", b""),
+        (OK + b"{}" + OK + b"{}",),
+        (OK + b"{}garbage",),
+    ],
+    ids=["close", "HTTP/1.0", "no length", "two responses", "more bytes"],
+)
+def test_a_connection_is_not_used_again_where_its_next_response_is_not_certain(
+    response: Sequence[bytes],
+) -> None:
+    server = ByteServer(response, (OK + b"{}",))
+    assert [each.content for each in post(server, b"1", b"2")] == [b"{}", b"{}"]
+    assert server.connections == 2
+
+
+def test_names_of_headers_are_in_lower_case() -> None:
+    [response] = post(ByteServer((b"HTTP/1.1 429 \r\nRetry-After: 7\r\ncontent-length: 0\r\n\r\n",)), b"")
+    assert (response.status, response.headers["retry-after"]) == (429, "7")
+
+
+@pytest.mark.parametrize(
+    ("response", "error", "words"),
+    [
+        ((OK + b"{", b""), ConnectionError, "closed the connection"),
+        ((b"",), ConnectionError, "closed the connection"),
+        ((b"SSH-2.0-OpenSSH_9\r\n",), BodyRefused, "is no HTTP"),
+        ((b"HTTP/1.1 200 OK\r\n" + b"X: %b\r\n" % (b"y" * 9 * 2**20),), BodyRefused, "larger than 8 MB"),
+        (
+            (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",),
+            BodyRefused,
+            "is no HTTP",
+        ),
+    ],
+    ids=["cut", "no response", "another protocol", "endless header", "upgrade"],
+)
+def test_a_response_that_is_not_whole_is_an_error(
+    response: Sequence[bytes], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        post(ByteServer(response), b"1")
+
+
+def test_a_request_that_is_given_up_closes_its_connection() -> None:
+    async def give_up() -> int:
+        closed = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()  # until the client closes
+            closed.set()
+            writer.close()
+
+        listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port: int = listening.sockets[0].getsockname()[1]
+        connections = Http1Connections(f"http://127.0.0.1:{port}/", {}, ssl.create_default_context)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await connections.post(b"1")
+        await asyncio.wait_for(closed.wait(), 10)
+        await connections.aclose()
+        listening.close()
+        return port
+
+    port = asyncio.run(give_up())
+    for address in (f"http://127.0.0.1:{port}/", f"https://{'x' * 64}.example/"):
+        with pytest.raises(NotConnected):
+            asyncio.run(Http1Connections(address, {}, ssl.create_default_context).post(b"1"))
+
+
+def test_a_server_without_tls_is_named() -> None:
+    async def post_with_tls() -> None:
+        async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            writer.close()
+
+        listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        connections = Http1Connections(f"https://127.0.0.1:{port}/", {}, ssl.create_default_context)
+        try:
+            await connections.post(b"1")
+        finally:
+            listening.close()
+
+    with pytest.raises(NotConnected) as caught:
+        asyncio.run(post_with_tls())
+    assert isinstance(caught.value.__cause__, ssl.SSLError)
